@@ -36,13 +36,13 @@ test("words that mean several things are asked back, and an option is chosen by 
   const options = question.getByRole("list", { name: "Options" }).getByRole("button");
   await expect(options).toHaveCount(2);
   await looksRight(page, "request-clarification");
-  const { session_id: session } = (await shown(page, api)).asked.request;
+  const { session_id: session } = (await shown(page, api)).received.request;
 
   await options.filter({ hasText: meters }).focus();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1, name: "yard.meters" })).toBeVisible({ timeout: RUNS_MS });
   await expect(page.getByRole("region", { name: "Answer" })).toContainText(`${meters}:`);
-  expect((await shown(page, api)).asked.request.session_id, "it is the session's next turn").toBe(session);
+  expect((await shown(page, api)).received.request.session_id, "it is the session's next turn").toBe(session);
 
   // Another turn came since: the other option is asked by its name.
   await page.getByRole("link", { name: UNCLEAR }).click();

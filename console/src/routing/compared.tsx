@@ -12,7 +12,7 @@ import { Section } from "~/parts/section";
 export function Compared({ verdict }: { verdict: RoutedVerdict }) {
   const { corrections = [], set_aside: aside = [], clauses = [] } = verdict;
   if (corrections.length + aside.length + clauses.length === 0) return null;
-  const corrected = corrections.map(({ typed, taken_for: word }) => (
+  const corrected = corrections.map(({ typed, corrected: word }) => (
     <>
       <span className="mono">{typed}</span> is taken for <span className="mono">{word}</span>
     </>

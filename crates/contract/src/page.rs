@@ -13,7 +13,7 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    /// A page of at most `limit` entries, never more than [`MAX_PAGE`] and at least one.
+    /// Requests at most `limit` entries, between one and [`MAX_PAGE`].
     #[must_use]
     pub fn new(after: Option<String>, limit: usize) -> Self {
         Self {
@@ -22,7 +22,7 @@ impl PageRequest {
         }
     }
 
-    /// How many entries the page may hold.
+    /// Returns the page's limit.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.limit

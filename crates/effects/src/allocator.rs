@@ -1,5 +1,5 @@
-//! How the C library's allocator keeps what was freed. By itself it keeps much: it has eight arenas for each
-//! processor, and what one large value left behind in one of them stays there. The unsafe code is two calls of the
+//! Settings of the C library's allocator, which limit how much freed memory it retains. By default it has eight arenas
+//! per processor, and memory that one large value freed stays in its arena. The unsafe code is two calls of the
 //! allocator. Must not know what memory is used for.
 #![allow(unsafe_code)]
 
@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-/// How long freed memory is kept, for what is allocated again at once.
+/// How long freed memory is retained, so that allocations that follow at once can reuse it.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Sets the allocator up for a server: what is large is given back as soon as it is freed, and there are no more
-/// arenas than processors. To be called once, before there are other threads.
+/// Configures the allocator for a server: large allocations return to the system when freed, and there are no more
+/// arenas than processors. Call it once, before other threads exist.
 pub fn set_up() {
     #[cfg(target_env = "gnu")]
     {
-        /// From here on each allocation is one of the system's, and given back when it is freed.
+        /// Allocations from this size on are mapped by the system and unmapped when freed.
         const LARGE: libc::c_int = 1 << 20;
-        /// How much may be free at the end of the heap.
+        /// Most free memory at the end of the heap.
         const FREE: libc::c_int = 8 << 20;
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let arenas = libc::c_int::try_from(processors).unwrap_or(libc::c_int::MAX);
@@ -36,7 +36,7 @@ pub fn set_up() {
     }
 }
 
-/// Has freed memory given back to the system in a moment. Calls in that moment are one.
+/// Returns freed memory to the system after a short delay. Calls within that delay are merged into one.
 pub fn give_back_soon() {
     static AWAITED: AtomicBool = AtomicBool::new(false);
     let Ok(runtime) = Handle::try_current() else {
@@ -56,7 +56,7 @@ pub fn give_back_soon() {
 
 fn give_back() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: the call takes a number, and gives back what is free in each arena under the arena's own lock.
+    // SAFETY: the call takes a number, and releases the free memory of each arena under the arena's own lock.
     unsafe {
         libc::malloc_trim(0);
     }

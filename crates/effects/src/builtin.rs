@@ -1,5 +1,5 @@
-//! The tools that Charter itself carries out (seed 003, Resource Access): files, environment,
-//! network, web search, commands, charts.
+//! The tools that Charter itself implements (seed 003, Resource Access): files, environment, network, web search,
+//! commands, charts.
 //!
 //! Each call is allowed what its [`BuiltinGrants`](crate::BuiltinGrants) name and nothing else; by default that is
 //! nothing. Every answer carries `actions`, in the form of the response's own (seed 003, Response

@@ -1,4 +1,4 @@
-//! What built-in tools may touch. Nothing that is not named here.
+//! Grants of built-in tools. Access without a grant is denied.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,59 +12,59 @@ use crate::egress::HostPattern;
 use crate::outcome::Failure;
 use crate::web_search::WebSearch;
 
-/// A tool that Charter carries out, and what it may touch.
+/// A built-in tool with its grants.
 #[derive(Debug, Clone)]
 pub struct BuiltinTool {
-    /// Which.
+    /// The tool.
     pub name: Builtin,
-    /// What it may touch.
+    /// The resources that it may access.
     pub grants: Arc<BuiltinGrants>,
 }
 
-/// What built-in tools may touch; nothing by default.
+/// The resources that built-in tools may access; none by default.
 #[derive(Debug, Clone, Default)]
 pub struct BuiltinGrants {
     /// Directories by the name that calls use.
     pub roots: BTreeMap<String, Root>,
-    /// Environment variables with their values. Whoever may call `env.get` sees them.
+    /// Environment variables with their values. Every caller of `env.get` can see them.
     pub environment: BTreeMap<String, SecretText>,
-    /// Hosts; private and local addresses only where a pattern names them literally.
+    /// Hosts; private and local addresses only if a pattern names them literally.
     pub hosts: Vec<HostPattern>,
     /// Programs by the name that calls use.
     pub commands: BTreeMap<String, CommandGrant>,
-    /// Who searches the web.
+    /// The provider of web searches.
     pub search: Option<Arc<WebSearch>>,
 }
 
-/// A directory that file tools work in.
+/// A directory for file tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
-    /// Where it is. Links in this path are followed; it is the operator's.
+    /// Its path. Links in this path are followed, because the operator controls it.
     pub path: PathBuf,
-    /// What may be done in it.
+    /// The allowed access.
     pub access: RootAccess,
 }
 
-/// What may be done in a root.
+/// Access to a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RootAccess {
-    /// Look.
+    /// Read.
     Read,
-    /// Also change.
+    /// Read and write.
     Write,
 }
 
-/// A program that may be run.
+/// A program that calls may run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandGrant {
     /// The program's file.
     pub program: PathBuf,
-    /// Arguments that come before those of the call.
+    /// Arguments before those of the call.
     pub arguments: Vec<String>,
 }
 
 impl BuiltinGrants {
-    /// The root of that name, or the only one there is.
+    /// Returns the root with that name, or the only root.
     pub(crate) fn root(
         &self,
         named: Option<&str>,

@@ -23,7 +23,7 @@ use crate::room::OutputBudget;
 /// Runs one tool call to its end.
 #[async_trait]
 pub trait ToolRunner: Send + Sync {
-    /// Runs `call` once; never retries, never fails other than in the outcome.
+    /// Runs `call` once. Never retries; every failure is part of the outcome.
     ///
     /// Not idempotent: the tool receives `idempotency_key` and decides. When
     /// `cancel` fires, or the returned future is dropped, everything the call
@@ -37,9 +37,9 @@ pub trait ToolRunner: Send + Sync {
 pub struct ToolCall {
     /// The tool's id, for logs and messages only.
     pub tool_id: ToolId,
-    /// What to run.
+    /// The implementation to run.
     pub implementation: ToolImplementation,
-    /// Where it runs. The sandbox runs whatever it is given.
+    /// Where the call runs. The sandbox ignores it and runs every call it receives.
     pub target: Target,
     /// The arguments, passed to the tool as data.
     pub parameters: Map<String, Value>,
@@ -59,7 +59,7 @@ pub struct ToolCall {
     pub readable: Vec<PathBuf>,
     /// The same for every attempt of one effect.
     pub idempotency_key: String,
-    /// Where memory is set aside for its output.
+    /// Memory budget for its output.
     pub room: Arc<dyn OutputBudget>,
 }
 
@@ -68,68 +68,68 @@ pub struct ToolCall {
 pub enum Target {
     /// In the process that makes it.
     Here,
-    /// Where the credentials are: also in that process, unless it leaves such calls to executors.
+    /// Where the credentials are: also in that process, unless the server leaves such calls to executors.
     Client(ClientCall),
 }
 
-/// What an executor elsewhere has to know beside the call itself, and may do with it.
+/// Data beside the call itself that a remote executor needs, and its permissions.
 #[derive(Debug, Clone)]
 pub struct ClientCall {
-    /// Whose executors may take it.
+    /// The tenant whose executors may run it.
     pub tenant: TenantId,
-    /// What it is granted there.
+    /// The grants that apply on the executor.
     pub grants: ClientGrants,
-    /// Whether it may be begun again when it is not known how far it came.
+    /// Whether the call may be retried when its progress is unknown.
     pub repeat: Repeat,
-    /// How long it may wait before it begins, where an approval of it lapses then.
+    /// How long the call may wait before it begins, if its approval expires then.
     pub begin_within: Option<Duration>,
 }
 
-/// Who decides what a call is granted that an executor runs.
+/// Decides which grants a call has on an executor.
 #[derive(Debug, Clone)]
 pub enum ClientGrants {
-    /// The tool asks, and who runs it grants what it has of that.
+    /// The tool requests grants, and the executor provides those that it has.
     Asked {
-        /// The variables.
+        /// The requested variables.
         environment: Vec<VariableName>,
         /// The hosts that the tool itself lists, as its document writes them.
         egress: Vec<Text>,
     },
-    /// Who runs it: the tool has no implementation, and so asks for nothing.
+    /// The executor decides: the tool has no implementation and requests no grants.
     Own,
 }
 
-/// Whether a call that was interrupted may be begun again.
+/// Whether an interrupted call may be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// It reads, or does nothing more the second time.
+    /// The call only reads, or a second execution changes nothing more.
     Safe,
-    /// It may do the same thing twice.
+    /// A second execution may repeat the effect.
     Unsafe,
 }
 
 /// Whether a tool may act on the outside world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DryRun {
-    /// Do it.
+    /// Execute the call.
     No,
-    /// Say what would be done. Scripts are told; an HTTP tool whose method is
-    /// not safe (RFC 9110, section 9.2.1) is not sent.
+    /// Describe what the call would do. Scripts receive the flag; an HTTP tool whose method is not safe (RFC 9110,
+    /// section 9.2.1) is not sent.
     Yes,
 }
 
-/// What a call runs.
+/// The implementation of a tool.
 #[derive(Debug, Clone)]
 pub enum ToolImplementation {
     /// A script of a package.
     Script(ScriptTool),
     /// One HTTP exchange.
     Http(HttpTool),
-    /// A part of Charter.
+    /// A built-in tool.
     Builtin(BuiltinTool),
     /// A tool of a registered MCP server.
     Mcp(McpTool),
-    /// What an executor brings for a tool that has no implementation of its own (seed 000 §2.4).
+    /// The executor's own implementation, for a tool without one (seed 000 §2.4).
     Handler,
 }
 
@@ -179,18 +179,18 @@ pub struct HttpTool {
     pub body: Option<Value>,
 }
 
-/// The part of a call that only its server understands.
+/// The part of a call that is specific to its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpTool {
     /// The server's name here.
     pub server: Label,
-    /// The tool, as the server names it.
+    /// The tool's name on the server.
     pub name: String,
-    /// `sha256:…` of the definition that was imported: another one is not called.
+    /// `sha256:…` of the imported definition: a tool with another definition is not called.
     pub definition: String,
-    /// The names that the server has for arguments, where they are others than the call's.
+    /// The server's names of arguments that differ from the call's names.
     pub wire_names: BTreeMap<String, String>,
-    /// Whether a call that broke off may be begun again.
+    /// Whether an interrupted call may be retried.
     pub repeat: Repeat,
 }
 

@@ -1,6 +1,6 @@
-//! Why something failed, in one line. Must not know what failed.
+//! Formats the causes of an error in one line. Must not know the error's type.
 
-/// An error with its causes, each once.
+/// Formats an error with its causes, each once.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();

@@ -43,16 +43,16 @@ impl LastRefusal {
     }
 }
 
-/// What becomes of hosts that the list does not name.
+/// How the policy treats hosts that the list does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unlisted {
-    /// They are not reached.
+    /// They are refused.
     Refused,
-    /// Public addresses are reached on the web's ports.
+    /// Public addresses are allowed on the web's ports.
     PublicWeb,
 }
 
-/// Why a connection is not made.
+/// Why a connection is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EgressRefusal {
     #[error("{host}:{port} is not in the tool's egress list")]
@@ -74,7 +74,7 @@ impl EgressPolicy {
         }
     }
 
-    /// The public web, and what `patterns` name beside it.
+    /// Allows the public web, and the hosts that match `patterns`.
     pub(crate) fn public_and(patterns: Vec<HostPattern>) -> Self {
         Self {
             patterns,
@@ -188,7 +188,7 @@ mod tests {
             verdict(&["127.0.0.1:5005"], "127.0.0.1", 5006).await,
             "127.0.0.1:5006 is not in the tool's egress list"
         );
-        // Another spelling of 127.0.0.1 is a name: listed or not, it does not get there.
+        // Another spelling of 127.0.0.1 is resolved as a name: listed or not, it does not reach that address.
         assert_eq!(
             verdict(&["2130706433:5005"], "2130706433", 5005).await,
             "2130706433 resolves to 127.0.0.1, a private or local address that the configuration does not grant"
@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    /// What a package may say reaches the internet, and opens nothing of the network around the server.
+    /// An entry that a package may declare reaches the internet, and opens nothing of the network around the server.
     #[tokio::test]
     async fn an_entry_for_public_addresses_alone_opens_no_local_one() {
         for (pattern, host, port) in [
@@ -272,7 +272,7 @@ mod tests {
             let policy = EgressPolicy::new(vec![own.clone().public_only()]);
             let said = policy.addresses(host, port).await.unwrap_err().to_string();
             assert!(said.contains("the configuration does not grant"), "{said}");
-            // The same entry of somebody who may.
+            // The same pattern from a source that may grant local addresses.
             let both = EgressPolicy::new(vec![own.clone().public_only(), own]);
             assert!(both.addresses(host, port).await.is_ok(), "{pattern}");
         }

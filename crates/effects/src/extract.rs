@@ -1,8 +1,7 @@
-//! From the bytes of a source to its text, with headings and pages marked.
+//! Extracts the text of a source from its bytes, and marks headings and pages.
 //!
-//! What it reads is hostile: it is meant to run in a process of its own, which the sandbox bounds in
-//! time and memory ([`crate::Sources::extract`]). Must not know where bytes come from or what
-//! becomes of the text.
+//! The input is hostile: extraction is meant to run in a separate process, which the sandbox bounds in time and memory
+//! ([`crate::Sources::extract`]). Must not know where bytes come from or how the text is used.
 
 mod html;
 mod markdown;
@@ -19,7 +18,7 @@ pub const MAX_TEXT_BYTES: usize = 16 << 20;
 /// Longest heading that is kept, in bytes; longer ones are cut.
 const MAX_HEADING_BYTES: usize = 200;
 
-/// What a source is written in.
+/// The format of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaType {
@@ -33,30 +32,30 @@ pub enum MediaType {
     Pdf,
 }
 
-/// The text of a source as it is read, with what is known of its parts.
+/// The extracted text of a source, with its headings and pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extracted {
     /// The text.
     pub text: String,
-    /// Headings and pages, in order of their place.
+    /// Headings and pages, by offset.
     pub marks: Vec<Mark>,
     /// Why parts of the text may not be what its author wrote, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
 
-/// Something that begins at a place of the text.
+/// A heading or page that begins at an offset of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Offset in the text, in bytes.
     pub at: usize,
-    /// What begins there.
+    /// Kind of mark.
     #[serde(flatten)]
     pub kind: MarkKind,
 }
 
-/// What begins at a place.
+/// Kind of a mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkKind {
@@ -64,7 +63,7 @@ pub enum MarkKind {
     Heading {
         /// 1 to 6, 1 the highest.
         level: u8,
-        /// Its words.
+        /// Its text.
         title: String,
     },
     /// A page.
@@ -74,16 +73,16 @@ pub enum MarkKind {
 /// Why a source has no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExtractError {
-    /// There are zero bytes in it.
+    /// The bytes contain a zero byte.
     #[error("the source is no text: it holds a zero byte at offset {at}")]
     Binary {
-        /// Where.
+        /// Its offset.
         at: usize,
     },
-    /// It does not fit its encoding, and holds what no text holds.
+    /// The bytes are invalid in their encoding, and contain control characters.
     #[error("the source is no text: {0}, and it holds control characters")]
     NoText(String),
-    /// Nothing to read.
+    /// The source has no text.
     #[error("the source holds no text")]
     Empty,
     /// More than [`MAX_TEXT_BYTES`].
@@ -94,8 +93,8 @@ pub enum ExtractError {
     Pdf(String),
 }
 
-/// Takes the text out of `bytes`. `charset` is that of the `Content-Type` that came with them, if any did. Of the text,
-/// only what is read is kept: what is indexed and what is quoted is the same.
+/// Extracts the text of `bytes`. `charset` is that of the `Content-Type` header, if there was one. The result holds
+/// only the text that is indexed, so that indexed text and quoted text agree.
 ///
 /// # Errors
 /// [`ExtractError`].
@@ -124,7 +123,7 @@ pub fn extract(
     Ok(extracted)
 }
 
-/// Decodes a page and takes its text out.
+/// Decodes a page and extracts its text.
 fn read(
     bytes: &[u8],
     form: Form,
@@ -151,13 +150,13 @@ fn read(
     })
 }
 
-/// Control characters but white space, and the escape that terminals obey.
+/// Whether a character does not occur in text: a control character except white space and the terminal escape.
 fn is_of_no_text(c: char) -> bool {
     c.is_control() && !c.is_whitespace() && c != '\u{1b}'
 }
 
-/// A line of HTML as text, such as a title with some words in bold: tags go, characters that were
-/// written as entities come back, and white space is single spaces.
+/// Converts a line of HTML to text, such as a title with some bold words: removes tags, decodes entities, and collapses
+/// white space to single spaces.
 pub(crate) fn line(html: &str) -> String {
     html::line(html)
 }

@@ -28,7 +28,7 @@ const MAX_REDIRECTS: usize = 5;
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The largest request body: 16 MiB.
 pub(crate) const MAX_BODY_BYTES: usize = 16 << 20;
-/// What servers are told that asks.
+/// The `User-Agent` of all requests.
 pub(crate) const USER_AGENT: &str = concat!("charter/", env!("CARGO_PKG_VERSION"));
 
 /// Which redirects are followed.
@@ -36,7 +36,7 @@ pub(crate) const USER_AGENT: &str = concat!("charter/", env!("CARGO_PKG_VERSION"
 pub(crate) enum Redirects {
     /// None.
     None,
-    /// Those that stay with the origin that was checked.
+    /// Those to the origin that was checked.
     SameOrigin,
 }
 
@@ -45,12 +45,12 @@ pub(crate) enum Redirects {
 pub(crate) struct HttpRunner {
     tls: rustls::ClientConfig,
     trace: TraceContext,
-    /// Where large answers are kept; without it they stay in memory.
+    /// Directory for large answers. Without one they stay in memory.
     directory: Option<PathBuf>,
 }
 
 impl HttpRunner {
-    /// TLS by rustls with ring, trusting what the platform trusts.
+    /// Uses TLS by rustls with ring, and trusts the platform's certificates.
     pub(crate) fn new() -> Result<Self, rustls::Error> {
         Ok(Self {
             tls: platform_tls()?,
@@ -59,12 +59,12 @@ impl HttpRunner {
         })
     }
 
-    /// The same, and the servers of HTTP tools are told which trace a call belongs to.
+    /// Also sends the trace context of a call to the servers of HTTP tools.
     pub(crate) fn telling(self, trace: TraceContext) -> Self {
         Self { trace, ..self }
     }
 
-    /// The same, and large answers are kept in files of a directory until there is memory for them.
+    /// Also spools large answers to files of a directory until memory is available.
     pub(crate) fn keeping_in(self, directory: &Path) -> Self {
         Self {
             directory: Some(directory.to_owned()),
@@ -82,7 +82,7 @@ impl HttpRunner {
         SpooledBytes::new(self.directory.clone())
     }
 
-    /// A client that connects to these addresses of a host and to nothing else.
+    /// Creates a client that connects only to these addresses of a host.
     pub(crate) fn client_to(
         &self,
         host: &str,
@@ -95,7 +95,7 @@ impl HttpRunner {
             .build()
     }
 
-    /// A client that keeps its connections, for hosts that the operator names.
+    /// Creates a client that keeps its connections, for hosts that the operator configures.
     pub(crate) fn pooled_client(
         &self,
         redirects: Redirects,

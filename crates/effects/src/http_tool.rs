@@ -1,4 +1,4 @@
-//! Runs one HTTP tool: fill the template, ask the egress wall, exchange, read.
+//! Runs one HTTP tool: fills the template, checks the egress policy, sends the request, and reads the answer.
 //!
 //! Must not know scripts or processes.
 
@@ -16,7 +16,7 @@ use crate::redact::Redactor;
 pub(crate) use request::Exchange;
 use request::PreparedRequest;
 
-/// What became of a request.
+/// The result of sending a request.
 enum SendOutcome {
     /// It was not sent: the call is a dry run.
     Previewed(Success),
@@ -70,7 +70,7 @@ impl HttpRunner {
         };
         let result = match result {
             Ok(SendOutcome::Previewed(preview)) => Ok(preview),
-            // The call's time is over when the answer is here; it may wait for memory.
+            // The call's timeout no longer applies once the answer has arrived: reading it may wait for memory.
             Ok(SendOutcome::Answered(answer)) => {
                 http::read(answer, redactor, call.room.as_ref()).await
             }
@@ -94,8 +94,8 @@ impl HttpRunner {
         HttpAnswer::to(&client, request, call.limits.output_bytes, body).await
     }
 
-    /// A client for this call alone: it connects to the addresses that were
-    /// checked, keeps no connection, and knows no proxy.
+    /// Creates a client for this call alone: it connects only to the checked addresses, keeps no connection, and uses
+    /// no proxy.
     async fn client(
         &self,
         call: &ToolCall,

@@ -1,6 +1,5 @@
-//! What a process prints or a host answers, as it arrives: in memory as long as it is small, and beyond that in a file
-//! without a name, until there is memory to read it. So a call that takes its time holds no memory meanwhile. Must not
-//! know where the bytes come from.
+//! Spools the output of a process or host: small output stays in memory, larger output goes to an unnamed file until
+//! there is memory to read it. So a slow call holds no memory while it runs. Must not know where the bytes come from.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -14,13 +13,13 @@ use serde_json::Value;
 use crate::outcome::Failure;
 use crate::room::{OutputBudget, OutputBudgetExhausted, OutputSize};
 
-/// How much is read from a file at a time.
+/// Bytes that are read from a file at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Bytes that are kept.
+/// Spooled bytes.
 #[derive(Debug)]
 pub(crate) struct SpooledBytes {
-    /// Where the file is made; without it all stays in memory.
+    /// Directory of the file. Without one all bytes stay in memory.
     directory: Option<PathBuf>,
     place: SpoolLocation,
     length: usize,
@@ -32,14 +31,14 @@ enum SpoolLocation {
     File(File),
 }
 
-/// Why kept bytes are no output.
+/// Why spooled bytes cannot be read as output.
 #[derive(Debug)]
 pub(crate) enum SpoolReadError {
-    /// They are no JSON, or more than an output may be. Where they are no JSON, also their beginning.
+    /// The bytes are not valid JSON, or exceed a limit of outputs. Invalid JSON comes with its beginning.
     Fault(JsonFault, Vec<u8>),
-    /// There is no memory for them.
+    /// Memory for the bytes is not available.
     NoRoom(OutputBudgetExhausted),
-    /// They are lost.
+    /// The bytes cannot be read back.
     Lost(io::Error),
 }
 
@@ -50,7 +49,7 @@ impl From<io::Error> for SpoolReadError {
 }
 
 impl SpoolReadError {
-    /// The failure of a call that was answered so; `refused` says what is wrong with an answer that is no output.
+    /// Converts the error to the failure of the call. `refused` describes an answer that is not a valid output.
     pub(crate) fn into_failure(self, refused: impl FnOnce(JsonFault, &[u8]) -> String) -> Failure {
         match self {
             Self::Fault(fault, beginning) => {
@@ -66,7 +65,7 @@ impl SpoolReadError {
 }
 
 impl<T: Into<Vec<u8>>> From<T> for SpooledBytes {
-    /// Bytes that are in memory.
+    /// Wraps bytes that are in memory.
     fn from(bytes: T) -> Self {
         let bytes = bytes.into();
         Self {
@@ -78,7 +77,7 @@ impl<T: Into<Vec<u8>>> From<T> for SpooledBytes {
 }
 
 impl SpooledBytes {
-    /// Nothing yet. What is large will be kept in a file of this directory.
+    /// Creates an empty spool, which keeps large output in a file of this directory.
     pub(crate) fn new(directory: Option<PathBuf>) -> Self {
         Self {
             directory,
@@ -87,12 +86,12 @@ impl SpooledBytes {
         }
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.length
     }
 
-    /// Adds a piece.
+    /// Appends a piece.
     pub(crate) fn push(&mut self, piece: &[u8]) -> io::Result<()> {
         let length = self.length + piece.len();
         match (&mut self.place, &self.directory) {
@@ -109,7 +108,7 @@ impl SpooledBytes {
         Ok(())
     }
 
-    /// The first bytes, at most so many.
+    /// Returns at most `most` bytes from the start.
     pub(crate) fn beginning(&mut self, most: usize) -> io::Result<Vec<u8>> {
         match &mut self.place {
             SpoolLocation::Memory(bytes) => Ok(bytes.iter().take(most).copied().collect()),
@@ -123,7 +122,7 @@ impl SpooledBytes {
         }
     }
 
-    /// All of them, in memory.
+    /// Returns all bytes, in memory.
     pub(crate) fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self.place {
             SpoolLocation::Memory(bytes) => Ok(bytes),
@@ -136,7 +135,7 @@ impl SpooledBytes {
         }
     }
 
-    /// What is made of them, once there is memory for them and for as much text.
+    /// Waits for memory for the bytes and for as much text, then decodes them.
     pub(crate) async fn decoded<T: Send + 'static>(
         self,
         room: &dyn OutputBudget,
@@ -151,7 +150,7 @@ impl SpooledBytes {
         Ok(self.worked_on(size.bytes, work).await?)
     }
 
-    /// The JSON value that they are, once there is memory for it.
+    /// Waits for memory for the JSON value of the bytes, then parses them.
     pub(crate) async fn into_value(self, room: &dyn OutputBudget) -> Result<Value, SpoolReadError> {
         let bytes = self.length;
         let measure = |mut kept: Self| {
@@ -174,7 +173,7 @@ impl SpooledBytes {
         }))
     }
 
-    /// Does work that takes long where the bytes, or their value, are large: on a thread that may take its time then.
+    /// Runs work on the bytes or their value; if they are large, on a thread that may block.
     async fn worked_on<T: Send + 'static>(
         self,
         size: usize,
@@ -207,7 +206,7 @@ impl SpooledBytes {
     }
 }
 
-/// Sets memory aside for an output that is large.
+/// Reserves memory for a large output.
 pub(crate) async fn set_aside(
     room: &dyn OutputBudget,
     size: OutputSize,
@@ -228,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes note of what is set aside; refuses what is over a bound.
+    /// Records the reserved sizes; refuses sizes over a bound.
     #[derive(Debug)]
     struct SpoolWriter {
         most: usize,
@@ -282,7 +281,7 @@ mod tests {
         assert_eq!(directory.path().read_dir().unwrap().count(), 0);
     }
 
-    /// Before a large value is made, its memory is set aside; a small text may be a large value.
+    /// Memory is reserved before a large value is built; a small text may parse to a large value.
     #[tokio::test]
     async fn memory_is_set_aside_before_a_large_value_is_made() {
         let directory = tempfile::tempdir().unwrap();

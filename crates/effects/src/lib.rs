@@ -1,19 +1,17 @@
-//! Adapters to the outside world: runs one tool (a Python or bash script, an HTTP
-//! call, or a built-in tool) in a sandbox and says what came of it.
+//! Adapters to the outside world: runs one tool (a Python or bash script, an HTTP call, or a built-in tool) in a
+//! sandbox and returns its outcome.
 //!
 //! # The port
-//! [`ToolRunner`] takes a [`ToolCall`] that is fully resolved (parameters
-//! validated, defaults filled, variables filtered by the tool's allow list) and
-//! answers with a [`ToolOutcome`]; it never fails in another way. [`Sandbox`] is
-//! the implementation that runs calls here; a call's [`Target`] is for others that pass
-//! it on. This crate must not know skills, runs, policies or storage, nor decide by
-//! tenants, and it reads neither configuration nor environment.
+//! [`ToolRunner`] takes a [`ToolCall`] that is fully resolved (parameters validated, defaults filled, variables
+//! filtered by the tool's allow list) and returns a [`ToolOutcome`], which also represents every failure. [`Sandbox`]
+//! is the implementation that runs calls here; a call's [`Target`] is for implementations that forward it. This crate
+//! must not know skills, runs, policies or storage, nor decide by tenants, and it reads neither configuration nor
+//! environment.
 //!
 //! # Secrets
-//! The values of the variables that a call is granted are taken out of its log and
-//! messages, and out of its output unless [`SandboxOptions::plain`] names the
-//! variable. That is against accidents: a script that means to can always write a
-//! value in a way that nobody recognises.
+//! The values of the variables that a call is granted are removed from its log and messages, and from its output unless
+//! [`SandboxOptions::plain`] names the variable. That protects against accidents: a script can always encode a value in
+//! a way that is not recognised.
 //!
 //! # The script protocol
 //! `python3 <entry>` or `bash <entry>`, in the root of the materialised package:
@@ -26,42 +24,39 @@
 //! Values reach a script as data on its standard input, never as source text.
 //!
 //! # Built-in tools
-//! Files, environment, network, web search, commands and charts, in the files of `builtin`. A
-//! call is allowed what its [`BuiltinGrants`] name; by default that is nothing.
-//! [`builtin_documents`] are their documents in the catalogue.
+//! Files, environment, network, web search, commands and charts, in the files of `builtin`. A call may use only what
+//! its [`BuiltinGrants`] name; by default they name nothing. [`builtin_documents`] returns their documents for the
+//! catalogue.
 //!
 //! # MCP servers
-//! [`McpServers`] keeps connections to the registered servers of the Model Context Protocol, tells
-//! of their tools as catalogue documents ([`Imports`]) and runs calls of them.
+//! [`McpServers`] keeps connections to the registered servers of the Model Context Protocol, publishes their tools as
+//! catalogue documents ([`Imports`]) and runs calls of them.
 //!
 //! # Memory
-//! A call holds no large output in memory before [`ToolCall::room`] has set memory aside for it: what scripts print and
-//! hosts answer waits in a file.
+//! Large output of scripts and hosts waits in a file until [`ToolCall::room`] has reserved memory for it.
 //!
 //! # Sources
-//! [`Sources`] fetches what a lens refers to, through the same wall, and takes its text out in a
-//! process of its own ([`extract()`] is what that process runs).
+//! [`Sources`] fetches the sources of a lens through the same wall, and extracts their text in a separate process
+//! ([`extract()`] is what that process runs).
 //!
 //! # Models
-//! [`Models`] asks language models for drafts, by the routes of [`ModelOptions`]; [`ModelProviders`]
-//! does so over HTTP.
+//! [`Models`] requests drafts from language models, by the routes of [`ModelOptions`]; [`ModelProviders`] does so over
+//! HTTP.
 //!
 //! # Schemas of documents
-//! [`check_against`] checks what a tool, a model or a person gave against the JSON Schema that a document
-//! declares for it.
+//! [`check_against`] checks a value from a tool, a model or a person against the JSON Schema that a document declares
+//! for it.
 //!
 //! # Webhooks
 //! [`webhook`] sends changes to systems of record, signed, through the same wall.
 //!
 //! # What confines a script
-//! See [`Sandbox::capabilities`] for what the running kernel enforces. Landlock
-//! (files, TCP ports, signals), seccomp (sockets, escapes from the process
-//! group, kernel surface), resource limits, namespaces (user, network, IPC, mount), a
-//! watch on the number of processes, and one egress proxy that knows the call's
-//! allow list. [`keep`] runs in a process beside this one, and kills the children of
-//! scripts if this one is killed.
+//! [`Sandbox::capabilities`] lists what the running kernel enforces. The means are Landlock (files, TCP ports,
+//! signals), seccomp (sockets, escapes from the process group, kernel surface), resource limits, namespaces (user,
+//! network, IPC, mount), a watch on the number of processes, and one egress proxy that knows the call's allow list.
+//! [`keep`] runs in a separate process, and kills the children of scripts if this process is killed.
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(not(target_os = "linux"))]

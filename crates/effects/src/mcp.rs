@@ -1,9 +1,8 @@
 //! Client of the Model Context Protocol (revisions up to 2026-07-28): keeps one connection to each
 //! registered server, imports the server's tools as catalogue documents, and runs calls of them.
 //!
-//! Servers are not trusted. Nothing that one says of its tools lets anything happen that would not
-//! happen otherwise; its texts are bounded and kept as data, and its messages are bounded.
-//! Must not know the catalogue, tenants, or who decides about a call.
+//! Servers are not trusted. A server's descriptions of its tools grant no permission; its texts are bounded and kept as
+//! data, and its messages are bounded. Must not know the catalogue, tenants, or the approvers of a call.
 
 mod call;
 mod connect;
@@ -43,23 +42,23 @@ pub use import::import_tools;
 /// A registered server.
 #[derive(Debug, Clone)]
 pub struct McpServerOptions {
-    /// What its tools' ids hold: a short id without dots.
+    /// The server's part of its tools' ids: a short id without dots.
     pub name: Label,
-    /// How it is reached.
+    /// How to connect to it.
     pub transport: McpTransport,
-    /// The tools that the operator says only read; all others write.
+    /// The tools that the operator declares read-only; all others write.
     pub readonly: BTreeSet<String>,
-    /// How long the server may take to start: to answer the first message, and to list its tools then.
+    /// Timeout of the start: the answer to the first message, and then the list of tools.
     pub start_timeout: Duration,
-    /// Time limit of one call.
+    /// Timeout of one call.
     pub timeout: Duration,
-    /// How often its tools are listed again.
+    /// Interval at which its tools are listed again.
     pub refresh: Duration,
-    /// Whether it is told which trace a call belongs to.
+    /// Trace context to send with each call.
     pub trace: TraceContext,
 }
 
-/// How a server is reached.
+/// How to connect to a server.
 #[derive(Debug, Clone)]
 pub enum McpTransport {
     /// A process of this machine, over its standard input and output.
@@ -68,11 +67,11 @@ pub enum McpTransport {
         command: PathBuf,
         /// Its arguments.
         arguments: Vec<String>,
-        /// Its variables; their values count as secret.
+        /// Its environment variables; their values count as secret.
         environment: Vec<(String, String)>,
-        /// What it may read beside the system's programs and libraries.
+        /// Paths that it may read beside the system's programs and libraries.
         readable: Vec<PathBuf>,
-        /// What it may write beside its own folder.
+        /// Paths that it may write beside its own folder.
         writable: Vec<PathBuf>,
         /// The hosts that it may reach.
         egress: Vec<HostPattern>,
@@ -83,7 +82,7 @@ pub enum McpTransport {
         url: String,
         /// Headers to send.
         headers: Vec<SecretHeader>,
-        /// What may be reached beside the public web.
+        /// Hosts that may be reached beside the public web.
         egress: Vec<HostPattern>,
     },
 }
@@ -93,7 +92,7 @@ pub enum McpTransport {
 pub struct SecretHeader {
     /// Its name.
     pub name: String,
-    /// What its value is called where it is taken out.
+    /// The name that replaces the value where it is redacted.
     pub variable: String,
     /// Its value.
     pub value: String,
@@ -105,41 +104,41 @@ impl fmt::Debug for SecretHeader {
     }
 }
 
-/// What is imported now, by server.
+/// Current imports, by server.
 #[derive(Debug, Clone, Default)]
 pub struct Imports {
     /// Each registered server.
     pub servers: BTreeMap<Label, ServerImports>,
 }
 
-/// What is imported from one server.
+/// Imports from one server.
 #[derive(Debug, Clone)]
 pub struct ServerImports {
-    /// How the connection stands.
+    /// State of the connection.
     pub state: McpServerState,
     /// Its tools, by id.
     pub tools: Vec<ImportedTool>,
-    /// What of it is not in the catalogue.
+    /// Tools that the catalogue does not contain.
     pub left_out: Vec<SkippedTool>,
-    /// How long it took to answer the first message of the connection that stands.
+    /// How long the server took to answer the first message of the current connection.
     pub started_in: Option<Duration>,
 }
 
-/// How a connection stands.
+/// State of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum McpServerState {
-    /// It is being made for the first time.
+    /// The first connection attempt is not complete.
     Connecting,
     /// The server answers.
     Connected,
-    /// It does not; it is tried again.
+    /// The last attempt failed; retrying.
     Failed {
         /// Why.
         reason: String,
     },
 }
 
-/// A tool as the catalogue has it.
+/// A tool as it is in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedTool {
     /// Its document.
@@ -148,13 +147,12 @@ pub struct ImportedTool {
     pub content_hash: String,
 }
 
-/// Something that a server offers and that cannot be imported, or that the operator names and the
-/// server does not offer.
+/// A tool, or part of one, that cannot be imported, or a tool that the operator names and the server does not offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedTool {
-    /// The tool, as the server or the operator names it.
+    /// The tool's name on the server or in the configuration.
     pub tool: String,
-    /// The part that is left out of it, in words; the whole tool where there is none.
+    /// Description of the part that is not imported; absent for the whole tool.
     pub part: Option<String>,
     /// Why.
     pub reason: String,
@@ -170,8 +168,8 @@ impl fmt::Display for SkippedTool {
     }
 }
 
-/// The connections to all registered servers. A [`ToolRunner`] that runs calls of their tools and
-/// leaves all others to the sandbox. Dropping it ends the connections.
+/// The connections to all registered servers. A [`ToolRunner`] that runs calls of their tools and forwards all other
+/// calls to the sandbox. Dropping it closes the connections.
 pub struct McpServers {
     sandbox: Arc<Sandbox>,
     servers: BTreeMap<Label, Arc<Server>>,
@@ -179,20 +177,20 @@ pub struct McpServers {
     _keepers: AbortOnDropHandle<()>,
 }
 
-/// What calls and the keeper of a connection share.
+/// State that calls share with the task that keeps the connection.
 #[derive(Debug)]
 struct Server {
     options: McpServerOptions,
     redactor: Redactor,
-    /// For what its tools answer.
+    /// Redacts the output of its tools.
     output_redactor: Redactor,
     link: watch::Sender<Link>,
-    /// Rung when the list of tools may have changed, or the connection may be broken.
+    /// Signals that the list of tools may have changed, or the connection may be broken.
     look_again: Arc<Notify>,
 }
 
 impl McpServers {
-    /// Begins to connect to the servers.
+    /// Starts connecting to the servers.
     ///
     /// # Panics
     /// Outside a runtime.
@@ -239,14 +237,14 @@ impl McpServers {
         }
     }
 
-    /// What is imported, as it changes.
+    /// Returns a channel of the current imports.
     #[must_use]
     pub fn imports(&self) -> watch::Receiver<Arc<Imports>> {
         self.imports.clone()
     }
 
-    /// Waits until each server was reached or found unreachable once, at most so long; returns the names of those that were
-    /// neither by then.
+    /// Waits at most `at_most` until each server was connected or found unreachable once; returns the names of the
+    /// servers that were neither.
     pub async fn settled(&self, at_most: Duration) -> Vec<Label> {
         let mut imports = self.imports.clone();
         let settled = imports.wait_for(|imports| {
@@ -290,13 +288,13 @@ impl ToolRunner for McpServers {
 }
 
 impl Imports {
-    /// A channel that never tells of any, for where no servers are registered.
+    /// Returns a channel that never changes, for a configuration without servers.
     #[must_use]
     pub fn none() -> watch::Receiver<Arc<Self>> {
         watch::channel(Arc::default()).1
     }
 
-    /// All imported tools.
+    /// Returns all imported tools.
     pub fn tools(&self) -> impl Iterator<Item = &ImportedTool> {
         self.servers.values().flat_map(|server| &server.tools)
     }
@@ -309,7 +307,7 @@ impl Server {
             McpTransport::Http { headers, .. } => headers
                 .iter()
                 .flat_map(|header| {
-                    // A scheme such as `Bearer` before it is no part of the secret.
+                    // A scheme such as `Bearer` before the value is not part of the secret.
                     let bare = header.value.rsplit(' ').next().unwrap_or_default();
                     let named = |value: &str| (header.variable.clone(), value.to_owned());
                     [named(&header.value), named(bare)]

@@ -1,9 +1,8 @@
 //! Language models: the port, its values, and the implementation over HTTP.
 //!
-//! A request names a route, not a model: the operator says which provider and model a route leads
-//! to, a tenant may have routes and keys of its own. The answer is a draft, one JSON value that
-//! keeps to the schema that was sent along, and nothing else: it never acts, and sets no id.
-//! Must not know missions, prompts, or what a draft is for.
+//! A request names a route, not a model: the operator configures the provider and model of each route, and a tenant may
+//! have its own routes and keys. The answer is a draft, one JSON value that conforms to the schema of the request: it
+//! never acts, and sets no id. Must not know missions, prompts, or how a draft is used.
 
 mod anthropic;
 mod complaint;
@@ -42,24 +41,24 @@ pub use providers::ModelProviders;
 pub use setup::ModelSetupError;
 pub use target::{ModelTarget, TargetError};
 
-/// Asks language models.
+/// Port for language models.
 #[async_trait]
 pub trait Models: Send + Sync {
-    /// Asks the model of a route for a draft, and asks again where the answer does not keep to the
-    /// schema or the provider may be better in a moment, all within the request's time.
+    /// Requests a draft from the model of a route. Retries within the request's timeout if the answer does not conform
+    /// to the schema or the provider may recover soon.
     ///
-    /// Asking has no effect but cost, so a repeat does no harm; it may give another answer.
+    /// Requests have no effect but cost, so repeats are safe; a repeat may return another answer.
     ///
     /// # Errors
-    /// [`ModelFailure`], with what was spent until then.
+    /// [`ModelFailure`], with the usage until then.
     async fn complete(
         &self,
         request: &ModelRequest,
         cancel: &CancellationToken,
     ) -> Result<ModelAnswer, ModelFailure>;
 
-    /// The same, while `listener` hears the text of the draft as it comes in. It is not held to the schema yet, and
-    /// may be that of an attempt that fails: what the answer is, the result says.
+    /// Like [`Models::complete`], and passes the text of the draft to `listener` as it arrives. That text is not
+    /// validated yet, and may belong to an attempt that fails: only the result is the answer.
     ///
     /// # Errors
     /// As for [`Models::complete`].
@@ -75,20 +74,20 @@ pub trait Models: Send + Sync {
         Ok(answer)
     }
 
-    /// The routes of a tenant, in the order of their names, with where each leads.
+    /// Returns the routes of a tenant with their targets, by name.
     fn routes(&self, tenant: &TenantId) -> BTreeMap<Label, ModelRoute>;
 }
 
-/// Hears what a model writes while it writes.
+/// Receives the text of a draft while the model writes it.
 pub trait ModelListener: Send + Sync {
-    /// The text begins; what was heard before belongs to an attempt that came to nothing.
+    /// A text begins; all text before it belongs to a failed attempt.
     fn begins(&self);
 
-    /// The next piece of the text.
+    /// Receives the next piece of the text.
     fn hears(&self, piece: &str);
 }
 
-/// Does not listen.
+/// Ignores the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullListener;
 
@@ -98,7 +97,7 @@ impl ModelListener for NullListener {
     fn hears(&self, _: &str) {}
 }
 
-/// Refuses every route: for programs that have no models.
+/// Refuses every route: for programs without models.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoModels;
 
@@ -121,54 +120,54 @@ impl Models for NoModels {
     }
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     /// The `model_route` of the prompt package, e.g. `tier_high_reasoning`.
     pub route: Label,
-    /// Who asks.
+    /// The part of Charter that sends the request.
     pub stage: ModelStage,
     /// The system prompt: instructions that do not change from call to call.
     pub system: String,
-    /// The prompt of the task: instructions too.
+    /// The prompt of the task: also instructions.
     pub task: String,
-    /// Data to work with, kept apart from instructions and sent as such.
+    /// Input data, sent separately from instructions.
     pub context: Value,
-    /// What was answered before in this matter, and what was wrong with it, oldest first.
+    /// Earlier answers to this request with their faults, oldest first.
     pub earlier: Vec<RejectedAnswer>,
-    /// What the draft must keep to.
+    /// The schema of the draft.
     pub schema: NamedSchema,
-    /// Most tokens of one answer.
+    /// Token limit of one answer.
     pub max_output_tokens: u32,
-    /// How much the answer may vary; 0 for as little as possible.
+    /// How much the answer may vary; 0 for the least.
     pub temperature: f64,
-    /// Whose routes and keys count.
+    /// The tenant whose routes and keys apply.
     pub tenant: TenantId,
-    /// What makes repeats of this request recognisable; sent to providers as `Idempotency-Key`.
+    /// Key by which providers recognise repeats; sent as `Idempotency-Key`.
     pub idempotency_key: String,
-    /// Longest time for everything: attempts, pauses and repairs.
+    /// Timeout of the whole request: attempts, pauses and repairs.
     pub timeout: Duration,
 }
 
-/// Who asks a model.
+/// The part of Charter that uses a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelStage {
     /// A role of a mission.
     Role(Role),
     /// The agent that writes a candidate.
     CodeAgent,
-    /// The agent that puts the results of a request into words.
+    /// The agent that summarises the results of a request.
     AnalysisAgent,
-    /// The gateway, for values that a request leaves open.
+    /// The gateway, for parameters that a request leaves open.
     Parameters,
-    /// The gateway, which reads what a request asks for.
+    /// The gateway, to interpret a request.
     Gateway,
-    /// An operator who wants to know whether the route works.
+    /// An operator's test of a route.
     Probe,
 }
 
 impl ModelStage {
-    /// Its name, e.g. `planner`.
+    /// Returns its name, e.g. `planner`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -182,56 +181,55 @@ impl ModelStage {
     }
 }
 
-/// An answer that would not do, and why.
+/// An invalid answer with its faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedAnswer {
     /// The answer, as the model wrote it.
     pub answered: String,
-    /// What is wrong with it, each with its place.
+    /// Its faults, each with its location.
     pub wrong: Vec<String>,
 }
 
 /// A JSON Schema with a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedSchema {
-    /// What providers are told that it is called.
+    /// The schema's name as sent to providers.
     pub name: Label,
-    /// The schema; it describes an object.
+    /// The schema, of an object.
     pub schema: ForeignSchema,
 }
 
-/// A model's draft, and what it took.
+/// A model's draft, with its usage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelAnswer {
-    /// One JSON value that keeps to the schema of the request. An answer that was cut off, refused
-    /// or filtered is none: it is a failure.
+    /// One JSON value that conforms to the request's schema. A truncated, refused or filtered answer is a failure
+    /// instead.
     pub draft: Value,
     /// `provider/model`, the model as the provider names it in its answer.
     pub model: String,
     /// Tokens of all attempts and repairs.
     pub usage: Usage,
-    /// Requests sent, attempts and repairs together.
+    /// Number of requests, attempts and repairs together.
     pub attempts: u32,
-    /// How often an answer was sent back because it did not keep to the schema.
+    /// How often an answer was returned to the model because it did not conform to the schema.
     pub repairs: u32,
-    /// Wall-clock time of everything.
+    /// Wall-clock time of the whole request.
     pub duration_ms: u64,
 }
 
-/// Tokens, as providers count and report them. What an attempt that broke off has used is in it as
-/// far as the provider said so before.
+/// Tokens, as providers count and report them. Interrupted attempts count as far as the provider reported their usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Tokens that were read, those from a cache included.
+    /// Input tokens, those from a cache included.
     pub input_tokens: u64,
-    /// Tokens that were written.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Those of the input that came from the provider's cache.
+    /// Input tokens that came from the provider's cache.
     pub cached_tokens: u64,
 }
 
 impl Usage {
-    /// Both together.
+    /// Adds two usages.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {
@@ -242,30 +240,30 @@ impl Usage {
     }
 }
 
-/// Where a route leads.
+/// The target of a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRoute {
     /// Provider and model.
     pub target: ModelTarget,
-    /// Whether the tenant or the server says so.
+    /// The configuration that defines the route.
     pub set_by: SetBy,
-    /// Where the key comes from; nothing where none is sent.
+    /// Source of the key; absent if no key is sent.
     pub key: Option<SecretSource>,
-    /// Whose key it is.
+    /// The configuration that defines the key.
     pub key_of: SetBy,
 }
 
-/// Who set something.
+/// The part of the configuration that defines a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetBy {
     /// The server's own configuration.
     Server,
-    /// The part of it that is the tenant's.
+    /// The tenant's part of it.
     Tenant,
 }
 
 impl SetBy {
-    /// `server` or `tenant`.
+    /// Returns `server` or `tenant`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

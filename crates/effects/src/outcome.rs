@@ -1,11 +1,11 @@
-//! What came of a tool call. Must not know how the call was run.
+//! The outcome of a tool call. Must not know how the call was run.
 
 use std::time::Instant;
 
 use charter_contract::agentic::error::ErrorType;
 use serde_json::Value;
 
-/// The end of a tool call.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolOutcome {
     /// The tool answered.
@@ -21,14 +21,13 @@ pub enum ToolOutcome {
     Failed {
         /// The kind of failure.
         kind: ErrorType,
-        /// What happened, secrets redacted. May hold text from the tool.
+        /// The cause, secrets redacted. May hold text from the tool.
         message: String,
         /// Whether the same call may succeed later.
         retryable: bool,
-        /// Whether what was to be changed is not as the call expected it: an HTTP tool was answered 409 or
-        /// 412.
+        /// Whether the target changed since the call's preview: an HTTP tool received 409 or 412.
         stale: bool,
-        /// Whether the tool answered, and its answer cannot be used: it may have done what it was asked.
+        /// Whether the tool answered with an unusable answer: its effect may have happened.
         answered: bool,
         /// The end of the tool's log, secrets redacted.
         log: String,
@@ -37,7 +36,7 @@ pub enum ToolOutcome {
     },
 }
 
-/// A failure on its way to an outcome; its texts are redacted at the end.
+/// A failure that becomes an outcome; its texts are redacted last.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: ErrorType,
@@ -60,12 +59,12 @@ impl Failure {
         }
     }
 
-    /// Something is wrong here, not with the call.
+    /// Creates a failure of this system, not of the call.
     pub(crate) fn system(message: impl Into<String>) -> Self {
         Self::new(ErrorType::SystemError, message)
     }
 
-    /// Nobody waits for the call any more.
+    /// Creates the failure of a cancelled call.
     pub(crate) fn cancelled() -> Self {
         Self::new(ErrorType::ExecutionError, "the call was cancelled").retryable()
     }
@@ -75,7 +74,7 @@ impl Failure {
         self
     }
 
-    /// The tool answered; its answer is refused.
+    /// Marks that the tool answered, and its answer is refused.
     pub(crate) fn answered(mut self) -> Self {
         self.answered = true;
         self
@@ -87,7 +86,7 @@ impl Failure {
     }
 }
 
-/// A result on its way to an outcome.
+/// A result that becomes an outcome.
 #[derive(Debug)]
 pub(crate) struct Success {
     pub(crate) output: Value,

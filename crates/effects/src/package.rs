@@ -1,4 +1,4 @@
-//! The files of a package, and their copy on disk that scripts run from.
+//! The files of a package, and their copy on disk for scripts.
 //!
 //! Must not know tools, processes or where packages come from.
 
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::rubbish::{self, TrashFolder};
 
-/// How many packages stay on disk across restarts.
+/// Number of packages that stay on disk across restarts.
 const MAX_KEPT_PACKAGES: usize = 512;
 
 /// The files of one package version, by relative path, and their digest: texts, and PDFs in base64.
@@ -37,13 +37,13 @@ pub enum PackageError {
     /// Too many files.
     #[error("package has {count} files, more than {PACKAGE_FILES} (PACKAGE_FILES)")]
     TooManyFiles {
-        /// How many there are.
+        /// The number of files.
         count: usize,
     },
     /// Too much text.
     #[error("package files hold {bytes} bytes, more than {PACKAGE_BYTES} (PACKAGE_BYTES)")]
     TooLarge {
-        /// How many bytes there are.
+        /// The number of bytes.
         bytes: usize,
     },
 }
@@ -137,7 +137,7 @@ pub(crate) struct PackageStore {
 }
 
 impl PackageStore {
-    /// Opens `root`, creating it, and drops the longest unused packages.
+    /// Opens `root`, creating it, and deletes the least recently used packages.
     pub(crate) fn open(root: PathBuf, rubbish: Arc<TrashFolder>) -> io::Result<Self> {
         rubbish::create_private(&root)?;
         for folder in longest_unused(&root)? {
@@ -150,9 +150,9 @@ impl PackageStore {
         })
     }
 
-    /// The folder that holds `files`; written first if it is not there yet.
+    /// Returns the folder that holds `files`, and writes it first if it is absent.
     ///
-    /// Atomic: a folder under its final name is complete, whoever wrote it.
+    /// Atomic: a folder under its final name is complete, even when several calls write it.
     pub(crate) fn materialise(&self, files: &PackageFiles) -> io::Result<PathBuf> {
         let folder = self.root.join(&files.digest);
         if self.lock().contains(&files.digest) {
@@ -181,7 +181,7 @@ impl PackageStore {
             fs::write(file, bytes)?;
         }
         match fs::rename(staging.path(), folder) {
-            // Another call was faster; its copy is the same.
+            // A concurrent call was faster; its copy is identical.
             Err(_) if folder.is_dir() => Ok(()),
             renamed => renamed,
         }
@@ -192,7 +192,7 @@ impl PackageStore {
     }
 }
 
-/// The packages beyond those that are kept.
+/// Returns the packages beyond the retained number, the least recently used.
 fn longest_unused(root: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(root)? {

@@ -1,5 +1,5 @@
-//! How long to wait before a request is sent again: back-off with jitter, and what the provider
-//! asks for (RFC 9110, section 10.2.3). Sleeps not, and draws no randomness of its own.
+//! How long to wait before a request is retried: backoff with jitter, and the provider's `Retry-After` (RFC 9110,
+//! section 10.2.3). Does not sleep; randomness is injected.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 /// A source of numbers from 0 to 1.
 pub type Jitter = Arc<dyn Fn() -> f64 + Send + Sync>;
 
-/// How failures that may pass are waited for.
+/// Retry policy for transient failures.
 #[derive(Clone)]
 pub struct RetryPolicy {
-    /// How often requests are sent again in one call, all its repairs together.
+    /// Number of retries in one call, over all its repairs.
     pub retries: u32,
-    /// The pause before the first retry; each further one is twice as long.
+    /// The pause before the first retry; it doubles with each further retry.
     pub first_pause: Duration,
-    /// The longest pause. A provider that asks for a longer one is not waited for.
+    /// The longest pause. If a provider requests a longer one, there is no retry.
     pub longest_pause: Duration,
-    /// What keeps callers from coming back all at once.
+    /// Randomness that spreads the retries of concurrent callers.
     pub jitter: Jitter,
 }
 
@@ -34,8 +34,8 @@ impl RetryPolicy {
     /// Default longest pause.
     pub const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-    /// The pause before retry number `retry`, counted from 0: half of it fixed, half by chance;
-    /// at least what the provider asks for. Nothing when it asks for more than the longest.
+    /// Returns the pause before retry number `retry`, counted from 0: half of it fixed, half random; at least the pause
+    /// that the provider requests. Returns nothing if the provider requests more than the longest pause.
     pub(crate) fn pause(&self, retry: u32, asked: Option<Duration>) -> Option<Duration> {
         if asked.is_some_and(|asked| asked > self.longest_pause) {
             return None;
@@ -45,7 +45,7 @@ impl RetryPolicy {
         let chance = (self.jitter)().clamp(0.0, 1.0);
         let pause = bounded.mul_f64(0.5 + 0.5 * chance);
         Some(match asked {
-            // Later by a little than asked, and not all at once.
+            // A little later than requested, and not all callers at the same time.
             Some(asked) => asked + self.first_pause.mul_f64(chance),
             None => pause,
         })
@@ -73,7 +73,7 @@ impl fmt::Debug for RetryPolicy {
     }
 }
 
-/// How long a provider asks to wait: seconds, milliseconds, or until a date.
+/// Reads the pause that a provider requests: seconds, milliseconds, or until a date.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);

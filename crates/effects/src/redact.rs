@@ -1,4 +1,4 @@
-//! Takes granted values out of text that people and logs will see.
+//! Removes granted values from text that people and logs will see.
 //!
 //! Must not know where a value came from or where the text goes.
 
@@ -16,24 +16,24 @@ use serde_json::{Map, Value};
 use crate::outcome::Failure;
 use matcher::Matcher;
 
-/// Shorter values are left alone: replacing them would only shred the text.
+/// Shorter values are not replaced: that would only damage the text.
 const SHORTEST_SECRET: usize = 4;
 
-/// In outputs, which programs go on with, a short value is more likely a word than a leak.
+/// The same limit for outputs, which programs process: a short value is more likely a word than a leak.
 const SHORTEST_SECRET_IN_OUTPUT: usize = 8;
 
-/// The most bytes that a coding takes for one byte of a value: `\\u0041` for `A`, in JSON within JSON.
+/// Most bytes that an encoding uses for one byte of a value: `\\u0041` for `A`, in JSON within JSON.
 const WIDEST_CODING: usize = 7;
 
-/// How much of a text is looked at together.
+/// Bytes of a text that are scanned together.
 const WINDOW_BYTES: usize = 256 << 10;
 
-/// Replaces each granted value, however it is encoded, by `[redacted:NAME]`; and paths of this
-/// machine by what they are.
+/// Replaces each granted value, in every known encoding, by `[redacted:NAME]`, and paths of this machine by
+/// placeholders.
 #[derive(Clone)]
 pub(crate) struct Redactor {
     secrets: Matcher,
-    /// Folders and what to put there.
+    /// Folders with their placeholders.
     folders: Vec<(String, String)>,
 }
 
@@ -43,12 +43,12 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// What is replaced in a text, and by what.
+/// A range of a text with its replacement.
 #[derive(Debug)]
 struct RedactionMatch<'r> {
     range: Range<usize>,
     mark: &'r str,
-    /// Length of what was recognised: of two that overlap the longer one gives the mark.
+    /// Length of the recognised value: of two overlapping values the longer one determines the mark.
     weight: usize,
 }
 
@@ -57,7 +57,7 @@ impl Redactor {
         Self::from_environment(environment, SHORTEST_SECRET)
     }
 
-    /// For the outputs of tools, which may hold the values of `plain` variables.
+    /// Creates a redactor for the outputs of tools, which may hold the values of `plain` variables.
     pub(crate) fn for_output(environment: &[(String, String)], plain: &BTreeSet<String>) -> Self {
         let mut secret = environment.to_vec();
         secret.retain(|(name, _)| !plain.contains(name));
@@ -79,12 +79,12 @@ impl Redactor {
         self
     }
 
-    /// Whether nothing is replaced, in whatever text.
+    /// Whether there is nothing to replace.
     fn is_idle(&self) -> bool {
         self.secrets.is_empty() && self.folders.is_empty()
     }
 
-    /// The length in bytes of the longest text that is replaced.
+    /// Returns the length in bytes of the longest text that is replaced.
     pub(crate) fn longest(&self) -> usize {
         let folders = self.folders.iter().map(|(folder, _)| folder.len());
         let folder = folders.max().unwrap_or_default();
@@ -116,7 +116,7 @@ impl Redactor {
         found
     }
 
-    /// Redacts every text and number in a JSON value, the names of fields included.
+    /// Redacts every text and number in a JSON value, including field names.
     pub(crate) fn apply_to(&self, value: Value) -> Value {
         if self.is_idle() {
             return value;
@@ -144,10 +144,10 @@ impl Redactor {
         }
     }
 
-    /// The same on a thread that may take its time: an output has up to 16 MiB.
+    /// Redacts an output on a thread that may block: an output has up to 16 MiB.
     ///
     /// # Errors
-    /// When the thread breaks; the value is gone then.
+    /// If the thread panics; the value is lost then.
     pub(crate) async fn apply_to_output(&self, output: Value) -> Result<Value, Failure> {
         if self.is_idle() {
             return Ok(output);
@@ -158,18 +158,18 @@ impl Redactor {
             .map_err(|error| Failure::system(format!("taking values out of an output: {error}")))
     }
 
-    /// How much of a text [`Redactor::apply_head`] looks at.
+    /// Returns how many bytes of a text [`Redactor::apply_head`] reads.
     pub(crate) fn beyond(&self, limit: usize) -> usize {
         limit.saturating_add(self.longest().saturating_mul(2))
     }
 
-    /// Redacts the beginning of a text, about `limit` bytes of it, without looking at all the rest.
+    /// Redacts about the first `limit` bytes of a text, without reading all the rest.
     pub(crate) fn apply_head(&self, text: &[u8], limit: usize) -> String {
         let longest = self.longest();
         let Some(head) = text.get(..self.beyond(limit)) else {
             return self.apply(&String::from_utf8_lossy(text));
         };
-        // What is cut in two stands in the last `longest` bytes.
+        // A value that the cut divides is within the last `longest` bytes.
         let mut head = self.apply(&String::from_utf8_lossy(head));
         head.truncate(head.floor_char_boundary(head.len().saturating_sub(longest)));
         head
@@ -190,8 +190,8 @@ impl Redactor {
     }
 }
 
-/// The parts in which a text is looked at: a part is read in every coding, which takes up to forty times its memory.
-/// Each goes on for `overlap` bytes into the next, so that what is in two of them is whole in one.
+/// Divides a text into the windows that are scanned: scanning a window in every encoding takes up to forty times its
+/// memory. Each window extends by `overlap` bytes into the next, so that a value at a boundary is whole in one.
 fn windows(text: &str, overlap: usize) -> impl Iterator<Item = Range<usize>> {
     let mut next = Some(0);
     std::iter::from_fn(move || {
@@ -203,7 +203,7 @@ fn windows(text: &str, overlap: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What overlaps is replaced together, so that no part of it is left.
+/// Merges overlapping matches, so that no part of a value is left.
 fn merged(mut found: Vec<RedactionMatch<'_>>) -> Vec<RedactionMatch<'_>> {
     found.sort_by_key(|one| (one.range.start, std::cmp::Reverse(one.weight)));
     let mut merged: Vec<RedactionMatch<'_>> = Vec::with_capacity(found.len());

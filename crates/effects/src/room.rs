@@ -1,5 +1,5 @@
-//! The port by which a call sets memory aside for its output, before the output is read. Must not know who keeps the
-//! memory, or how much of it there is.
+//! The port by which a call reserves memory for its output before it reads the output. Must not know the size or the
+//! owner of the memory.
 
 use std::fmt::Debug;
 
@@ -8,29 +8,29 @@ use async_trait::async_trait;
 /// The size of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputSize {
-    /// Bytes of its text; none where its value came without one.
+    /// Bytes of its text; absent if its value did not come as text.
     pub bytes: usize,
-    /// Bytes of memory that its value takes, by estimate.
+    /// Estimated bytes of memory of its value.
     pub memory: usize,
 }
 
-/// There is no memory for an output.
+/// Memory for an output is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no memory for its output at present: {0}")]
 pub struct OutputBudgetExhausted(pub String);
 
-/// Memory for the output of one call.
+/// Memory budget for the output of one call.
 #[async_trait]
 pub trait OutputBudget: Debug + Send + Sync {
-    /// Waits until there is memory for the output, which is set aside until the output was written. What was set aside
-    /// for the call before is enough; asking again does nothing.
+    /// Waits until memory for the output is available, and reserves it until the output is written. An earlier
+    /// reservation of the same call suffices; a second request does nothing.
     ///
     /// # Errors
-    /// [`NoRoom`] when the wait takes too long.
+    /// [`OutputBudgetExhausted`] when the wait takes too long.
     async fn set_aside(&self, size: OutputSize) -> Result<(), OutputBudgetExhausted>;
 }
 
-/// Room for calls whose outputs are bounded by who makes them.
+/// Budget without limit, for calls whose caller bounds the output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UnlimitedOutput;
 

@@ -17,12 +17,12 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 use uuid::Uuid;
 
-/// A descriptor of a directory that needs no right to read it.
+/// Flags to open a directory without read permission.
 const NAMED: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
-/// A descriptor that lists a directory.
+/// Flags to open a directory for listing.
 const LISTED: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
@@ -59,7 +59,7 @@ impl TrashFolder {
         Ok(bin)
     }
 
-    /// Moves a folder into the bin. A folder that cannot be moved stays, and the reason is logged.
+    /// Moves a folder into the bin. If that fails, the folder stays, and the reason is logged.
     pub(crate) fn discard(&self, folder: &Path) {
         match self.move_aside(folder) {
             Ok(()) => self.wake(),
@@ -71,7 +71,7 @@ impl TrashFolder {
         }
     }
 
-    /// A new folder in `parent`.
+    /// Creates a new folder in `parent`.
     ///
     /// # Errors
     /// When it cannot be created.
@@ -122,7 +122,7 @@ impl Drop for TemporaryFolder<'_> {
     }
 }
 
-/// Creates a folder that this user alone enters, or makes an existing one so.
+/// Creates a folder, or changes an existing one, so that only this user can enter it.
 pub(crate) fn create_private(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
@@ -218,7 +218,7 @@ fn unlink(parent: BorrowedFd<'_>, name: &CStr) -> Result<EntryKind, Errno> {
     }
 }
 
-/// Opens a directory, and gives its owner all rights to it where this process may.
+/// Opens a directory, and gives its owner all rights to it if this process may.
 fn open_writable(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let directory = rustix::fs::openat(parent, name, NAMED, Mode::empty())?;
     let path = format!("/proc/self/fd/{}", directory.as_raw_fd());

@@ -1,7 +1,7 @@
 //! The sandbox: the one implementation of [`ToolRunner`](crate::ToolRunner).
 //!
-//! Knows what the kernel offers and holds what calls share; how one script or
-//! one exchange runs is in the files below and in `http`.
+//! Holds the kernel's capabilities and the state that calls share. Files below and `http` run one script or one
+//! exchange.
 
 mod builtin;
 mod capability;
@@ -55,7 +55,7 @@ pub use capability::{Capability, CapabilityState};
 pub use keeper::keep;
 pub use options::{LandlockUse, NamespaceUse, NotificationUse, SandboxError, SandboxOptions};
 
-/// Private folders older than this were left by a process that died.
+/// Private folders older than this belong to a dead process.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs scripts confined, HTTP calls behind the egress wall, and built-in tools within their grants.
@@ -63,9 +63,9 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 pub struct Sandbox {
     options: SandboxOptions,
     packages: Arc<PackageStore>,
-    /// Where the private folders of running calls are made.
+    /// The folder of the private folders of running calls.
     calls: PathBuf,
-    /// Removes them when the calls end.
+    /// Removes private folders when their calls end.
     rubbish: Arc<TrashFolder>,
     support: Support,
     /// The proxy for scripts that have no network namespace of their own.
@@ -79,7 +79,7 @@ pub struct Sandbox {
     http: HttpRunner,
 }
 
-/// What the running kernel offers to this process.
+/// Facilities of the running kernel that this process can use.
 #[derive(Debug)]
 struct Support {
     landlock_abi: u32,
@@ -87,7 +87,7 @@ struct Support {
     namespaces: io::Result<()>,
     /// Whether scripts also get a mount namespace.
     mounts: io::Result<()>,
-    /// Where there is none: the filter whose calls the kernel passes on to the server.
+    /// Without a mount namespace: the filter whose calls the kernel passes on to the server.
     notification_filter: io::Result<BpfProgram>,
     metadata: MetadataEnforcement,
 }
@@ -105,8 +105,8 @@ impl std::fmt::Debug for Filters {
 }
 
 impl Sandbox {
-    /// Prepares the folder, asks the kernel what it offers, and starts the
-    /// egress proxy if scripts have to share the network namespace.
+    /// Prepares the folder, detects the kernel's facilities, and starts the egress proxy if scripts have to share the
+    /// network namespace.
     ///
     /// # Errors
     /// An unusable folder, a required facility that is missing, no port on
@@ -118,8 +118,8 @@ impl Sandbox {
             source,
         };
         rubbish::create_private(&given).map_err(in_directory)?;
-        // Absolute, because scripts start in their package's folder; without links, because the view of a script
-        // may lack them.
+        // Absolute, because scripts start in their package's folder; without links, because they may be absent from the
+        // file system that a script sees.
         options.directory = given.canonicalize().map_err(in_directory)?;
         options.hidden.push(options.directory.clone());
         let support = Support::detect(&options)?;
@@ -150,19 +150,19 @@ impl Sandbox {
         })
     }
 
-    /// What takes these values out of outputs, those of plain variables apart.
+    /// Returns a redactor of these values for outputs; values of plain variables stay.
     pub(crate) fn output_redactor(&self, secrets: &[(String, String)]) -> Redactor {
         Redactor::for_output(secrets, &self.options.plain)
     }
 
-    /// A result without the values that the call was granted.
+    /// Returns a result without the values that the call was granted.
     async fn redacted(&self, call: &ToolCall, success: Success) -> Result<Success, Failure> {
         let redactor = self.output_redactor(&call.environment);
         let output = redactor.apply_to_output(success.output).await?;
         Ok(Success { output, ..success })
     }
 
-    /// What exchanges over HTTP go through.
+    /// Returns the client for exchanges over HTTP.
     pub(crate) fn http(&self) -> &HttpRunner {
         &self.http
     }
@@ -198,7 +198,7 @@ impl ToolRunner for Sandbox {
         if cancel.is_cancelled() {
             return ToolOutcome::since(started, Err(Failure::cancelled()));
         }
-        // What people read of a call names no path of this machine (B003-3).
+        // The texts of a call that people read name no path of this machine (B003-3).
         let redactor =
             Redactor::new(&call.environment).hiding(&self.options.directory, "[sandbox]/");
         let result = match &call.implementation {
@@ -276,7 +276,7 @@ impl Support {
     }
 }
 
-/// The filter whose calls the kernel passes on to the server, if it does.
+/// Compiles the filter whose calls the kernel passes on to the server, if the kernel supports that.
 fn notification_filter() -> io::Result<BpfProgram> {
     match filter::notification_filter() {
         Some(Ok(program)) => {
@@ -290,7 +290,7 @@ fn notification_filter() -> io::Result<BpfProgram> {
     }
 }
 
-/// Makes the mounts of a call that writes to the sandbox's folder.
+/// Tries the mounts of a call that writes to the sandbox's folder.
 fn probe_mounts(options: &SandboxOptions) -> io::Result<()> {
     let reach = Reach {
         interpreter: &[],
@@ -302,7 +302,7 @@ fn probe_mounts(options: &SandboxOptions) -> io::Result<()> {
     child::probe(Namespaces::new(None, Some(plan)))
 }
 
-/// Creates the folder of running calls and the bin, and discards the private folders that a dead process left.
+/// Creates the folder of running calls and the bin, and discards the private folders of dead processes.
 fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<TrashFolder>)> {
     let calls = directory.join("calls");
     rubbish::create_private(&calls)?;
@@ -324,8 +324,8 @@ fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<TrashFolder>)> {
     Ok((calls, Arc::new(rubbish)))
 }
 
-/// The earlier of a folder's modification and change times: a script can set the first, also to a time in the
-/// future, but not the second.
+/// Returns the earlier of a folder's modification and change times: a script can set the first, even to a future time,
+/// but not the second.
 fn unchanged_since(folder: &fs::DirEntry) -> io::Result<SystemTime> {
     let metadata = folder.metadata()?;
     let changed = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or(0));

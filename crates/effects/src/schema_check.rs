@@ -1,5 +1,5 @@
-//! Checks values against schemas that documents bring along, without keeping a thread that others wait for. Must not
-//! know which document, or what follows from a violation.
+//! Checks values against schemas of documents without blocking a shared thread. Must not know the document, or the
+//! consequences of a violation.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// Checks that go on at the same time, beside those that are done at once. A check cannot be interrupted.
+/// Concurrent slow checks, beside those that complete at once. A check cannot be interrupted.
 const MAX_AT_ONCE: usize = 2;
 
-/// The places of these checks, whoever asks for them.
+/// Permits of these checks, shared by the whole process.
 static PLACES: Semaphore = Semaphore::const_new(MAX_AT_ONCE);
 
-/// Everything in a value that a schema does not allow, and the value again.
+/// Returns every violation of a schema in a value, with the value.
 pub async fn check_against(schema: &ForeignSchema, value: Value) -> (Value, Vec<Violation>) {
     if schema.accepts_at_once(&value) {
         return (value, Vec::new());
@@ -35,15 +35,15 @@ pub async fn check_against(schema: &ForeignSchema, value: Value) -> (Value, Vec<
     (Arc::unwrap_or_clone(value), violations)
 }
 
-/// Why a schema cannot be used, if it cannot.
+/// Returns why a schema is unusable, if it is.
 pub(crate) async fn fault(schema: &ForeignSchema) -> Option<SchemaFault> {
     let schema = schema.clone();
     let found = in_turn(move || schema.fault()).await;
     found.unwrap_or_else(|fault| Some(SchemaFault::NotASchema(fault)))
 }
 
-/// Does work on a thread of its own when there is a place for it. The place is given back when the work is done, also
-/// when nobody waits for it any more.
+/// Runs work on its own thread when a permit is free. The permit is released when the work ends, even if the caller is
+/// gone.
 async fn in_turn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {

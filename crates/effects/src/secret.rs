@@ -1,5 +1,5 @@
-//! Keys and secrets that the operator names and that are sent to nobody but whom they are for. Must
-//! not know who that is, nor read variables or files.
+//! Keys and secrets that the operator configures and that reach only their receiver. Must not know the receiver, nor
+//! read variables or files.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use reqwest::header::HeaderValue;
 
 use crate::redact::Redactor;
 
-/// A text that only its receiver may see, such as a provider's key. It never shows itself.
+/// A text that only its receiver may see, such as a provider's key. Its `Debug` output hides the value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     value: String,
@@ -25,13 +25,13 @@ impl Secret {
         }
     }
 
-    /// Where it comes from.
+    /// Returns its source.
     #[must_use]
     pub const fn source(&self) -> &SecretSource {
         &self.source
     }
 
-    /// The secret itself, for whoever sends it.
+    /// Returns the secret itself, for the code that sends it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.value
@@ -41,13 +41,13 @@ impl Secret {
         &self.value
     }
 
-    /// Whether a header can carry it.
+    /// Whether the secret is a valid header value.
     pub(crate) fn fits_header(&self) -> bool {
         !self.value.is_empty() && HeaderValue::from_str(&self.value).is_ok()
     }
 }
 
-/// What takes these secrets out of texts.
+/// Creates a redactor of these secrets.
 pub(crate) fn redactor<'s>(secrets: impl IntoIterator<Item = &'s Secret>) -> Redactor {
     let named = secrets
         .into_iter()
@@ -61,7 +61,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a secret comes from.
+/// The source of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretSource {
     /// An environment variable of this name.

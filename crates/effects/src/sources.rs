@@ -1,7 +1,6 @@
-//! Sources of knowledge: fetching what a lens refers to, and taking its text out.
+//! Sources of knowledge: fetches the sources of a lens, and extracts their text.
 //!
-//! The port, its values and its errors. Must not know lenses, indexes, or whether a source was
-//! fetched before.
+//! The port, its values and its errors. Must not know lenses, indexes, or whether a source was fetched before.
 
 mod fetch;
 mod media;
@@ -19,21 +18,21 @@ pub use media::{Media, SourceEncoding};
 /// Fetches sources and reads them.
 #[async_trait]
 pub trait Sources: Send + Sync {
-    /// Fetches a link. Every name is resolved once and connected to by the address that was
-    /// checked, for each redirect anew. Repeating it does no harm.
+    /// Fetches a link. Each name, also in a redirect, is resolved once, and the connection goes to the address that was
+    /// checked. Repeats are safe.
     ///
     /// # Errors
-    /// [`SourceError`] with what was wrong; nothing of the answer is kept.
+    /// [`SourceError`] with the cause; nothing of the answer is kept.
     async fn fetch(
         &self,
         request: &SourceRequest,
         cancel: &CancellationToken,
     ) -> Result<Fetched, SourceError>;
 
-    /// Takes the text out of a source, in a process of its own that is bounded in time and memory.
+    /// Extracts the text of a source in a separate process that is bounded in time and memory.
     ///
     /// # Errors
-    /// [`SourceError`] when it cannot be read; whatever happens, only that process ends.
+    /// [`SourceError`] when the source cannot be read; a crash ends only that process.
     async fn extract(
         &self,
         source: RawSource,
@@ -66,7 +65,7 @@ impl Sources for NoSources {
     }
 }
 
-/// What to fetch, within which bounds.
+/// A link to fetch, with its bounds.
 #[derive(Debug, Clone)]
 pub struct SourceRequest {
     /// An `http` or `https` link.
@@ -74,15 +73,15 @@ pub struct SourceRequest {
     /// Private addresses, and ports other than 80 and 443, that may be reached. Public addresses
     /// may be reached in any case.
     pub egress: Vec<HostPattern>,
-    /// Most bytes of the answer, once decompressed.
+    /// Largest answer in bytes, after decompression.
     pub max_bytes: usize,
-    /// Longest time for everything, redirects included.
+    /// Timeout of the whole fetch, redirects included.
     pub timeout: Duration,
-    /// What the last answer said about itself, so that the same one is not sent again.
+    /// Validators of the last answer, so that an unchanged source is not sent again.
     pub known: Validators,
 }
 
-/// What an answer says about its version (RFC 9110, section 8.8).
+/// An answer's version (RFC 9110, section 8.8).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Validators {
     /// `ETag`.
@@ -91,31 +90,31 @@ pub struct Validators {
     pub last_modified: Option<String>,
 }
 
-/// What came of fetching.
+/// The result of a fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetched {
-    /// The server says that nothing changed (304).
+    /// The source is unchanged (304).
     NotModified,
-    /// The source, and what to ask with next time.
+    /// The source, and the validators for the next fetch.
     Source(RawSource, Validators),
 }
 
-/// A source before its text is taken out.
+/// A source before its text is extracted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawSource {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// What it is written in, as far as whoever gave it says.
+    /// Its format, as far as the sender declares it.
     pub media: Media,
 }
 
-/// Why a source cannot be had.
+/// Why a source is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SourceError {
-    /// What kind of failure.
+    /// Kind of failure.
     pub kind: SourceFault,
-    /// What was tried, what was wrong and what to do; safe to show.
+    /// The attempt, the cause and the remedy; safe to show.
     pub message: String,
 }
 
@@ -124,13 +123,13 @@ pub struct SourceError {
 pub enum SourceFault {
     /// An address that may not be reached.
     Refused,
-    /// No answer, or one that may be better later.
+    /// No answer, or a failure that may pass.
     Unreachable,
-    /// An answer that is no source: an error, something too large, an unknown type.
+    /// An unusable answer: an error, too large, or of an unknown type.
     Unusable,
-    /// Bytes that are not what they should be.
+    /// Bytes that do not match their format.
     Unreadable,
-    /// The fault is here.
+    /// An internal error.
     System,
 }
 

@@ -1,7 +1,7 @@
-//! Texts of servers, made harmless to show: bounded, and without what terminals and readers obey.
-//! Must not know what a text is for.
+//! Makes texts of servers harmless to show: bounds them, and removes what terminals and readers interpret. Must not
+//! know a text's purpose.
 
-/// The text without control and invisible formatting characters, at most so many characters of it.
+/// Returns the text without control and invisible formatting characters, at most `most` characters.
 pub(crate) fn clean(text: &str, most: usize) -> String {
     let mut kept: String = text
         .chars()
@@ -15,8 +15,8 @@ pub(crate) fn clean(text: &str, most: usize) -> String {
     kept.trim().to_owned()
 }
 
-/// Control characters but line breaks and tabs; joiners, direction marks and tags, by which a text
-/// can read otherwise than it looks (Unicode TR 36, section 2).
+/// Whether a character is hidden: control characters but line breaks and tabs; joiners, direction marks and tags, which
+/// can make a text read differently from its display (Unicode TR 36, section 2).
 fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c,

@@ -1,7 +1,7 @@
-//! Tokens of identity providers (OpenID Connect, RFC 7519): who signed one, for whom, and until when. Keys
-//! come from the provider (RFC 7517), found by its discovery document.
+//! Verifies tokens of identity providers (OpenID Connect, RFC 7519): issuer, audience, expiry. Keys come from the
+//! provider (RFC 7517), found by its discovery document.
 //!
-//! What a token claims is handed on as it is. Must not know what claims mean here.
+//! Claims are returned unchanged. Must not know what claims mean here.
 
 mod fetch;
 mod keys;
@@ -16,25 +16,25 @@ use crate::http::{HttpRunner, Redirects};
 use fetch::KeysLocation;
 use keys::{Keys, MissingKey};
 
-/// Largest token that is looked at, in bytes.
+/// Largest token that is parsed, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-/// How a token may be signed: with a key that only the provider has. There is no way to name `none`, nor one
-/// with a shared secret.
+/// Permitted signature algorithms: all use a key that only the provider has. `none` and shared secrets cannot be
+/// configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TokenAlgorithm {
     /// RSA PKCS #1 v1.5 with SHA-256.
     Rs256,
-    /// The same with SHA-384.
+    /// RSA PKCS #1 v1.5 with SHA-384.
     Rs384,
-    /// The same with SHA-512.
+    /// RSA PKCS #1 v1.5 with SHA-512.
     Rs512,
     /// RSA PSS with SHA-256.
     Ps256,
-    /// The same with SHA-384.
+    /// RSA PSS with SHA-384.
     Ps384,
-    /// The same with SHA-512.
+    /// RSA PSS with SHA-512.
     Ps512,
     /// ECDSA with P-256.
     Es256,
@@ -61,75 +61,75 @@ impl From<TokenAlgorithm> for Algorithm {
     }
 }
 
-/// A provider whose tokens are taken.
+/// A trusted identity provider.
 #[derive(Debug, Clone)]
 pub struct IssuerOptions {
-    /// Its name, exactly as tokens and its discovery document have it: an URL.
+    /// Its URL, exactly as in its tokens and its discovery document.
     pub issuer: String,
-    /// For whom tokens must be: one of these.
+    /// Accepted audiences; a token must have one of them.
     pub audiences: Vec<String>,
-    /// Where its keys are; what its discovery document says when absent.
+    /// URL of its keys. Without one, the discovery document's.
     pub jwks_url: Option<String>,
-    /// How tokens may be signed.
+    /// Accepted signature algorithms.
     pub algorithms: Vec<TokenAlgorithm>,
-    /// How far clocks may be apart.
+    /// Clock skew that is tolerated.
     pub leeway: Duration,
-    /// How long keys are used before they are fetched again.
+    /// How long keys are cached.
     pub max_age: Duration,
-    /// How much longer they are used while the provider cannot be reached.
+    /// How much longer cached keys are used while the provider is unreachable.
     pub stale: Duration,
-    /// Shortest time between two fetches, whatever tokens come.
+    /// Shortest time between two fetches, regardless of the tokens that arrive.
     pub refresh: Duration,
-    /// Longest wait for an answer of the provider.
+    /// Timeout of a request to the provider.
     pub timeout: Duration,
 }
 
-/// An issuer that cannot be meant.
+/// An invalid issuer configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum IssuerError {
-    /// One of its addresses is none.
+    /// An address is invalid.
     #[error("{url:?} of the issuer {issuer:?} is {what}")]
     Address {
         /// The issuer.
         issuer: String,
         /// The address.
         url: String,
-        /// What it is instead.
+        /// The fault of the address.
         what: &'static str,
     },
-    /// It would take no token at all, or any.
+    /// With this configuration, no token or every token would be accepted.
     #[error("the issuer {issuer:?} has no {what}")]
     Lacks {
         /// The issuer.
         issuer: String,
-        /// What it lacks.
+        /// The missing setting.
         what: &'static str,
     },
     /// Two have the same name.
     #[error("the issuer {0:?} is named twice")]
     Twice(String),
-    /// The HTTP client could not be made.
+    /// Creating the HTTP client failed.
     #[error("preparing the HTTP client for issuers")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a token is not believed.
+/// Why a token is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefused {
-    /// It says nothing that can be believed; what is wrong with it.
+    /// The token is invalid; the reason.
     #[error("{0}")]
     Untrusted(String),
-    /// Its keys cannot be had from the provider now.
+    /// The provider's keys are unavailable.
     #[error("the keys of the issuer {0:?} cannot be had")]
     Unavailable(String),
 }
 
-/// What a believed token says.
+/// Claims of a verified token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifiedClaims {
-    /// Who says so: [`IssuerOptions::issuer`].
+    /// The issuer: [`IssuerOptions::issuer`].
     pub issuer: String,
-    /// What is said.
+    /// The claims.
     pub claims: Map<String, Value>,
 }
 
@@ -139,7 +139,7 @@ struct Issuer {
     keys: Keys,
 }
 
-/// The providers whose tokens are taken.
+/// The trusted identity providers.
 pub struct Issuers(Vec<Issuer>);
 
 impl std::fmt::Debug for Issuers {
@@ -150,7 +150,7 @@ impl std::fmt::Debug for Issuers {
 }
 
 impl Issuers {
-    /// Takes tokens of these. Nothing is fetched before the first token comes.
+    /// Trusts tokens of these providers. Nothing is fetched before the first token arrives.
     ///
     /// # Errors
     /// [`IssuerError`]: addresses are https, or http on this machine.
@@ -192,8 +192,8 @@ impl Issuers {
         Ok(Self(issuers))
     }
 
-    /// Believes a token, or says why not. A token is checked wholly here: its form, its issuer before any
-    /// key is fetched, how it is signed, the signature, for whom it is and its times.
+    /// Verifies a token: its form, its issuer before any key is fetched, its algorithm, the signature, the audience and
+    /// the times.
     ///
     /// # Errors
     /// [`TokenRefused`].
@@ -240,7 +240,7 @@ impl Issuer {
     }
 }
 
-/// The issuer that a token names, before anything of it is believed.
+/// Reads the issuer that a token claims, before the token is verified.
 fn claimed_issuer(token: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Claimed {
@@ -250,7 +250,7 @@ fn claimed_issuer(token: &str) -> Option<String> {
     claimed.ok().map(|claimed| claimed.iss)
 }
 
-/// What is wrong, in words that give nothing away.
+/// Describes an error in words that disclose nothing.
 fn error_text(error: &jsonwebtoken::errors::Error) -> &'static str {
     use jsonwebtoken::errors::ErrorKind;
     match error.kind() {

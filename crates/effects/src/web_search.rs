@@ -1,8 +1,7 @@
 //! The search provider that the operator configured, and what it is asked.
 //!
-//! Whatever a provider answers is hostile: it is read within a bound, each result is made anew from
-//! texts and a link that were looked at, and what does not look like a result is left out. Must not
-//! know who asks, or what becomes of results.
+//! The provider's answer is untrusted: it is read within a bound, and each result is rebuilt from checked texts and a
+//! checked link. Entries that do not look like results are left out. Must not know the caller, or how results are used.
 
 mod brave;
 mod exchange;
@@ -14,7 +13,7 @@ use serde::Deserialize;
 
 pub use options::{SearchOptions, SearchProvider, SearchSetupError, WebSearch};
 
-/// How old a page may be.
+/// Maximum age of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Freshness {
@@ -24,7 +23,7 @@ pub(crate) enum Freshness {
     Year,
 }
 
-/// What is looked for.
+/// The search query.
 #[derive(Debug)]
 pub(crate) struct Query {
     pub(crate) text: String,

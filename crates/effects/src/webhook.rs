@@ -1,6 +1,6 @@
-//! Sending a change to a system of record: one signed request, in the form of the
-//! [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
-//! specification. Must not know missions or policies.
+//! Sends a change to a system of record: one signed request, in the form of the [Standard
+//! Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md) specification.
+//! Must not know missions or policies.
 
 mod deliver;
 mod options;
@@ -18,19 +18,19 @@ use uuid::Uuid;
 
 pub use options::{HttpWebhooks, SystemOfRecord, WebhookOptions, WebhookSetupError};
 
-/// The id of a message: the same for every attempt, so that whoever receives it twice can tell. It
-/// holds no full stop, for that divides what is signed.
+/// The id of a message: equal for every attempt, so that the receiver can detect duplicates. It contains no full stop,
+/// because the signed text uses it as separator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageId(String);
 
 impl MessageId {
-    /// The id of a uuid.
+    /// Creates the id from a uuid.
     #[must_use]
     pub fn from_uuid(uuid: Uuid) -> Self {
         Self(format!("msg_{}", uuid.simple()))
     }
 
-    /// Its text.
+    /// Returns its text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -46,59 +46,59 @@ impl fmt::Display for MessageId {
 /// A request to send.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
-    /// Whose systems of record count.
+    /// The tenant whose systems of record apply.
     pub tenant: TenantId,
-    /// Where to.
+    /// The destination URL.
     pub url: String,
-    /// What is sent, over all attempts.
+    /// Message id, equal for all attempts.
     pub id: MessageId,
-    /// What time it is.
+    /// The current time.
     pub now: Timestamp,
-    /// What is sent, as JSON.
+    /// The JSON body.
     pub body: Value,
-    /// Longest time for all attempts.
+    /// Timeout of all attempts together.
     pub timeout: Duration,
 }
 
-/// A request that was taken.
+/// A request that the receiver accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
     /// The HTTP status, 200 to 299.
     pub status: u16,
 }
 
-/// A request that was not taken, or of which nobody knows.
+/// A request that the receiver did not accept, or whose result is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct DeliveryFailed {
-    /// In which way.
+    /// Kind of failure.
     pub fault: DeliveryFault,
-    /// What happened; no secrets.
+    /// The cause; no secrets.
     pub message: String,
 }
 
-/// In which way a request was not taken.
+/// Kind of failed delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryFault {
-    /// It was not sent, and will not be: nobody configured the address, or it is private.
+    /// It was not sent, and will not be: the address is not configured, or it is private.
     Forbidden,
-    /// What it would change is not what it was made for (409).
+    /// The target changed since the request was prepared (409).
     Conflict,
-    /// It was turned down, or answered with another address.
+    /// The receiver rejected it, or redirected it.
     Refused,
-    /// It was not taken this time, and may be later (no connection, 408, 429, 5xx).
+    /// The receiver did not accept it, and may later (no connection, 408, 429, 5xx).
     Unavailable,
-    /// It was sent, and no answer came: it may have been carried out or not.
+    /// It was sent, and no answer came: its effect is unknown.
     Unknown,
 }
 
 /// Sends requests to systems of record.
 #[async_trait]
 pub trait Webhooks: Send + Sync {
-    /// Sends one request, again after failures that may pass, under the same id.
+    /// Sends one request, and retries after transient failures under the same id.
     ///
     /// # Errors
-    /// [`DeliveryFailed`], also for an address that nobody allowed.
+    /// [`DeliveryFailed`], also for an address that is not allowed.
     async fn deliver(
         &self,
         delivery: &Delivery,
@@ -106,7 +106,7 @@ pub trait Webhooks: Send + Sync {
     ) -> Result<Delivered, DeliveryFailed>;
 }
 
-/// Sends nothing: for programs that have no system of record.
+/// Sends nothing: for programs without a system of record.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWebhooks;
 

@@ -1,5 +1,4 @@
-//! A fork bomb, in a test program of its own: while it bursts, the kernel may refuse processes to
-//! whoever else asks for them.
+//! A fork bomb, in a separate test program: during the burst, the kernel may refuse processes to other programs.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +34,7 @@ async fn a_fork_bomb_is_stopped_and_swept_up() {
             "the script started more than 64 processes"
         )
     );
-    // The machine works as before once the kernel has swept up, and so does the next call.
+    // The machine recovers once the kernel has removed the processes, and the next call succeeds.
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         match fixture.run(bash_call("echo 1")).await {

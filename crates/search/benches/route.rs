@@ -1,4 +1,4 @@
-//! How long routing over 10,000 entries takes: building the index, and one search.
+//! Measures routing over 10,000 entries: building the index, and one search.
 //!
 //! The catalogue is synthetic, of the size of real skills (a name, a sentence or two, 800 characters
 //! of body), its words distributed as in natural text. Embedding is not part of these figures.
@@ -122,7 +122,7 @@ fn sentence(numbers: &mut Numbers, words: usize) -> String {
         .join(" ")
 }
 
-/// Numbers from 0 to 1, the same in every run.
+/// Pseudo-random numbers from 0 to 1, equal in every run.
 struct Numbers(u64);
 
 impl Numbers {

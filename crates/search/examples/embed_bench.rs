@@ -1,7 +1,6 @@
-//! Measures the in-process embedder on the texts and in the form of
-//! `bench/peers/embed_onnxruntime.py`: prints one line of JSON with the median
-//! and shortest time of one 16-token query in milliseconds, and 128-token
-//! passages per second in the best of several rounds.
+//! Measures the in-process embedder on the texts and in the form of `bench/peers/embed_onnxruntime.py`: prints one line
+//! of JSON with the median and shortest time of one 16-token query in milliseconds, and 128-token passages per second
+//! in the best of several rounds.
 //!
 //! `cargo run --release -p charter-search --example embed_bench -- MODEL_DIR`
 
@@ -86,7 +85,7 @@ async fn passage_rate(embedder: &MiniLm, passage: &str) -> Result<f64, Box<dyn s
     Ok(best)
 }
 
-/// Resident memory of this process, zero where the system does not say.
+/// Returns the resident memory of this process, zero if the system does not report it.
 fn resident_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = status

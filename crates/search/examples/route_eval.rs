@@ -1,7 +1,8 @@
 //! Evaluates routing on labelled queries from the command line.
 //!
-//! `route_eval CATALOGUE QUERIES [--out-of-scope FILE] [--model DIR] [--examples N] [--candidates]`
-//! prints the report as JSON; with `--calibrate [--set DIR]…` the settings fitted to this set and those folders. Must not measure anything by other code than the library's.
+//! `route_eval CATALOGUE QUERIES [--out-of-scope FILE] [--model DIR] [--examples N] [--candidates]` prints the report
+//! as JSON; with `--calibrate [--set DIR]…` it prints the settings fitted to this set and those folders. Must measure
+//! only with the library's code.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
@@ -24,7 +25,7 @@ struct Arguments {
     catalogue: PathBuf,
     /// Labelled queries, JSON lines.
     queries: PathBuf,
-    /// Queries that nothing answers, JSON lines.
+    /// Queries without an answer, JSON lines.
     #[arg(long)]
     out_of_scope: Option<PathBuf>,
     /// Directory of the embedding model; words alone without it.
@@ -48,7 +49,7 @@ struct Arguments {
     /// Fit to the set in this folder as well (catalogue.jsonl, queries.jsonl, no_match.jsonl, plain or .gz).
     #[arg(long = "set", value_name = "DIR", requires = "calibrate")]
     sets: Vec<PathBuf>,
-    /// Write what each search showed to this file, JSON lines.
+    /// Write the observations of each search to this file, JSON lines.
     #[arg(long)]
     observations: Option<PathBuf>,
     /// Keep vectors in this file between runs.
@@ -119,7 +120,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// The model, with vectors kept by content in a file of (digest, vector) records.
+/// The model, with a cache of vectors by content in a file of (digest, vector) records.
 struct Cached {
     model: MiniLm,
     file: Option<PathBuf>,

@@ -1,8 +1,8 @@
-//! Discovery among many skills with given vectors, through a filter: how long, how exact, how large.
+//! Measures discovery among many skills with precomputed vectors, through a filter: time, exactness, memory.
 //!
-//! `skills_bench VECTORS QUERIES DIMS SHARE`: two files of little-endian `f32` rows, and the share of
-//! the rows that a caller may reach (0.1: every tenth). Writes one line of JSON. `bench/skills.py`
-//! makes the files and gives the same to the peers.
+//! `skills_bench VECTORS QUERIES DIMS SHARE`: two files of little-endian `f32` rows, and the share of the rows that a
+//! caller can reach (0.1: every tenth). Writes one line of JSON. `bench/skills.py` creates the files and passes them to
+//! the peers too.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ fn main() -> anyhow::Result<()> {
     };
     let settings = RouteSettings::default();
     let (mut times, mut found) = (Vec::new(), Vec::new());
-    // One query after the other, as the peers are asked; what is right is worked out afterwards.
+    // One query after another, as for the peers; the exact results are computed afterwards.
     for query in &queries {
         let embedded = EmbeddedQuery::of_vector(&model, query)?;
         let started = Instant::now();
@@ -80,7 +80,7 @@ fn read(file: &str, dims: usize) -> anyhow::Result<Vec<Vector>> {
     Ok(rows)
 }
 
-/// The nearest visible rows by 32-bit floats, all of them compared.
+/// Returns the nearest visible rows by 32-bit floats, comparing all of them.
 fn nearest(rows: &[Vector], visible: &FixedBitSet, query: &Vector) -> Vec<usize> {
     let mut scored: Vec<(f32, usize)> = visible
         .ones()

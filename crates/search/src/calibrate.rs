@@ -1,9 +1,8 @@
 //! Fits ranking weight, score model and thresholds to sets of labelled queries, within bounds.
 //!
-//! Few labels must not undo what was measured on many: each step needs a number of queries, keeps
-//! close to the settings it starts from, and leaves them alone if it gains nothing. A set weighs with the square root
-//! of its queries, so that a large one does not drown the others. Must not search by itself: it sees what a [`Trial`]
-//! observed.
+//! Few labels must not undo measurements on many: each step needs a number of queries, stays close to the initial
+//! settings, and keeps them if it gains nothing. A set's weight is the square root of its number of queries, so that a
+//! large set does not dominate. Must not search by itself: it uses the observations of a [`Trial`].
 
 mod scores;
 mod thresholds;
@@ -17,18 +16,17 @@ use scores::fit_scores;
 use thresholds::{BoundedSet, fit_thresholds, right_and_narrow};
 pub use thresholds::{BrokenBound, LEAST_KEPT, MOST_MISSES_NARROW, NarrowBound, TARGET_PRECISION};
 
-/// Queries below which weights are not touched.
+/// Fewest queries for fitting the weights.
 pub const MIN_QUERIES_FOR_WEIGHTS: usize = 100;
-/// Queries below which the score model is not touched, and below which a set is too small to judge the precision of its
-/// narrow verdicts.
+/// Fewest queries for fitting the score model, and for judging the precision of a set's narrow verdicts.
 pub const MIN_QUERIES_FOR_SCORES: usize = 50;
-/// Queries that nothing answers below which the floor is set from the answered ones alone.
+/// Fewest queries without an answer for fitting the floor with them; below that it is fitted to answered queries alone.
 pub const MIN_MISSES: usize = 20;
 
-/// How far the lexical share may move from where it starts, in steps of [`WEIGHT_STEP`].
+/// How far the lexical share may move from its initial value, in steps of [`WEIGHT_STEP`].
 const WEIGHT_STEPS: i32 = 5;
 const WEIGHT_STEP: f32 = 0.04;
-/// Mean of accuracy and recall that another weight must gain to be taken, and that no set may lose by it.
+/// Gain in the mean of accuracy and recall that a new weight needs, and that no set may lose by it.
 const LEAST_GAIN: f64 = 0.005;
 
 /// A set of labelled queries to fit to.
@@ -44,15 +42,15 @@ pub struct CalibrationSet<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// The embedding model it holds for; `None` for words alone.
+    /// The embedding model that it applies to; `None` for words alone.
     pub model: Option<String>,
-    /// What was found.
+    /// The fitted settings.
     pub settings: RouteSettings,
-    /// Queries that something answers.
+    /// Number of queries with an answer.
     pub queries: usize,
-    /// Queries that nothing answers.
+    /// Number of queries without an answer.
     pub misses: usize,
-    /// Bounds on narrow verdicts that the settings break, since no others were found that break less.
+    /// Bounds on narrow verdicts that the settings violate, because no settings violate less.
     pub broken: Vec<BrokenBound>,
 }
 
@@ -84,9 +82,9 @@ impl Observed<'_> {
 
 /// Fits `base` to sets of labelled queries.
 ///
-/// Narrow verdicts are fitted under bounds that hold for each set ([`NarrowBound`]). Where no settings keep them all,
-/// those that break them least are taken, and [`Calibration::broken`] names what they break. The settings in force stay
-/// where the fitted ones would break more.
+/// Narrow verdicts are fitted under bounds for each set ([`NarrowBound`]). If no settings satisfy them all, those with
+/// the least violation are chosen, and [`Calibration::broken`] lists the violated bounds. If the fitted settings would
+/// violate more than the current ones, the current ones stay.
 ///
 /// # Errors
 /// [`EvalError::Query`] if a query cannot be routed.
@@ -124,13 +122,13 @@ pub fn calibrate(
     })
 }
 
-/// Settings, and the bounds that they break.
+/// Settings, and the bounds that they violate.
 struct FittedSettings {
     settings: RouteSettings,
     broken: Vec<BrokenBound>,
 }
 
-/// Which score model a trial uses.
+/// The score model of a trial.
 #[derive(Clone, Copy)]
 enum Scored {
     ByVectors,
@@ -146,8 +144,8 @@ impl Scored {
     }
 }
 
-/// Fits the score model and the thresholds of `weighed`, under which `observed` was seen; `in_force` was seen under
-/// `base`, which is kept where the fitted settings break more.
+/// Fits the score model and the thresholds of `weighed`, under which `observed` was measured. `in_force` was measured
+/// under `base`, which is kept if the fitted settings violate more.
 fn fit_verdicts(
     in_force: &[Observed<'_>],
     observed: &[Observed<'_>],
@@ -208,7 +206,7 @@ fn answerable(observed: &[Observed<'_>]) -> usize {
     observed.iter().map(|set| set.answerable().count()).sum()
 }
 
-/// The weight of each set, which sum to 1.
+/// Returns the weight of each set; the weights sum to 1.
 fn weights(observed: &[Observed<'_>]) -> Vec<f64> {
     let root = |set: &Observed<'_>| (set.queries.len() as f64).sqrt();
     let all: f64 = observed.iter().map(root).sum();
@@ -218,7 +216,7 @@ fn weights(observed: &[Observed<'_>]) -> Vec<f64> {
         .collect()
 }
 
-/// The lexical share that ranks best, and what is observed under it; `None` where it stays.
+/// Returns the lexical share that ranks best, and the observations under it; `None` if the share does not change.
 fn fit_weights<'a>(
     sets: &[CalibrationSet<'a>],
     base: &RouteSettings,

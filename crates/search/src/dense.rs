@@ -10,14 +10,14 @@ use multiversion::multiversion;
 
 use crate::embed::{Vector, VectorError};
 
-/// Rows that are compared with every query vector before the next ones are read.
+/// Rows that are compared with every query vector before the next rows are read.
 const BLOCK_ROWS: usize = 16;
-/// Chosen rows that are compared with every query vector before the next ones are read.
+/// Chosen rows that are compared with every query vector before the next rows are read.
 const CHOSEN_BLOCK: usize = 64;
-/// Rows that there is room for at least when an index has to grow.
+/// Fewest spare rows when an index has to grow.
 const MIN_SPARE_ROWS: usize = 64;
-/// Components of a row that are summed without a look at how many there are: those of the built-in
-/// model, a half or a quarter of those of many others.
+/// Components of a row that are summed in steps of constant length: the dimensions of the built-in model, and a half or
+/// a quarter of those of many others.
 const STEP: usize = 384;
 /// Fixed-point 1.0.
 const ONE: f32 = 32767.0;
@@ -29,7 +29,7 @@ pub(crate) struct DenseRows {
     rows: Vec<i16>,
 }
 
-/// A query vector in the rows' form.
+/// A query vector in fixed point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DenseQuery(Vec<i16>);
 
@@ -41,7 +41,7 @@ impl DenseQuery {
 }
 
 impl DenseRows {
-    /// No rows yet, of `dims` components; 0 dims for entries without vectors.
+    /// Creates an index without rows, of `dims` components; 0 dims for entries without vectors.
     pub(crate) fn new(dims: usize, capacity: usize) -> Self {
         DenseRows {
             dims,
@@ -87,7 +87,7 @@ impl DenseRows {
         };
         let (from, to) = (row * self.dims, (row + 1) * self.dims);
         if self.rows.len() < to {
-            // An eighth more, not twice as much: rows are most of what an index weighs.
+            // Grows by an eighth instead of doubling: rows are most of an index's memory.
             let spare = (self.rows.len() / 8).max(MIN_SPARE_ROWS * self.dims);
             if self.rows.capacity() < to {
                 self.rows.reserve_exact(to - self.rows.len() + spare);
@@ -102,9 +102,8 @@ impl DenseRows {
         Ok(())
     }
 
-    /// For each of these rows, in their order: the cosine with `whole`, or its mix with the best of
-    /// `parts`, as [`scan`](DenseRows::scan) has it. Other rows are not read; a row beyond the last
-    /// gives 0.
+    /// Returns for each of these rows, in their order, the cosine with `whole`, or its mix with the best of `parts`, as
+    /// [`scan`](DenseRows::scan) does. Other rows are not read; a row beyond the last gives 0.
     pub(crate) fn scan_chosen(
         &self,
         chosen: &[u32],
@@ -142,7 +141,7 @@ impl DenseRows {
         cosines
     }
 
-    /// For each visible row: the cosine with `whole`, or its mix with the best of `parts`.
+    /// Returns for each visible row the cosine with `whole`, or its mix with the best of `parts`.
     ///
     /// `part_weight` is the share of the best part, 0 to 1; it does not count without parts.
     /// Invisible rows are not read and give 0.
@@ -157,7 +156,7 @@ impl DenseRows {
             return vec![0.0; visible.len()];
         }
         let mut cosines = Vec::with_capacity(visible.len());
-        // A block of rows stays in the nearest cache while every query vector passes over it.
+        // A block of rows stays in the first-level cache while every query vector is compared with it.
         let blocks = self
             .rows
             .chunks(BLOCK_ROWS * self.dims)
@@ -180,7 +179,7 @@ impl DenseRows {
         cosines
     }
 
-    /// The cosine of two rows; `None` where one has no direction or is not there.
+    /// Returns the cosine of two rows; `None` if one has no direction or does not exist.
     pub(crate) fn cosine(&self, one: usize, other: usize) -> Option<f32> {
         let row = |at: usize| self.rows.get(at * self.dims..(at + 1) * self.dims);
         let components = row(one)?.iter().zip(row(other)?);
@@ -194,7 +193,7 @@ impl DenseRows {
     }
 }
 
-/// The cosine with a query of several parts: that with the whole, and a share of that with the best part.
+/// Mixes the cosine with the whole query and the cosine with its best part.
 pub(crate) fn mix(whole: f32, best: f32, part_weight: f32) -> f32 {
     (1.0 - part_weight) * whole + part_weight * best
 }
@@ -228,8 +227,8 @@ fn dots(rows: &[i16], dims: usize, visible: &[bool], query: &[i16]) -> Vec<i32> 
 
 /// As [`dots`], for chosen rows in any order; rows beyond the last give 0.
 ///
-/// Rows that lie apart are waited for. In steps of a known length the next rows are asked for while one
-/// is summed; the end of a loop would be one more thing to guess.
+/// Memory accesses to scattered rows are slow. In steps of a constant length the next rows are prefetched while one is
+/// summed; a variable loop end would add branch mispredictions.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn chosen_dots(rows: &[i16], dims: usize, chosen: &[u32], query: &[i16], sums: &mut [i32]) {
     let (query_steps, query_rest) = query.as_chunks::<STEP>();
@@ -317,7 +316,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against sums of one product after the other, for models of any size.
+        /// Compares with naive sums of products, for models of any size.
         #[test]
         fn chosen_rows_of_any_length_are_summed_exactly(
             dims in 1_usize..1_600,

@@ -35,14 +35,13 @@ pub use vector::{Vector, VectorError};
 pub use weights::{WeightsError, WeightsMemory};
 pub use workers::{MAX_CALLS_AT_ONCE, MAX_TEXTS_PER_CALL};
 
-/// How a model's numbers are held; part of its identity, because the vectors
-/// of two forms do not rank alike.
+/// The number format of a model; part of its identity, because the vectors of two formats rank differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantisation {
     /// 32-bit floats throughout.
     F32,
-    /// Whatever a remote provider does; it does not say.
+    /// Unknown: the remote provider does not declare it.
     Provider,
 }
 
@@ -55,8 +54,8 @@ impl fmt::Display for Quantisation {
     }
 }
 
-/// Which model made a vector: recorded with every index, never mixed (ruling 4,
-/// B001-2). Shown as `all-MiniLM-L6-v2/f32`.
+/// The model of a vector: recorded with every index, never mixed (ruling 4, B001-2). Displayed as
+/// `all-MiniLM-L6-v2/f32`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmbeddingModel {
@@ -64,7 +63,7 @@ pub struct EmbeddingModel {
     pub name: String,
     /// Components of each vector.
     pub dims: usize,
-    /// How its numbers are held.
+    /// Its number format.
     pub quantisation: Quantisation,
 }
 
@@ -80,13 +79,13 @@ pub enum EmbedError {
     /// The model's weights or configuration could not be loaded.
     #[error("the embedding model could not be loaded")]
     Weights {
-        /// What is wrong with them.
+        /// The fault.
         source: WeightsError,
     },
     /// The tokenizer could not be loaded, or refused a text.
     #[error("the embedding model's tokenizer failed")]
     Tokenizer {
-        /// What it said.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The tokenizer belongs to another model.
@@ -97,13 +96,13 @@ pub enum EmbedError {
         /// Rows of the weights.
         weights: usize,
     },
-    /// The token limit asked for cannot be met.
+    /// The requested token limit is out of range.
     #[error("a token limit of {asked} is outside 3 to {MAX_TOKEN_LIMIT}")]
     TokenLimit {
-        /// What was asked for.
+        /// The requested limit.
         asked: usize,
     },
-    /// More texts than one call may bring.
+    /// The call has too many texts.
     #[error("{found} texts in one call; {limit} are allowed")]
     TooManyTexts {
         /// Texts given.
@@ -114,7 +113,7 @@ pub enum EmbedError {
     /// A worker thread could not be started.
     #[error("starting the embedder's threads failed")]
     Threads {
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A worker panicked on this call; the next call is served again.
@@ -123,31 +122,30 @@ pub enum EmbedError {
     /// The embedder is shutting down.
     #[error("the embedder has stopped")]
     Stopped,
-    /// The remote server gave no embeddings.
+    /// The remote server returned no embeddings.
     #[error("the embedding server gave no embeddings")]
     Remote {
-        /// Why.
+        /// The cause.
         source: RemoteError,
     },
-    /// The model answered with something that is no vector.
+    /// The model returned an invalid vector.
     #[error("the embedding model gave an unusable vector")]
     Vector {
-        /// Why it is none.
+        /// The fault.
         source: VectorError,
     },
 }
 
-/// The port to whatever turns texts into vectors.
+/// The port for embedding texts.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// Which model makes the vectors.
+    /// Returns the model of the vectors.
     fn model(&self) -> &EmbeddingModel;
 
-    /// One vector for each text, in order. An empty batch gives an empty
-    /// answer. The same text gives the same vector whatever stands beside it
-    /// in the batch, up to rounding (cosine above 0.99999).
+    /// Returns one vector for each text, in order. An empty batch gives an empty answer. The same text gives the same
+    /// vector in every batch, up to rounding (cosine above 0.99999).
     ///
-    /// Dropping the future cancels what has not been computed yet.
+    /// Dropping the future cancels the remaining computation.
     ///
     /// # Errors
     /// [`EmbedError`]; no part of a failed batch is returned.
@@ -161,28 +159,28 @@ pub trait Embedder: Send + Sync {
         self.embed(texts).await
     }
 
-    /// Tokens of a text, special tokens included, before any cut at the
-    /// model's limit; `None` where the model does not say.
+    /// Returns the number of a text's tokens, including special tokens, before any cut at the model's limit; `None` if
+    /// it is unknown.
     fn count_tokens(&self, text: &str) -> Option<usize>;
 
-    /// Whether a lower-case word of four letters or more is in the model's vocabulary or English, or is a form or compound
-    /// of such words; `None` if the model does not say.
+    /// Whether a lower-case word of four letters or more is in the model's vocabulary or English, or is a form or
+    /// compound of such words; `None` if it is unknown.
     fn knows_word(&self, _word: &str) -> Option<bool> {
         None
     }
 
-    /// Words of the model's vocabulary at edit distance 1 from a word, most frequent first.
+    /// Returns words of the model's vocabulary at edit distance 1 from a word, most frequent first.
     fn words_near(&self, _word: &str) -> Vec<String> {
         Vec::new()
     }
 
-    /// Where the tokens of a text stand, in bytes and in order, special tokens left out; `None`
-    /// where the model does not say.
+    /// Returns the ranges of a text's tokens, in bytes and in order, without special tokens; `None` if they are
+    /// unknown.
     fn token_spans(&self, text: &str) -> Option<Vec<Range<usize>>>;
 }
 
-/// Whether a model is known to be trained on English: only the built-in model says which words it knows, and of words
-/// with fewer than four letters it knows none.
+/// Whether a model is known to be trained on English. Only the built-in model reports the words it knows, and it knows
+/// no words with fewer than four letters.
 pub fn is_for_english(embedder: &dyn Embedder) -> bool {
     ["which", "where", "these"].map(|word| embedder.knows_word(word)) == [Some(true); 3]
 }

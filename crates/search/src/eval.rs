@@ -1,7 +1,7 @@
 //! Measures routing on labelled queries, through the same index and search as the product.
 //!
-//! [`EvalSet`] is read from JSON lines, [`Trial`] embeds it once, and can then be evaluated under
-//! any settings. Must not have a ranking of its own, apart from the one it compares with.
+//! [`EvalSet`] is read from JSON lines; [`Trial`] embeds it once, and can then be evaluated under any settings. Must
+//! not have its own ranking, except the one for comparison.
 
 mod intent;
 mod metrics;

@@ -1,7 +1,7 @@
 //! The immutable routing index of one scope: words and vectors of its entries.
 //!
-//! Built from texts and stored vectors; it never embeds, so callers can key vectors by content and
-//! model and rebuild an index without embedding again. Must not know tenants, grants or thresholds.
+//! Built from texts and stored vectors; it never embeds, so callers can key vectors by content and model and rebuild an
+//! index without embedding again. Must not know tenants, grants or thresholds.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::text::{RouteText, VectorRole};
 
 /// Most entries of one index.
 pub const MAX_ENTRIES: usize = 1 << 20;
-/// Vectors of descriptions and examples that an index keeps one by one; one with more compares centroids alone.
+/// Most vectors of descriptions and examples that an index keeps individually; with more it compares centroids only.
 const MAX_EXAMPLE_ROWS: usize = 1 << 16;
 
 /// An entry to index.
@@ -23,13 +23,13 @@ const MAX_EXAMPLE_ROWS: usize = 1 << 16;
 pub struct RouteEntry {
     /// Unique within the index.
     pub id: String,
-    /// What words are taken from.
+    /// The source of its words.
     pub text: RouteText,
-    /// Vectors of [`embedding_texts`](crate::embedding_texts), in any order; empty where there is no embedder.
+    /// Vectors of [`embedding_texts`](crate::embedding_texts), in any order; empty without an embedder.
     pub vectors: Vec<(VectorRole, Vector)>,
 }
 
-/// How much each part of an entry counts. Changing it needs a rebuild, not new vectors.
+/// Weights of an entry's parts. Changing them needs a rebuild, not new vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IndexSettings {
@@ -45,11 +45,11 @@ pub struct IndexSettings {
     pub body_weight: f32,
     /// Words of the examples.
     pub example_weight: f32,
-    /// The summary's vector, against 1 for the description's.
+    /// Weight of the summary's vector, relative to 1 for the description's.
     pub summary_vector_weight: f32,
-    /// The parameters' vector, against 1 for the description's.
+    /// Weight of the parameters' vector, relative to 1 for the description's.
     pub parameter_vector_weight: f32,
-    /// Each example's vector, against 1 for the description's: at 1 the row is their centroid.
+    /// Weight of each example's vector, relative to 1 for the description's: at 1 the row is their centroid.
     pub example_vector_weight: f32,
 }
 
@@ -75,27 +75,27 @@ pub enum BuildError {
     /// Two entries have one id.
     #[error("two entries have the id `{id}`")]
     DuplicateId {
-        /// That id.
+        /// The id.
         id: String,
     },
     /// More than [`MAX_ENTRIES`].
     #[error("{found} entries; an index holds at most {MAX_ENTRIES}")]
     TooManyEntries {
-        /// Entries given.
+        /// The number of entries.
         found: usize,
     },
-    /// An entry has vectors, and the index was given no model.
+    /// An entry has vectors, but the index has no model.
     #[error("entry `{id}` has vectors, but the index has no embedding model")]
     NoModel {
         /// The entry.
         id: String,
     },
-    /// A vector does not fit the index's model.
+    /// A vector does not match the index's model.
     #[error("a vector of entry `{id}` does not fit the index")]
     Vector {
         /// The entry.
         id: String,
-        /// What is wrong with it.
+        /// The fault.
         source: VectorError,
     },
 }
@@ -106,9 +106,9 @@ pub struct RouteIndex {
     ids: Vec<String>,
     positions: FxHashMap<String, u32>,
     with_examples: Vec<bool>,
-    /// Examples without case and marks, with the entries that have them.
+    /// Normalised examples, without case and marks, with their entries.
     examples: FxHashMap<String, Vec<u32>>,
-    /// Ids and names, with the entries that have them.
+    /// Ids and names, with their entries.
     names: NameIndex,
     lexical: LexicalIndex,
     dense: DenseRows,
@@ -116,16 +116,16 @@ pub struct RouteIndex {
     model: Option<EmbeddingModel>,
 }
 
-/// The vectors of descriptions and examples of the entries that have examples, one by one.
+/// The individual vectors of descriptions and examples, for entries with examples.
 #[derive(Debug, Default)]
 pub(crate) struct Utterances {
     rows: DenseRows,
-    /// For each entry, where its rows end; they begin where the rows of the entry before end. Empty where none are kept.
+    /// The end of each entry's rows; they begin at the end of the entry before. Empty if no rows are kept.
     ends: Vec<u32>,
 }
 
 impl Utterances {
-    /// The cosine of a query with the nearest of an entry's own texts; `None` where they are not kept.
+    /// Returns the cosine of a query with the nearest of an entry's own texts; `None` if they are not kept.
     pub(crate) fn nearest(
         &self,
         entry: usize,
@@ -140,15 +140,15 @@ impl Utterances {
         cosines.into_iter().reduce(f32::max)
     }
 
-    /// Whether any are kept.
+    /// Whether no rows are kept.
     pub(crate) fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 }
 
 impl RouteIndex {
-    /// Builds the index. `model` is what made the entries' vectors, `None` for words alone. An
-    /// entry without vectors in an index with a model is found by its words only.
+    /// Builds the index. `model` is the model of the entries' vectors, `None` for words alone. An entry without vectors
+    /// in an index with a model is found by its words only.
     ///
     /// # Errors
     /// [`BuildError`]; nothing is built.
@@ -191,49 +191,49 @@ impl RouteIndex {
         })
     }
 
-    /// How many entries it holds.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The id of an entry; entries are numbered from 0 in order of their ids.
+    /// Returns the id of an entry; entries are numbered from 0 in order of their ids.
     pub fn id(&self, entry: usize) -> Option<&str> {
         self.ids.get(entry).map(String::as_str)
     }
 
-    /// The number of an id.
+    /// Returns the number of an id.
     pub fn position(&self, id: &str) -> Option<usize> {
         self.positions.get(id).map(|position| *position as usize)
     }
 
-    /// The entries that have this text as an example, whatever its case and marks.
+    /// Returns the entries with this text as an example, ignoring case and marks.
     pub(crate) fn exemplified_by(&self, text: &str) -> impl Iterator<Item = usize> {
         let entries = self.examples.get(&bare(text)).into_iter().flatten();
         entries.map(|entry| *entry as usize)
     }
 
-    /// The entries that have this name or id (one of [`RouteQuery`](crate::RouteQuery)'s names), and those whose name one edit
-    /// makes of it, where it is long enough to tell.
+    /// Returns the entries with this name or id (one of [`RouteQuery`](crate::RouteQuery)'s names), and those whose
+    /// name is one edit away, if it is long enough for that.
     pub(crate) fn named(&self, name: &str) -> Vec<(usize, NameMatch)> {
         self.names.named(name)
     }
 
-    /// The entries whose name or id a whole text is.
+    /// Returns the entries whose name or id is the whole text.
     pub(crate) fn named_by_all_of(&self, text: &str) -> impl Iterator<Item = usize> {
         self.names.named_by_all_of(text)
     }
 
-    /// The model of its vectors.
+    /// Returns the model of its vectors.
     pub fn model(&self) -> Option<&EmbeddingModel> {
         self.model.as_ref()
     }
 
-    /// Bytes held on the heap, about.
+    /// Returns the approximate number of bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         let ids: usize = self.ids.iter().map(|id| 2 * id.capacity() + 60).sum();
         let utterances =
@@ -342,7 +342,7 @@ fn examples_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
     examples
 }
 
-/// Ids without the kind that stands before them, names and short names.
+/// Indexes ids without their kind prefix, names and short names.
 fn names_of(entries: &[RouteEntry]) -> NameIndex {
     let written = entries.iter().zip(0..).flat_map(|(entry, position)| {
         let id = entry.id.rsplit(' ').next().unwrap_or(&entry.id);
@@ -358,7 +358,7 @@ fn names_of(entries: &[RouteEntry]) -> NameIndex {
     NameIndex::from_names(written)
 }
 
-/// The words of a text in lower case, with one space between two.
+/// Returns the words of a text in lower case, with single spaces.
 fn bare(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words: Vec<String> = words
@@ -368,7 +368,7 @@ fn bare(text: &str) -> String {
     words.join(" ")
 }
 
-/// Description and examples of each entry with examples, row by row; nothing where there are too many.
+/// Collects description and examples of each entry with examples, row by row; none if there are too many.
 fn stack_utterances(
     entries: &[RouteEntry],
     model: Option<&EmbeddingModel>,
@@ -414,8 +414,8 @@ fn stack_utterances(
     Ok(utterances)
 }
 
-/// One vector for an entry: description, summary and parameters mixed, then the centroid with the examples. `None` if it
-/// has none of these.
+/// Returns one vector for an entry: description, summary and parameters mixed, then the centroid with the examples.
+/// `None` if it has none of these.
 ///
 /// # Errors
 /// [`VectorError::Dims`] for a vector of other dimensions, [`VectorError::Zero`] if they cancel out.

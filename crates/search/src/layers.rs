@@ -1,7 +1,7 @@
-//! The scopes that one caller searches: its tenant's entries over the global ones.
+//! The scopes that one caller searches: its tenant's entries, which take precedence over the global ones.
 //!
-//! Must not know scores. It answers which entries can be seen at all: an id in an earlier layer hides
-//! the same id in later ones, and what the caller may not use is not there.
+//! Must not know scores. It determines the visible entries: an id in an earlier layer hides the same id in later ones,
+//! and entries that the caller may not use are absent.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::RouteIndex;
 
-/// Where an entry is registered.
+/// The scope of an entry.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -19,14 +19,14 @@ use crate::index::RouteIndex;
 pub enum Scope {
     /// The caller's own tenant.
     Tenant,
-    /// Everyone's.
+    /// Shared by all tenants.
     Global,
 }
 
 /// One scope's index.
 #[derive(Debug, Clone)]
 pub struct Layer {
-    /// Whose entries they are.
+    /// The scope of its entries.
     pub scope: Scope,
     /// The entries.
     pub index: Arc<RouteIndex>,
@@ -37,22 +37,22 @@ pub struct Layer {
 pub enum Allowed<'a> {
     /// All of them.
     Everything,
-    /// Those for which the function, given the scope and the id, says so. It is asked once for each
-    /// entry of a search, so it must be cheap.
+    /// Those for which the function returns true, given the scope and the id. It is called once for each entry of a
+    /// search, so it must be cheap.
     Where(&'a dyn Fn(Scope, &str) -> bool),
 }
 
-/// Layers in order of precedence. Making it costs one look-up for each entry of the smaller of two
-/// layers: keep it beside the snapshot rather than making it for each query.
+/// Layers in order of precedence. Creating it costs one look-up for each entry of the smaller of two layers: keep it
+/// beside the snapshot rather than creating it for each query.
 #[derive(Debug, Clone)]
 pub struct Layers {
     layers: Vec<Layer>,
-    /// By layer and entry, whether an earlier layer hides it.
+    /// Whether an earlier layer hides an entry, by layer and entry.
     hidden: Vec<Vec<bool>>,
 }
 
 impl Layers {
-    /// Stacks `layers`, the strongest first.
+    /// Stacks `layers`, highest precedence first.
     pub fn new(layers: Vec<Layer>) -> Self {
         let hidden = layers
             .iter()
@@ -62,7 +62,7 @@ impl Layers {
         Layers { layers, hidden }
     }
 
-    /// The ids of the entries in sight that have this text as an example, whatever its case and marks.
+    /// Returns the ids of the visible entries with this text as an example, ignoring case and marks.
     pub fn exemplified_by<'l>(&'l self, text: &'l str) -> impl Iterator<Item = &'l str> {
         let layers = self.layers.iter().zip(&self.hidden);
         layers.flat_map(move |(layer, hidden)| {
@@ -72,7 +72,7 @@ impl Layers {
         })
     }
 
-    /// The ids of the entries in sight whose id or name the whole text is, whatever its case and separators.
+    /// Returns the ids of the visible entries whose id or name is the whole text, ignoring case and separators.
     pub fn named_by<'l>(&'l self, text: &'l str) -> impl Iterator<Item = &'l str> {
         let layers = self.layers.iter().zip(&self.hidden);
         layers.flat_map(move |(layer, hidden)| {
@@ -82,8 +82,7 @@ impl Layers {
         })
     }
 
-    /// Hides entries in every layer, e.g. those that the strongest layer has withdrawn. Ids that no
-    /// layer has are passed over.
+    /// Hides entries in every layer, e.g. those that the first layer has withdrawn. Ids that no layer has are ignored.
     #[must_use]
     pub fn hiding<'i>(mut self, ids: impl IntoIterator<Item = &'i str>) -> Self {
         for id in ids {
@@ -96,12 +95,12 @@ impl Layers {
         self
     }
 
-    /// The layers, the strongest first.
+    /// Returns the layers, highest precedence first.
     pub fn as_slice(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// By layer and entry, whether it may be scored and counted for this caller.
+    /// Returns whether an entry may be scored and counted for this caller, by layer and entry.
     pub(crate) fn visible(&self, allowed: Allowed<'_>) -> Vec<Vec<bool>> {
         self.layers
             .iter()

@@ -1,6 +1,6 @@
 //! Lexical side of routing: words, and an immutable BM25 index over them.
 //!
-//! Must not know vectors, verdicts, tenants or what an entry is for.
+//! Must not know vectors, verdicts, tenants or the purpose of an entry.
 
 mod analyser;
 mod bm25;

@@ -1,12 +1,12 @@
 //! Embedding, lexical and vector indexes, fusion and the routing score.
 //!
-//! [`RouteIndex`] holds one scope's entries, [`Layers`] stacks scopes, [`search`] ranks and scores
-//! what a caller may see, [`decide`] turns candidates into a verdict. [`eval`] measures all of it on
-//! labelled queries, [`calibrate`] fits it to them. [`windows()`] cuts long texts, [`PassageIndex`] and
-//! [`search_passages`] find what answers a question in them. [`likeness()`] compares two short statements. This crate must
-//! not know stores, transports or where texts come from.
+//! [`RouteIndex`] holds one scope's entries, [`Layers`] stacks scopes, [`search`] ranks and scores the entries that a
+//! caller may see, [`decide`] converts candidates to a verdict. [`eval`] measures routing on labelled queries,
+//! [`calibrate`] fits it to them. [`windows()`] splits long texts; [`PassageIndex`] and [`search_passages`] find
+//! answers in them. [`likeness()`] compares two short statements. This crate must not know stores, transports or the
+//! sources of texts.
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod calibrate;

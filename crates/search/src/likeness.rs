@@ -1,30 +1,30 @@
-//! Whether two short statements say the same, or one thing of a subject with different values.
+//! Whether two short statements agree, or give different values for one property of a subject.
 //!
-//! By rules of thumb over English words, names, numbers and negations, and the cosine of both where there is one. It
-//! understands nothing: two facts that stand together ("Bob speaks French", "Bob speaks German") can look like a
-//! contradiction, and a contradiction in other words goes unseen. What it marks is for a reader to judge. Must not know
-//! where statements come from.
+//! The method is heuristics over English words, names, numbers and negations, and the cosine of both if there is one.
+//! It has no understanding: two compatible facts ("Bob speaks French", "Bob speaks German") can look like a
+//! contradiction, and a contradiction in other words is missed. Its marks are for a reader to judge. Must not know the
+//! sources of statements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lexical::{Analyser, is_stop_word};
 
-/// Words of a statement that are compared; of longer ones the beginning.
+/// Words of a statement that are compared, from its beginning.
 const MOST_WORDS: usize = 60;
-/// Words from which on a statement must share most of them with another to be nearly the same.
+/// Number of words from which on a statement must share most of them with another to be nearly the same.
 const LONG: usize = 12;
-/// The cosine from which on two statements say nearly the same.
+/// The cosine from which on two statements are nearly the same.
 const NEARLY_THE_SAME: f32 = 0.85;
-/// The cosine from which on two statements are about one thing.
+/// The cosine from which on two statements are about one subject.
 const ABOUT_ONE_THING: f32 = 0.72;
-/// Words of a statement that have another's in their place, at most.
+/// Most words of a statement that are replaced in another.
 const EXCHANGED: usize = 2;
-/// The share of words that two statements must have in common, by what is concluded.
+/// The share of words that two statements must have in common, by kind of evidence.
 const SHARED: f32 = 0.5;
 const SHARED_BY_WORDS_ALONE: f32 = 0.8;
 const SHARED_BUT_FOR_NEGATION: f32 = 0.75;
 
-/// Words between what is spoken of and what is said of it.
+/// Words between a subject and its value.
 const LINKS: [&str; 28] = [
     "am", "are", "be", "became", "become", "becomes", "belongs", "cost", "costs", "ends", "equals",
     "had", "has", "have", "is", "lives", "needs", "owns", "run", "runs", "starts", "takes", "use",
@@ -34,18 +34,18 @@ const NEGATIONS: [&str; 9] = [
     "cannot", "neither", "never", "no", "nobody", "none", "nor", "not", "without",
 ];
 
-/// How two statements go together.
+/// The relation of two statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
-    /// The same words, but for case and punctuation.
+    /// The same words, except case and punctuation.
     Same,
     /// Nearly the same, by meaning and words.
     Similar,
-    /// The same of one thing, with another name, number or word, or negated.
+    /// The same subject, with another name, number or word, or negated.
     Conflicting,
 }
 
-/// A statement, taken apart.
+/// An analysed statement.
 #[derive(Debug, Clone)]
 pub struct Statement {
     title: Vec<String>,
@@ -62,7 +62,7 @@ struct Word {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Says nothing alone.
+    /// A word without meaning of its own.
     Filler,
     /// Between subject and value.
     Link,
@@ -79,7 +79,7 @@ impl Word {
 }
 
 impl Statement {
-    /// Of a text under a title.
+    /// Analyses a text under a title.
     #[must_use]
     pub fn new(title: &str, text: &str) -> Self {
         let analyser = Analyser::new();
@@ -99,7 +99,7 @@ impl Statement {
         negations.count() % 2 == 1
     }
 
-    /// The words before the first link; `None` where there is no link, or nothing before it.
+    /// Returns the words before the first link; `None` without a link, or without words before it.
     fn subject(&self) -> Option<BTreeSet<&str>> {
         let link = self.words.iter().position(|w| w.kind == Kind::Link)?;
         let before = self.words.iter().take(link).filter(|word| word.informs());
@@ -107,7 +107,7 @@ impl Statement {
         (!subject.is_empty()).then_some(subject)
     }
 
-    /// Names and numbers that another statement does not have.
+    /// Returns the number of names and numbers that another statement does not contain.
     fn values_beside(&self, other: &Self) -> usize {
         let own = self.informing().filter(|word| word.kind == Kind::Value);
         own.filter(|own| other.informing().all(|word| word.stem != own.stem))
@@ -120,7 +120,7 @@ impl Statement {
     }
 }
 
-/// How two statements go together, if they do. `cosine` is that of both, where both have a vector.
+/// Returns the relation of two statements, if there is one. `cosine` is that of both, if both have a vector.
 #[must_use]
 pub fn likeness(a: &Statement, b: &Statement, cosine: Option<f32>) -> Option<Likeness> {
     if a.words.is_empty() || b.words.is_empty() {
@@ -149,7 +149,7 @@ pub fn likeness(a: &Statement, b: &Statement, cosine: Option<f32>) -> Option<Lik
     (!other_values && !negated && shared >= least).then_some(Likeness::Similar)
 }
 
-/// The share of the words that say something which both have (Dice).
+/// Returns the share of meaningful words that both statements contain (Dice).
 fn shared(a: &Statement, b: &Statement) -> f32 {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for word in b.informing() {
@@ -182,8 +182,8 @@ fn is_short_under_one_title(a: &Statement, b: &Statement) -> bool {
     !a.title.is_empty() && a.title == b.title && short(a) && short(b)
 }
 
-/// Whether one word or two have others in their place, and everything else is the same. Where no link says where the
-/// subject ends, they must stand at the end.
+/// Whether only one or two words are replaced by others. Without a link that marks the end of the subject, they must be
+/// at the end.
 fn differ_in_one_place(a: &Statement, b: &Statement) -> bool {
     let same = |pair: &(&Word, &Word)| pair.0.stem == pair.1.stem;
     let before = a.words.iter().zip(&b.words).take_while(same).count();
@@ -198,7 +198,7 @@ fn differ_in_one_place(a: &Statement, b: &Statement) -> bool {
         let words = rest.split_at(rest.len() - after).1;
         !words.iter().any(Word::informs)
     };
-    // Words with one stem can be of two kinds, so either may say it.
+    // Words with one stem can be of two kinds, so either may have the kind.
     let begins = |of: fn(&Word) -> bool| {
         let words = |whole: &Statement| whole.words.iter().take(before).any(of);
         words(a) || words(b)
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(of("-", "...", Some(1.0)), None);
     }
 
-    /// Cosines as all-MiniLM-L6-v2 gives them, and none.
+    /// Cosines of all-MiniLM-L6-v2, and none.
     #[test]
     fn another_value_of_one_thing_conflicts() {
         for (a, b, cosine) in [
@@ -315,7 +315,7 @@ mod tests {
                 assert_eq!(of(b, a, cosine), Some(Likeness::Conflicting), "{b} {a}");
             }
         }
-        // In other words, where the meaning is near.
+        // Other words with similar meaning.
         let (a, b) = (
             "The archive lies in Oslo.",
             "The archive is kept in Bergen now.",
@@ -378,7 +378,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is written, the answer does not depend on which of two comes first.
+        /// The result does not depend on the order of the two.
         #[test]
         fn it_is_the_same_both_ways(
             a in "([A-Z]?[a-c]{1,2}|is|not|[0-9]|the|-?)( ([A-Z]?[a-c]{1,2}|is|not|[0-9]|a)){0,5}[.]?",

@@ -1,6 +1,6 @@
-//! Names of documents and what in a text may be one: the whole text, and words that are written as identifiers are.
+//! Names of documents, and possible names in a text: the whole text, and words that are written as identifiers.
 //!
-//! Case and separators do not count, and a long name may have one typing error. Must not know scores.
+//! Case and separators are ignored, and a long name may have one typing error. Must not know scores.
 
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
@@ -10,13 +10,13 @@ use crate::near_words::Spellings;
 
 /// Longest text that may be a name, in bytes.
 const MAX_NAME_BYTES: usize = 128;
-/// Names that are looked for in one text.
+/// Most names that are looked up for one text.
 const MAX_NAMES: usize = 16;
 /// Letters and digits of the shortest name that is found with a typing error.
 const LEAST_NEAR_NAME: usize = 8;
-/// Hyphens that a word needs at least to name what is written with other separators.
+/// Fewest hyphens of a word that may match a name with other separators.
 const LEAST_HYPHENS: usize = 2;
-/// Letters and digits that such a word needs at least: "t-test" and "up-to-date" are English.
+/// Fewest letters and digits of such a word: "t-test" and "up-to-date" are English.
 const LEAST_HYPHENATED: usize = 12;
 
 /// How a query names an entry.
@@ -32,16 +32,16 @@ pub enum NameMatch {
     Fuzzy,
 }
 
-/// Names, each with the numbers of the things that have it.
+/// Names, each with the numbers of its documents.
 #[derive(Debug, Default)]
 pub struct NameIndex {
-    /// Names without case and separators, and those with hyphens as they are.
+    /// Names without case and separators, and hyphenated names with their hyphens.
     names: FxHashMap<String, Vec<u32>>,
     near: Spellings,
 }
 
 impl NameIndex {
-    /// The index of these names as they are written, each with the number of its thing, in ascending order.
+    /// Builds the index from names, each with the number of its document, in ascending order.
     pub fn from_names<'n>(written: impl IntoIterator<Item = (u32, &'n str)>) -> Self {
         let mut names: FxHashMap<String, Vec<u32>> = FxHashMap::default();
         for (thing, written) in written {
@@ -59,8 +59,8 @@ impl NameIndex {
         }
     }
 
-    /// The things that have a name, and those of the names that one edit makes of it, where it is long enough to tell.
-    /// `name` is in one of the forms of the index.
+    /// Returns the documents with a name, and those whose name is one edit away, if it is long enough for that. `name`
+    /// is in one of the forms of the index.
     pub(crate) fn named(&self, name: &str) -> Vec<(usize, NameMatch)> {
         let of = |name: &str, named: NameMatch| {
             let things = self.names.get(name).into_iter().flatten();
@@ -76,7 +76,7 @@ impl NameIndex {
         near.flat_map(|name| of(name, NameMatch::Fuzzy)).collect()
     }
 
-    /// The things that a whole text names without a typing error.
+    /// Returns the documents that a whole text names without a typing error.
     pub(crate) fn named_by_all_of(&self, text: &str) -> impl Iterator<Item = usize> {
         let name = if text.len() <= MAX_NAME_BYTES {
             bare_name(text)
@@ -87,8 +87,8 @@ impl NameIndex {
         things.map(|thing| *thing as usize)
     }
 
-    /// The first thing that a word of a text names; one without a typing error comes before others. The words of a text
-    /// together name nothing here: "list orders" is a request, `list_orders` is a name.
+    /// Returns the first document that a word of a text names; a name without a typing error takes precedence. Several
+    /// words together are not a name here: "list orders" is a request, `list_orders` is a name.
     pub fn named_by_a_word(&self, text: &str) -> Option<(usize, NameMatch)> {
         let names: Vec<String> = words_that_may_name(text).take(MAX_NAMES).collect();
         let found: Vec<(usize, NameMatch)> =
@@ -97,7 +97,7 @@ impl NameIndex {
         exact.or(found.first()).copied()
     }
 
-    /// Bytes held on the heap, about.
+    /// Returns the approximate number of bytes on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         let names = self.names.iter();
         let names: usize = names
@@ -107,7 +107,7 @@ impl NameIndex {
     }
 }
 
-/// What may be a name in a text: all of it, and its words that are written as identifiers are.
+/// Returns possible names in a text: the whole text, and its words that are written as identifiers.
 pub(crate) fn names_in(text: &str) -> Vec<String> {
     let whole = (text.len() <= MAX_NAME_BYTES).then(|| bare_name(text));
     let mut found: Vec<String> = Vec::new();
@@ -119,9 +119,9 @@ pub(crate) fn names_in(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of a text with a `.` or `_` inside, without case and separators, and its hyphenated words. English joins words
-/// by hyphens too ("a t-test", "to-do"), so a hyphenated word names what is written with hyphens, and what is written
-/// otherwise only if it is long and has several.
+/// Returns the words of a text with a `.` or `_` inside, without case and separators, and its hyphenated words. English
+/// also joins words by hyphens ("a t-test", "to-do"), so a hyphenated word matches names with hyphens, and other names
+/// only if it is long and has several.
 fn words_that_may_name(text: &str) -> impl Iterator<Item = String> {
     let words = text
         .split_whitespace()
@@ -135,13 +135,13 @@ fn words_that_may_name(text: &str) -> impl Iterator<Item = String> {
         .flatten()
 }
 
-/// A name with hyphens and no other separator, without case.
+/// Returns a name with hyphens and no other separator, without case.
 fn hyphenated_name(name: &str) -> Option<String> {
     let is_hyphenated = name.contains('-') && name.chars().all(|c| c == '-' || c.is_alphanumeric());
     is_hyphenated.then(|| name.to_lowercase())
 }
 
-/// The name that a long word with several hyphens is in other separators: `detect-public-ingress`.
+/// Returns the name without separators for a long word with several hyphens: `detect-public-ingress`.
 fn separated_by_hyphens(word: &str) -> Option<String> {
     let hyphenated = hyphenated_name(word)?;
     let bare = bare_name(&hyphenated);
@@ -150,7 +150,7 @@ fn separated_by_hyphens(word: &str) -> Option<String> {
     is_long.then_some(bare)
 }
 
-/// A name without case and separators: `aws.listBuckets` as `awslistbuckets`.
+/// Returns a name without case and separators: `aws.listBuckets` as `awslistbuckets`.
 fn bare_name(name: &str) -> String {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()

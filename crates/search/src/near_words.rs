@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-/// Words in which near ones are found.
+/// Words that can be searched by edit distance.
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
     letters: String,
-    /// By number of characters, then in order: where a word stands, and which letters it has.
+    /// Position in `letters` and set of letters of each word, by number of characters, then in order.
     words: Vec<(u32, u32)>,
     /// Words of `n` characters are `groups[n]`.
     groups: Vec<Range<usize>>,
 }
 
 impl Spellings {
-    /// Of these words, each once, in lower case.
+    /// Indexes these words, each once, in lower case.
     pub(crate) fn from_words(words: impl IntoIterator<Item = String>) -> Self {
         let mut words: Vec<(usize, String)> = words
             .into_iter()
@@ -41,7 +41,7 @@ impl Spellings {
         spellings
     }
 
-    /// The words that one edit makes of `word`.
+    /// Returns the words at one edit from `word`.
     pub(crate) fn near(&self, word: &str) -> Vec<&str> {
         let typed: Vec<char> = word.chars().collect();
         let letters = mask(word);
@@ -69,13 +69,13 @@ impl Spellings {
     }
 }
 
-/// Which letters a word has: one edit changes at most two of them.
+/// Returns the set of a word's letters: one edit changes at most two of them.
 fn mask(word: &str) -> u32 {
     word.chars()
         .fold(0, |mask, letter| mask | 1 << (u32::from(letter) % 32))
 }
 
-/// Whether one letter more, one less, another one, or two neighbours that change places make `known` of `typed`.
+/// Whether one inserted, deleted or replaced letter, or two transposed neighbours, convert `typed` to `known`.
 fn is_one_edit(typed: &[char], known: &str) -> bool {
     let known: Vec<char> = known.chars().collect();
     let same = typed.iter().zip(&known).take_while(|(a, b)| a == b).count();

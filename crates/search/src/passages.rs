@@ -1,11 +1,11 @@
-//! The immutable index of one text's passages, and the search over several: words and vectors,
-//! fused as routing fuses them.
+//! The immutable index of one text's passages, and the search over several indexes: words and vectors, fused as in
+//! routing.
 //!
-//! A passage has several vectors, one for each part that the model could read at once; the best of
-//! them counts. They are compared here ([`search_passages`]), or elsewhere, by whoever holds them:
-//! then [`WordScores`] says which passages the words bring up, and ranks those that were compared.
-//! Must not know what the texts are, or who may see them: who may not is not given
-//! their index, so that nothing of it is scored, counted or part of any normalisation.
+//! A passage has several vectors, one for each part that the model could read at once; the best of them counts. They
+//! are compared here ([`search_passages`]), or elsewhere by the store that keeps them: then [`WordScores`] returns the
+//! passages that the words find, and ranks those that were compared. Must not know the content of the texts, or their
+//! access rules: a search receives only the indexes that the caller may see, so that no other passage is scored,
+//! counted or part of any normalisation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use crate::relevance::relevance;
 use crate::select::kth_largest;
 use crate::settings::Fusion;
 
-/// Weight of the words of the headings that a passage stands under.
+/// Weight of the words of a passage's headings.
 const HEADING_WEIGHT: f32 = 1.5;
-/// A passage without a word of the query needs at least this cosine to be a hit.
+/// Least cosine of a hit without a word of the query.
 const MIN_COSINE: f32 = 0.25;
 
 /// A passage to index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
-    /// What it stands under.
+    /// Its headings.
     pub headings: String,
     /// Its text.
     pub text: String,
-    /// Vectors of its parts; none where there is no embedder.
+    /// Vectors of its parts; none without an embedder.
     pub vectors: Vec<Vector>,
 }
 
@@ -41,37 +41,37 @@ pub struct PassageIndex {
     lexical: LexicalIndex,
     /// A row for each vector.
     dense: DenseRows,
-    /// Rows of passage `n` are `rows[n]..rows[n + 1]`.
+    /// The rows of passage `n` are `rows[n]..rows[n + 1]`.
     rows: Vec<usize>,
     model: Option<EmbeddingModel>,
 }
 
-/// Where a passage stands.
+/// The position of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PassagePosition {
-    /// Which of the indexes searched.
+    /// The index, among those searched.
     pub index: usize,
-    /// Which passage of it.
+    /// The passage within it.
     pub passage: usize,
 }
 
-/// A passage that was found.
+/// A search result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PassageHit {
-    /// Which one.
+    /// Its position.
     pub place: PassagePosition,
-    /// Chance that it has to do with the query, 0 to 1, by what it and the query hold and nothing else.
+    /// Probability that it is related to the query, 0 to 1; depends only on the two.
     pub score: f32,
-    /// What it is ranked by, 0 to 1 within this search.
+    /// Ranking value, 0 to 1 within this search.
     pub fused: f32,
     /// BM25 with the proximity bonus.
     pub lexical: f32,
-    /// Cosine of its best part; `None` where only words were compared.
+    /// Cosine of its best part; `None` if only words were compared.
     pub cosine: Option<f32>,
 }
 
 impl PassageIndex {
-    /// Builds the index. `model` is what made the vectors.
+    /// Builds the index. `model` is the model of the vectors.
     ///
     /// # Errors
     /// [`VectorError`] for a vector of other dims than the model's.
@@ -101,25 +101,25 @@ impl PassageIndex {
         })
     }
 
-    /// How many passages it holds.
+    /// Returns the number of passages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() - 1
     }
 
-    /// Whether it holds none.
+    /// Whether it has no passages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes held on the heap, about.
+    /// Returns the approximate number of bytes on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.lexical.heap_bytes() + self.dense.heap_bytes() + self.rows.len() * size_of::<usize>()
     }
 
-    /// The best cosine of each passage; 0 where it has no vector.
+    /// Returns the best cosine of each passage; 0 without a vector.
     fn cosines(&self, query: &EmbeddedQuery, fusion: &Fusion) -> Vec<f32> {
         let Some(texts) = &query.dense else {
             return vec![0.0; self.len()];
@@ -142,11 +142,10 @@ impl PassageIndex {
     }
 }
 
-/// The best `top_k` passages of all indexes together, best first; equal ones in order of index and
-/// place.
+/// Returns the best `top_k` passages of all indexes together, best first; equal ones in order of index and position.
 ///
-/// Vectors count where the query and at least one index have some of the same model; an index
-/// without is then found by its words.
+/// Vectors count if the query and at least one index have vectors of the same model; an index without them is found by
+/// its words.
 ///
 /// # Errors
 /// [`QueryError::NoCandidates`] if `top_k` is 0.
@@ -183,7 +182,7 @@ pub fn search_passages(
     Ok(words.hits(ranked, top_k))
 }
 
-/// A passage with what it is ranked by.
+/// A passage with its ranking values.
 struct Ranked {
     place: PassagePosition,
     fused: f32,
@@ -197,8 +196,7 @@ impl Ranked {
     }
 }
 
-/// How well the words of every passage of several indexes fit a query: the half of a search that needs no
-/// vectors.
+/// How well the words of every passage of several indexes match a query: the half of a search that needs no vectors.
 #[derive(Debug)]
 pub struct WordScores {
     indexes: Vec<Arc<PassageIndex>>,
@@ -235,7 +233,7 @@ impl WordScores {
         }
     }
 
-    /// The `most` passages that words bring up, best first; equal ones in order of index and place.
+    /// Returns the `most` best passages by words, best first; equal ones in order of index and position.
     #[must_use]
     pub fn best(&self, most: usize) -> Vec<PassagePosition> {
         let with_words = || self.places().filter(|place| self.at(*place) > 0.0);
@@ -249,8 +247,8 @@ impl WordScores {
         best
     }
 
-    /// Ranks passages by words, and by the cosines that were worked out elsewhere: as [`search_passages`]
-    /// does, but that nearness is told apart among these passages alone. Without cosines words count.
+    /// Ranks passages by words, and by cosines that were computed elsewhere: like [`search_passages`], but normalises
+    /// cosines over these passages alone. Without cosines only words count.
     ///
     /// # Errors
     /// [`QueryError::NoCandidates`] if `top_k` is 0.
@@ -281,7 +279,7 @@ impl WordScores {
         Ok(self.hits(ranked, top_k))
     }
 
-    /// Hits alone, best first, with their scores.
+    /// Returns the hits, best first, with their scores.
     fn hits(&self, ranked: impl Iterator<Item = Ranked>, top_k: usize) -> Vec<PassageHit> {
         let mut ranked: Vec<Ranked> = ranked.filter(Ranked::is_hit).collect();
         ranked.sort_by(|a, b| b.fused.total_cmp(&a.fused));
@@ -296,7 +294,7 @@ impl WordScores {
         ranked.into_iter().map(hit).collect()
     }
 
-    /// The share of the query's words that a passage has.
+    /// Returns the share of the query's words that a passage contains.
     fn share(&self, place: PassagePosition) -> f32 {
         let index = self.indexes.get(place.index);
         index.map_or(0.0, |index| {
@@ -318,8 +316,8 @@ impl WordScores {
     }
 }
 
-/// The cosine of a part with a query, from those with each of its [`vectors`](EmbeddedQuery::vectors): as
-/// indexes here have it.
+/// Returns the cosine of a part with a query, from those with each of its [`vectors`](EmbeddedQuery::vectors), as the
+/// indexes here compute it.
 #[must_use]
 pub fn mixed_cosine(cosines: &[f32], fusion: &Fusion) -> f32 {
     match cosines {
@@ -390,7 +388,7 @@ mod tests {
         assert!(hits[0].cosine.unwrap() > 0.999);
     }
 
-    /// Two passages that differ in nothing else.
+    /// Two passages with no other difference.
     #[test]
     fn the_words_of_the_headings_that_a_passage_stands_under_count() {
         let plain = passage("turn the valve slowly", &[[0.6, 0.8, 0.0]]);
@@ -452,7 +450,7 @@ mod tests {
         );
     }
 
-    /// A passage that is alone has the score that it has among others: 1 is not the best of an answer, nor 0 the worst.
+    /// The score of a single passage equals its score among others: 1 is not the best of an answer, nor 0 the worst.
     #[test]
     fn b000_16_a_score_is_of_a_passage_and_its_question_alone() {
         let passages = [
@@ -474,7 +472,7 @@ mod tests {
         }
     }
 
-    /// With the same cosines for the same passages, it makes no difference where they were worked out.
+    /// With equal cosines for equal passages, the ranking does not depend on where they were computed.
     #[test]
     fn b000_16_passages_compared_elsewhere_rank_as_those_compared_here() {
         let fusion = Fusion::default();

@@ -1,7 +1,7 @@
-//! A request prepared for routing: checked, pasted parts set aside, spelling corrected, cut into sentences and clauses,
-//! with or without vectors.
+//! A request prepared for routing: checked, pasted parts set aside, spelling corrected, split into sentences and
+//! clauses, with or without vectors.
 //!
-//! It decides *which* texts are embedded, never how.
+//! It determines *which* texts are embedded, never how.
 
 mod pieces;
 
@@ -18,7 +18,7 @@ pub use pieces::MAX_SENTENCES;
 
 /// Longest request that is routed, in bytes.
 pub const MAX_QUERY_BYTES: usize = 64 << 10;
-/// A request of more characters is also looked at sentence by sentence.
+/// A request with more characters is also compared sentence by sentence.
 pub const WHOLE_QUERY_CHARS: usize = 120;
 
 /// Why a request cannot be routed (B000-2).
@@ -30,21 +30,21 @@ pub enum QueryError {
     /// Longer than [`MAX_QUERY_BYTES`].
     #[error("the query has {found} bytes, {MAX_QUERY_BYTES} are allowed")]
     TooLong {
-        /// Bytes given.
+        /// The number of bytes.
         found: usize,
     },
-    /// No candidate was asked for.
+    /// The search requests no candidate.
     #[error("top_k must be at least 1")]
     NoCandidates,
-    /// There is not one vector for each text of [`RouteQuery::texts`].
+    /// The number of vectors differs from that of [`RouteQuery::texts`].
     #[error("the query has {expected} texts to embed, {found} vectors were given")]
     Vectors {
-        /// Texts to embed.
+        /// Number of texts to embed.
         expected: usize,
-        /// Vectors given.
+        /// Number of vectors.
         found: usize,
     },
-    /// A vector has other dimensions than its model makes.
+    /// A vector's dimensions differ from its model's.
     #[error("a vector of the query has {found} dimensions, its model makes {expected}")]
     Dims {
         /// Dimensions of the model.
@@ -66,9 +66,9 @@ pub enum QueryError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteQuery {
     text: String,
-    /// Without what is pasted, its spelling corrected.
+    /// The text without pasted parts, with corrected spelling.
     own: String,
-    /// The same as typed, if the spelling was corrected.
+    /// The uncorrected form of that text, if the spelling was corrected.
     typed: Option<String>,
     /// Pieces with a low weight.
     aside: Vec<String>,
@@ -79,7 +79,7 @@ pub struct RouteQuery {
 }
 
 impl RouteQuery {
-    /// Checks a request and cuts it up.
+    /// Checks and splits a request.
     ///
     /// # Errors
     /// [`QueryError::Empty`] or [`QueryError::TooLong`].
@@ -104,7 +104,7 @@ impl RouteQuery {
         })
     }
 
-    /// Cuts the request into clauses, if it asks for several things.
+    /// Splits the request into clauses, if it asks for several things.
     #[must_use]
     pub fn in_clauses(self) -> Self {
         RouteQuery {
@@ -113,8 +113,8 @@ impl RouteQuery {
         }
     }
 
-    /// Corrects mistyped words, by the entries that a caller sees. Words that `embedder` or the catalogue knows, code, ids
-    /// and addresses stay. The typed text is compared too, so that a wrong correction costs little.
+    /// Corrects mistyped words, by the entries that the caller can see. Words that `embedder` or the catalogue knows,
+    /// code, ids and addresses are unchanged. The typed text is compared too, so that a wrong correction costs little.
     #[must_use]
     pub fn corrected(self, layers: &Layers, allowed: Allowed<'_>, embedder: &dyn Embedder) -> Self {
         let Spelling {
@@ -156,29 +156,29 @@ impl RouteQuery {
         &self.text
     }
 
-    /// The writer's own words: the request without what is pasted, or all of it if nothing else remains.
+    /// Returns the writer's own words: the request without pasted parts, or all of it if there are no others.
     pub fn own(&self) -> &str {
         &self.own
     }
 
-    /// Words that were replaced.
+    /// Returns the corrections.
     pub fn corrections(&self) -> &[Correction] {
         &self.corrections
     }
 
-    /// Words that are neither known nor corrected, if the request begins with one or has many of them: it may be in a
-    /// language that neither the model nor the catalogue knows.
+    /// Returns words that are neither known nor corrected, if the request begins with one or has many of them: it may
+    /// be in a language that neither the model nor the catalogue knows.
     pub fn strange_words(&self) -> &[String] {
         &self.strange
     }
 
-    /// Pieces with a low weight: pasted logs, code and records, the frame of a mail.
+    /// Returns pieces with a low weight: pasted logs, code and records, the frame of a mail.
     pub fn set_aside(&self) -> &[String] {
         &self.aside
     }
 
-    /// The texts to embed, each once: the whole, its sentences if it is long, its clauses if there are several, and the
-    /// typed text if its spelling was corrected.
+    /// Returns the texts to embed, each once: the whole, its sentences if it is long, its clauses if there are several,
+    /// and the typed text if its spelling was corrected.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let clauses = self
             .clauses
@@ -188,7 +188,7 @@ impl RouteQuery {
         std::iter::once(self.own.as_str()).chain(parts.map(String::as_str))
     }
 
-    /// The query with the vectors of [`texts`](Self::texts), in that order.
+    /// Returns the query with the vectors of [`texts`](Self::texts), in that order.
     ///
     /// # Errors
     /// [`QueryError::Vectors`] if there is not one vector for each text, [`QueryError::Dims`] if one
@@ -247,7 +247,7 @@ impl RouteQuery {
         })
     }
 
-    /// The query for lexical routing alone, where there is no embedder.
+    /// Returns the query for lexical routing alone, without an embedder.
     pub fn lexical_only(self) -> EmbeddedQuery {
         EmbeddedQuery {
             clauses: self.clauses.iter().map(|clause| words_of(clause)).collect(),
@@ -282,7 +282,7 @@ fn words_of(text: &str) -> EmbeddedQuery {
     }
 }
 
-/// Splits a text into the writer's own words and the pasted pieces; all of it counts as own if nothing else remains.
+/// Splits a text into the writer's own words and the pasted pieces; all of it counts as own if there are no others.
 fn own_words(text: &str) -> (String, Vec<String>) {
     let mut aside: Vec<Foreign> = foreign(text);
     aside.retain(|piece| match piece.kind {
@@ -299,16 +299,16 @@ fn own_words(text: &str) -> (String, Vec<String>) {
     (own.trim().to_owned(), pieces.collect())
 }
 
-/// A query ready to be searched.
+/// A query ready for searches.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedQuery {
-    /// The text that is compared.
+    /// The compared text.
     pub(crate) text: String,
     pub(crate) terms: AnalysedQuery,
     /// Possible names of entries, in the forms of a [`NameIndex`](crate::NameIndex).
     pub(crate) names: Vec<String>,
     pub(crate) dense: Option<EmbeddedTexts>,
-    /// The cosine with the nearest everyday topic, where it was compared with any.
+    /// The cosine with the nearest everyday topic, if it was compared with any.
     pub(crate) everyday: Option<f32>,
     /// Words by which it may be in an unknown language ([`RouteQuery::strange_words`]).
     pub(crate) strange: Vec<String>,
@@ -317,10 +317,10 @@ pub struct EmbeddedQuery {
 }
 
 impl EmbeddedQuery {
-    /// A query that is a vector and no words.
+    /// Creates a query from a vector without words.
     ///
     /// # Errors
-    /// [`QueryError::Dims`] if it is not the model's.
+    /// [`QueryError::Dims`] if its dimensions are not the model's.
     pub fn of_vector(model: &EmbeddingModel, vector: &Vector) -> Result<Self, QueryError> {
         if vector.dims() != model.dims {
             return Err(QueryError::Dims {
@@ -340,9 +340,8 @@ impl EmbeddedQuery {
         })
     }
 
-    /// The query, compared with topics that have nothing to do with any catalogue: what is near one of them is less
-    /// likely to be about an entry that is no nearer. Topics of another model, and a query without vectors, compare
-    /// with nothing.
+    /// Compares the query with topics that are unrelated to any catalogue: if it is near one of them, it is less likely
+    /// to be about an entry that is no nearer. Topics of another model, and queries without vectors, are not compared.
     #[must_use]
     pub fn against_topics(mut self, topics: &[Vector]) -> Self {
         let Some(whole) = self.vector() else {
@@ -354,13 +353,13 @@ impl EmbeddedQuery {
         self
     }
 
-    /// The cosine with the nearest everyday topic; 0 where it was compared with none.
+    /// Returns the cosine with the nearest everyday topic; 0 if it was not compared.
     #[must_use]
     pub fn everyday(&self) -> f32 {
         self.everyday.unwrap_or(0.0)
     }
 
-    /// The query; what may be a name is looked for in this text, of which it was made.
+    /// Sets the text in which possible names are looked up.
     #[must_use]
     pub fn naming(self, text: &str) -> Self {
         EmbeddedQuery {
@@ -369,18 +368,18 @@ impl EmbeddedQuery {
         }
     }
 
-    /// The model that embedded it; `None` for lexical routing.
+    /// Returns the model that embedded it; `None` for lexical routing.
     pub fn model(&self) -> Option<&EmbeddingModel> {
         self.dense.as_ref().map(|texts| &texts.model)
     }
 
-    /// Whether words count; without any, only the vector does.
+    /// Whether it has words; without any, only the vector counts.
     #[must_use]
     pub fn has_words(&self) -> bool {
         !self.terms.terms().is_empty()
     }
 
-    /// The share of its words that a text has, 0 to 1; words of pasted pieces count little.
+    /// Returns the share of its words that a text contains, 0 to 1; words of pasted pieces count little.
     #[must_use]
     pub fn share_of(&self, text: &str) -> f32 {
         share_in(text, &self.terms)
@@ -403,7 +402,7 @@ pub(crate) struct EmbeddedTexts {
     pub(crate) model: EmbeddingModel,
     pub(crate) vectors: Vec<Vector>,
     pub(crate) whole: DenseQuery,
-    /// The whole as it was typed, where its spelling was corrected.
+    /// The whole as typed, if its spelling was corrected.
     pub(crate) typed: Option<DenseQuery>,
     pub(crate) sentences: Vec<DenseQuery>,
 }
@@ -444,7 +443,7 @@ mod tests {
         );
     }
 
-    /// A log line, a mail's frame or code hides no question; what is pasted alone is the question.
+    /// A log line, a mail's frame or code hides no question; a text that is only pasted is the question.
     #[test]
     fn pasted_text_counts_little_unless_it_is_all() {
         let log = "2026-05-04T10:00:03Z ERROR relay timed out";

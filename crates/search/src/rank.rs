@@ -1,8 +1,8 @@
 //! One search: words and vectors of every visible entry, fused, ranked and scored.
 //!
-//! Filtering comes first. What a caller may not see is neither scored nor counted nor part of any
-//! normalisation, so a search gives exactly what it would give if only the visible entries existed.
-//! Must not decide: thresholds belong to the verdict.
+//! Filtering comes first. Entries that a caller may not see are neither scored nor counted nor part of any
+//! normalisation, so a search returns exactly the same as if only the visible entries existed. Must not decide:
+//! thresholds belong to the verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,39 +16,38 @@ use crate::settings::{Fusion, RouteSettings, ScoreFeatures};
 
 /// Most candidates of one search.
 pub const MAX_TOP_K: usize = 1000;
-/// Entries at the head of a ranking whose examples are compared one by one.
+/// Entries at the head of a ranking whose examples are compared individually.
 const COMPARED_BY_EXAMPLE: usize = 64;
-/// The part of a query's cosine with its nearest everyday topic that the score takes off.
+/// The part of a query's cosine with its nearest everyday topic that the score subtracts.
 const EVERYDAY_SHARE: f32 = 0.5;
-/// The cosine that a query has with its nearest everyday topic on average; the score stays as it is there. Fitted on
-/// questions with and without an answer.
+/// The average cosine of a query with its nearest everyday topic, at which the score is unchanged. Fitted on questions
+/// with and without an answer.
 const EVERYDAY_MEAN: f32 = 0.22;
 
 /// The score of an entry that the query names.
 const NAMED_SCORE: f32 = 0.99;
-/// How far an entry that the query names leads the others at least, in fused score.
+/// Least lead of an entry that the query names, in fused score.
 const NAMED_LEAD: f32 = 0.2;
 
-/// One hit, with what explains its place.
+/// One hit, with the values that explain its rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
     /// The entry.
     pub id: String,
-    /// Where it is registered.
+    /// Its scope.
     pub scope: Scope,
-    /// Chance that it is right, 0 to 1: comparable across queries, thresholds refer to it.
+    /// Probability that it is right, 0 to 1: comparable across queries; thresholds apply to it.
     pub score: f32,
-    /// What it is ranked by, 0 to 1 within this query.
+    /// Ranking value, 0 to 1 within this query.
     pub fused: f32,
     /// BM25 with the proximity bonus.
     pub lexical: f32,
-    /// BM25 as a share of what the query could reach, 0 to 1.
+    /// BM25 as a share of the best possible score, 0 to 1.
     pub coverage: f32,
-    /// Cosine with the query, its best sentence and the nearest example mixed in; `None` where only words were
-    /// compared.
+    /// Cosine with the query, mixed with its best sentence and the nearest example; `None` if only words were compared.
     pub cosine: Option<f32>,
-    /// Whether the query names it; what is named comes first.
+    /// Whether the query names it; named entries come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_match: Option<NameMatch>,
 }
@@ -60,14 +59,14 @@ pub struct RankedResult {
     pub candidates: Vec<Candidate>,
     /// The clauses of the query with their own hits, if it asks for several things.
     pub clauses: Vec<ClauseResult>,
-    /// Words by which the query may be in an unknown language.
+    /// Words that suggest an unknown language.
     pub strange: Vec<String>,
 }
 
 /// One clause of a query that asks for several things.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClauseResult {
-    /// Its words.
+    /// Its text.
     pub text: String,
     /// The hits, best first.
     pub candidates: Vec<Candidate>,
@@ -87,9 +86,9 @@ pub fn search(
     find(layers, query, allowed, settings, top_k).map(|found| found.candidates)
 }
 
-/// The best `top_k` entries that `allowed` lets through, best first; equal ones in order of id.
+/// Returns the best `top_k` entries that `allowed` permits, best first; equal ones in order of id.
 ///
-/// Without vectors on either side only words count, and entries without a common word are no hits.
+/// Without vectors on either side only words count, and entries without a common word are not hits.
 ///
 /// # Errors
 /// [`QueryError::NoCandidates`] if `top_k` is 0 (B000-2), [`QueryError::Model`] if the query and an
@@ -118,11 +117,11 @@ pub(crate) struct EntryScores {
     cosines: Option<Vec<Vec<f32>>>,
     /// Ranking value; meaningless where invisible.
     pub(crate) fused: Vec<Vec<f32>>,
-    /// What everyday topics add to the cosine that the score is made of. It moves no entry.
+    /// The part of the score's cosine that depends on everyday topics. It does not affect the ranking.
     everyday: f32,
     /// Entries that the query names, in order of fused score.
     named: Vec<(EntryPosition, NameMatch)>,
-    /// The same for each clause, if the query asks for several things.
+    /// The scores for each clause, if the query asks for several things.
     clauses: Vec<EntryScores>,
 }
 
@@ -180,7 +179,7 @@ impl EntryScores {
         Ok(scores)
     }
 
-    /// The entries that a query names, best first.
+    /// Returns the entries that a query names, best first.
     fn named_by(&self, layers: &Layers, query: &EmbeddedQuery) -> Vec<(EntryPosition, NameMatch)> {
         let mut named: Vec<(EntryPosition, NameMatch)> = Vec::new();
         for (at, layer) in layers.as_slice().iter().enumerate() {
@@ -188,7 +187,7 @@ impl EntryScores {
             let seen = entries.filter(|(entry, _)| self.visible[at][*entry]);
             named.extend(seen.map(|(entry, named)| ((at, entry), named)));
         }
-        // A name without an error is no other one with an error.
+        // A name without an error is not another name with an error.
         if named.iter().any(|(_, named)| *named == NameMatch::Exact) {
             named.retain(|(_, named)| *named == NameMatch::Exact);
         }
@@ -201,7 +200,8 @@ impl EntryScores {
         named
     }
 
-    /// The first `count` hits: named entries, the best of all, the best of each clause if it is likely, the others.
+    /// Returns the first `count` hits: named entries, the best of all, the best of each clause if it is likely, the
+    /// others.
     pub(crate) fn head(
         &self,
         layers: &Layers,
@@ -226,7 +226,7 @@ impl EntryScores {
         head
     }
 
-    /// The best entry, where its score is nearer to the narrow threshold than to the floor.
+    /// Returns the best entry, if its score is nearer to the narrow threshold than to the floor.
     fn likely_best(&self, layers: &Layers, settings: &RouteSettings) -> Option<EntryPosition> {
         let best = self.ranked(layers, &self.fused, 1);
         let candidates = self.candidates(layers, &best, settings);
@@ -260,7 +260,7 @@ impl EntryScores {
         }
     }
 
-    /// Mixes the nearest example into the cosines at the head of the ranking; whether any changed.
+    /// Mixes the nearest example into the cosines at the head of the ranking; returns whether any changed.
     fn raise_by_examples(
         &mut self,
         layers: &Layers,
@@ -296,17 +296,17 @@ impl EntryScores {
         changed
     }
 
-    /// Ranking by words alone, for comparisons.
+    /// Returns the ranking by words alone, for comparisons.
     pub(crate) fn lexical(&self) -> &[Vec<f32>] {
         &self.lexical.scores
     }
 
-    /// Ranking by vectors alone, for comparisons.
+    /// Returns the ranking by vectors alone, for comparisons.
     pub(crate) fn cosines(&self) -> Option<&[Vec<f32>]> {
         self.cosines.as_deref()
     }
 
-    /// Up to `count` hits by `values`, highest first, equal ones in order of id, then of layer.
+    /// Returns up to `count` hits by `values`, highest first, equal ones in order of id, then of layer.
     pub(crate) fn ranked(
         &self,
         layers: &Layers,
@@ -344,7 +344,7 @@ impl EntryScores {
         self.cosines.is_some() || self.lexical.scores[layer][entry] > 0.0
     }
 
-    /// The hits at `ranked`, in that order.
+    /// Returns the hits at `ranked`, in that order.
     pub(crate) fn candidates(
         &self,
         layers: &Layers,
@@ -384,7 +384,7 @@ impl EntryScores {
             .collect()
     }
 
-    /// What the score model is asked about, from the best of the ranking; `None` without hits.
+    /// Returns the input of the score model, from the best of the ranking; `None` without hits.
     pub(crate) fn features(&self, ranked: &[EntryPosition]) -> Option<ScoreFeatures> {
         let (layer, entry) = *ranked
             .iter()
@@ -397,7 +397,7 @@ impl EntryScores {
         })
     }
 
-    /// The ranking value of an entry; named entries lead.
+    /// Returns the ranking value of an entry; named entries lead.
     pub(crate) fn fused_at(&self, place: EntryPosition) -> f32 {
         let (layer, entry) = place;
         let fused = self.fused[layer][entry];
@@ -408,22 +408,21 @@ impl EntryScores {
         }
     }
 
-    /// The highest fused score that is no name's.
+    /// Returns the highest fused score of an entry that the query does not name.
     pub(crate) fn best(&self, ranked: &[EntryPosition]) -> f32 {
         let unnamed = ranked.iter().filter(|place| self.name(place).is_none());
         let fused = unnamed.map(|place| self.fused_at(*place));
         fused.reduce(f32::max).unwrap_or(1.0)
     }
 
-    /// How the query names an entry, if it does.
+    /// Returns how the query names an entry, if it does.
     fn name(&self, place: &EntryPosition) -> Option<NameMatch> {
         let named = self.named.iter().find(|(named, _)| named == place);
         named.map(|(_, named)| *named)
     }
 }
 
-/// The first of each list, then the second of each, and so on.
-/// The id at a place.
+/// Returns the id at a position.
 pub(crate) fn id(layers: &Layers, (layer, entry): EntryPosition) -> &str {
     &layers.as_slice()[layer].index.ids()[entry]
 }
@@ -483,7 +482,7 @@ fn exemplified(layers: &[Layer], visible: &[Vec<bool>]) -> f32 {
     exemplified as f32 / seen.max(1) as f32
 }
 
-/// Convex sum of both sides, each brought to 0..1 over the visible entries of all layers.
+/// Returns the convex sum of both sides, each normalised to 0..1 over the visible entries of all layers.
 pub(crate) fn fuse(
     lexical: &[Vec<f32>],
     words: &Range,
@@ -507,10 +506,10 @@ pub(crate) fn fuse(
         .collect()
 }
 
-/// Values that are compared side by side.
+/// Values that are compared in parallel.
 const LANES: usize = 16;
 
-/// Least and greatest value of what is visible.
+/// Least and greatest visible value.
 #[derive(Debug)]
 pub(crate) struct Range {
     least: f32,
@@ -529,12 +528,12 @@ impl Range {
         }))
     }
 
-    /// Of these values.
+    /// Computes the range of these values.
     pub(crate) fn from_values(values: impl Iterator<Item = f32>) -> Self {
         let mut least = f32::INFINITY;
         let mut most = f32::NEG_INFINITY;
         for value in values {
-            // Not `f32::min`, which looks for what is no number at each one.
+            // Not `f32::min`, which checks for NaN each time.
             if value < least {
                 least = value;
             }
@@ -549,7 +548,7 @@ impl Range {
         }
     }
 
-    /// Of these values, several at a time.
+    /// Computes the range of these values, several at a time.
     pub(crate) fn of_all(values: &[f32]) -> Self {
         let (blocks, rest) = values.as_chunks::<LANES>();
         let mut least = [f32::INFINITY; LANES];
@@ -565,7 +564,7 @@ impl Range {
         Self::from_values(seen.chain(rest.iter().copied()))
     }
 
-    /// The same, down to this value at least.
+    /// Extends the range down to at least this value.
     pub(crate) fn down_to(self, least: f32) -> Self {
         let least = self.least.min(least);
         Range {
@@ -580,7 +579,7 @@ impl Range {
         self.most
     }
 
-    /// Where a value lies, 0 to 1; 0 where all are equal.
+    /// Returns the position of a value in the range, 0 to 1; 0 if all are equal.
     pub(crate) fn place(&self, value: f32) -> f32 {
         if self.width > f32::EPSILON {
             (value - self.least) / self.width

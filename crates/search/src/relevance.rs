@@ -1,17 +1,17 @@
-//! How well an entry fits a query by itself: the same whatever else was found, so that it can be compared over queries and
-//! collections. Must not know what is ranked by it; nothing is.
+//! How well an entry fits a query, independent of the other results, so that it can be compared over queries and
+//! collections. It does not affect any ranking.
 
 use crate::settings::{ScoreFeatures, ScoreModel};
 
-/// With meaning: fitted on questions about notes, abstracts, skills and tools, with questions among them that nothing
-/// answers. A cosine of .15 without a word in common, as unrelated texts have it, comes to .03.
+/// With vectors: fitted on questions about notes, abstracts, skills and tools, including questions without an answer. A
+/// cosine of .15 without a common word, as unrelated texts have it, gives .03.
 const BY_MEANING: ScoreModel = ScoreModel {
     intercept: -4.6,
     cosine: 8.2,
     coverage: 2.2,
     decay: 0.0,
 };
-/// By words alone, fitted on the same.
+/// By words alone, fitted on the same questions.
 const BY_WORDS: ScoreModel = ScoreModel {
     intercept: -2.3,
     cosine: 0.0,
@@ -19,9 +19,9 @@ const BY_WORDS: ScoreModel = ScoreModel {
     decay: 0.0,
 };
 
-/// The chance, 0 to 1, that an entry has to do with a query: by its cosine, and the share of the query's words, those that
-/// say something, that it has. An entry without a vector of the query's model has a cosine of exactly 0, and its words
-/// count alone.
+/// Returns the probability, 0 to 1, that an entry is related to a query: from its cosine, and from the share of the
+/// query's meaningful words that it contains. An entry without a vector of the query's model has a cosine of exactly 0,
+/// and only its words count.
 pub(crate) fn relevance(cosine: Option<f32>, share: f32) -> f32 {
     let compared = cosine.filter(|cosine| *cosine != 0.0);
     let features = ScoreFeatures {

@@ -1,4 +1,4 @@
-//! The k-th largest of many numbers in one pass. Must not know what they stand for.
+//! The k-th largest of many numbers in one pass. Must not know their meaning.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

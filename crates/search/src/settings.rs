@@ -1,31 +1,31 @@
-//! What can be tuned in routing, with defaults measured on public tool-selection sets.
+//! The tunable settings of routing, with defaults measured on public tool-selection sets.
 //!
 //! Plain data, stored beside an index for each embedding model. Must not know indexes or queries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How words and vectors are weighed.
+/// Weights of words and vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fusion {
-    /// Share of the lexical score, before it grows; the vectors have the rest. May be negative: it
-    /// is the sum that cannot be.
+    /// Share of the lexical score, before it grows; the vectors have the rest. May be negative, because only the sum
+    /// must not be.
     pub lexical_base: f32,
-    /// What the share gains when the best lexical score of a query is e times as high: a high one
-    /// means many rare words in common, which is stronger evidence than any cosine.
+    /// Increase of the share when the best lexical score of a query is e times as high: a high one means many rare
+    /// words in common, which is stronger evidence than any cosine.
     pub lexical_growth: f32,
-    /// Where the share stops growing.
+    /// Upper limit of the share.
     pub lexical_most: f32,
-    /// Part of the share that is given up where every entry has examples: vectors made from examples
-    /// deserve more trust. In between, the share of visible entries with examples decides.
+    /// Part of the share that is subtracted if every entry has examples: vectors from examples are more reliable. In
+    /// between, it is proportional to the share of visible entries with examples.
     pub example_discount: f32,
-    /// Weight of the bonus for close words against BM25, in a query of many words.
+    /// Weight of the bonus for close words relative to BM25, in a query of many words.
     pub proximity_weight: f32,
     /// Share of the best sentence in the cosine of a long query; the rest is the whole query's.
     pub sentence_weight: f32,
-    /// Share of the nearest example in the cosine of an entry that has examples, where that raises it; the rest is that
-    /// of their centroid. A centroid of unlike examples is near to none of them.
+    /// Share of the nearest example in the cosine of an entry with examples, if that raises it; the rest is that of
+    /// their centroid. A centroid of dissimilar examples is near to none of them.
     pub example_share: f32,
 }
 
@@ -44,7 +44,7 @@ impl Default for Fusion {
 }
 
 impl Fusion {
-    /// The same with a lexical share that is `by` higher in every query.
+    /// Returns the settings with a lexical share that is `by` higher in every query.
     pub(crate) fn leaning_to_words(self, by: f32) -> Self {
         Fusion {
             lexical_base: self.lexical_base + by,
@@ -53,8 +53,8 @@ impl Fusion {
         }
     }
 
-    /// Share of the lexical score, 0 to 1, in a query whose best one is `best`, where `exemplified`
-    /// is the share of the visible entries that have examples.
+    /// Returns the share of the lexical score, 0 to 1, in a query whose best one is `best`, where `exemplified` is the
+    /// share of the visible entries that have examples.
     pub(crate) fn lexical_share(&self, best: f32, exemplified: f32) -> f32 {
         let grown = self.lexical_base + self.lexical_growth * best.max(1.0).ln();
         let kept = 1.0 - self.example_discount * exemplified;
@@ -62,11 +62,11 @@ impl Fusion {
     }
 }
 
-/// From what a query's best hit looks like to the chance that it is right: a logistic model.
+/// Converts the features of a query's best hit to the probability that it is right: a logistic model.
 ///
-/// How far the best hit leads is deliberately no part of it: a lead tells a right hit from its
-/// rivals, but nothing fitting from something fitting worse than a high cosine does. The lead has
-/// its own threshold, [`Thresholds::margin`].
+/// The lead of the best hit is deliberately not a feature: a lead separates a right hit from its rivals, but a high
+/// cosine separates queries with an answer from those without better. The lead has its own threshold,
+/// [`Thresholds::margin`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreModel {
@@ -76,7 +76,7 @@ pub struct ScoreModel {
     pub cosine: f32,
     /// Weight of the best hit's lexical coverage.
     pub coverage: f32,
-    /// Log odds lost for each unit of fused score behind the best hit; not negative.
+    /// Log odds lost for each unit of fused score below the best hit; not negative.
     pub decay: f32,
 }
 
@@ -84,14 +84,14 @@ pub struct ScoreModel {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreFeatures {
-    /// Its cosine, sentences mixed in; 0 without vectors.
+    /// Its cosine, with sentences mixed in; 0 without vectors.
     pub cosine: f32,
-    /// Its BM25 as a share of what the query could reach.
+    /// Its BM25 as a share of the best possible score.
     pub coverage: f32,
 }
 
 impl ScoreModel {
-    /// Chance, 0 to 1, that a hit `behind` (in fused score, at least 0) the best one is right.
+    /// Returns the probability, 0 to 1, that a hit `behind` (in fused score, at least 0) the best one is right.
     ///
     /// Monotone along a query's ranking, comparable across queries.
     pub fn score(&self, best: &ScoreFeatures, behind: f32) -> f32 {
@@ -101,15 +101,15 @@ impl ScoreModel {
     }
 }
 
-/// Where a verdict turns (B000-3).
+/// The thresholds of a verdict (B000-3).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
     /// Candidates with a lower score are dropped.
     pub floor: f32,
-    /// From this score on the best candidate may stand alone.
+    /// Score from which on the best candidate may be the only answer.
     pub narrow: f32,
-    /// How far its fused score must lead for that.
+    /// Lead in fused score that it needs for that.
     pub margin: f32,
 }
 
@@ -123,13 +123,13 @@ impl Default for Thresholds {
     }
 }
 
-/// Everything a search and its verdict depend on, apart from the index.
+/// All settings of a search and its verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RouteSettings {
     /// Ranking.
     pub fusion: Fusion,
-    /// Score where the query and the index have vectors.
+    /// Score if the query and the index have vectors.
     pub score: ScoreModel,
     /// Score from words alone.
     pub words_only_score: ScoreModel,

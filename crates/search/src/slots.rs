@@ -1,9 +1,9 @@
-//! An index whose entries are changed one by one in place: words and vectors of short texts by slot.
+//! An index whose entries are changed individually in place: words and vectors of short texts by slot.
 //!
-//! For collections that grow to a hundred thousand entries and are searched through a narrow filter
-//! (the skills of the link graph, a tenant's memories): a write touches one slot, and a search reads the visible slots and
-//! no others, exactly, so what a caller may not see is neither scored nor counted. Ranks as
-//! [`search`](crate::search) does. Must not know ids, grants or who owns a layer.
+//! For collections that grow to a hundred thousand entries and are searched through a narrow filter (the skills of the
+//! link graph, a tenant's memories): a write changes one slot, and a search reads exactly the visible slots, so
+//! invisible entries are neither scored nor counted. Ranks as [`search`](crate::search) does. Must not know ids, grants
+//! or the owner of a layer.
 
 use fixedbitset::FixedBitSet;
 
@@ -16,7 +16,7 @@ use crate::relevance::relevance;
 use crate::select::kth_largest;
 use crate::settings::{RouteSettings, ScoreFeatures};
 
-/// The cosine of texts that have nothing to do with each other.
+/// The cosine of unrelated texts.
 const UNRELATED: f32 = 0.0;
 
 /// The words and vectors of one layer.
@@ -36,7 +36,7 @@ impl std::fmt::Debug for SlotIndex {
 }
 
 impl SlotIndex {
-    /// An empty index of vectors of one model; `None` for words alone.
+    /// Creates an empty index of vectors of one model; `None` for words alone.
     #[must_use]
     pub fn new(model: Option<EmbeddingModel>) -> Self {
         SlotIndex {
@@ -50,7 +50,7 @@ impl SlotIndex {
     /// Writes a slot. Without a vector it is found by its words.
     ///
     /// # Errors
-    /// [`VectorError::Dims`] if the vector is not the model's; nothing is written.
+    /// [`VectorError::Dims`] if the vector's dimensions are not the model's; nothing is written.
     pub fn upsert(
         &mut self,
         slot: usize,
@@ -67,7 +67,7 @@ impl SlotIndex {
         self.words.set(slot, "", &self.analyser);
     }
 
-    /// The cosine of two slots; `None` where one has no vector.
+    /// Returns the cosine of two slots; `None` if one has no vector.
     #[must_use]
     pub fn cosine(&self, one: usize, other: usize) -> Option<f32> {
         self.rows.cosine(one, other)
@@ -80,7 +80,7 @@ impl SlotIndex {
     }
 }
 
-/// A layer as one search sees it.
+/// A layer of one search.
 #[derive(Debug, Clone, Copy)]
 pub struct SlotLayer<'a> {
     /// Words and vectors.
@@ -89,27 +89,27 @@ pub struct SlotLayer<'a> {
     pub visible: &'a FixedBitSet,
 }
 
-/// One hit, with what explains its place.
+/// One hit, with the values that explain its rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlotHit {
     /// The number of the layer.
     pub layer: usize,
     /// The slot within it.
     pub slot: usize,
-    /// Chance that it is right, 0 to 1.
+    /// Probability that it is right, 0 to 1.
     pub score: f32,
-    /// Chance that it has to do with the query, 0 to 1, by what it and the query hold and nothing else.
+    /// Probability that it is related to the query, 0 to 1; depends only on the two.
     pub relevance: f32,
-    /// What it is ranked by, 0 to 1 within this query.
+    /// Ranking value, 0 to 1 within this query.
     pub fused: f32,
     /// Words in common, weighted.
     pub lexical: f32,
-    /// Cosine with the query; `None` where only words were compared.
+    /// Cosine with the query; `None` if only words were compared.
     pub cosine: Option<f32>,
 }
 
-/// The best `top_k` visible slots, best first; equal ones in order of layer and slot. Without
-/// vectors on either side only words count, and slots without a common word are no hits.
+/// Returns the best `top_k` visible slots, best first; equal ones in order of layer and slot. Without vectors on either
+/// side only words count, and slots without a common word are not hits.
 ///
 /// # Errors
 /// [`QueryError::NoCandidates`] if `top_k` is 0, [`QueryError::Model`] if the query and an index
@@ -155,9 +155,9 @@ pub fn discover(
     Ok(scored.best(settings, top_k.min(MAX_TOP_K)))
 }
 
-/// Ranks as [`discover`] does, among the slots that an index elsewhere found nearest, with the cosines that
-/// it worked out: words count over these slots alone. What it did not find is taken to go down to a cosine
-/// of 0, so that a score does not depend on how many were asked for.
+/// Ranks the slots that an external index found nearest, with its cosines, as [`discover`] does: words count over these
+/// slots alone. The other slots are assumed to have cosines down to 0, so that a score does not depend on the number of
+/// requested slots.
 #[must_use]
 pub fn rank_nearest(
     layers: &[(&SlotIndex, Vec<(usize, f32)>)],
@@ -209,7 +209,7 @@ fn check_models(layers: &[SlotLayer<'_>], query: &EmbeddedQuery) -> Result<(), Q
     }
 }
 
-/// Cosines of the visible slots of all layers, one after the other; `None` without vectors.
+/// Returns cosines of the visible slots of all layers, in sequence; `None` without vectors.
 fn cosines(
     layers: &[SlotLayer<'_>],
     visible: &[Vec<u32>],
@@ -227,8 +227,8 @@ fn cosines(
     Some(layers.iter().zip(visible).flat_map(scan).collect())
 }
 
-/// Convex sum of both sides, each brought to 0..1 over what is visible; without words in the query
-/// the cosine's place alone, without vectors that of the words.
+/// Returns the convex sum of both sides, each normalised to 0..1 over the visible slots; without words in the query
+/// only the cosine's position, without vectors only that of the words.
 fn fuse(
     words: &ForwardScores,
     meaning: Option<(&[f32], Range)>,
@@ -254,7 +254,7 @@ fn fuse(
     fused.collect()
 }
 
-/// Every part of the score of every visible slot, over all layers one after the other.
+/// All parts of the score of every visible slot, with all layers in sequence.
 struct Scored<'s> {
     /// The words of each layer, and its visible slots.
     indexes: &'s [(&'s ForwardIndex, &'s [u32])],
@@ -301,7 +301,7 @@ impl Scored<'_> {
         found.into_iter().filter_map(hit).collect()
     }
 
-    /// Layer and slot of a position.
+    /// Returns layer and slot of a position.
     fn place(&self, mut at: usize) -> Option<(usize, u32)> {
         for (layer, (_, visible)) in self.indexes.iter().enumerate() {
             match visible.get(at) {
@@ -405,7 +405,7 @@ mod tests {
         );
     }
 
-    /// What an index elsewhere found is ranked as what was found here.
+    /// Results of an external index are ranked like those of this one.
     #[test]
     fn slots_found_elsewhere_rank_as_those_found_here() {
         let settings = RouteSettings::default();
@@ -442,7 +442,7 @@ mod tests {
         assert_eq!(rank_nearest(&[], &query, &settings, 9), []);
     }
 
-    /// Nor does it depend on how many of the nearest were asked for.
+    /// The score also does not depend on the number of requested slots.
     #[test]
     fn a_score_is_the_same_whatever_else_was_found_elsewhere() {
         let settings = RouteSettings::default();
@@ -467,7 +467,8 @@ mod tests {
         }
     }
 
-    /// A memory that is alone, or the best of a bad lot, is as relevant as it is among many better ones.
+    /// The relevance of a memory that is the only result, or the best of poor ones, equals its relevance among many
+    /// better ones.
     #[test]
     fn relevance_is_of_a_slot_and_its_query_alone() {
         let settings = RouteSettings::default();

@@ -1,9 +1,9 @@
 //! Mistyped words: which words of a request are replaced.
 //!
-//! Four of five misspellings are one letter too few, one too many, one other letter, or two that changed places
-//! (Damerau, "A technique for computer detection and correction of spelling errors", 1964). A word is only replaced
-//! where neither the catalogue nor the embedding model knows it, and it is not English. Entries that the caller may not
-//! see correct nothing.
+//! Four of five misspellings are one missing letter, one additional, one replaced, or two transposed (Damerau, "A
+//! technique for computer detection and correction of spelling errors", 1964). A word is corrected only if neither the
+//! catalogue nor the embedding model knows it, and it is not English. Entries that the caller cannot see do not affect
+//! corrections.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -17,25 +17,25 @@ use crate::lexical::Analyser;
 
 /// Letters of the shortest word that is corrected.
 const LEAST_LETTERS: usize = 5;
-/// Letters of the longest one; what is longer is no word.
+/// Letters of the longest word that is corrected; longer ones are not words.
 const MOST_LETTERS: usize = 24;
-/// Words of a request that are corrected at most.
+/// Most corrections of a request.
 const MOST_CORRECTIONS: usize = 16;
-/// Unknown words that are looked up, each among all words of like length.
+/// Most unknown words that are looked up, each among all words of similar length.
 const MOST_LOOKED_UP: usize = 64;
-/// Share of a request's words that may be unknown; beyond it, it is not written in a language that is known here.
+/// Share of a request's words that may be unknown; beyond it, its language is unknown.
 const MOST_UNKNOWN: f32 = 0.5;
 /// With fewer unknown words than this, their share does not matter.
 const FEW_UNKNOWN: usize = 3;
-/// One strange word in so many, names left out, makes a text strange.
+/// If one in this many words is strange, without names, the text is strange.
 const STRANGE_ONE_IN: usize = 3;
 
-/// A word that was replaced.
+/// A corrected word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SpellingCorrection")]
 #[serde(deny_unknown_fields)]
 pub struct Correction {
-    /// As it was typed.
+    /// The typed word.
     pub typed: String,
     /// The correction.
     pub corrected: String,
@@ -44,22 +44,22 @@ pub struct Correction {
 /// A word of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Typed {
-    /// Where it stands.
+    /// Its range in the request.
     place: Range<usize>,
     /// In lower case.
     word: String,
-    /// Whether it stands with a capital where none begins a sentence: it may be a name.
+    /// Whether it has a capital letter but does not begin a sentence: it may be a name.
     is_name: bool,
 }
 
 impl Typed {
-    /// Whether it is long enough that one edit seldom makes another word of it.
+    /// Whether it is long enough that one edit seldom produces another word.
     fn may_be_mistyped(&self) -> bool {
         (LEAST_LETTERS..=MOST_LETTERS).contains(&self.word.chars().count())
     }
 }
 
-/// The words of a text: Latin letters alone; nothing of code, ids or addresses.
+/// Returns the words of a text: Latin letters only; no code, ids or addresses.
 fn latin_words(text: &str) -> Vec<Typed> {
     let shouts = !text.contains(|c: char| c.is_lowercase());
     let mut found = Vec::new();
@@ -101,7 +101,7 @@ fn is_latin(letter: char) -> bool {
     letter.is_alphabetic() && letter <= LAST_LATIN
 }
 
-/// What the spelling of a text comes to.
+/// The result of a spelling check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spelling {
     /// Corrections, by position.
@@ -111,8 +111,8 @@ pub(crate) struct Spelling {
     pub(crate) strange: Vec<String>,
 }
 
-/// Looks the words of a text up, and corrects them by the entries that the caller may see. Nothing is found if
-/// `embedder` does not say which words it knows.
+/// Looks up the words of a text, and corrects them by the entries that the caller may see. The result is empty if
+/// `embedder` does not report the words that it knows.
 pub(crate) fn spelling(
     text: &str,
     layers: &Layers,
@@ -154,7 +154,7 @@ pub(crate) fn spelling(
     }
 }
 
-/// Corrections of unknown words. A word with a letter that English does not have is not mistyped English.
+/// Returns corrections of unknown words. A word with a letter that English does not have is not mistyped English.
 fn corrections(
     unknown: &[&Typed],
     catalogue: &Catalogue<'_>,
@@ -178,7 +178,7 @@ fn begin_alike(one: &str, other: &str) -> bool {
     one.chars().next() == other.chars().next()
 }
 
-/// The words of what a caller sees.
+/// The words of the entries that a caller can see.
 struct Catalogue<'l> {
     layers: &'l Layers,
     visible: Vec<Vec<bool>>,
@@ -198,7 +198,7 @@ impl<'l> Catalogue<'l> {
         self.holders(word) > 0
     }
 
-    /// How many entries in sight have a word, in any of its forms.
+    /// Returns how many visible entries contain a word, in any of its forms.
     fn holders(&self, word: &str) -> usize {
         let stem = self.analyser.stem(word);
         let layers = self.layers.as_slice().iter().zip(&self.visible);
@@ -206,7 +206,7 @@ impl<'l> Catalogue<'l> {
         held.sum()
     }
 
-    /// The word one edit away that begins alike, of these the one that most entries have.
+    /// Returns the word at one edit with the same first letter; of several, the one that most entries contain.
     fn nearest(&self, word: &str) -> Option<String> {
         let layers = self.layers.as_slice().iter();
         let near = layers.flat_map(|layer| layer.index.lexical().spellings().near(word));
@@ -320,7 +320,7 @@ mod tests {
         query.strange_words().to_vec()
     }
 
-    /// Such a text may be in another language, or ask for what the catalogue does not have.
+    /// Such a text may be in another language, or ask for something that the catalogue does not have.
     #[test]
     fn a_text_is_strange_if_it_begins_with_an_unknown_word_or_has_many() {
         for (text, expected) in [
@@ -338,9 +338,9 @@ mod tests {
         }
         for text in [
             "which buckets are public today",
-            // Mistyped.
+            // Mistyped words.
             "whcih bukcets are pubilc",
-            // One of many, a name, and what is no word.
+            // One strange word of many, a name, and tokens that are not words.
             "which public buckets are there about qwertz today",
             "which buckets of Kowalski",
             "list the buckets of kowalski",
@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    /// A correction would tell of words that the caller may not see.
+    /// A correction would disclose words that the caller may not see.
     #[test]
     fn invisible_entries_correct_nothing() {
         let typed = "beckests";

@@ -1,22 +1,22 @@
-//! What an entry says about itself, and which of its texts have a vector.
+//! The texts of an entry, and which of them have a vector.
 //!
-//! [`embedding_texts`] is the one place that decides what is embedded, so that stored vectors and
-//! indexes agree. Must not know models or indexes.
+//! [`embedding_texts`] is the one place that determines what is embedded, so that stored vectors and indexes agree.
+//! Must not know models or indexes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::lexical::split_identifier;
 
-/// What an entry says about itself.
+/// The texts of an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RouteText {
-    /// The name by which it is called, as written: `listBuckets`, `ec2.instances.list`.
+    /// Its name for calls, unchanged: `listBuckets`, `ec2.instances.list`.
     pub name: String,
-    /// Another name by which it is found exactly; it is no word of its text.
+    /// Another name that matches exactly; its words are not indexed.
     pub short_name: Option<String>,
-    /// The product, server or tool set that it is part of; empty if none.
+    /// Its product, server or tool set; empty if none.
     pub group: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
     /// Its parameters, each as `name: description` or the name alone.
     pub parameters: Vec<String>,
@@ -24,18 +24,17 @@ pub struct RouteText {
     pub body: Option<String>,
     /// Requests that it should answer.
     pub examples: Vec<String>,
-    /// The text whose vector stands for the entry, where that is not group, name and description.
+    /// The text whose vector represents the entry, if it is not group, name and description.
     pub embedded: Option<String>,
 }
 
-/// What a vector of an entry was made from.
+/// The source of a vector of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VectorRole {
     /// [`RouteText::embedded`], or else group, name and description.
     Description,
-    /// The description alone, where no text of its own stands for the entry: names that say little
-    /// must not drown it.
+    /// The description alone, if the entry has no `embedded` text: uninformative names must not dominate it.
     Summary,
     /// All parameters together.
     Parameters,
@@ -43,7 +42,7 @@ pub enum VectorRole {
     Example,
 }
 
-/// The texts of an entry that have a vector, in a fixed order.
+/// Returns the texts of an entry that have a vector, in a fixed order.
 pub fn embedding_texts(text: &RouteText) -> Vec<(VectorRole, String)> {
     let head = text.embedded.clone().unwrap_or_else(|| described(text));
     let mut texts = Vec::with_capacity(3 + text.examples.len());
@@ -65,7 +64,7 @@ pub fn embedding_texts(text: &RouteText) -> Vec<(VectorRole, String)> {
     texts
 }
 
-/// `group name: description`, as far as there is any of it.
+/// Returns `group name: description`, without empty parts.
 fn described(text: &RouteText) -> String {
     let name = split_identifier(&text.name);
     let mut head = String::new();

@@ -1,24 +1,24 @@
-//! Phrases that a skill's description quotes as what people say: `Use when the user asks to "deploy the app"`. Agent
-//! Skills (the specification of `SKILL.md`) have no field for examples; many of their authors quote some there.
+//! Trigger phrases that a skill's description quotes: `Use when the user asks to "deploy the app"`. Agent Skills (the
+//! specification of `SKILL.md`) have no field for examples; many of their authors quote some there.
 
 use std::ops::RangeInclusive;
 
 /// Quotation marks, opening and closing.
 const MARKS: [(char, char); 4] = [('"', '"'), ('“', '”'), ('‘', '’'), ('\'', '\'')];
 
-/// Phrases that are taken of one description.
+/// Most phrases of one description.
 const MOST: usize = 12;
 
-/// Words of a phrase: one alone is a term of its subject, many are no phrase.
+/// Words of a phrase: one word is a term of its subject, and many are not a phrase.
 const WORDS: RangeInclusive<usize> = 2..=16;
 
-/// Longest phrase, in bytes, so that marks without an end cost little.
+/// Longest phrase, in bytes, so that an unclosed quotation costs little.
 const MOST_BYTES: usize = 200;
 
-/// Words by which a sentence says when a skill is not to be used.
+/// Words in sentences about when not to use a skill.
 const REFUSALS: [&str; 6] = ["not", "don't", "doesn't", "never", "instead", "except"];
 
-/// The phrases, in their order. Those of a sentence that says when not to use the skill are left out.
+/// Returns the phrases, in order. Those in sentences about when not to use the skill are left out.
 #[must_use]
 pub fn trigger_phrases(description: &str) -> Vec<String> {
     let mut phrases: Vec<String> = Vec::new();
@@ -42,7 +42,8 @@ pub fn trigger_phrases(description: &str) -> Vec<String> {
     phrases
 }
 
-/// The text before the next quotation, the quotation, and the text after it. An apostrophe inside a word is no mark.
+/// Returns the text before the next quotation, the quotation, and the text after it. An apostrophe inside a word is not
+/// a mark.
 fn next_quoted(text: &str) -> Option<(&str, &str, &str)> {
     let mut previous = ' ';
     for (at, mark) in text.char_indices() {

@@ -1,6 +1,6 @@
 //! Narrow, broad or miss: a pure decision over scored candidates (B000-3).
 //!
-//! Must not search or score. It records everything it used, so that it can be stored and replayed.
+//! Must not search or score. It records all its inputs, so that it can be stored and replayed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,43 +9,43 @@ use crate::layers::Scope;
 use crate::rank::{Candidate, RankedResult};
 use crate::settings::Thresholds;
 
-/// What a routing decision comes to.
+/// The kind of a routing decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
     /// The first candidate is the answer.
     Narrow,
-    /// One of several; the caller chooses.
+    /// There are several candidates; the caller chooses.
     Broad,
-    /// Nothing fits.
+    /// No candidate fits.
     Miss,
 }
 
-/// A decision with its grounds.
+/// A decision with its inputs and reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// The decision.
     pub kind: VerdictKind,
-    /// What is left at or above the floor, in order of preference.
+    /// The candidates at or above the floor, in order of preference.
     pub candidates: Vec<Candidate>,
-    /// What was found and is below the floor, best first.
+    /// The candidates below the floor, best first.
     #[serde(default)]
     pub dropped: Vec<Candidate>,
     /// The thresholds that decided.
     pub thresholds: Thresholds,
     /// The embedding model, as `name/quantisation`; `None` if only words were compared.
     pub model: Option<String>,
-    /// Why, for people.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// Decides over `candidates`, best first as a search gives them.
+/// Decides over `candidates`, best first as in a search result.
 ///
-/// Those below the floor are dropped. None left: miss. The best at or above the narrow threshold and, where
-/// others are left, leading by at least the margin: narrow. Else broad, also a single one (ruling 29). A
-/// tenant's hit at or above the narrow threshold comes before all global hits, and only other hits of the
-/// tenant count against its lead.
+/// Candidates below the floor are dropped. If none is left: miss. If the best is at or above the narrow threshold and
+/// leads the others, if any, by at least the margin: narrow. Otherwise broad, even for a single one (ruling 29). A
+/// tenant's hit at or above the narrow threshold comes before all global hits, and only other hits of the tenant count
+/// against its lead.
 pub fn decide(
     candidates: Vec<Candidate>,
     thresholds: &Thresholds,
@@ -65,9 +65,9 @@ pub fn decide(
     }
 }
 
-/// [`decide`] over what a search found. Where each of several things that are asked for has an entry of its own that
-/// reaches the narrow threshold, no single one answers: broad, with each of these entries. Broad as well if the query may
-/// be in an unknown language: the model gives such texts similar vectors.
+/// Runs [`decide`] on a search result. If a query asks for several things and each has its own entry at the narrow
+/// threshold, no single entry answers it: broad, with each of these entries. Also broad if the query may be in an
+/// unknown language, because the model gives such texts similar vectors.
 pub fn decide_found(
     found: RankedResult,
     thresholds: &Thresholds,
@@ -134,7 +134,7 @@ enum Precedence {
     Tenant,
 }
 
-/// Moves the tenant's hits to the front if the best of them clears the narrow threshold.
+/// Moves the tenant's hits to the front if the best of them reaches the narrow threshold.
 fn prefer_tenant(kept: &mut [Candidate], thresholds: &Thresholds) -> Precedence {
     let clears = |candidate: &Candidate| {
         candidate.scope == Scope::Tenant && candidate.score >= thresholds.narrow
@@ -341,7 +341,7 @@ mod tests {
         );
     }
 
-    /// A request for two things is not answered with one of them.
+    /// A request for two things is not answered with only one of them.
     #[test]
     fn several_things_that_are_clear_are_broad_and_one_of_them_alone_is_not() {
         let clause = |text: &str, id: &str, score: f32| ClauseResult {
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(of(Vec::new()).0, VerdictKind::Narrow);
     }
 
-    /// It may be in another language.
+    /// The query may be in another language.
     #[test]
     fn a_query_with_words_that_nothing_knows_is_not_narrow_unless_it_names_its_answer() {
         let of = |named: Option<NameMatch>, strange: &[&str]| {
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(named.kind, VerdictKind::Narrow);
     }
 
-    /// The reason of a narrow verdict is the rule that made it narrow.
+    /// The reason of a narrow verdict is the rule that caused it.
     #[test]
     fn a_narrow_verdict_names_the_thresholds_that_it_clears() {
         let reason = |hits: Vec<Candidate>| decide(hits, &EDGES, None).reason;

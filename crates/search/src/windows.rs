@@ -1,8 +1,8 @@
-//! Cuts a text into overlapping windows of tokens (seed 000 §2.6: windows of 512 tokens).
+//! Splits a text into overlapping windows of tokens (seed 000 §2.6: windows of 512 tokens).
 //!
-//! A window ends where a section ends once it is half full, else where a paragraph, a line or a
-//! sentence ends, so that a change in one place of a text leaves the windows of other sections as
-//! they were. Must not know models: where tokens stand is told by whoever asks.
+//! Once it is half full, a window ends at the end of a section, else of a paragraph, a line or a sentence, so that a
+//! change in one section does not move the windows of others. Must not know models: the caller supplies the ranges of
+//! tokens.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::embed::Embedder;
 
-/// Longest line that is handed to a tokenizer at once, in bytes.
+/// Longest line that is passed to a tokenizer at once, in bytes.
 const MAX_LINE_BYTES: usize = 8 << 10;
-/// Letters of a word that count as one token where no tokenizer says better.
+/// Letters of a word that count as one token without a tokenizer.
 const ESTIMATED_TOKEN_CHARS: usize = 5;
 
-/// How texts are cut.
+/// Options for splitting texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowSettings {
-    /// Tokens of one vector, the model's special ones apart.
+    /// Tokens of one vector, without the model's special ones.
     pub vector_tokens: usize,
     /// Vectors of one window.
     pub vectors: usize,
@@ -28,8 +28,8 @@ pub struct WindowSettings {
 }
 
 impl Default for WindowSettings {
-    /// 512 tokens: all-MiniLM-L6-v2 was made for 256, two of which are special, so a window has two
-    /// vectors of 254 tokens of its own.
+    /// 512 tokens: all-MiniLM-L6-v2 was trained on 256, two of which are special, so a window has two vectors of 254
+    /// tokens of its own.
     fn default() -> Self {
         Self {
             vector_tokens: 254,
@@ -49,14 +49,13 @@ impl WindowSettings {
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// Where it stands, in bytes.
+    /// Its range, in bytes.
     pub span: Range<usize>,
-    /// The parts of it that have a vector each, in bytes of the whole text, in order.
+    /// The parts with a vector each, in bytes of the whole text, in order.
     pub parts: Vec<Range<usize>>,
 }
 
-/// Where the tokens of a text stand, in bytes: by the embedder's own tokenizer, or by an estimate
-/// where it has none.
+/// Returns the ranges of a text's tokens, in bytes: by the embedder's own tokenizer, or by an estimate without one.
 #[must_use]
 pub fn token_spans(text: &str, embedder: Option<&dyn Embedder>) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
@@ -75,7 +74,7 @@ pub fn token_spans(text: &str, embedder: Option<&dyn Embedder>) -> Vec<Range<usi
     spans
 }
 
-/// Where to cut a line that is too long: behind white space, if there is any.
+/// Returns the end of a piece of a line that is too long: after white space, if there is any.
 fn piece_end(line: &str) -> usize {
     if line.len() <= MAX_LINE_BYTES {
         return line.len();
@@ -114,8 +113,8 @@ fn estimated(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Cuts a text. `tokens` are its tokens in order, `sections` the offsets at which sections begin,
-/// ascending. Every token is in at least one window.
+/// Splits a text. `tokens` are its tokens in order, `sections` the offsets at which sections begin, ascending. Every
+/// token is in at least one window.
 #[must_use]
 pub fn windows(
     text: &str,
@@ -142,7 +141,7 @@ pub fn windows(
     windows
 }
 
-/// Where a window ends and the next one begins, in tokens.
+/// The end of a window and the beginning of the next one, in tokens.
 struct Cut {
     end: usize,
     next: usize,
@@ -174,7 +173,7 @@ impl Cutter<'_> {
                 next: full,
             };
         }
-        // A section that begins right behind a full window needs no overlap.
+        // A section that begins right after a full window needs no overlap.
         if self.sections.get(section) == Some(&full) {
             return Cut {
                 end: full,
@@ -188,7 +187,7 @@ impl Cutter<'_> {
         Cut { end, next }
     }
 
-    /// The last end of a paragraph among `least..=most` tokens, else of a line, a sentence, a word.
+    /// Returns the last end of a paragraph among `least..=most` tokens, else of a line, a sentence, a word.
     fn boundary(&self, least: usize, most: usize) -> usize {
         let ends = |rank: Rank| (least..=most).rev().find(|end| self.rank(*end) >= rank);
         let ranks = [Rank::Paragraph, Rank::Line, Rank::Sentence, Rank::Word];
@@ -212,7 +211,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// The first token from `at` on that begins a word, before `end`.
+    /// Returns the first token at or after `at` that begins a word, before `end`.
     fn word_start(&self, at: usize, end: usize) -> usize {
         (at..end)
             .find(|token| self.rank(*token) > Rank::Inside)
@@ -229,7 +228,7 @@ impl Cutter<'_> {
                 1 => tokens.end,
                 left => {
                     let even = from + (tokens.end - from).div_ceil(left);
-                    // Not so early that what is left no longer fits.
+                    // Not so early that the rest no longer fits.
                     let least = tokens.end.saturating_sub((left - 1) * most).max(from + 1);
                     self.boundary(least.max(even.saturating_sub(most / 8)), even)
                 }
@@ -243,8 +242,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// From the first token's beginning to the next token's, white space at the end apart. What no
-    /// token covers stays with the token before it, or with the first.
+    /// Returns the range from the first token's beginning to the next token's, without white space at the end. Text
+    /// between tokens belongs to the token before it, or to the first.
     fn bytes(&self, tokens: Range<usize>) -> Range<usize> {
         let start = match tokens.start {
             0 => self.text.len() - self.text.trim_start().len(),
@@ -260,7 +259,7 @@ impl Cutter<'_> {
     }
 }
 
-/// How good a place is for a cut.
+/// The quality of a position for a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Inside,

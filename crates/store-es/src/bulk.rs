@@ -1,4 +1,4 @@
-//! Changing many entries: in bounded requests, each entry with an answer of its own.
+//! Changes many entries: in bounded requests, with a separate result for each entry.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ use crate::mapping::VECTOR;
 const MAX_ENTRIES: usize = 500;
 const MAX_BYTES: usize = 8 << 20;
 
-/// How often an entry is sent that the node could not take.
+/// Maximum number of attempts for an entry that the node could not accept.
 const ATTEMPTS: u32 = 5;
 
-/// The pause before an entry is sent again; each further one is twice as long.
+/// The pause before the first retry of an entry; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// The entry that says up to where the index is.
+/// The entry with the index's position.
 pub(crate) const POSITION: &str = "position";
 
 const DOING: &str = "writing skills";
 
-/// The id of an entry: of fixed length whatever the names are.
+/// Returns the id of an entry, which has a fixed length for all names.
 pub(crate) fn entry_id(scope: &Scope, id: &SkillId) -> String {
     let mut hash = Sha256::new();
     hash.update(scope_word(scope).as_bytes());
@@ -40,15 +40,15 @@ pub(crate) fn entry_id(scope: &Scope, id: &SkillId) -> String {
         .collect()
 }
 
-/// How a scope is written: the tenant, or nothing for what is everybody's.
+/// Returns the stored form of a scope: the tenant, or empty for the global one.
 pub(crate) fn scope_word(scope: &Scope) -> &str {
     scope.tenant().map_or("", |tenant| tenant.as_str())
 }
 
-/// Whose entry, and which; none for the position.
+/// An entry's scope and id; absent for the position.
 type Entry = Option<(Scope, SkillId)>;
 
-/// One line of a request, or two.
+/// One or two lines of a request.
 struct Line {
     of: Entry,
     text: String,
@@ -96,15 +96,15 @@ impl Line {
     }
 }
 
-/// What became of an entry.
+/// The result of writing an entry.
 enum Fate {
     Written,
-    /// It may be taken later.
+    /// A retry may succeed.
     Later(String),
     Refused(String),
 }
 
-/// Changes entries through an alias, then the position.
+/// Writes entries through an alias, then the position.
 pub(crate) async fn write(
     node: &Node,
     alias: &str,
@@ -135,7 +135,7 @@ pub(crate) async fn write(
             Some(FailedEntry { scope, id, reason })
         }));
     }
-    // Last, so that it never says more than what was sent.
+    // Last, so that the position never exceeds the written entries.
     let refused = send(node, alias, vec![Line::position(position)]).await?;
     if let Some((_, reason)) = refused.first() {
         return Err(node.form(DOING, format!("the position: {reason}")));
@@ -144,8 +144,8 @@ pub(crate) async fn write(
     Ok(failed)
 }
 
-/// Lets searches see what was written. Asked for apart: a node need not refresh at the end of a request whose only
-/// line was a conflict, as the position is when another writer's is the later one.
+/// Makes written entries visible to searches. This is a separate request: a node need not refresh after a request whose
+/// only line was a conflict, which the position is when another writer's is later.
 async fn refresh(node: &Node, alias: &str) -> Result<(), SkillIndexError> {
     let path = format!("{alias}/_refresh");
     match node
@@ -164,7 +164,7 @@ fn missing(node: &Node, alias: &str) -> SkillIndexError {
     }
 }
 
-/// Sends lines, and again those that the node could not take.
+/// Sends lines, and retries those that the node could not accept.
 async fn send(
     node: &Node,
     alias: &str,
@@ -201,7 +201,7 @@ async fn attempt_all(
     alias: &str,
     lines: &[Line],
 ) -> Result<Vec<Fate>, SkillIndexError> {
-    // The alias goes with its index: nothing may come into being by a write.
+    // The alias is deleted with its index: a write must not create an index.
     let path = format!("{alias}/_bulk?require_alias=true");
     let body: String = lines.iter().map(|line| line.text.as_str()).collect();
     let ask = NodeRequest::new(DOING, Method::POST, &path)
@@ -221,7 +221,7 @@ async fn attempt_all(
     Ok(items.iter().map(fate).collect())
 }
 
-/// The answer within an item, whatever the action is called.
+/// Returns the result within an item, for every action.
 fn outcome(item: &Value) -> Option<&Value> {
     item.as_object()?.values().next()
 }
@@ -236,14 +236,14 @@ fn fate(item: &Value) -> Fate {
     };
     let reason = || {
         let error = &outcome["error"];
-        // The cause says what is wrong with the entry, the rest where it was met.
+        // `caused_by` describes the fault of the entry; the outer reason only its location.
         let reason = error["caused_by"]["reason"].as_str();
         let reason = reason.or(error["reason"].as_str()).unwrap_or_default();
         let kind = error["type"].as_str().unwrap_or("refused");
         shortened(&format!("{kind}: {reason}"))
     };
     match outcome["status"].as_u64() {
-        // A conflict: what is there is newer. Not found: what was to go is not there.
+        // Conflict: the stored entry is newer. Not found: the entry to remove is already absent.
         Some(200..=299 | 404 | 409) => Fate::Written,
         Some(429 | 500..) => Fate::Later(reason()),
         Some(_) | None => Fate::Refused(reason()),

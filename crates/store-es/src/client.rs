@@ -1,4 +1,4 @@
-//! One request to the node: bounded in time and size, its failures told apart.
+//! Sends one request to the node: bounded in time and size, with classified failures.
 
 use std::time::Duration;
 
@@ -15,39 +15,39 @@ use crate::options::{Credentials, EsOptions, SetupError, base};
 
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
-/// What is read of an answer: the node is the operator's, and answers what was put there.
+/// JSON limits of an answer: the node is the operator's, and returns data that Charter stored.
 const ANSWER: Profile = Profile::OPERATOR.of_bytes(MAX_ANSWER_BYTES);
 
-/// What is told of a refusal, in characters.
+/// Characters of a refusal that errors quote.
 const MAX_REASON_CHARS: usize = 400;
 
-/// How much longer loading and making an index may take.
+/// Factor of the timeout for loading and creating an index.
 const SLOW_TIMEOUT_FACTOR: u32 = 10;
 
-/// How the body is marked.
+/// The content type of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Json,
-    /// Lines, as `_bulk` reads them.
+    /// Lines, for `_bulk`.
     Lines,
 }
 
-/// How long a request may take.
+/// The timeout of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Somebody waits for the answer.
+    /// A caller waits for the answer.
     Quick,
-    /// It moves much.
+    /// It transfers much data.
     Slow,
 }
 
 /// A request.
 #[derive(Debug)]
 pub(crate) struct NodeRequest<'a> {
-    /// What is being done, for errors.
+    /// The operation, for errors.
     pub(crate) doing: &'static str,
     pub(crate) method: Method,
-    /// Path and query behind the address; what is in it was checked or made here.
+    /// Path and query relative to the address; its variable parts are validated or generated.
     pub(crate) path: &'a str,
     pub(crate) body: Option<(Form, String)>,
     pub(crate) pace: Pace,
@@ -80,7 +80,7 @@ impl<'a> NodeRequest<'a> {
     }
 }
 
-/// The way to one node.
+/// The HTTP client of one node.
 #[derive(Debug)]
 pub(crate) struct Node {
     client: Client,
@@ -95,7 +95,7 @@ impl Node {
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        // Nobody is followed elsewhere, with the credentials. Answers are small, and packing them costs the node
+        // No redirects, because requests carry credentials. Answers are small, and compressing them would cost the node
         // more than sending them.
         let mut client = Client::builder()
             .no_gzip()
@@ -120,12 +120,12 @@ impl Node {
         })
     }
 
-    /// Where it is: the address has no credentials.
+    /// Returns its address, which contains no credentials.
     pub(crate) fn place(&self) -> String {
         self.base.as_str().trim_end_matches('/').to_owned()
     }
 
-    /// The answer as JSON, if it is one of success.
+    /// Returns the JSON of a successful answer.
     pub(crate) async fn ask(&self, ask: NodeRequest<'_>) -> Result<Value, SkillIndexError> {
         let doing = ask.doing;
         match self.answer(ask).await? {
@@ -139,7 +139,7 @@ impl Node {
         }
     }
 
-    /// The answer in the form that is expected; what is not there is told apart.
+    /// Returns the answer in the expected form; a missing resource is a separate case.
     pub(crate) async fn answer<T: DeserializeOwned>(
         &self,
         ask: NodeRequest<'_>,
@@ -217,12 +217,12 @@ impl Node {
     }
 }
 
-/// What a node said.
+/// A node's answer.
 #[derive(Debug)]
 pub(crate) enum NodeAnswer<T> {
-    /// This.
+    /// The resource.
     Found(T),
-    /// There is no such thing, in its words.
+    /// The resource does not exist; the node's reason.
     Missing(String),
 }
 
@@ -241,7 +241,7 @@ fn header(credentials: &Credentials) -> Result<HeaderValue, SetupError> {
     Ok(value)
 }
 
-/// The reason that an error document gives, or its beginning.
+/// Returns the reason in an error document, or its beginning.
 fn reason_text(body: &[u8]) -> String {
     let document: Option<Value> = decode(body, ANSWER).ok();
     let reason = document.as_ref().and_then(|document| {

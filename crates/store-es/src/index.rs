@@ -1,4 +1,4 @@
-//! The index of skills on a node: made, found by its alias, taken anew.
+//! The index of skills on a node: created, found by its alias, rebuilt.
 
 use async_trait::async_trait;
 use charter_store::agent_skills::{SkillsModel, SkillsRevision};
@@ -22,7 +22,7 @@ const MAKING: &str = "making an index";
 const TAKING: &str = "taking an index";
 const ASKING: &str = "asking who answers";
 
-/// What an index's name for writing ends with.
+/// The suffix of the alias for writes.
 const WRITES: &str = "-writes";
 
 /// The index of skills on a node of Elasticsearch or OpenSearch.
@@ -34,10 +34,10 @@ pub struct EsSkillIndex {
 }
 
 impl EsSkillIndex {
-    /// Prepares the way; asks nobody yet. The process must have a default TLS provider installed.
+    /// Creates the client without a request. The process must have a default TLS provider installed.
     ///
     /// # Errors
-    /// [`SetupError`] when the options cannot be.
+    /// [`SetupError`] for invalid options.
     pub fn new(options: &EsOptions) -> Result<Self, SetupError> {
         Ok(Self {
             node: Node::new(options)?,
@@ -65,7 +65,7 @@ impl EsSkillIndex {
         asked.await.copied()
     }
 
-    /// The indexes behind a name or pattern, each with what `of` says of it.
+    /// Returns the indexes that a name or pattern matches, each with its part `of` the answer.
     async fn indexes(&self, path: &str) -> Result<Vec<(String, Value)>, SkillIndexError> {
         let ask = NodeRequest::new(LOOKING, Method::GET, path);
         match self.node.answer::<Map<String, Value>>(ask).await? {
@@ -105,7 +105,7 @@ impl EsSkillIndex {
     async fn delete(&self, index: &str) -> Result<(), SkillIndexError> {
         let ask = NodeRequest::new(TAKING, Method::DELETE, index).slow();
         match self.node.answer::<Value>(ask).await? {
-            // Whoever was faster wanted the same.
+            // A concurrent creation had the same aim.
             NodeAnswer::Found(_) | NodeAnswer::Missing(_) => Ok(()),
         }
     }

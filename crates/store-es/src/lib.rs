@@ -1,12 +1,13 @@
-//! The port [`SkillIndex`](charter_store::skill_index::SkillIndex) on Elasticsearch and on OpenSearch, which
-//! share an API and differ in what a field of vectors and a search by one are called: who answers is asked
-//! first ([`product`]).
+//! The port [`SkillIndex`](charter_store::skill_index::SkillIndex) on Elasticsearch and on OpenSearch. They share an
+//! API but have different names for a vector field and a vector search, so the first request detects the product
+//! ([`product`]).
 //!
-//! An index is made under a name of its own and found by an alias, the configured name, so that one that is
-//! made anew takes the place of the one before in one step. It is written through another alias that is its
+//! An index has a unique name and is found by an alias, the configured name, so that a rebuilt one replaces it
+//! atomically. Writes go through another alias that belongs to that index and is deleted with it. Must not know the
+//! engine, SQL or the configuration.
 //! alone and goes with it. Must not know the engine, SQL or the configuration.
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bulk;

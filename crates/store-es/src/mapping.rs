@@ -1,18 +1,17 @@
-//! What the index looks like: the mapping of seed 001, and beside it whose an entry is and what the index
-//! was made for.
+//! The mapping of the index: that of seed 001, with the scope of an entry and the parameters of the index.
 
 use charter_store::agent_skills::SkillsModel;
 use serde_json::{Value, json};
 
 use crate::product::Product;
 
-/// The field of vectors, as seed 001 names it.
+/// The vector field's name in seed 001.
 pub(crate) const VECTOR: &str = "skill_desc_vector";
 
-/// The layout of entries: another one is made anew.
+/// The layout version of entries: an index with another one is rebuilt.
 const LAYOUT: u64 = 1;
 
-/// The body that makes an index.
+/// Returns the body that creates an index.
 pub(crate) fn new_index(product: Product, model: &SkillsModel, writes: &str) -> Value {
     json!({
         "settings": product.settings(),
@@ -38,7 +37,7 @@ fn mappings(product: Product, model: &SkillsModel) -> Value {
     })
 }
 
-/// What of an index's mappings is other than it would be made now; `None` when nothing is.
+/// Returns the first difference between an index's mappings and the current ones; `None` if there is none.
 pub(crate) fn difference(product: Product, model: &SkillsModel, found: &Value) -> Option<String> {
     let made_for = &found["_meta"]["charter"];
     if made_for.is_null() {
@@ -60,7 +59,7 @@ pub(crate) fn difference(product: Product, model: &SkillsModel, found: &Value) -
     let expected = expected["properties"].as_object()?;
     for (field, wanted) in expected {
         let known = &found["properties"][field];
-        // An object of no fields is shown without its type.
+        // An object without fields is shown without its type.
         let kind = known["type"].as_str().unwrap_or(match known.is_null() {
             true => "absent",
             false => "object",
@@ -132,7 +131,7 @@ mod tests {
         }
     }
 
-    /// What Elasticsearch makes of the seed's field without being told keeps a byte of each component.
+    /// Elasticsearch's default for the seed's field keeps only one byte of each component.
     #[test]
     fn an_index_that_keeps_less_of_a_vector_is_told_apart() {
         let made = mappings(Product::Elasticsearch, &model());
@@ -148,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Ruling 20: an instruction is in no field that is searched.
+    /// Ruling 20: no searchable field contains an instruction.
     #[test]
     fn ruling_20_no_full_text_is_searched() {
         for product in [Product::Elasticsearch, Product::OpenSearch] {

@@ -1,4 +1,4 @@
-//! How a node is reached, and what is checked of it before anybody is asked.
+//! Connection options of a node, and their validation before any request.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,34 +6,34 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-/// Time that a request may take unless set otherwise, its answer included.
+/// Default timeout of a request, including its answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The alias of seed 001.
 const INDEX: &str = "agent_skills";
 
-/// Longest name of an index: what is put behind it must fit into the node's 255 bytes.
+/// Longest name of an index: with suffixes it must fit into the node's 255 bytes.
 const MAX_INDEX_BYTES: usize = 128;
 
-/// How a node is reached.
+/// Connection options of a node.
 #[derive(Debug, Clone)]
 pub struct EsOptions {
     /// Its address, e.g. `https://search.example.com:9200`.
     pub url: String,
-    /// The name that the index is found by.
+    /// The alias of the index.
     pub index: String,
-    /// What is sent to prove who asks.
+    /// Its credentials.
     pub credentials: Option<Credentials>,
-    /// The certificates (PEM) that vouch for it; those of the platform when absent.
+    /// Certificates (PEM) of trusted authorities; the platform's when absent.
     pub certificates: Option<PathBuf>,
-    /// Whether it may be spoken to without TLS over a network.
+    /// Whether connections over a network may omit TLS.
     pub plain_http_anywhere: bool,
-    /// Time for one request, its answer included. Loading many entries may take ten times as long.
+    /// Timeout of one request, including its answer. Loading many entries may take ten times as long.
     pub timeout: Duration,
 }
 
 impl EsOptions {
-    /// The defaults for an address.
+    /// Returns the defaults for an address.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl EsOptions {
     }
 }
 
-/// What proves who asks. It never shows itself.
+/// Credentials. `Debug` hides them.
 #[derive(Clone)]
 pub enum Credentials {
     /// Name and password.
@@ -57,7 +57,7 @@ pub enum Credentials {
         /// The password.
         password: String,
     },
-    /// An API key, as Elasticsearch gives it out (`ApiKey`).
+    /// An API key, as issued by Elasticsearch (`ApiKey`).
     ApiKey(String),
 }
 
@@ -70,16 +70,16 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Why a node cannot be set up.
+/// Why options are invalid.
 #[derive(Debug)]
 pub enum SetupError {
-    /// The address will not do, and why.
+    /// The address is invalid, with the reason.
     Url(String, String),
-    /// The name is none that an index can have.
+    /// The name is not valid for an index.
     Index(String),
-    /// The file of certificates cannot be read, or has none.
+    /// The file of certificates cannot be read, or contains none.
     Certificates(PathBuf, Box<dyn std::error::Error + Send + Sync>),
-    /// The HTTP client could not be set up.
+    /// Creating the HTTP client failed.
     Client(reqwest::Error),
 }
 
@@ -109,10 +109,10 @@ impl std::error::Error for SetupError {
     }
 }
 
-/// The address, checked: TLS, or a node of this machine, or the operator's word; no credentials in it.
+/// Validates the address: TLS, a node of this machine, or the operator's permission; no credentials in it.
 pub(crate) fn base(options: &EsOptions) -> Result<Url, SetupError> {
     let refused = |why: &str| {
-        // What stands before an `@` may be a password.
+        // The part before an `@` may be a password.
         let shown = options.url.rsplit('@').next().unwrap_or_default();
         SetupError::Url(shown.to_owned(), why.to_owned())
     };
@@ -140,7 +140,7 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The name of the index, checked.
+/// Validates the name of the index.
 pub(crate) fn index(name: &str) -> Result<String, SetupError> {
     let fits = name
         .bytes()

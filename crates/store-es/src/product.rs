@@ -1,19 +1,19 @@
-//! Elasticsearch and OpenSearch: what the same thing is called by whoever answers.
+//! The differences between Elasticsearch and OpenSearch.
 
 use serde_json::{Value, json};
 
-/// Neighbours that an entry is linked to, and entries looked at when it is linked.
+/// Links of an entry in the graph, and candidates examined when it is linked.
 const LINKS: u32 = 16;
 const LOOKED_AT: u32 = 100;
 
-/// Elasticsearch's graph over vectors as they were sent. What it makes without being told keeps a byte or less of each
-/// component: cosines are then off by up to some hundredths, and a few of the nearest are missed.
+/// Elasticsearch's graph over unquantised vectors. The default keeps one byte or less of each component: cosines are
+/// then off by up to some hundredths, and a few of the nearest are missed.
 const WHOLE: &str = "hnsw";
 
-/// The least number of entries that a search looks at closely: with fewer the graph is left too early.
+/// Least number of candidates that a search examines: with fewer it leaves the graph too early.
 const EXPLORED: usize = 200;
 
-/// Who answers.
+/// The product of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Product {
     /// `dense_vector`, and `knn` beside the query.
@@ -23,7 +23,7 @@ pub(crate) enum Product {
 }
 
 impl Product {
-    /// From what a node says of itself.
+    /// Detects the product and version from a node's information.
     pub(crate) fn from_info(document: &Value) -> Option<(Self, String)> {
         let number = document["version"]["number"].as_str()?;
         let product = match document["version"]["distribution"].as_str() {
@@ -38,16 +38,16 @@ impl Product {
         Some((product, format!("{name} {number}")))
     }
 
-    /// The settings of a new index.
+    /// Returns the settings of a new index.
     pub(crate) fn settings(self) -> Value {
-        // A late write must still meet the mark that a deleted entry leaves.
+        // A late write must still find the tombstone of a deleted entry.
         match self {
             Self::Elasticsearch => json!({"index": {"gc_deletes": "1h"}}),
             Self::OpenSearch => json!({"index": {"gc_deletes": "1h", "knn": true}}),
         }
     }
 
-    /// The mapping of the field of vectors.
+    /// Returns the mapping of the vector field.
     pub(crate) fn vector(self, dims: usize) -> Value {
         match self {
             Self::Elasticsearch => json!({
@@ -67,7 +67,7 @@ impl Product {
         }
     }
 
-    /// How a mapping says how many components a vector has.
+    /// Returns the number of components in a mapping.
     pub(crate) fn dims(self, mapping: &Value) -> Option<u64> {
         match self {
             Self::Elasticsearch => mapping["dims"].as_u64(),
@@ -75,7 +75,7 @@ impl Product {
         }
     }
 
-    /// Whether a mapping keeps vectors as they were sent. OpenSearch keeps less only when it is told to.
+    /// Whether a mapping keeps vectors unquantised. OpenSearch quantises only if configured.
     pub(crate) fn is_whole(self, mapping: &Value) -> bool {
         match self {
             Self::Elasticsearch => mapping["index_options"]["type"] == WHOLE,
@@ -83,7 +83,7 @@ impl Product {
         }
     }
 
-    /// A search for the nearest within a filter.
+    /// Returns a search for the nearest entries within a filter.
     pub(crate) fn nearest(self, field: &str, vector: &[f32], most: usize, filter: &Value) -> Value {
         let explored = most.max(EXPLORED);
         let search = json!({"size": most, "_source": false, "track_total_hits": false});

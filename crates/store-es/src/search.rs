@@ -1,4 +1,4 @@
-//! Finding the nearest entries among those in sight.
+//! Finds the nearest visible entries.
 
 use charter_contract::ids::{SkillId, TenantId};
 use charter_contract::scope::Scope;
@@ -12,7 +12,7 @@ use crate::product::Product;
 
 pub(crate) const DOING: &str = "finding skills";
 
-/// The search's body; `None` when nothing is in sight.
+/// Returns the search's body; `None` when no entry is visible.
 pub(crate) fn body(product: Product, question: &NearestSkills) -> Option<Value> {
     let layers = [
         (question.tenant.as_str(), &question.own),
@@ -50,16 +50,16 @@ fn layer(scope: &str, sight: &SkillVisibility) -> Option<Value> {
     })
 }
 
-/// The parts of an answer that are read.
+/// The requested parts of an answer.
 pub(crate) const READ: &str = "timed_out,_shards.failed,hits.hits._score,hits.hits.fields";
 
-/// What a node answers to a search, as far as it is asked for.
+/// A node's answer to a search, limited to the requested parts.
 #[derive(Debug, Deserialize)]
 pub(crate) struct SearchResponse {
     timed_out: bool,
     #[serde(rename = "_shards")]
     shards: Shards,
-    /// Absent where nothing was found.
+    /// Absent if there are no results.
     #[serde(default)]
     hits: Hits,
 }
@@ -87,7 +87,7 @@ struct Fields {
     skill_id: [String; 1],
 }
 
-/// What a search found, nearest first.
+/// Returns the results of a search, nearest first.
 pub(crate) fn hits(
     node: &Node,
     answer: SearchResponse,
@@ -128,7 +128,7 @@ fn near(hit: Hit) -> Option<NearSkill> {
     Some(NearSkill {
         scope,
         id: SkillId::parse(&id).ok()?,
-        // Both give (1 + cosine) / 2.
+        // Both products return (1 + cosine) / 2.
         cosine: (2.0 * hit.score - 1.0) as f32,
     })
 }

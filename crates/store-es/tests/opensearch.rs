@@ -1,5 +1,5 @@
-//! The index of skills on a real node, of OpenSearch or Elasticsearch: the contract suite of searching, and what
-//! becomes of indexes, positions and refused entries.
+//! The index of skills on a real node, of OpenSearch or Elasticsearch: the contract suite of searching, and the
+//! handling of indexes, positions and refused entries.
 
 #![allow(
     clippy::unwrap_used,
@@ -42,7 +42,7 @@ fn fresh() -> EsSkillIndex {
     EsSkillIndex::new(&options(&SearchServer::shared().index())).unwrap()
 }
 
-/// An index that is searched, with a revision for each change.
+/// A searched index, with a revision for each change.
 struct Opened {
     index: EsSkillIndex,
     name: IndexName,
@@ -72,7 +72,7 @@ impl Searched for Opened {
     async fn change(&self, changes: Vec<IndexChange>) -> Result<(), Failed> {
         let revision = self.revision.fetch_add(1, Ordering::SeqCst) + 1;
         let at = SkillsRevision(revision);
-        // Several writers at once: whose position is the later one stays.
+        // With several concurrent writers the latest position stays.
         let write = self
             .index
             .write(&self.name, &changes, at, position(revision));
@@ -123,7 +123,7 @@ async fn found(index: &EsSkillIndex) -> Result<Vec<String>, SkillIndexError> {
     Ok(found.into_iter().map(|hit| hit.id.to_string()).collect())
 }
 
-/// Made again under the same name it is the same index, and says up to where it is.
+/// Opened again under its name, it is the same index with its position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_is_found_again_with_its_position() {
     let index = fresh();
@@ -157,7 +157,7 @@ async fn an_index_is_found_again_with_its_position() {
     assert!(said.starts_with(&format!("{product} ")), "{said}");
 }
 
-/// What comes late or twice changes nothing, neither an entry, nor one that was removed, nor the position.
+/// Late and duplicate writes change neither an entry, nor a removed one, nor the position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn late_and_repeated_writes_are_ignored() {
     let opened = opened(4).await;
@@ -185,7 +185,7 @@ async fn late_and_repeated_writes_are_ignored() {
     assert_eq!(found(index).await.unwrap(), ["b", "a"]);
 }
 
-/// Of two writers, the one whose position is the earlier one finds what it wrote as well.
+/// Of two writers, the one with the earlier position also finds its entries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn entries_beyond_the_stored_position_are_found() {
     let opened = opened(4).await;
@@ -206,7 +206,7 @@ async fn entries_beyond_the_stored_position_are_found() {
     }
 }
 
-/// An entry that the node refuses is told of; the others are there, and the position moves.
+/// A refused entry is reported; the others are written, and the position advances.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_entry_holds_up_no_other() {
     let opened = opened(4).await;
@@ -229,7 +229,7 @@ async fn a_refused_entry_holds_up_no_other() {
     assert_eq!(current.position, position(1));
 }
 
-/// An index made for something else, or by somebody else, is not touched.
+/// An index of another kind or origin is not changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_of_another_make_is_refused() {
     let opened = opened(4).await;
@@ -250,8 +250,8 @@ async fn an_index_of_another_make_is_refused() {
     assert!(opened.index.current(&model(4)).await.unwrap().is_some());
 }
 
-/// One made anew is searched from one moment to the next; who still writes to the one before is refused, and
-/// one that was begun and never taken goes.
+/// Searches switch to a rebuilt index atomically; later writes to the previous one are refused, and an abandoned one is
+/// deleted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_made_anew_takes_the_place_in_one_step() {
     let opened = opened(4).await;
@@ -282,7 +282,7 @@ async fn one_made_anew_takes_the_place_in_one_step() {
     assert_eq!((current.name, current.position), (next, position(2)));
 }
 
-/// A node that is away is told from one that refuses; nothing hangs, and nothing of the credentials is said.
+/// An unreachable node is distinguished from a refusal; no call hangs, and no message contains credentials.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unreachable_node_is_reported_within_the_timeout() {
     let opened = opened(4).await;

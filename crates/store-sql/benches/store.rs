@@ -1,4 +1,4 @@
-//! What the embedded engine can do: durable appends per second, and what a cold start reads.
+//! Measures the embedded engine: durable appends per second, and the reads of a cold start.
 //!
 //! `cargo bench -p charter-store-sql`. Prints one line per figure; the directory is on the disk of
 //! the target directory, so that syncs are real.
@@ -26,14 +26,14 @@ const BODY: usize = 2_000;
 const VECTORS: u32 = 30_000;
 const DIMENSIONS: usize = 384;
 const MODEL: &str = "all-MiniLM-L6-v2/f32";
-/// How long each append measurement runs.
+/// Duration of each append measurement.
 const MEASURE: Duration = Duration::from_secs(3);
 
 fn open(dir: &Path) -> Result<SqliteStore, charter_store::StoreError> {
     SqliteStore::open(dir, &SqliteOptions::default())
 }
 
-/// Appends one event of 300 bytes at a time to a run of its own until the time is over.
+/// Appends one event of 300 bytes at a time to its own run until the deadline.
 async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
     let payload = format!(r#"{{"output":"{}"}}"#, "x".repeat(285));
     let (record, first) = sample::new_run("acme", n, 0).unwrap();
@@ -96,7 +96,7 @@ async fn write_catalogue(dir: &Path) -> Outcome {
     let mut vectors = Vec::new();
     for n in 0..VECTORS {
         let mut text = [0x5A; 32];
-        // Spread as real hashes are.
+        // Distributed as real hashes are.
         text[..4].copy_from_slice(&n.wrapping_mul(2_654_435_761).to_be_bytes());
         let bytes = vec![0x3C; DIMENSIONS * 4];
         let text = TextHash(text);

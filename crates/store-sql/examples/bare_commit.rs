@@ -1,9 +1,8 @@
-//! The floor under `bench/steps.py`: one row for each step, committed by itself with the durability of
-//! the store, and nothing else. It must know nothing of Charter.
+//! The lower bound for `bench/steps.py`: one row for each step, committed separately with the durability of the store,
+//! and nothing else. It must know nothing of Charter.
 //!
-//! `cargo run --release -p charter-store-sql --example bare_commit -- DIR` reads scenarios from
-//! standard input and answers each with its figures. There is one connection, so whatever is asked to
-//! be in flight, runs follow one another.
+//! `cargo run --release -p charter-store-sql --example bare_commit -- DIR` reads scenarios from standard input and
+//! answers each with its figures. There is one connection, so runs execute in sequence for every requested concurrency.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -45,7 +44,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Commits a row for each step; how long all of them took, in milliseconds.
+/// Commits a row for each step; returns the total time in milliseconds.
 fn take(connection: &Connection, run: u32, steps: u32) -> Result<f64, Failure> {
     let mut insert = connection.prepare_cached("INSERT INTO step (run, step) VALUES (?1, ?2)")?;
     let started = Instant::now();

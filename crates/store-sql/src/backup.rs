@@ -1,4 +1,4 @@
-//! What a backup is: a directory with files and a manifest, which says what they are and is written last.
+//! The format of a backup: a directory with files and a manifest, which describes them and is written last.
 //!
 //! ```text
 //! manifest.json   format, engine, version of the layout, and of each file its size and SHA-256
@@ -8,7 +8,7 @@
 //!
 //! An export of one tenant's data (`tenant`) has the same manifest, and other files.
 //!
-//! A directory without its manifest is none: the backup did not come to its end.
+//! A directory without a manifest is an incomplete backup.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -22,13 +22,13 @@ use charter_store::StoreError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The name of what says what a backup holds.
+/// The file name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
 
-/// The form of backups that this build writes and reads.
+/// The format version of backups that this build writes and reads.
 const FORMAT: u32 = 1;
 
-/// A manifest is small; a larger file is none.
+/// Size limit of a manifest; larger files are not manifests.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 const WHAT: &str = "backup";
@@ -54,18 +54,18 @@ impl std::fmt::Display for BackupEngine {
     }
 }
 
-/// What a backup holds.
+/// The manifest of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     format: u32,
     /// The version of Charter that wrote it.
     pub charter: String,
-    /// What it was taken of.
+    /// The source engine.
     pub engine: BackupEngine,
     /// The version of the engine's layout.
     pub layout: u32,
-    /// Whose data it is, where it is an export of one tenant's; else it is a backup of all.
+    /// The tenant of an export; absent for a backup of all tenants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
     /// The moment whose state it holds.
@@ -84,7 +84,7 @@ pub struct BackupFile {
     pub bytes: u64,
     /// Its digest, in hexadecimal.
     pub sha256: String,
-    /// The rows in it, where it is a table's.
+    /// The number of rows, for a table's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
 }
@@ -107,7 +107,7 @@ impl Manifest {
         }
     }
 
-    /// The same, of one tenant's data.
+    /// Marks it as an export of one tenant's data.
     pub(crate) fn of(self, tenant: &TenantId) -> Self {
         Self {
             tenant_id: Some(tenant.clone()),
@@ -118,8 +118,8 @@ impl Manifest {
     /// Reads the manifest of the backup in `dir`, and each file to its end.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] where there is no whole backup; [`StoreError::Corrupt`] with the file that
-    /// is not what the manifest says; [`StoreError::Refused`] for a form that this build does not know.
+    /// [`StoreError::NotFound`] without a complete backup; [`StoreError::Corrupt`] with the file that does not match
+    /// the manifest; [`StoreError::Refused`] for an unknown format version.
     pub fn verified(dir: &Path) -> Result<Self, StoreError> {
         let manifest = Self::read(dir)?;
         for file in &manifest.files {
@@ -172,7 +172,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Writes the manifest, and with it ends the backup.
+    /// Writes the manifest, which completes the backup.
     pub(crate) fn write(&self, dir: &Path) -> Result<(), StoreError> {
         let text = serde_json::to_string_pretty(self).map_err(|source| StoreError::Engine {
             doing: WRITING,
@@ -189,7 +189,7 @@ impl Manifest {
             .map_err(during(WRITING))
     }
 
-    /// Refuses an export, a backup of another engine, and one of a layout that is yet to come.
+    /// Refuses an export, a backup of another engine, and one of a newer layout.
     pub(crate) fn must_be_for(
         &self,
         dir: &Path,
@@ -218,7 +218,7 @@ impl Manifest {
     }
 }
 
-/// Makes the directory of a new backup, which only this user may look into.
+/// Creates the directory of a new backup, with access for this user only.
 pub(crate) fn create(dir: &Path) -> Result<(), StoreError> {
     let mut making = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -234,7 +234,7 @@ pub(crate) fn create(dir: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A file of a backup while it is written: its size and digest come out in the end.
+/// A file of a backup during its creation: computes its size and digest.
 pub(crate) struct Writing {
     file: io::BufWriter<File>,
     name: String,
@@ -260,7 +260,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Durable when this returns.
+    /// Finishes the file, which is durable when this returns.
     pub(crate) fn end(self, rows: u64) -> Result<BackupFile, StoreError> {
         let file = self
             .file
@@ -276,7 +276,7 @@ impl Writing {
     }
 }
 
-/// A file that is there already, as part of a backup.
+/// Describes an existing file as part of a backup.
 pub(crate) fn described(dir: &Path, name: &str) -> Result<BackupFile, StoreError> {
     let measured = File::open(dir.join(name)).and_then(|file| {
         file.sync_all()?;
@@ -291,7 +291,7 @@ pub(crate) fn described(dir: &Path, name: &str) -> Result<BackupFile, StoreError
     })
 }
 
-/// Size and SHA-256 of a file.
+/// Returns size and SHA-256 of a file.
 fn measure(file: File) -> io::Result<(u64, String)> {
     let mut digest = Sha256::new();
     let mut file = BufReader::new(file);

@@ -1,8 +1,8 @@
-//! Records as column values and back, for every SQL engine: times as microseconds, scopes as text,
-//! hashes as 32 bytes, closed sets as words.
+//! Converts records to column values and back, for every SQL engine: times to microseconds, scopes to text, hashes to
+//! 32 bytes, closed sets to words.
 //!
-//! This file knows no engine. Reading back goes through the types' own parsers, so a damaged value
-//! is found here and named.
+//! This file knows no engine. Values are read through the types' own parsers, so a damaged value is detected here, and
+//! the error names it.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ use charter_store::page::{Page, PageRequest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The value of a scope: the tenant's id, or nothing for global (a tenant's id is never empty).
+/// Returns the value of a scope: the tenant's id, or an empty text for global (a tenant's id is never empty).
 pub(crate) fn scope(scope: &Scope) -> &str {
     match scope {
         Scope::Global => "",
@@ -28,7 +28,7 @@ pub(crate) fn scope(scope: &Scope) -> &str {
     }
 }
 
-/// The scope of a value of [`scope`].
+/// Parses a value of [`scope`].
 pub(crate) fn parse_scope(text: &str) -> Result<Scope, StoreError> {
     if text.is_empty() {
         return Ok(Scope::Global);
@@ -36,17 +36,17 @@ pub(crate) fn parse_scope(text: &str) -> Result<Scope, StoreError> {
     parse::<TenantId>("scope", text).map(Scope::Tenant)
 }
 
-/// Microseconds since the Unix epoch, UTC.
+/// Returns microseconds since the Unix epoch, UTC.
 pub(crate) fn micros(time: Timestamp) -> i64 {
     time.as_micros()
 }
 
-/// The time of [`micros`].
+/// Parses a value of [`micros`].
 pub(crate) fn parse_micros(micros: i64) -> Result<Timestamp, StoreError> {
     Timestamp::from_micros(micros).map_err(|e| damaged("time", &micros.to_string(), &e))
 }
 
-/// An id or a word of a closed set, through its own parser.
+/// Parses an id or a word of a closed set.
 pub(crate) fn parse<T>(what: &'static str, text: &str) -> Result<T, StoreError>
 where
     T: FromStr,
@@ -55,12 +55,12 @@ where
     text.parse().map_err(|e| damaged(what, text, &e))
 }
 
-/// The value of a user; nothing where none is known (a user's id is never empty).
+/// Returns the value of a user; empty if the user is unknown (a user's id is never empty).
 pub(crate) fn user(user: Option<&UserId>) -> &str {
     user.map_or("", UserId::as_str)
 }
 
-/// The user of a value of [`user`].
+/// Parses a value of [`user`].
 pub(crate) fn parse_user(text: &str) -> Result<Option<UserId>, StoreError> {
     if text.is_empty() {
         return Ok(None);
@@ -68,14 +68,14 @@ pub(crate) fn parse_user(text: &str) -> Result<Option<UserId>, StoreError> {
     parse("user id", text).map(Some)
 }
 
-/// A hash; anything but 32 bytes is damage.
+/// Parses a hash; any length but 32 bytes is damage.
 pub(crate) fn parse_hash(what: &'static str, bytes: &[u8]) -> Result<[u8; 32], StoreError> {
     bytes
         .try_into()
         .map_err(|_| damaged(what, &format!("{} bytes", bytes.len()), &"not 32 bytes"))
 }
 
-/// A count or a position as a column's signed integer.
+/// Converts a count or a position to a column's signed integer.
 pub(crate) fn integer(what: &'static str, number: u64) -> Result<i64, StoreError> {
     i64::try_from(number).map_err(|e| StoreError::Refused {
         what,
@@ -84,17 +84,17 @@ pub(crate) fn integer(what: &'static str, number: u64) -> Result<i64, StoreError
     })
 }
 
-/// The number of [`integer`].
+/// Parses a value of [`integer`].
 pub(crate) fn parse_integer(what: &'static str, number: i64) -> Result<u64, StoreError> {
     u64::try_from(number).map_err(|e| damaged(what, &number.to_string(), &e))
 }
 
-/// A bound on the number of rows. What does not fit is more than there can be.
+/// Converts a limit on rows. A number that does not fit exceeds every possible count.
 pub(crate) fn limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
-/// A record as JSON.
+/// Serialises a record as JSON.
 pub(crate) fn json<T: Serialize>(
     what: &'static str,
     id: &str,
@@ -107,7 +107,7 @@ pub(crate) fn json<T: Serialize>(
     })
 }
 
-/// The record of [`json`].
+/// Parses a value of [`json`].
 pub(crate) fn parse_json<T: DeserializeOwned>(
     what: &'static str,
     id: &str,
@@ -116,7 +116,7 @@ pub(crate) fn parse_json<T: DeserializeOwned>(
     decode_stored(body).map_err(|e| damaged(what, id, &e))
 }
 
-/// The word of a change.
+/// Returns the word for a change.
 pub(crate) fn change(change: Change) -> &'static str {
     match change {
         Change::Registered => "registered",
@@ -125,7 +125,7 @@ pub(crate) fn change(change: Change) -> &'static str {
     }
 }
 
-/// The change of a word.
+/// Parses the word for a change.
 pub(crate) fn parse_change(word: &str) -> Result<Change, StoreError> {
     [Change::Registered, Change::RolledBack, Change::Unregistered]
         .into_iter()
@@ -133,7 +133,7 @@ pub(crate) fn parse_change(word: &str) -> Result<Change, StoreError> {
         .ok_or_else(|| damaged("change", word, &"unknown word"))
 }
 
-/// The word of a phase.
+/// Returns the word for a phase.
 pub(crate) fn phase(phase: RunPhase) -> &'static str {
     match phase {
         RunPhase::Runnable => "runnable",
@@ -142,7 +142,7 @@ pub(crate) fn phase(phase: RunPhase) -> &'static str {
     }
 }
 
-/// The phase of a word.
+/// Parses the word for a phase.
 pub(crate) fn parse_phase(word: &str) -> Result<RunPhase, StoreError> {
     [RunPhase::Runnable, RunPhase::Waiting, RunPhase::Finished]
         .into_iter()
@@ -150,30 +150,30 @@ pub(crate) fn parse_phase(word: &str) -> Result<RunPhase, StoreError> {
         .ok_or_else(|| damaged("phase", word, &"unknown word"))
 }
 
-/// The state of an approval's word.
+/// Parses the word for an approval's state.
 pub(crate) fn parse_approval_state(word: &str) -> Result<ApprovalState, StoreError> {
     ApprovalState::parse(word).ok_or_else(|| damaged("approval state", word, &"unknown word"))
 }
 
-/// A place in a listing that is ordered by a time and an id: `1705312800000000.run-1`.
+/// A position in a listing that is ordered by a time and an id: `1705312800000000.run-1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// Microseconds.
     pub(crate) at: i64,
-    /// The id among those of the same time.
+    /// The id, for entries of the same time.
     pub(crate) id: String,
 }
 
 impl Cursor {
-    /// As it is handed out.
+    /// Encodes the cursor for the client.
     pub(crate) fn encode(&self) -> String {
         format!("{}.{}", self.at, self.id)
     }
 
-    /// As it comes back.
+    /// Decodes a cursor from the client.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for anything that `encode` never wrote.
+    /// [`StoreError::Refused`] for text that `encode` does not produce.
     pub(crate) fn decode(text: &str) -> Result<Self, StoreError> {
         text.split_once('.')
             .and_then(|(at, id)| {
@@ -189,7 +189,7 @@ impl Cursor {
     }
 }
 
-/// Where a page of a listing with the newest first begins: before this time and id.
+/// Returns the time and id before which a page of a newest-first listing begins.
 pub(crate) fn after(request: &PageRequest) -> Result<(i64, String), StoreError> {
     let after = request.after.as_deref().map(Cursor::decode).transpose()?;
     Ok(after.map_or((i64::MAX, String::new()), |cursor| (cursor.at, cursor.id)))
@@ -203,7 +203,7 @@ fn damaged(what: &'static str, id: &str, detail: &dyn Display) -> StoreError {
     }
 }
 
-/// Makes a page of what was read with a limit of one more than the page holds.
+/// Builds a page from rows that were read with a limit of one more than the page size.
 pub(crate) fn page<T>(
     mut entries: Vec<T>,
     request: &PageRequest,
@@ -216,7 +216,7 @@ pub(crate) fn page<T>(
     Page { entries, next }
 }
 
-/// Rows of a listing whose entries may be large: one at least, and no more than `PAGE_BYTES` beyond it.
+/// Rows of a listing with large entries: at least one, and at most `PAGE_BYTES` beyond it.
 #[derive(Debug)]
 pub(crate) struct BoundedRows<T> {
     pub(crate) rows: Vec<T>,
@@ -235,7 +235,7 @@ impl<T> Default for BoundedRows<T> {
 }
 
 impl<T> BoundedRows<T> {
-    /// Whether the next row, of so many bytes, still belongs to the page; with the first that does not it ends.
+    /// Whether the next row, of `bytes` bytes, fits the page; the first row that does not ends the page.
     pub(crate) fn takes(&mut self, bytes: usize) -> bool {
         if !self.rows.is_empty() {
             self.bytes = self.bytes.saturating_add(bytes);
@@ -244,7 +244,7 @@ impl<T> BoundedRows<T> {
         !self.is_cut
     }
 
-    /// Makes a page of what was read with a limit of one more than the page holds.
+    /// Builds a page from rows that were read with a limit of one more than the page size.
     pub(crate) fn page(
         mut self,
         request: &PageRequest,

@@ -1,12 +1,12 @@
 //! SQL engines behind the storage traits of `charter-store`.
 //!
-//! [`sqlite`] is the embedded engine: one data directory, no setup. [`postgres`] is the one for several
-//! processes: a pool of connections to a server. What any SQL engine needs lives beside them: values of
-//! columns in `column`, rows as records and the checks before writing in `record`.
+//! [`sqlite`] is the embedded engine: one data directory, no setup. [`postgres`] is the engine for several processes: a
+//! pool of connections to a server. Code for both is beside them: values of columns in `column`, rows as records and
+//! the checks before writing in `record`.
 //!
-//! This crate knows no use cases: what a record means and when to write it is its caller's affair.
+//! This crate knows no use cases: callers decide the meaning of a record and when to write it.
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod backup;

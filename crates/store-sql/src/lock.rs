@@ -1,7 +1,7 @@
-//! The lock file of a data directory: one process at a time, and a word on who it is.
+//! The lock file of a data directory: allows one process at a time, and describes the holder.
 //!
-//! The operating system holds the lock, so a killed process leaves none behind. The text in the
-//! file is for people only; nothing decides by it.
+//! The operating system holds the lock, so a killed process leaves none behind. The text in the file is only for
+//! people; no decision depends on it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use charter_store::StoreError;
 
 pub(crate) const FILE: &str = "charter.lock";
 
-/// No holder text is longer; more is cut off when read.
+/// Size limit of a holder text; longer text is cut off when read.
 const MAX_HOLDER_BYTES: u64 = 1024;
 
 /// Keeps other processes out of a directory until it is released or dropped.
@@ -29,7 +29,7 @@ impl DirectoryLock {
     /// # Errors
     /// [`StoreError::Refused`].
     pub(crate) fn must_be_beside(dir: &Path, database: &str) -> Result<(), StoreError> {
-        // In this order: a process makes the lock file before the database.
+        // The order matters: a process creates the lock file before the database.
         if !dir.join(database).exists() || dir.join(FILE).exists() {
             return Ok(());
         }
@@ -46,8 +46,8 @@ impl DirectoryLock {
     /// Creates the directory if need be and takes its lock without waiting.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] with the present holder's text; [`StoreError::Full`] or [`StoreError::Engine`]
-    /// when the directory or the file cannot be made.
+    /// [`StoreError::Locked`] with the current holder's text; [`StoreError::Full`] or [`StoreError::Engine`] when the
+    /// directory or the file cannot be created.
     pub fn take(dir: &Path, holder: &str) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(|e| io_error("creating the data directory", e))?;
         let file = OpenOptions::new()
@@ -74,8 +74,8 @@ impl DirectoryLock {
         Ok(lock)
     }
 
-    /// Lets others open the directory. Unlocks, and does not only close: a child process that is
-    /// just being started holds a copy of every open file for a moment, and with it the lock.
+    /// Releases the lock, so that others can open the directory. Unlocks explicitly instead of only closing: a child
+    /// process that is being started briefly holds a copy of every open file, and with it the lock.
     pub fn release(&self) {
         if let Some(file) = locked(&self.file).take() {
             // If this fails, closing the file unlocks it.
@@ -83,7 +83,7 @@ impl DirectoryLock {
         }
     }
 
-    /// Writes who holds the lock, in place of what was there, e.g. `pid 4711, 127.0.0.1:8080`.
+    /// Writes the description of the holder, e.g. `pid 4711, 127.0.0.1:8080`.
     ///
     /// # Errors
     /// [`StoreError::Closed`] once the lock is released; [`StoreError::Full`] or [`StoreError::Engine`] when
@@ -108,7 +108,7 @@ impl Drop for DirectoryLock {
     }
 }
 
-/// `None` when the holder has not written its text yet or it cannot be read.
+/// Reads the holder text. Returns `None` when it is absent or cannot be read.
 fn read_holder(file: &File) -> Option<String> {
     let mut text = Vec::new();
     file.take(MAX_HOLDER_BYTES).read_to_end(&mut text).ok()?;

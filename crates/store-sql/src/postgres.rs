@@ -1,9 +1,8 @@
 //! The engine for several replicas: PostgreSQL, from version 15 on.
 //!
-//! Every method is one statement, or one transaction at READ COMMITTED that first locks the row by
-//! which its writers are told apart: the run, the lease, the tenant's log, the catalogue. What several
-//! statements read they read from one snapshot. Deadlocks and failed serialisations are tried again here
-//! (`connection`). What each trait method writes is in the file named for its noun.
+//! Every method is one statement, or one transaction at READ COMMITTED that first locks the row that serialises its
+//! writers: the run, the lease, the tenant's log, the catalogue. Several reads use one snapshot. Deadlocks and failed
+//! serialisations are retried here (`connection`). The statements of each trait are in the file named for its noun.
 
 mod address;
 mod agent_skills;
@@ -57,23 +56,23 @@ use schema::Pgvector;
 use standby::Standby;
 use statement::{execute, params};
 
-/// Rows that one transaction of a sweep deletes, so that a long sweep holds nobody up.
+/// Rows that one transaction of a sweep deletes, so that a long sweep does not block other transactions.
 const SWEEP_BATCH: usize = 1_000;
 
-/// Connections beside those of the options: one renews, one claims.
+/// Connections beside those of the options: one for renewals, one for claims.
 const EXTRA_CONNECTIONS: usize = 2;
 
 /// A pool of connections to one database. Implements every trait of `charter-store`.
 pub struct PostgresStore {
     pool: Pool,
-    /// For what has to be in time, whatever else waits: renewing leases and holds, and claims.
+    /// Connections for time-critical statements: renewing leases, and claims.
     in_time: Pool,
-    /// What listings are read from while it is near enough.
+    /// The source of listings while its lag is small enough.
     standby: Option<Standby>,
     gathering: Gathering,
     place: DatabaseAddress,
     announcer: Announcer,
-    /// Whether the server searches vectors.
+    /// Whether pgvector is available for searches.
     pgvector: bool,
 }
 
@@ -86,13 +85,12 @@ impl std::fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects and brings the schema up to date. Several may do so at once: one migrates, the others
-    /// wait for it.
+    /// Connects and brings the schema up to date. With several concurrent callers, one migrates and the others wait for
+    /// it.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for options that cannot be meant; [`StoreError::Engine`] with host and
-    /// database when nobody answers there, or lets this user in; [`StoreError::NewerSchema`] when a
-    /// newer Charter wrote it.
+    /// [`StoreError::Refused`] for invalid options; [`StoreError::Engine`] with host and database when the server does
+    /// not answer or rejects the user; [`StoreError::NewerSchema`] when a newer Charter wrote the database.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, StoreError> {
         let config = options.parse()?;
         let place = DatabaseAddress::of(&config);
@@ -128,13 +126,13 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Where the store is: `host:port/database`, without user and password.
+    /// Returns the address of the store: `host:port/database`, without user and password.
     #[must_use]
     pub fn place(&self) -> String {
         self.place.to_string()
     }
 
-    /// Ends the connections that are not in use; calls from now on get [`StoreError::Closed`].
+    /// Closes idle connections; later calls get [`StoreError::Closed`].
     pub fn close(&self) {
         self.pool.close();
         self.in_time.close();
@@ -144,12 +142,12 @@ impl PostgresStore {
         self.announcer.stop();
     }
 
-    /// A connection for one statement, or for a transaction, which sees and writes the rows within reach.
+    /// Returns a connection for a statement or a transaction, restricted to a row scope.
     async fn client(&self, reach: RowScope<'_>) -> Result<Object, StoreError> {
         self.client_of(&self.pool, reach).await
     }
 
-    /// A connection that nothing waits for but what has to be in time.
+    /// Returns a connection of the pool for time-critical statements.
     async fn client_in_time(&self) -> Result<Object, StoreError> {
         self.client_of(&self.in_time, RowScope::Everyone).await
     }
@@ -161,7 +159,7 @@ impl PostgresStore {
         Ok(client)
     }
 
-    /// Runs a DELETE of at most `$2` rows, those before the time `$1`, until none are left.
+    /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left.
     async fn sweep(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
         const DOING: &str = "sweeping what has expired";
         let most = crate::column::limit(SWEEP_BATCH);
@@ -196,7 +194,7 @@ fn pool(
         .map_err(|source| place.failed("making the pool of connections", source))
 }
 
-/// The newest schema version that this build can read.
+/// Returns the newest schema version that this build can read.
 #[must_use]
 pub fn newest_schema_version() -> u32 {
     schema::newest()

@@ -1,8 +1,6 @@
-//! What every engine has in common besides its statements: rows as records, and what is checked of
-//! a record before it is written.
+//! Code that all engines share besides statements: converts rows to records, and checks a record before it is written.
 //!
-//! Nothing here knows an engine; who writes a statement sees to it that its columns come in the order
-//! that is said here.
+//! This module knows no engine; the author of a statement ensures that its columns are in the order documented here.
 
 pub(crate) mod approval;
 pub(crate) mod asked;

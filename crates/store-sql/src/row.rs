@@ -1,8 +1,8 @@
-//! A row that an engine read. What a row says is mapped once, in `record`, for every engine.
+//! A row that an engine read. `record` maps the columns to records, once for all engines.
 
 use charter_store::StoreError;
 
-/// The columns of a row, each NULL or of one of the forms that this crate stores.
+/// The columns of a row, each NULL or of one of the types that this crate stores.
 pub(crate) trait Columns {
     fn text(&self, index: usize) -> Result<Option<&str>, StoreError>;
     fn integer(&self, index: usize) -> Result<Option<i64>, StoreError>;
@@ -10,7 +10,7 @@ pub(crate) trait Columns {
     fn flag(&self, index: usize) -> Result<Option<bool>, StoreError>;
 }
 
-/// What a column can be read as.
+/// A type that a column can be read as.
 pub(crate) trait Field<'r>: Sized {
     fn read(row: &'r dyn Columns, index: usize) -> Result<Option<Self>, StoreError>;
 }
@@ -57,7 +57,7 @@ impl<'r, T: Field<'r>> Field<'r> for Option<T> {
     }
 }
 
-/// One column of a row.
+/// Reads one column of a row.
 pub(crate) fn field<'r, T: Field<'r>>(row: &'r dyn Columns, index: usize) -> Result<T, StoreError> {
     T::read(row, index)?.ok_or_else(|| StoreError::Corrupt {
         what: "column",

@@ -1,8 +1,8 @@
 //! The embedded engine: SQLite in one data directory.
 //!
-//! A directory holds `charter.db` with its log, and `charter.lock`, which keeps a second process
-//! out. All writes go through one connection (`writer`), reads through a few connections (`readers`).
-//! What each trait method writes is in the file named for its noun.
+//! A directory contains `charter.db` with its log, and `charter.lock`, which prevents a second process from opening it.
+//! All writes go through one connection (`writer`), reads through a few connections (`readers`). The statements of each
+//! trait are in the file named for its noun.
 
 mod agent_skills;
 mod approval;
@@ -48,26 +48,26 @@ use failure::during;
 use readers::ReaderPool;
 use writer::Writer;
 
-/// The database's name within the data directory.
+/// The database's file name within the data directory.
 const DATABASE: &str = "charter.db";
 
-/// Rows that one transaction of a sweep deletes, so that a long sweep holds nobody up.
+/// Rows that one transaction of a sweep deletes, so that a long sweep does not block other writes.
 const SWEEP_BATCH: usize = 1_000;
 
-/// How to open a store.
+/// Options of a store.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// What others are told who find the directory locked: process id and address.
+    /// Description of the holder for processes that find the directory locked: process id and address.
     pub holder: String,
-    /// Bound on the database file in bytes, the log not counted; absent for none. Beyond it writes
-    /// fail with [`StoreError::Full`].
+    /// Size limit of the database file in bytes, without the log; absent for none. Beyond it writes fail with
+    /// [`StoreError::Full`].
     pub max_bytes: Option<u64>,
-    /// Reads that run at the same time, at least one; more wait.
+    /// Concurrent reads, at least one; further reads wait.
     pub readers: usize,
 }
 
 impl Default for SqliteOptions {
-    /// No holder text, no bound, four readers.
+    /// No holder text, no size limit, four readers.
     fn default() -> Self {
         Self {
             holder: String::new(),
@@ -80,7 +80,7 @@ impl Default for SqliteOptions {
 /// An open data directory. Implements every trait of `charter-store`.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Dropped in this order: the write thread closes the database last and then gives up the lock.
+    // Drop order: the write thread closes the database last and then releases the lock.
     readers: ReaderPool,
     writer: Arc<Writer>,
     lock: Arc<DirectoryLock>,
@@ -90,8 +90,8 @@ impl SqliteStore {
     /// Opens a data directory, creates what is missing and brings the schema up to date. Blocks.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] while another process has it open; [`StoreError::NewerSchema`] when a
-    /// newer Charter wrote it; [`StoreError::Corrupt`] when the file is not a sound database.
+    /// [`StoreError::Locked`] while another process has it open; [`StoreError::NewerSchema`] when a newer Charter wrote
+    /// it; [`StoreError::Corrupt`] when the file is not a valid database.
     pub fn open(dir: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
         DirectoryLock::must_be_beside(dir, DATABASE)?;
         let lock = Arc::new(DirectoryLock::take(dir, &options.holder)?);
@@ -99,7 +99,7 @@ impl SqliteStore {
         let mut connection = connection::open_writer(&path, options.max_bytes)?;
         schema::migrate(&mut connection, &path)?;
         evidence_log::log_what_is_unlogged(&mut connection)?;
-        // The directory's lock says that whoever held a lease is gone.
+        // This process has the directory's lock, so the holders of all leases are gone.
         lease::release_all(&connection)?;
         let readers = ReaderPool::open(&path, options.readers.max(1))?;
         let writer = Arc::new(Writer::start(connection, Arc::clone(&lock))?);
@@ -110,7 +110,7 @@ impl SqliteStore {
         })
     }
 
-    /// Tells those who find the directory locked who holds it, e.g. `pid 4711, 127.0.0.1:8080`.
+    /// Describes the holder for processes that find the directory locked, e.g. `pid 4711, 127.0.0.1:8080`.
     ///
     /// # Errors
     /// [`StoreError::Full`] or [`StoreError::Engine`] when the lock file cannot be written.
@@ -118,7 +118,7 @@ impl SqliteStore {
         self.lock.describe(holder)
     }
 
-    /// Changes the bound of [`SqliteOptions::max_bytes`] for the writes to come.
+    /// Changes the limit of [`SqliteOptions::max_bytes`] for later writes.
     ///
     /// # Errors
     /// [`StoreError::Closed`] after [`SqliteStore::close`].
@@ -130,11 +130,11 @@ impl SqliteStore {
         .await
     }
 
-    /// Finishes the writes that are queued, moves the log into the database and gives the directory
-    /// up. Dropping the store does the same, blocking.
+    /// Finishes the queued writes, moves the log into the database and releases the directory. Dropping the store does
+    /// that too, and blocks.
     ///
     /// # Errors
-    /// When the log cannot be moved; nothing is lost, the next open does it.
+    /// When the log cannot be moved; no data is lost, and the next open moves it.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.readers.close().await;
         let writer = Arc::clone(&self.writer);
@@ -146,11 +146,10 @@ impl SqliteStore {
             })?
     }
 
-    /// Looks through the whole database for damage; returns what is wrong, nothing when sound.
-    /// Reads every page: seconds per gigabyte.
+    /// Checks the whole database for damage; returns the faults found. Reads every page: seconds per gigabyte.
     ///
     /// # Errors
-    /// As any read.
+    /// As for a read.
     pub async fn check_integrity(&self) -> Result<Vec<String>, StoreError> {
         self.read(|connection| {
             let findings = statement::rows(
@@ -181,7 +180,7 @@ impl SqliteStore {
         self.readers.read(work).await
     }
 
-    /// Runs a DELETE of at most `?2` rows, those before the time `?1`, until none are left.
+    /// Runs a DELETE of at most `?2` rows older than `?1`, until none are left.
     async fn sweep(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
         let mut swept = 0;
         loop {
@@ -203,12 +202,12 @@ impl SqliteStore {
     }
 }
 
-/// The value of a mutex, also after a panic of its holder: every change under ours is one step.
+/// Locks a mutex, also after a panic of its holder: every change under these mutexes is one step.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The migrations that opening this data directory would apply; does not create or change it.
+/// Returns the migrations that opening this data directory would apply; does not create or change it.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] when the file is not a database; [`StoreError::Engine`] when unreadable.
@@ -216,7 +215,7 @@ pub fn migrations_pending(dir: &Path) -> Result<Vec<PendingMigration>, StoreErro
     schema_version(dir).map(schema::pending)
 }
 
-/// The schema version of a data directory, 0 when it has no database; does not create or change it.
+/// Returns the schema version of a data directory, 0 when it has no database; does not create or change it.
 ///
 /// # Errors
 /// As [`migrations_pending`].
@@ -230,7 +229,7 @@ pub fn schema_version(dir: &Path) -> Result<u32, StoreError> {
     schema::version(&connection)
 }
 
-/// The newest schema version that this build can read.
+/// Returns the newest schema version that this build can read.
 #[must_use]
 pub fn newest_schema_version() -> u32 {
     schema::newest()
@@ -240,7 +239,7 @@ pub fn newest_schema_version() -> u32 {
 mod tests {
     use super::*;
 
-    /// One broken write neither stops the write thread nor takes its batch along.
+    /// A panicking write neither stops the write thread nor fails the rest of its batch.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_panicking_write_fails_alone() {
         let dir = tempfile::tempdir().unwrap();

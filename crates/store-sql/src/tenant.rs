@@ -1,16 +1,16 @@
-//! Everything that is stored of one tenant: counted, exported, erased.
+//! Counts, exports and erases all data of one tenant.
 //!
-//! Which rows are a tenant's follows from the schema: those of tables with a column `tenant_id` or `scope`, and
-//! in SQLite those that refer to such a row. So a new table is exported and erased from its first day on.
+//! The schema determines a tenant's rows: those of tables with a column `tenant_id` or `scope`, and in SQLite those
+//! that refer to such a row. So a new table is exported and erased automatically.
 //!
-//! An export is a directory as that of a backup (`backup`), with the manifest written last:
+//! An export is a directory like that of a backup (`backup`), with the manifest written last:
 //!
 //! ```text
 //! manifest.json   as a backup's, with the tenant
 //! TABLE.jsonl     a JSON object for each row, by column; bytes as "\x" and hexadecimal digits
 //! ```
 //!
-//! What erasure does, `charter_store::tenant` says.
+//! `charter_store::tenant` documents the effects of an erasure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,13 +23,13 @@ use serde_json::json;
 
 const WHAT: &str = "tenant";
 
-/// Unfinished runs that are counted.
+/// Most unfinished runs that are counted.
 pub(crate) const MOST_RUNS: u64 = 1_000_000;
 
-/// What stays of an erased tenant.
+/// Tables whose rows stay after a tenant's erasure.
 const KEPT: [&str; 3] = ["evidence_log", "evidence_node", "evidence_checkpoint"];
 
-/// A tenant is erased between two runs, never in the middle of one.
+/// Refuses the erasure of a tenant with unfinished runs.
 pub(crate) fn must_rest(tenant: &TenantId, unfinished: u64) -> Result<(), StoreError> {
     match unfinished {
         0 => Ok(()),
@@ -48,7 +48,7 @@ fn refused(tenant: &TenantId, detail: String) -> StoreError {
     }
 }
 
-/// Tells every process to forget what it keeps of the tenant in memory.
+/// Returns the message that makes every process drop its in-memory data of the tenant.
 pub(crate) fn erased(tenant: &TenantId, at: Timestamp) -> NewMessage {
     NewMessage {
         topic: ERASED_TOPIC.to_owned(),
@@ -59,7 +59,7 @@ pub(crate) fn erased(tenant: &TenantId, at: Timestamp) -> NewMessage {
     }
 }
 
-/// Parts what goes from what stays.
+/// Separates deleted from retained rows.
 pub(crate) fn parted(rows: RowCounts) -> (RowCounts, RowCounts) {
     rows.into_iter().partition(|(table, _)| !is_kept(table))
 }
@@ -68,16 +68,16 @@ pub(crate) fn is_kept(table: &str) -> bool {
     KEPT.contains(&table)
 }
 
-/// Rows of a table refer to rows of another.
+/// A reference from rows of one table to rows of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) from: String,
     pub(crate) to: String,
-    /// Whether they go with them.
+    /// Whether deletes cascade.
     pub(crate) goes_along: bool,
 }
 
-/// Tables, each before those that it refers to.
+/// Returns tables, each before those that it refers to.
 pub(crate) fn referring_first(
     tables: impl IntoIterator<Item = String>,
     references: &[Reference],
@@ -102,8 +102,8 @@ pub(crate) fn referring_first(
     Ok(ordered)
 }
 
-/// The tables whose rows are to be deleted, in an order in which that is allowed. What goes along with the
-/// rows of another table is not among them.
+/// Returns the tables whose rows have to be deleted, in a valid order. Tables whose rows are deleted by a cascade are
+/// left out.
 pub(crate) fn deletions(
     tables: impl IntoIterator<Item = String>,
     references: &[Reference],
@@ -145,7 +145,8 @@ mod tests {
         of.iter().map(reference).collect()
     }
 
-    /// A file goes along with its skill and refers to its content, so the content goes after the skill.
+    /// A file is deleted by a cascade from its skill and refers to its content, so the content is deleted after the
+    /// skill.
     #[test]
     fn what_others_refer_to_is_deleted_after_them() {
         let tables = ["content", "file", "skill"].map(str::to_owned);

@@ -1,8 +1,8 @@
-//! The skills of the link graph (seed 001), by scope: what discovery and navigation show, and apart
-//! from it what only a targeted fetch reads: the instruction and the files.
+//! The skills of the link graph (seed 001), by scope: the fields for discovery and navigation, and separately the
+//! instruction and files that only a targeted fetch reads.
 //!
-//! Nothing here decides: a write says at which revision of the index it was decided, and is refused
-//! when that is no longer the one in force.
+//! Storage does not decide: a write names the revision of the index that it was decided at, and is refused when that is
+//! no longer current.
 
 use async_trait::async_trait;
 use charter_contract::ids::SkillId;
@@ -14,15 +14,15 @@ use crate::StoreError;
 use crate::catalogue::ContentHash;
 use crate::vector::TextHash;
 
-/// The topic of the outbox's messages about changed skills. Each change of the revision has one, in its
-/// transaction, with the payload `{"revision": 7, "scope": "acme" or "" for everybody's, "skills": ["a"]}`,
-/// or `{"revision": 8, "everything": true}`.
+/// The topic of the outbox's messages about changed skills. Each change of the revision has one, in its transaction,
+/// with the payload `{"revision": 7, "scope": "acme" or "" for the global scope, "skills": ["a"]}`, or `{"revision": 8,
+/// "everything": true}`.
 pub const CHANGED_TOPIC: &str = "replicas.skills";
 
-/// Ids that a message names; a change of more says `everything`.
+/// Most ids that a message names; a larger change sets `everything`.
 pub const MAX_CHANGED_NAMED: usize = 10_000;
 
-/// A state of the index of skills, over all scopes; each write raises it.
+/// A revision of the index of skills, over all scopes; each write increments it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SkillsRevision(pub u64);
 
@@ -35,62 +35,62 @@ pub struct SkillsModel {
     pub dims: usize,
 }
 
-/// Where a vector is from.
+/// The origin of a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorOrigin {
     /// The summary was embedded.
     Embedded,
-    /// Whoever wrote the skill gave it.
+    /// The author of the skill supplied it.
     Supplied,
 }
 
 /// A skill's vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillVector {
-    /// Where it is from.
+    /// Its origin.
     pub origin: VectorOrigin,
-    /// Hash of what it stands for: the summary, and the phrases that it quotes if they were embedded too.
+    /// Hash of the embedded text: the summary, and its quoted phrases if they were embedded too.
     pub summary: TextHash,
     /// Little-endian `f32` components.
     pub bytes: Vec<u8>,
 }
 
-/// A skill as discovery and navigation know it.
+/// A skill with the fields for discovery and navigation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillRecord {
-    /// Whose it is.
+    /// Its scope.
     pub scope: Scope,
     /// Its id.
     pub id: SkillId,
-    /// What it is for.
+    /// Its purpose.
     pub summary: String,
-    /// Whether it points at other skills.
+    /// Whether it refers to other skills.
     pub is_folder: bool,
-    /// The skills it points at, in order.
+    /// The skills that it refers to, in order.
     pub sub_skills: Vec<SkillId>,
     /// Whether it has files.
     pub has_files: bool,
-    /// Its vector, where it has one.
+    /// Its vector, if it has one.
     pub vector: Option<SkillVector>,
 }
 
-/// Everything that a process reads when it starts.
+/// All skills that a process loads at its start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SkillsLoaded {
-    /// The state that this is.
+    /// The revision of this state.
     pub revision: SkillsRevision,
-    /// The model of the vectors; absent while no index was made with one.
+    /// The model of the vectors; absent before the first indexing with a model.
     pub model: Option<SkillsModel>,
     /// Every skill, by scope and id.
     pub skills: Vec<SkillRecord>,
 }
 
-/// What becomes of one part of a skill that is written.
+/// How a write treats one part of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part<T> {
-    /// It stays; a new skill has none.
+    /// Keep the stored value; a new skill has none.
     Keep,
-    /// It is this from now on.
+    /// Replace it.
     Replace(T),
 }
 
@@ -99,13 +99,13 @@ pub enum Part<T> {
 pub struct NewSkill {
     /// Its id.
     pub id: SkillId,
-    /// What it is for.
+    /// Its purpose.
     pub summary: String,
-    /// Whether it points at other skills.
+    /// Whether it refers to other skills.
     pub is_folder: bool,
-    /// The skills it points at, in order.
+    /// The skills that it refers to, in order.
     pub sub_skills: Vec<SkillId>,
-    /// What only a targeted fetch reads.
+    /// The instruction, which only a targeted fetch reads.
     pub instruction: String,
     /// Its vector.
     pub vector: Part<Option<SkillVector>>,
@@ -116,22 +116,22 @@ pub struct NewSkill {
 /// One change of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillChange {
-    /// Write it, or write it over.
+    /// Insert or overwrite it.
     Put(Box<NewSkill>),
-    /// Delete it with everything that belongs to it; one that is not there is passed over.
+    /// Delete it with everything that belongs to it; ignored if it does not exist.
     Delete(SkillId),
 }
 
-/// Changes of one scope that happen together or not at all.
+/// Changes of one scope, applied atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillsWrite {
-    /// Whose skills.
+    /// Their scope.
     pub scope: Scope,
-    /// The state that the changes were decided on.
+    /// The revision that the changes were decided at.
     pub expected: SkillsRevision,
-    /// What to do, in order.
+    /// The changes, in order.
     pub changes: Vec<SkillChange>,
-    /// When.
+    /// Time of the write.
     pub at: Timestamp,
 }
 
@@ -151,26 +151,25 @@ pub struct SkillFileEntry {
 /// Skills of the link graph.
 #[async_trait]
 pub trait AgentSkills {
-    /// Every skill of every scope with its vector: one consistent read, by scope and id.
+    /// Loads every skill of every scope with its vector: one consistent read, by scope and id.
     async fn load_skills(&self) -> Result<SkillsLoaded, StoreError>;
 
-    /// These skills with their vectors, those that there are, by scope and id, and the revision and model
-    /// of that state: one consistent read.
+    /// Loads those of these skills that exist, with their vectors, by scope and id, and the revision and model of that
+    /// state: one consistent read.
     async fn skills_of(&self, skills: &[(Scope, SkillId)]) -> Result<SkillsLoaded, StoreError>;
 
-    /// The index's revision.
+    /// Returns the index's revision.
     async fn skills_revision(&self) -> Result<SkillsRevision, StoreError>;
 
-    /// Carries changes out in one transaction and raises the revision, which it returns, and publishes
-    /// what changed under [`CHANGED_TOPIC`]. Content of files that no skill has any more goes with them.
+    /// Applies changes in one transaction, increments and returns the revision, and publishes the changes under
+    /// [`CHANGED_TOPIC`]. Deletes file content that no skill refers to any more.
     ///
     /// # Errors
     /// [`StoreError::VersionConflict`] when the index is no longer at `expected`; nothing is written.
     async fn change_skills(&self, write: SkillsWrite) -> Result<SkillsRevision, StoreError>;
 
-    /// Makes `model` the index's and gives skills vectors of it, in one transaction; all other
-    /// vectors go unless the model is the same. Skills that are not there are passed over. Raises
-    /// the revision and publishes that everything changed.
+    /// Sets the index's model and the vectors of skills, in one transaction; deletes all other vectors unless the model
+    /// is unchanged. Ignores skills that do not exist. Increments the revision and publishes that everything changed.
     ///
     /// # Errors
     /// [`StoreError::VersionConflict`] as for [`AgentSkills::change_skills`].
@@ -182,27 +181,27 @@ pub trait AgentSkills {
         at: Timestamp,
     ) -> Result<SkillsRevision, StoreError>;
 
-    /// The instruction of exactly this skill of this scope; absent when there is no such skill.
+    /// Returns the instruction of this skill of exactly this scope; absent when there is no such skill.
     async fn skill_instruction(
         &self,
         scope: &Scope,
         skill: &SkillId,
     ) -> Result<Option<String>, StoreError>;
 
-    /// The files of a skill, by path; none when there is no such skill.
+    /// Returns the files of a skill, by path; none when there is no such skill.
     async fn skill_files(
         &self,
         scope: &Scope,
         skill: &SkillId,
     ) -> Result<Vec<SkillFileEntry>, StoreError>;
 
-    /// The files of every skill of a scope that has any, by skill and path.
+    /// Returns the files of every skill of a scope that has any, by skill and path.
     async fn all_skill_files(
         &self,
         scope: &Scope,
     ) -> Result<Vec<(SkillId, Vec<SkillFileEntry>)>, StoreError>;
 
-    /// What a file of a skill holds.
+    /// Returns the content of a skill's file.
     async fn skill_file(
         &self,
         scope: &Scope,

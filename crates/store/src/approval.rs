@@ -1,8 +1,8 @@
-//! Approvals: who was asked about what, and what they said.
+//! Approvals: requests for a person's decision, and the decisions.
 //!
-//! A record moves from one state to the next and never back, each time only if it stands where the
-//! caller believes it to. It is made, and used up, in the transaction that appends to its run's
-//! journal ([`crate::journal::Append::approvals`]); people decide on it on their own.
+//! A record moves from one state to the next and never back, and only from the state that the caller expects. It is
+//! created and consumed in the transaction that appends to its run's journal ([`crate::journal::Append::approvals`]);
+//! people decide on it separately.
 
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
@@ -12,23 +12,23 @@ use crate::StoreError;
 use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 
-/// Where an approval stands, as far as storage needs to know.
+/// State of an approval, as far as storage needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalState {
-    /// Nobody has decided.
+    /// Undecided.
     Pending,
-    /// Agreed to, and not used yet.
+    /// Approved, and not used yet.
     Approved,
-    /// Refused.
+    /// Rejected.
     Rejected,
-    /// Agreed to and used.
+    /// Approved and used.
     Consumed,
-    /// Nobody decided in time, or the run ended first.
+    /// Expired without a decision, or its run ended first.
     Lapsed,
 }
 
 impl ApprovalState {
-    /// Every state with its word, as stored.
+    /// Every state with its stored word.
     pub const WORDS: [(Self, &'static str); 5] = [
         (Self::Pending, "pending"),
         (Self::Approved, "approved"),
@@ -37,14 +37,14 @@ impl ApprovalState {
         (Self::Lapsed, "lapsed"),
     ];
 
-    /// The state's word.
+    /// Returns the state's word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         let found = Self::WORDS.iter().find(|(state, _)| *state == self);
         found.map_or("", |(_, word)| word)
     }
 
-    /// The state of a word.
+    /// Parses a state's word.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let found = Self::WORDS.iter().find(|(_, known)| *known == word);
@@ -57,78 +57,78 @@ impl ApprovalState {
 pub struct ApprovalRecord {
     /// Its id.
     pub approval_id: ApprovalId,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant_id: TenantId,
     /// The run that waits for it.
     pub run_id: RunId,
-    /// Where it stands.
+    /// Its state.
     pub state: ApprovalState,
-    /// When it was asked for.
+    /// When it was requested.
     pub requested_at: Timestamp,
-    /// When it lapses.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// JSON of the whole.
+    /// JSON of the whole approval.
     pub body: String,
 }
 
-/// An approval as it is read: with what its run is called and whose it is.
+/// An approval in a listing, with the title and owner of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedApproval {
     /// The approval.
     pub record: ApprovalRecord,
     /// The title of the run that waits for it.
     pub run_title: String,
-    /// Whose that run is, where that is known.
+    /// The owner of that run, if known.
     pub user_id: Option<UserId>,
 }
 
-/// A step from one state to the next.
+/// A transition to the next state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalTransition {
-    /// Which approval.
+    /// The approval.
     pub approval_id: ApprovalId,
-    /// Where the caller believes it to stand.
+    /// The expected state.
     pub from: ApprovalState,
-    /// Where it goes.
+    /// The new state.
     pub to: ApprovalState,
-    /// JSON of the whole, as it then is.
+    /// JSON of the whole approval after the transition.
     pub body: String,
 }
 
-/// What an append to a journal does to the run's approvals.
+/// A change of a run's approvals by an append to its journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalChange {
-    /// Somebody is asked.
+    /// Requests an approval.
     Ask(ApprovalRecord),
-    /// One of the run's approvals is used, or lapses.
+    /// Marks one of the run's approvals as used or expired.
     Move(ApprovalTransition),
 }
 
-/// Which approvals to list. Absent fields do not restrict.
+/// Filter of a listing. Absent fields match all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApprovalFilter<'a> {
-    /// In this state.
+    /// Only approvals in this state.
     pub state: Option<ApprovalState>,
-    /// Of this run.
+    /// Only approvals of this run.
     pub run_id: Option<&'a RunId>,
-    /// Of this user's runs.
+    /// Only approvals of this user's runs.
     pub user_id: Option<&'a UserId>,
 }
 
 /// Approvals.
 #[async_trait]
 pub trait Approvals {
-    /// The approval, unless it is absent or another tenant's.
+    /// Returns the approval, unless it is absent or another tenant's.
     async fn approval(
         &self,
         tenant: &TenantId,
         approval: &ApprovalId,
     ) -> Result<Option<ListedApproval>, StoreError>;
 
-    /// A tenant's approvals that fit, newest first.
+    /// Returns a tenant's matching approvals, newest first.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     async fn approvals(
         &self,
         tenant: &TenantId,
@@ -136,13 +136,12 @@ pub trait Approvals {
         page: &PageRequest,
     ) -> Result<Page<ListedApproval>, StoreError>;
 
-    /// Records a person's decision with its messages, and makes the waiting run runnable, in one
-    /// transaction. Of
-    /// several decisions at the same time exactly one is recorded.
+    /// Records a person's decision with its messages, and makes the waiting run runnable, in one transaction. Of
+    /// several concurrent decisions exactly one is recorded.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when the tenant has no such approval; [`StoreError::Refused`] when it
-    /// does not stand where `decision.from` says.
+    /// [`StoreError::NotFound`] when the tenant has no such approval; [`StoreError::Refused`] when its state is not
+    /// `decision.from`.
     async fn decide_approval(
         &self,
         tenant: &TenantId,

@@ -9,45 +9,45 @@ use charter_contract::time::Timestamp;
 use charter_contract::violation::Violation;
 use charter_domain::mission::admit::AdmittedArtifact;
 
-/// An artifact to write, or as it was written.
+/// An artifact, stored or to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactRecord {
     /// Its mission's tenant.
     pub tenant_id: TenantId,
     /// Its mission.
     pub mission_id: MissionId,
-    /// Which of the ten it is.
+    /// Its kind, among ten.
     pub kind: ArtifactKind,
-    /// Its id, unique among those of its kind and mission; the mission's for envelope and task graph.
+    /// Its id, unique within its kind and mission; the mission's id for envelope and task graph.
     pub artifact_id: String,
-    /// The task that it was made for.
+    /// The task that produced it.
     pub task_id: Option<TaskId>,
-    /// The version that it was written in.
+    /// The version of its schema.
     pub schema_version: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Its producer.
     pub producer: Label,
     /// The canonical text.
     pub payload: String,
 }
 
 impl ArtifactRecord {
-    /// The artifact in the present form, whatever version it was written in (B002-1).
+    /// Parses the artifact and converts it from any known version to the current one (B002-1).
     ///
     /// # Errors
-    /// Every violation; `unsupported_version` for a version that is not known.
+    /// Every violation; `unsupported_version` for an unknown version.
     pub fn read(&self, mission: &MissionRoot) -> Result<Stored<Artifact>, Vec<Violation>> {
         read_stored(&self.payload, mission)
     }
 
-    /// The record of an artifact's canonical text, in whatever version that was written.
+    /// Builds the record from an artifact's canonical text, in any known version.
     ///
     /// # Errors
     /// As [`ArtifactRecord::read`].
     pub fn of_payload(payload: String, mission: &MissionRoot) -> Result<Self, Vec<Violation>> {
         let read = read_stored(&payload, mission)?;
-        // What was read has a version.
+        // A text that was parsed has a version.
         let version = version_of(&payload).unwrap_or_default();
         let tenant = &mission.tenant_id;
         Ok(Self::new(read.as_ref(), tenant, &version, payload))
@@ -69,7 +69,7 @@ impl ArtifactRecord {
     }
 }
 
-/// What was admitted may be written, in the present form.
+/// Builds the record of an admitted artifact, in the current version.
 impl From<&AdmittedArtifact> for ArtifactRecord {
     fn from(admitted: &AdmittedArtifact) -> Self {
         let version = MissionSchemaVersion::default();

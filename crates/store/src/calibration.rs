@@ -1,4 +1,4 @@
-//! Routing weights and thresholds, kept with the model that they were fitted for.
+//! Routing weights and thresholds, stored with the model that they were fitted for.
 
 use async_trait::async_trait;
 use charter_contract::time::Timestamp;
@@ -19,9 +19,9 @@ pub struct CalibrationRecord {
 /// Calibrations.
 #[async_trait]
 pub trait Calibrations {
-    /// Stores the calibration of a model in place of an earlier one.
+    /// Stores the calibration of a model, and replaces an earlier one.
     async fn put_calibration(&self, calibration: &CalibrationRecord) -> Result<(), StoreError>;
 
-    /// The calibration of a model.
+    /// Returns the calibration of a model.
     async fn calibration(&self, model: &str) -> Result<Option<CalibrationRecord>, StoreError>;
 }

@@ -1,7 +1,7 @@
-//! Packages and the documents that they put in force, with their history.
+//! Packages and their active documents, with their history.
 //!
-//! A document belongs to one package version in one scope. What is in force is what the newest
-//! registration of each package says; everything before it stays readable as history.
+//! A document belongs to one package version in one scope. The newest registration of each package determines its
+//! active documents; earlier ones stay readable as history.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::lens::NewLensIndex;
 pub struct ContentHash(pub [u8; 32]);
 
 impl std::fmt::Display for ContentHash {
-    /// The form of seed 000: `sha256:` and 64 hexadecimal digits.
+    /// Formats it as in seed 000: `sha256:` and 64 hexadecimal digits.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("sha256:")?;
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -31,21 +31,21 @@ impl std::fmt::Display for ContentHash {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct CatalogueRevision(pub u64);
 
-/// Where a document stands: scope, kind and id name it uniquely.
+/// Key of a document: scope, kind and id are unique together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DocumentKey {
     /// Global, or one tenant.
     pub scope: Scope,
-    /// Which collection.
+    /// The collection.
     pub kind: DocumentKind,
     /// The id within the collection.
     pub id: String,
 }
 
-/// A document in force.
+/// An active document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument {
-    /// Where it stands.
+    /// Its key.
     pub key: DocumentKey,
     /// The package that registered it.
     pub package: PackageName,
@@ -57,14 +57,14 @@ pub struct StoredDocument {
     pub body: Arc<str>,
     /// When this id was first registered in this scope.
     pub created_at: Timestamp,
-    /// When its content last changed, or it last came into force.
+    /// When its content last changed, or it was last activated.
     pub updated_at: Timestamp,
 }
 
-/// A document to be put in force.
+/// A document to activate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDocument {
-    /// Which collection.
+    /// The collection.
     pub kind: DocumentKind,
     /// The id within the collection.
     pub id: String,
@@ -74,82 +74,81 @@ pub struct NewDocument {
     pub body: Arc<str>,
 }
 
-/// What happened to a package or a document at one point of its history.
+/// The kind of a change in the history of a package or a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Put in force.
+    /// Activated.
     Registered,
-    /// An earlier version was put in force again.
+    /// An earlier version was activated again.
     RolledBack,
-    /// Taken out of force.
+    /// Deactivated.
     Unregistered,
 }
 
 /// One complete change of one package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// Where the package's documents go.
+    /// The scope of the package's documents.
     pub scope: Scope,
     /// The package.
     pub package: PackageName,
-    /// Its version, as its manifest says.
+    /// Its version, from its manifest.
     pub version: String,
     /// Hash over all files.
     pub content_hash: ContentHash,
-    /// Why this happens.
+    /// The kind of change.
     pub change: Change,
     /// Every file of the package by its relative path.
     pub files: BTreeMap<String, String>,
-    /// Everything the package puts in force; what it had before and is not here goes out of force.
+    /// All active documents of the package; its earlier documents that are absent here are deactivated.
     pub documents: Vec<NewDocument>,
     /// New indexes of lenses among them; a lens without one here keeps the index it has.
     pub lenses: Vec<NewLensIndex>,
-    /// The catalogue that the caller checked against.
+    /// The catalogue's revision that the caller checked against.
     pub expected: CatalogueRevision,
-    /// Who does it.
+    /// The acting user.
     pub actor: UserId,
-    /// When.
+    /// Time of the change.
     pub at: Timestamp,
 }
 
 /// One entry of a package's history, newest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageVersion {
-    /// Where.
+    /// The scope.
     pub scope: Scope,
     /// The package.
     pub package: PackageName,
-    /// The version concerned.
+    /// The version.
     pub version: String,
     /// Hash over all files.
     pub content_hash: ContentHash,
-    /// What happened.
+    /// The kind of change.
     pub change: Change,
     /// The catalogue's revision after it.
     pub revision: CatalogueRevision,
-    /// Number of documents in force after it.
+    /// Number of active documents after it.
     pub documents: usize,
-    /// Who did it.
+    /// The acting user.
     pub actor: UserId,
-    /// When.
+    /// Time of the change.
     pub at: Timestamp,
 }
 
-/// One earlier or present content of a document, newest last. A registration that leaves a document
-/// as it was adds none.
+/// One earlier or current content of a document, newest last. A registration that does not change a document adds none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentVersion {
-    /// The package version that said so.
+    /// The package version that contains it.
     pub package_version: String,
-    /// What happened.
+    /// The kind of change.
     pub change: Change,
     /// Hash of `body`.
     pub content_hash: ContentHash,
-    /// Canonical JSON; the last content when it went out of force.
+    /// Canonical JSON; the last content when the document was deactivated.
     pub body: Arc<str>,
-    /// The catalogue's revision at which it happened.
+    /// The catalogue's revision after the change.
     pub revision: CatalogueRevision,
-    /// When.
+    /// Time of the change.
     pub at: Timestamp,
 }
 
@@ -163,23 +162,21 @@ pub const CATALOGUE_CHANGED: &str = "catalogue.changed";
 #[async_trait]
 pub trait Catalogue {
     /// Puts a package's documents in force and takes out those it no longer has, in one
-    /// transaction together with the history, the files, the new revision and a
-    /// `catalogue.changed` outbox message (see [`CATALOGUE_CHANGED`]). A document whose content
-    /// stays keeps its times. New indexes of its lenses are stored in the same transaction, and those
-    /// of lenses that go out of force are removed. Registering a version again replaces its stored files.
-    ///
+    /// Activates a package's documents and deactivates its earlier ones, in one transaction with the history, the
+    /// files, the new revision and a `catalogue.changed` outbox message (see [`CATALOGUE_CHANGED`]). A document with
+    /// unchanged content keeps its times. The transaction also stores new indexes of its lenses, and deletes those of
+    /// deactivated lenses. Registering a version again replaces its stored files.
     /// # Errors
     /// [`StoreError::VersionConflict`] when the catalogue is no longer at `expected`;
     /// [`StoreError::AlreadyExists`] when another package of the same scope owns one of the ids;
     /// [`StoreError::Refused`] when two of its documents have the same kind and id.
     async fn register(&self, registration: Registration) -> Result<CatalogueRevision, StoreError>;
 
-    /// Takes every document of a package out of force, with the indexes of its lenses; the history
-    /// and files stay.
+    /// Deactivates every document of a package, and deletes the indexes of its lenses; the history and files stay.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when the package is not in force in this scope;
-    /// [`StoreError::VersionConflict`] as for [`Catalogue::register`].
+    /// [`StoreError::NotFound`] when the package is not active in this scope; [`StoreError::VersionConflict`] as for
+    /// [`Catalogue::register`].
     async fn unregister(
         &self,
         scope: &Scope,
@@ -189,24 +186,24 @@ pub trait Catalogue {
         at: Timestamp,
     ) -> Result<CatalogueRevision, StoreError>;
 
-    /// The present revision.
+    /// Returns the current revision.
     async fn revision(&self) -> Result<CatalogueRevision, StoreError>;
 
-    /// Every document in force together with the revision at which this was so: one consistent
-    /// read, ordered by scope, kind and id.
+    /// Returns every active document, with the revision of that state: one consistent read, ordered by scope, kind and
+    /// id.
     async fn load(&self) -> Result<(CatalogueRevision, Vec<StoredDocument>), StoreError>;
 
-    /// The packages in force in a scope, by name.
+    /// Returns the active packages of a scope, by name.
     async fn packages(&self, scope: &Scope) -> Result<Vec<PackageVersion>, StoreError>;
 
-    /// Everything that happened to a package, oldest first.
+    /// Returns all changes of a package, oldest first.
     async fn package_history(
         &self,
         scope: &Scope,
         package: &PackageName,
     ) -> Result<Vec<PackageVersion>, StoreError>;
 
-    /// The files of one version of a package, if that version was ever registered in this scope.
+    /// Returns the files of one version of a package, if that version was ever registered in this scope.
     async fn package_files(
         &self,
         scope: &Scope,
@@ -214,7 +211,7 @@ pub trait Catalogue {
         version: &str,
     ) -> Result<Option<BTreeMap<String, String>>, StoreError>;
 
-    /// Everything that happened to a document, oldest first; empty when it never existed.
+    /// Returns all changes of a document, oldest first; empty when it never existed.
     async fn document_history(&self, key: &DocumentKey)
     -> Result<Vec<DocumentVersion>, StoreError>;
 }

@@ -1,8 +1,8 @@
-//! What can go wrong in storage, in terms that a use case can act on.
+//! Storage failures, classified by how a use case can react.
 
 use std::error::Error as StdError;
 
-/// A storage failure. `Display` says what storage tried; the engine's own cause is in `source()`.
+/// A storage failure. `Display` describes storage's operation; the engine's own cause is in `source()`.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The record exists already and may not be written again (B000-15, B000-19).
@@ -13,7 +13,7 @@ pub enum StoreError {
         /// Its id.
         id: String,
     },
-    /// No such record in the scope that was asked.
+    /// No such record in the requested scope.
     #[error("{what} `{id}` does not exist")]
     NotFound {
         /// The noun.
@@ -21,7 +21,7 @@ pub enum StoreError {
         /// Its id.
         id: String,
     },
-    /// Somebody else wrote first: the caller's expected version is not the stored one.
+    /// A concurrent write came first: the caller's expected version is not the stored one.
     #[error("{what} `{id}` is at version {found}, expected {expected}")]
     VersionConflict {
         /// The noun.
@@ -30,27 +30,27 @@ pub enum StoreError {
         id: String,
         /// The version the caller read.
         expected: u64,
-        /// The version in force.
+        /// The current version.
         found: u64,
     },
-    /// The caller's lease was taken over or given back: its fence is not the one in force.
+    /// The caller's lease was taken over or released: its fence is not the current one.
     #[error("the lease on `{resource}` is not held: fence {held}, in force {current}")]
     FencedOff {
-        /// What was leased.
+        /// The leased resource.
         resource: String,
         /// The caller's fence.
         held: u64,
-        /// The fence in force, 0 when the resource was never leased.
+        /// The current fence, 0 when the resource was never leased.
         current: u64,
     },
-    /// No state of the store could accept this call; nothing was written.
+    /// The call is invalid in every state of the store; nothing was written.
     #[error("{what} `{id}` is refused: {detail}")]
     Refused {
         /// The noun.
         what: &'static str,
         /// Its id.
         id: String,
-        /// Which rule it breaks.
+        /// The violated rule.
         detail: String,
     },
     /// The data was written by a newer Charter.
@@ -66,7 +66,7 @@ pub enum StoreError {
     /// The device is full. Nothing of the failed write is visible.
     #[error("the storage device is full while {doing}")]
     Full {
-        /// What was being written.
+        /// The operation.
         doing: &'static str,
         /// The engine's cause.
         #[source]
@@ -77,29 +77,29 @@ pub enum StoreError {
     Locked {
         /// The directory.
         path: String,
-        /// What the holder wrote about itself: its process id and address.
+        /// The holder's description of itself: its process id and address.
         holder: Option<String>,
     },
-    /// Stored bytes do not read back as what was written.
+    /// Stored bytes are damaged.
     #[error("{what} `{id}` is damaged: {detail}")]
     Corrupt {
         /// The noun.
         what: &'static str,
         /// Its id.
         id: String,
-        /// What does not fit.
+        /// The damage.
         detail: String,
     },
-    /// The engine failed in a way that this layer has no name for.
+    /// The engine failed for a reason without its own variant.
     #[error("storage failed while {doing}")]
     Engine {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The engine's cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The engine is shutting down and takes no more work.
+    /// The engine is shutting down and accepts no more calls.
     #[error("the store is closed")]
     Closed,
 }
@@ -112,7 +112,7 @@ fn holder_suffix(holder: &Option<String>) -> String {
 }
 
 impl StoreError {
-    /// Whether the same call may succeed later without anybody changing anything.
+    /// Whether the same call may succeed later without any change.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {

@@ -11,16 +11,16 @@ use charter_contract::time::Timestamp;
 use crate::StoreError;
 use crate::page::{Page, PageRequest};
 
-/// Which records to list. Absent fields do not restrict.
+/// Filter of a listing. Absent fields match all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EvidenceFilter {
-    /// Captured by this user's runs.
+    /// Only records from this user's runs.
     pub user_id: Option<UserId>,
-    /// Attached, at capture or later, to exactly this.
+    /// Only records attached, at capture or later, to exactly this.
     pub attached_to: Option<Attachment>,
-    /// Of this type.
+    /// Only records of this type.
     pub evidence_type: Option<EvidenceType>,
-    /// From this system, e.g. `aws.cloudtrail`.
+    /// Only records from this system, e.g. `aws.cloudtrail`.
     pub system: Option<String>,
     /// Captured at or after.
     pub captured_from: Option<Timestamp>,
@@ -28,22 +28,22 @@ pub struct EvidenceFilter {
     pub captured_until: Option<Timestamp>,
 }
 
-/// A record without its payload and what it is attached to: short, whatever it holds.
+/// A record without its payload and attachments: small for every record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvidenceHead {
     /// Its id.
     pub id: EvidenceId,
-    /// What kind of proof it is.
+    /// Its type.
     pub evidence_type: EvidenceType,
     /// When it was captured.
     pub captured_at: Timestamp,
-    /// Where it comes from.
+    /// Its source.
     pub source: EvidenceSource,
-    /// What it shows.
+    /// Its summary.
     pub summary: Text,
-    /// Who may see its payload.
+    /// The class that determines access to its payload.
     pub redaction_class: Option<Label>,
-    /// Why its payload is not there, once it was removed.
+    /// Why its payload is absent, if it was removed.
     pub payload_absent: Option<PayloadAbsence>,
 }
 
@@ -64,21 +64,21 @@ impl From<EvidenceRecord> for EvidenceHead {
 /// Evidence. The engine itself refuses to change or delete a record (B000-19).
 #[async_trait]
 pub trait Evidence {
-    /// Writes records with a leaf of the evidence log for each, all or none. A record that is attached
-    /// to a stored run of the tenant is the user's whose that run is, also after the run is swept.
+    /// Writes records, with a leaf of the evidence log for each, atomically. A record that is attached to a stored run
+    /// of the tenant belongs to the run's user, also after the run is swept.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`] for an id that the tenant has stored already;
-    /// [`StoreError::Refused`] for a record that names another tenant or says that its payload is
-    /// absent, and for an attachment that does not name exactly one thing.
+    /// [`StoreError::AlreadyExists`] for an id that the tenant has stored already; [`StoreError::Refused`] for a record
+    /// that names another tenant or declares its payload absent, and for an attachment that does not name exactly one
+    /// thing.
     async fn put_evidence(
         &self,
         tenant: &TenantId,
         records: &[EvidenceRecord],
     ) -> Result<(), StoreError>;
 
-    /// Attaches a stored record to something else, with a leaf of the evidence log that says so;
-    /// repeating an attachment changes nothing.
+    /// Attaches a stored record to another thing, with a leaf of the evidence log for it; repeating an attachment
+    /// changes nothing.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant has no such record.
@@ -90,15 +90,15 @@ pub trait Evidence {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// The record with all its attachments, those of its capture first, unless it is absent or
-    /// another tenant's. A record whose payload was removed says so.
+    /// Returns the record with all its attachments, those of its capture first, unless it is absent or another
+    /// tenant's. A record whose payload was removed states that.
     async fn evidence(
         &self,
         tenant: &TenantId,
         evidence: &EvidenceId,
     ) -> Result<Option<EvidenceRecord>, StoreError>;
 
-    /// Whose run captured the record; nothing where that is not known, and for a record that is absent
+    /// Returns the user of the run that captured the record; nothing if it is unknown, and for a record that is absent
     /// or another tenant's.
     async fn evidence_user(
         &self,
@@ -106,10 +106,10 @@ pub trait Evidence {
         evidence: &EvidenceId,
     ) -> Result<Option<UserId>, StoreError>;
 
-    /// A tenant's records that fit, ordered by capture time and id.
+    /// Returns a tenant's matching records, ordered by capture time and id.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     async fn find_evidence(
         &self,
         tenant: &TenantId,
@@ -117,7 +117,7 @@ pub trait Evidence {
         page: &PageRequest,
     ) -> Result<Page<EvidenceRecord>, StoreError>;
 
-    /// The heads of the same records in the same order; no payload is read.
+    /// Returns the heads of the same records in the same order, without reading payloads.
     ///
     /// # Errors
     /// As for [`Evidence::find_evidence`].

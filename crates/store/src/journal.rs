@@ -1,7 +1,7 @@
-//! Runs and their journals: the plan of record.
+//! Runs and their journals, the plan of record.
 //!
-//! A journal is append-only and gapless. Each event carries the hash of the one before it, so a
-//! changed, removed or reordered event is found by whoever reads the chain.
+//! A journal is append-only and gapless. Each event contains the hash of the one before it, so a reader of the chain
+//! detects a changed, removed or reordered event.
 
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
@@ -18,30 +18,30 @@ use crate::page::{Page, PageRequest};
 
 pub use charter_domain::run::chain::{EventHash, GENESIS};
 
-/// Where a run stands, as far as storage needs to know.
+/// Scheduling phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunPhase {
     /// Has work that a worker may claim.
     Runnable,
-    /// Waits for something outside: an approval, a timer, an answer.
+    /// Waits for an external event: an approval, a timer, an answer.
     Waiting,
-    /// Reached a final state; nothing is appended any more.
+    /// Reached a final state; no event is appended any more.
     Finished,
 }
 
-/// What becomes of a run after an append.
+/// The phase of a run after an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextPhase {
-    /// It goes on: a worker may claim it.
+    /// Runnable: a worker may claim it.
     Runs,
-    /// It waits for something outside.
+    /// Waiting for an external event.
     Waits(RunWait),
-    /// It has ended.
+    /// Finished.
     Ends,
 }
 
 impl NextPhase {
-    /// The phase that this is.
+    /// Returns the phase.
     #[must_use]
     pub fn phase(&self) -> RunPhase {
         match self {
@@ -52,18 +52,18 @@ impl NextPhase {
     }
 }
 
-/// What a run waits for.
+/// The condition that a run waits for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunWait {
-    /// When it has something to do even if nothing happens before.
+    /// When it becomes runnable even without another event.
     pub until: Option<Timestamp>,
-    /// Its approvals that nobody has decided on, as far as the caller knows. If somebody has, the run
-    /// does not wait but is runnable: a decision and the beginning of the wait for it may cross.
+    /// Its pending approvals, as far as the caller knows. If one has been decided, the run does not wait but is
+    /// runnable: a decision may be concurrent with the beginning of its wait.
     pub approvals: Vec<ApprovalId>,
 }
 
-/// Follows the chain of consecutive events from `previous`, the hash before the first of them, and
-/// returns the last hash; `Err` is the position of the first event that does not fit.
+/// Verifies the chain of consecutive events from `previous`, the hash before the first of them, and returns the last
+/// hash; `Err` is the position of the first invalid event.
 ///
 /// # Errors
 /// The sequence number at which an event was changed, removed or moved (B002-14).
@@ -87,18 +87,18 @@ pub fn verify_chain(
 pub struct RunRecord {
     /// Its id.
     pub run_id: RunId,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant_id: TenantId,
-    /// Whose it is within the tenant: who started it, or who started the run that it rolls back. Absent
-    /// where a process of an earlier version wrote it. It never changes.
+    /// Its owner within the tenant: the user that started it, or that started the run it rolls back. Absent if a
+    /// process of an earlier version wrote it. It never changes.
     pub user_id: Option<UserId>,
-    /// What started it, e.g. `skill security.detect_public_ingress`; shown in listings.
+    /// The skill or playbook that started it, e.g. `skill security.detect_public_ingress`; shown in listings.
     pub title: String,
-    /// Where it stands.
+    /// Scheduling phase.
     pub phase: RunPhase,
-    /// The same in the run machine's words, e.g. `awaiting_approval`; shown in listings.
+    /// Status in the run machine, e.g. `awaiting_approval`; shown in listings.
     pub status: String,
-    /// When a waiting run has something to do even if nothing happens before.
+    /// When a waiting run becomes runnable even without another event.
     pub wake_at: Option<Timestamp>,
     /// Number of events in the journal.
     pub version: u64,
@@ -108,18 +108,18 @@ pub struct RunRecord {
     pub updated_at: Timestamp,
 }
 
-/// An event to append. The caller chains it; storage checks the chain.
+/// An event to append. The caller computes its hash; storage verifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
     /// JSON of a domain event.
     pub payload: String,
     /// Hash of this event, chained from the one before.
     pub hash: EventHash,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
 }
 
-/// An event as read back.
+/// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalEvent {
     /// Position, from 1, without gaps.
@@ -128,83 +128,83 @@ pub struct JournalEvent {
     pub payload: String,
     /// Hash of this event.
     pub hash: EventHash,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
 }
 
-/// An append: events, what they lead to, and the messages that announce them.
+/// An append: events, their effects on the run, and the messages that announce them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Append {
-    /// Whose run.
+    /// The run's tenant.
     pub tenant_id: TenantId,
     /// The run.
     pub run_id: RunId,
-    /// The version that the caller decided on.
+    /// The version that the caller's decision was based on.
     pub expected: u64,
-    /// The caller's hold on the run.
+    /// The fence of the caller's lease on the run.
     pub fence: Fence,
     /// At least one event.
     pub events: Vec<NewEvent>,
-    /// What becomes of the run after these events.
+    /// The run's next phase.
     pub then: NextPhase,
-    /// The same in the run machine's words.
+    /// The run's next status in the run machine.
     pub status: String,
-    /// What becomes of the run's approvals, all or none with the events.
+    /// Changes of the run's approvals, atomic with the events.
     pub approvals: Vec<ApprovalChange>,
-    /// What these events add to the run's mission, all or none with them.
+    /// Artifacts that these events add to the run's mission, atomic with them.
     pub artifacts: Vec<ArtifactRecord>,
-    /// Where the run's mission then stands, if that is somewhere else than before.
+    /// The mission's new state, if it changes.
     pub mission_state: Option<MissionState>,
-    /// Whether the caller's lease on the run is given back with this.
+    /// Whether this also releases the caller's lease on the run.
     pub release: bool,
-    /// Published exactly when the events are. They are about the run's tenant.
+    /// Messages about the run's tenant, published atomically with the events.
     pub messages: Vec<NewMessage>,
 }
 
-/// A run to create with a worker that holds it from the start.
+/// A new run that is leased to a worker from the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLeasedRun {
     /// The run; its version is the number of events.
     pub run: RunRecord,
     /// Its first events.
     pub events: Vec<NewEvent>,
-    /// What people are asked by these events.
+    /// Approvals that these events request.
     pub approvals: Vec<ApprovalChange>,
-    /// The envelope of the run's mission, if it is one's, and what else these events add to it.
+    /// The envelope of the run's mission, if it has one, and other artifacts of these events.
     pub artifacts: Vec<ArtifactRecord>,
-    /// Where the mission then stands; [`MissionState::Created`] when absent.
+    /// The mission's state; [`MissionState::Created`] when absent.
     pub mission_state: Option<MissionState>,
-    /// Who holds the run.
+    /// The holder of the lease.
     pub holder: String,
-    /// When others may take it.
+    /// When others may take the run over.
     pub expires_at: Timestamp,
-    /// Whether the lease is given back at once: nothing of the run is left to do now.
+    /// Whether the lease is released at once, because the run has no work now.
     pub release: bool,
-    /// Published exactly when the run is created.
+    /// Messages, published atomically with the run's creation.
     pub messages: Vec<NewMessage>,
 }
 
-/// Where runs stand that are listed.
+/// Filter on the status of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatusFilter {
-    /// They have not ended.
+    /// Unfinished runs.
     Open,
-    /// They have.
+    /// Finished runs.
     Ended,
-    /// Exactly there.
+    /// Runs with exactly this status.
     At(RunStatus),
 }
 
-/// Which runs to list. Absent fields do not restrict.
+/// Filter of a listing. Absent fields match all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// This user's.
+    /// Only this user's runs.
     pub user_id: Option<UserId>,
-    /// That stand there.
+    /// Only runs with this status.
     pub standing: Option<RunStatusFilter>,
-    /// Whose titles begin with one of these: what started them. None for all.
+    /// Only runs whose titles begin with one of these, which identify the starter. Empty for all.
     pub begins: Vec<String>,
-    /// Whose titles have this in them, in whatever case.
+    /// Only runs whose titles contain this, ignoring case.
     pub title: Option<String>,
     /// Created at or after.
     pub created_from: Option<Timestamp>,
@@ -213,13 +213,13 @@ pub struct RunFilter {
 }
 
 impl RunFilter {
-    /// Whether titles are looked at, which no index has.
+    /// Whether the filter reads titles, which no index contains.
     #[must_use]
     pub fn reads_titles(&self) -> bool {
         !self.begins.is_empty() || self.title.is_some()
     }
 
-    /// Whether a run's title fits.
+    /// Whether a run's title matches.
     #[must_use]
     pub fn fits_title(&self, title: &str) -> bool {
         let begins = |with: &String| title.starts_with(with.as_str());
@@ -229,35 +229,35 @@ impl RunFilter {
     }
 }
 
-/// A worker that looks for runs to drive.
+/// A worker's claim of runs to drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Who: one process, one incarnation.
+    /// The worker: one incarnation of a process.
     pub holder: String,
-    /// The moment.
+    /// The current time.
     pub now: Timestamp,
-    /// When others may take what this worker got.
+    /// When others may take over the claimed runs.
     pub until: Timestamp,
-    /// How many runs it can take at most.
+    /// Most runs that it can drive.
     pub limit: usize,
-    /// Runs that it cannot drive, and leaves to others.
+    /// Runs that it cannot drive, and leaves to other workers.
     pub except: Vec<RunId>,
 }
 
-/// A run that a worker got.
+/// A claimed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedRun {
     /// The run.
     pub run: RunRecord,
-    /// The worker's hold on it.
+    /// The worker's lease on it.
     pub lease: Lease,
 }
 
 /// Runs and journals.
 #[async_trait]
 pub trait Journal {
-    /// Creates a run with its first events, in one transaction. `run.version` is the number of events.
-    /// A mission's envelope comes first among `artifacts`; a run of none has none.
+    /// Creates a run with its first events, in one transaction. `run.version` is the number of events. A mission's
+    /// envelope comes first among `artifacts`; a run without a mission has none.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], also for a mission's id; [`StoreError::Refused`] when
@@ -271,32 +271,30 @@ pub trait Journal {
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 
-    /// Creates a run as [`Journal::create_run`] does and takes the lease on it in the same
-    /// transaction, so that a run which is driven at once costs no commit of its own.
+    /// Creates a run as [`Journal::create_run`] does and acquires its lease in the same transaction, so that a run
+    /// which is driven at once needs no second commit.
     ///
     /// # Errors
-    /// As for [`Journal::create_run`]; also [`StoreError::Refused`] while somebody holds a lease on
-    /// the run's id, or for an approval that is moved and not asked for.
+    /// As for [`Journal::create_run`]; also [`StoreError::Refused`] while there is a lease on the run's id, or for an
+    /// approval that is moved but not requested.
     async fn create_held_run(&self, new: NewLeasedRun) -> Result<Lease, StoreError>;
 
     /// Appends events with their messages, in one transaction; returns the new version. Appends of
     /// several runs may share one commit; each is durable when its call returns.
     ///
     /// # Errors
-    /// Checked in this order: [`StoreError::NotFound`]; [`StoreError::FencedOff`] unless
-    /// `append.fence` is the fence of the lease on the run's id ([`Fence`] 0 when it was never
-    /// leased); [`StoreError::VersionConflict`]; [`StoreError::Refused`] when the run is finished,
-    /// there is no event, or an approval does not stand where the change says or is another run's;
-    /// [`StoreError::Corrupt`] when the events do not chain from the last stored one.
+    /// Checked in this order: [`StoreError::NotFound`]; [`StoreError::FencedOff`] unless `append.fence` is the fence of
+    /// the lease on the run's id ([`Fence`] 0 when it was never leased); [`StoreError::VersionConflict`];
+    /// [`StoreError::Refused`] when the run is finished, there is no event, or an approval is not in the expected state
+    /// or is another run's; [`StoreError::Corrupt`] when the events do not chain from the last stored one.
     ///
-    /// For artifacts: [`StoreError::AlreadyExists`] when the mission has another one of the kind and
-    /// id (the same to the byte is a repeat, and writes nothing); [`StoreError::Refused`] when it is
-    /// not of the run's mission, not of the version that is written, names a task that the mission
-    /// does not have, is a second review, or is refused by the engine's own constraints.
+    /// For artifacts: [`StoreError::AlreadyExists`] when the mission has a different one of that kind and id (an
+    /// identical one is a repeat, and writes nothing); [`StoreError::Refused`] when it is not of the run's mission or
+    /// not of the current version, names a task that the mission does not have, is a second review, or violates the
+    /// engine's own constraints.
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
 
-    /// Gives back a run that has nothing to do: it waits, and the lease is released. A finished run
-    /// is left as it is.
+    /// Releases a run that has no work: it waits, and the lease is released. A finished run is unchanged.
     ///
     /// # Errors
     /// [`StoreError::NotFound`]; [`StoreError::FencedOff`] as for an append.
@@ -308,12 +306,12 @@ pub trait Journal {
         wait: RunWait,
     ) -> Result<(), StoreError>;
 
-    /// The run, unless it is absent or another tenant's.
+    /// Returns the run, unless it is absent or another tenant's.
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError>;
 
-    /// The events of a tenant's run after `sequence`, oldest first, at most `limit`; none of a run that is
-    /// absent or another tenant's. Where they are large there may be fewer, but one at least while there are any:
-    /// no more than [`PAGE_BYTES`](charter_contract::bounds::PAGE_BYTES) follow the first.
+    /// Returns the events of a tenant's run after `sequence`, oldest first, at most `limit`; none for a run that is
+    /// absent or another tenant's. For large events there may be fewer, but at least one while there are any: no more
+    /// than [`PAGE_BYTES`](charter_contract::bounds::PAGE_BYTES) follow the first.
     async fn events(
         &self,
         tenant: &TenantId,
@@ -322,14 +320,14 @@ pub trait Journal {
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError>;
 
-    /// The bytes of all events of a tenant's run.
+    /// Returns the total size of the events of a tenant's run in bytes.
     async fn journal_bytes(&self, tenant: &TenantId, run: &RunId) -> Result<u64, StoreError>;
 
-    /// A tenant's runs that fit, newest first. Where titles are looked at, a page looks at a bounded number
-    /// of runs: it may hold fewer than it has room for, or none, and say where the next one starts.
+    /// Returns a tenant's matching runs, newest first. If the filter reads titles, a page reads a bounded number of
+    /// runs: it may have fewer entries than its limit, or none, and a cursor for the next page.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     async fn runs(
         &self,
         tenant: &TenantId,
@@ -337,24 +335,24 @@ pub trait Journal {
         page: &PageRequest,
     ) -> Result<Page<RunRecord>, StoreError>;
 
-    /// Runs of every tenant that have not finished, in the order of their ids, those after `after`.
+    /// Returns unfinished runs of every tenant after `after`, in the order of their ids.
     async fn unfinished_runs(
         &self,
         after: Option<&RunId>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError>;
 
-    /// How many runs of a tenant have not finished, counted up to `most`.
+    /// Returns the number of unfinished runs of a tenant, counted up to `most`.
     async fn count_unfinished_runs(&self, tenant: &TenantId, most: u64) -> Result<u64, StoreError>;
 
-    /// Takes up runs of every tenant that are runnable, or waiting with their moment come, not leased at
-    /// `claim.now` and none of `claim.except`, and leases them to the claim's holder, in one transaction. A run is claimed by one
-    /// of those who claim at the same time, and nobody waits for another. Each tenant's oldest first, then
-    /// each one's second, and so on: a tenant with many runs does not hold up one with few.
+    /// Leases runs of every tenant to the claim's holder, in one transaction: runs that are runnable, or waiting with
+    /// `wake_at` reached, not leased at `claim.now` and not in `claim.except`. Of concurrent claims only one gets a
+    /// run, and none waits for another. Each tenant's oldest run comes first, then each one's second, and so on: a
+    /// tenant with many runs does not delay one with few.
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError>;
 
-    /// Deletes runs that finished before `before`, with their journals, leases and missions, at most
-    /// `limit`, the oldest first, by tenant and id those of the same moment; returns how many. Nothing else
-    /// ever deletes an event: the engine itself refuses to change one, and to delete one while its run exists.
+    /// Deletes runs that finished before `before`, with their journals, leases and missions, at most `limit`; oldest
+    /// first, and by tenant and id for equal times. Returns their number. Events are never deleted otherwise: the
+    /// engine itself prevents changes of an event, and its deletion while its run exists.
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError>;
 }

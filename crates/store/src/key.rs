@@ -1,4 +1,4 @@
-//! API keys: whom a secret stands for, and until when. The secret itself is never stored.
+//! API keys: the user of a secret, and its expiry. The secret itself is never stored.
 
 use std::collections::BTreeSet;
 
@@ -21,66 +21,66 @@ pub struct KeyHash(pub [u8; 32]);
 pub struct KeyRecord {
     /// Its id.
     pub key_id: KeyId,
-    /// Whose data it sees.
+    /// Its tenant.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// Its display name.
     pub name: ShortText,
-    /// What it is recognised by.
+    /// The hash that identifies it.
     pub hash: KeyHash,
-    /// Whom it stands for.
+    /// The user that it authenticates.
     pub user_id: UserId,
-    /// What it lets that user do.
+    /// Its rights.
     pub rights: Rights,
-    /// Who made it.
+    /// Its creator.
     pub created_by: UserId,
-    /// The users who made it, directly or through keys that they made. Empty for a key that was made without
-    /// a key.
+    /// The users who created it, directly or through keys that they created. Empty for a key that was created without a
+    /// key.
     pub makers: BTreeSet<UserId>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// From when on it lets nobody in; absent for never.
+    /// When it expires; absent for never.
     pub expires_at: Option<Timestamp>,
-    /// When it last let somebody in, to about a minute.
+    /// When it was last used, to about a minute.
     pub last_used_at: Option<Timestamp>,
-    /// Who revoked it, and when.
+    /// Its revocation.
     pub revoked: Option<Revocation>,
-    /// The key whose place it took.
+    /// The key that it replaced.
     pub rotated_from: Option<KeyId>,
 }
 
-/// The end of a key by somebody's word.
+/// The revocation of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revocation {
-    /// When.
+    /// Time of the revocation.
     pub at: Timestamp,
-    /// Who said so.
+    /// The acting user.
     pub by: UserId,
 }
 
 impl KeyRecord {
-    /// Whether it lets somebody in at `now`.
+    /// Whether it is valid at `now`.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires_at.is_none_or(|end| end > now)
     }
 }
 
-/// Which keys there are, in all tenants together.
+/// Whether there are keys, in all tenants together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeyPresence {
-    /// None, and never was one.
+    /// There is no key, and never was one.
     #[default]
     None,
-    /// None that lets anybody in.
+    /// No key is valid.
     Ended,
-    /// At least one that lets somebody in.
+    /// At least one key is valid.
     Live,
 }
 
 /// API keys.
 #[async_trait]
 pub trait Keys {
-    /// Keeps a new key, with its messages.
+    /// Stores a new key, with its messages.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`].
@@ -90,31 +90,29 @@ pub trait Keys {
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 
-    /// The key, ended or not, unless it is absent or another tenant's.
+    /// Returns the key, valid or not, unless it is absent or another tenant's.
     async fn key(&self, tenant: &TenantId, key: &KeyId) -> Result<Option<KeyRecord>, StoreError>;
 
-    /// The key of a hash, ended or not, whose ever it is: this is asked before the tenant is known, and
-    /// answers who it is. What a method here acknowledged is seen by every look-up that begins after it, in
-    /// every process.
+    /// Returns the key with a hash, valid or not, of any tenant: the caller does not know the tenant yet. Every
+    /// acknowledged write of a method here is visible to later look-ups, in every process.
     async fn key_of_hash(&self, hash: &KeyHash) -> Result<Option<KeyRecord>, StoreError>;
 
-    /// A tenant's keys, newest first.
+    /// Returns a tenant's keys, newest first.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     async fn keys(
         &self,
         tenant: &TenantId,
         page: &PageRequest,
     ) -> Result<Page<KeyRecord>, StoreError>;
 
-    /// Puts `new` in the place of the key that it names in `rotated_from`, with its messages, in one
-    /// transaction: the old one ends at `end`, or earlier if it would anyway. Of several rotations of a key
-    /// at the same time exactly one happens.
+    /// Replaces the key that `new` names in `rotated_from`, with messages, in one transaction: the old key expires at
+    /// `end`, or earlier if it would anyway. Of several concurrent rotations of a key exactly one succeeds.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when the tenant has no such key, or `new` names none;
-    /// [`StoreError::Refused`] when that key has ended at `new.created_at`, or another took its place.
+    /// [`StoreError::NotFound`] when the tenant has no such key, or `new` names none; [`StoreError::Refused`] when that
+    /// key is invalid at `new.created_at`, or has been replaced.
     async fn rotate_key(
         &self,
         new: &KeyRecord,
@@ -122,8 +120,8 @@ pub trait Keys {
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 
-    /// Ends a key, with its messages; says whether this did it. The first revocation stands: a repeat
-    /// changes and tells nothing.
+    /// Revokes a key, with its messages; returns whether this call did. The first revocation is final: a repeat changes
+    /// and publishes nothing.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant has no such key.
@@ -135,7 +133,7 @@ pub trait Keys {
         messages: Vec<NewMessage>,
     ) -> Result<bool, StoreError>;
 
-    /// Notes that a key let somebody in at `at`, unless a later use, or one after `unless_after`, is noted.
+    /// Records a use of a key at `at`, unless a later use, or one after `unless_after`, is recorded.
     async fn note_key_use(
         &self,
         tenant: &TenantId,
@@ -144,9 +142,9 @@ pub trait Keys {
         unless_after: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// The tenants that ever had a key, in the order of their ids.
+    /// Returns the tenants that ever had a key, in the order of their ids.
     async fn key_tenants(&self) -> Result<Vec<TenantId>, StoreError>;
 
-    /// Which keys there are at `now`.
+    /// Returns whether there are keys, and valid ones, at `now`.
     async fn keys_kept(&self, now: Timestamp) -> Result<KeyPresence, StoreError>;
 }

@@ -1,34 +1,34 @@
-//! Leases with fences: at most one holder works on a thing, and a holder that was declared dead
-//! cannot write any more.
+//! Leases with fencing tokens: at most one holder works on a resource, and a holder that was declared dead cannot write
+//! any more.
 
 use async_trait::async_trait;
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
 
-/// Grows by at least one each time a resource changes hands.
+/// Fencing token: increases whenever a resource changes its holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fence(pub u64);
 
-/// A hold on a resource until it expires.
+/// A lease on a resource until it expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// What is held, e.g. a run's id.
+    /// The resource, e.g. a run's id.
     pub resource: String,
-    /// Who holds it: one process, one incarnation.
+    /// The holder: one incarnation of a process.
     pub holder: String,
-    /// Passed along with every write made under the lease.
+    /// Sent with every write under the lease.
     pub fence: Fence,
-    /// When others may take it.
+    /// When others may take it over.
     pub expires_at: Timestamp,
 }
 
 /// Leases.
 #[async_trait]
 pub trait Leases {
-    /// Takes a free or expired resource; `None` while another holder's lease is live at `now`.
-    /// A holder whose lease is live gets it extended under the same fence; one whose lease has
-    /// expired gets a new fence like anybody else. A lease is live until `expires_at`, exclusive.
+    /// Acquires a free or expired resource; returns `None` while another holder's lease is live at `now`. A live lease
+    /// of the same holder is extended under the same fence; an expired one is replaced under a new fence. A lease is
+    /// live until `expires_at`, exclusive.
     async fn acquire(
         &self,
         resource: &str,
@@ -37,8 +37,8 @@ pub trait Leases {
         expires_at: Timestamp,
     ) -> Result<Option<Lease>, StoreError>;
 
-    /// Extends the leases that `holder` has on these resources, also those that have expired meanwhile and
-    /// that nobody has taken over. Returns the resources that are not its own: taken over, or given back.
+    /// Extends the leases of `holder` on these resources, including those that expired and were not taken over. Returns
+    /// the resources that it does not hold: taken over, or released.
     async fn renew(
         &self,
         holder: &str,
@@ -46,6 +46,6 @@ pub trait Leases {
         expires_at: Timestamp,
     ) -> Result<Vec<String>, StoreError>;
 
-    /// Gives a lease back; giving back one that was taken over does nothing.
+    /// Releases a lease; does nothing if it was taken over.
     async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
 }

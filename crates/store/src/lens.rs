@@ -1,10 +1,8 @@
-//! Indexes of lenses: the pieces of a lens's text with their vectors, and what is known of its
-//! source.
+//! Indexes of lenses: the chunks of a lens's text with their vectors, and metadata of its source.
 //!
-//! An index belongs to a lens document in force and goes with it
-//! ([`crate::catalogue::Registration::lenses`]). It is replaced whole: a reader has the one before or
-//! the one after. Storage may compare the vectors itself ([`Lenses::searches_passages`]), so that no process
-//! has to hold them.
+//! An index belongs to an active lens document and is deleted with it ([`crate::catalogue::Registration::lenses`]). It
+//! is replaced as a whole: a reader sees the old one or the new one. Storage may compare the vectors itself
+//! ([`Lenses::searches_passages`]), so that no process has to keep them in memory.
 
 use async_trait::async_trait;
 use charter_contract::ids::{LensId, TenantId};
@@ -12,7 +10,7 @@ use charter_contract::scope::Scope;
 
 use crate::StoreError;
 
-/// Tells one index from every other that was ever stored; a later one is greater.
+/// Identifies one index among all that were ever stored; a later one is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LensGeneration(pub u64);
 
@@ -23,93 +21,92 @@ pub struct LensRecord {
     pub scope: Scope,
     /// Its lens.
     pub lens_id: LensId,
-    /// Which index it is.
+    /// Its generation.
     pub generation: LensGeneration,
-    /// JSON of what is known of the source.
+    /// JSON of the source's metadata.
     pub body: String,
 }
 
-/// One piece of a lens's text.
+/// One chunk of a lens's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LensChunk {
-    /// The text, as it was taken out of the source.
+    /// The text, as extracted from the source.
     pub text: String,
-    /// JSON of where it stands.
+    /// JSON of its location.
     pub place: String,
-    /// A vector for each of its parts, all of one length: little-endian `f32` components. None without a
-    /// model.
+    /// A vector for each of its parts, all of one length: little-endian `f32` components. Empty without a model.
     pub vectors: Vec<Vec<u8>>,
 }
 
-/// A piece without its vectors.
+/// A chunk without its vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LensText {
-    /// The text, as it was taken out of the source.
+    /// The text, as extracted from the source.
     pub text: String,
-    /// JSON of where it stands.
+    /// JSON of its location.
     pub place: String,
 }
 
-/// Which piece of which index.
+/// Key of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PassageKey {
     /// The index.
     pub generation: LensGeneration,
-    /// Its place among the pieces, from 0.
+    /// Its position among the chunks, from 0.
     pub ordinal: usize,
 }
 
-/// What storage is asked to compare.
+/// A vector search in passages.
 #[derive(Debug, Clone, Copy)]
 pub struct NearestPassages<'a> {
-    /// The indexes that are searched; vectors of another length than the question's are passed over.
+    /// The indexes to search; vectors whose length differs from the query's are ignored.
     pub indexes: &'a [LensGeneration],
-    /// The vectors of a question, of one length and none of them zero. The nearest to the first are found;
-    /// what is found is compared with all.
+    /// The vectors of a query, of one length and none of them zero. The search finds the nearest to the first, and
+    /// compares the results with all.
     pub vectors: &'a [&'a [f32]],
-    /// How many parts of pieces are found at most.
+    /// Maximum number of parts to find.
     pub most: usize,
-    /// Pieces of these indexes that are compared as well, however far they are.
+    /// Chunks of these indexes that are compared as well, at any distance.
     pub also: &'a [PassageKey],
 }
 
-/// How near one part of a piece is.
+/// Similarity of one part of a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearPart {
-    /// The piece.
+    /// The chunk.
     pub passage: PassageKey,
-    /// Cosines with each vector of the question, in their order.
+    /// Cosines with each vector of the query, in their order.
     pub cosines: Vec<f32>,
 }
 
-/// An index to be stored.
+/// A new index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLensIndex {
     /// Its lens.
     pub lens_id: LensId,
-    /// JSON of what is known of the source.
+    /// JSON of the source's metadata.
     pub body: String,
-    /// Its pieces, in order.
+    /// Its chunks, in order.
     pub chunks: Vec<LensChunk>,
 }
 
 /// Indexes of lenses.
 #[async_trait]
 pub trait Lenses {
-    /// Every stored index without its chunks, ordered by scope and lens.
+    /// Returns every stored index without its chunks, ordered by scope and lens.
     async fn lens_indexes(&self) -> Result<Vec<LensRecord>, StoreError>;
 
-    /// The chunks of an index of a scope, in order.
+    /// Returns the chunks of an index of a scope, in order.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when the index has been replaced or is gone.
+    /// [`StoreError::NotFound`] when the index was replaced or deleted.
     async fn lens_chunks(
         &self,
         scope: &Scope,
         generation: LensGeneration,
     ) -> Result<Vec<LensChunk>, StoreError>;
 
-    /// The same without their vectors, for a process that does not compare them.
+    /// Returns the chunks without their vectors, for a process that does not compare them.
     ///
     /// # Errors
     /// As [`Lenses::lens_chunks`].
@@ -119,38 +116,37 @@ pub trait Lenses {
         generation: LensGeneration,
     ) -> Result<Vec<LensText>, StoreError>;
 
-    /// Whether [`Lenses::nearest_passages`] answers. It does so, or not, for as long as the store is open.
+    /// Whether [`Lenses::nearest_passages`] is supported; constant while the store is open.
     async fn searches_passages(&self) -> Result<bool, StoreError>;
 
-    /// The nearest parts of pieces of a tenant's and of global indexes, and how near others are that are
-    /// asked for, in no order. A part is missing that has no vector. The nearest are found about as an exact
-    /// search would; their cosines are exact.
+    /// Returns the nearest parts of chunks in the tenant's and global indexes, and the similarity of the other
+    /// requested ones, in no order. Parts without a vector are absent. The nearest are found approximately; their
+    /// cosines are exact.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when one of the indexes has been replaced or is gone, or is another tenant's;
-    /// [`StoreError::Refused`] where storage does not search, or without a vector.
+    /// [`StoreError::NotFound`] when one of the indexes was replaced or deleted, or is another tenant's;
+    /// [`StoreError::Refused`] if storage does not search, or without a vector.
     async fn nearest_passages(
         &self,
         tenant: &TenantId,
         asked: &NearestPassages<'_>,
     ) -> Result<Vec<NearPart>, StoreError>;
 
-    /// Pieces of a tenant's and of global indexes, in the order in which they are named.
+    /// Returns chunks of the tenant's and global indexes, in the order of the keys.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when one of them is gone, or another tenant's.
+    /// [`StoreError::NotFound`] when one of them was deleted, or is another tenant's.
     async fn passages(
         &self,
         tenant: &TenantId,
         passages: &[PassageKey],
     ) -> Result<Vec<LensText>, StoreError>;
 
-    /// Puts an index in the place of the one that its lens has, in one transaction; returns the new
-    /// one's generation.
+    /// Replaces the index of a lens, in one transaction; returns the new one's generation.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when no such lens is in force in the scope;
-    /// [`StoreError::VersionConflict`] when its index is not `expected` (none, before the first).
+    /// [`StoreError::NotFound`] when no such lens is active in the scope; [`StoreError::VersionConflict`] when its
+    /// index is not `expected` (none, before the first).
     async fn replace_lens_index(
         &self,
         scope: &Scope,
@@ -158,10 +154,10 @@ pub trait Lenses {
         expected: Option<LensGeneration>,
     ) -> Result<LensGeneration, StoreError>;
 
-    /// Notes something else about the source of an index, whose chunks stay.
+    /// Updates the metadata of an index's source; its chunks stay.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when the index has been replaced or is gone.
+    /// [`StoreError::NotFound`] when the index was replaced or deleted.
     async fn note_lens_source(
         &self,
         scope: &Scope,

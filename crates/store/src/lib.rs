@@ -1,12 +1,12 @@
-//! Storage as the rest of Charter sees it: traits, records and one error type.
+//! The storage interface of Charter: traits, records and one error type.
 //!
-//! One trait per noun, so that a use case asks for exactly what it needs; [`Store`] is all of
-//! them together. Every method states what is atomic and what a repeat does. An engine behind
-//! these traits (`charter-store-sql`) passes the contract suite of `charter-testkit`.
+//! There is one trait per noun, so that a use case depends only on those it needs; [`Store`] combines all of them.
+//! Every method documents what is atomic and the effect of a repeat. An engine behind these traits
+//! (`charter-store-sql`) passes the contract suite of `charter-testkit`.
 //!
-//! This crate knows no SQL, no files and no sockets, and takes the time from its caller.
+//! This crate knows no SQL, no files and no sockets, and receives the time from its caller.
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod error;
@@ -39,7 +39,7 @@ pub use error::StoreError;
 
 use std::sync::Arc;
 
-/// Everything that one storage engine offers. Implemented by whatever implements the parts.
+/// All traits of a storage engine. Implemented for every type that implements them.
 pub trait Store:
     agent_skills::AgentSkills
     + approval::Approvals

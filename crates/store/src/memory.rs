@@ -1,8 +1,7 @@
-//! Memories (B003-10): versions of what is remembered, of which at most one is in force and at most
-//! one is proposed.
+//! Memories (B003-10): versioned entries, each with at most one current and at most one proposed version.
 //!
-//! A version is never changed: a later one supersedes it. Removal takes the content of all versions
-//! away and leaves that the memory existed.
+//! A version is never changed: a later one supersedes it. Removal deletes the content of all versions, and keeps the
+//! fact that the memory existed.
 
 use async_trait::async_trait;
 use charter_contract::agentic::memory::{MemoryEntry, MemoryState, Visibility};
@@ -17,32 +16,32 @@ use crate::page::{Page, PageRequest};
 pub struct MemoryRecord {
     /// Its id.
     pub memory_id: MemoryId,
-    /// Whose data it is.
+    /// Its tenant.
     pub tenant_id: TenantId,
     /// Its owner.
     pub user_id: UserId,
-    /// Who sees it.
+    /// Who can see it.
     pub visibility: Visibility,
     /// When its first version was written.
     pub created_at: Timestamp,
-    /// From then on it is as if removed; absent when it is kept for good.
+    /// When it expires, as if removed; absent for never.
     pub expires_at: Option<Timestamp>,
     /// The number of its newest version.
     pub latest: u64,
-    /// The version in force.
+    /// The current version.
     pub current: Option<u64>,
-    /// The version that waits for a person's word.
+    /// The version that waits for a person's decision.
     pub proposed: Option<u64>,
-    /// When it was removed or expired, and by whom; an expiry is by nobody.
+    /// Its removal or expiry.
     pub removed: Option<Removal>,
 }
 
-/// The end of a memory.
+/// The removal of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
-    /// When.
+    /// Time of the removal.
     pub at: Timestamp,
-    /// By whom; absent when it expired.
+    /// The user who removed it; absent when it expired.
     pub by: Option<UserId>,
 }
 
@@ -51,17 +50,17 @@ pub struct Removal {
 pub struct MemoryVersion {
     /// Counted from 1.
     pub version: u64,
-    /// Where it stands.
+    /// Its state.
     pub state: MemoryState,
     /// When it was written.
     pub at: Timestamp,
-    /// By whom.
+    /// Its author.
     pub author: UserId,
-    /// The agent that wrote it for them.
+    /// The agent that wrote it for the user.
     pub agent: Option<AgentId>,
-    /// The version in force that it was made from.
+    /// The version that was current when it was written.
     pub based_on: Option<u64>,
-    /// Who decided on it, and when; absent for one that needed nobody's word.
+    /// The user who decided on it, and when; absent if no decision was required.
     pub decided: Option<(UserId, Timestamp)>,
     /// The entry; absent once the memory was removed.
     pub entry: Option<MemoryEntry>,
@@ -76,119 +75,119 @@ pub struct MemoryVector {
     pub bytes: Vec<u8>,
 }
 
-/// A version to write.
+/// A new version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewVersion {
-    /// `Accepted` comes into force at once, `Proposed` waits; nothing else is written.
+    /// `Accepted` becomes current at once, `Proposed` waits for a decision; no other state is allowed.
     pub state: MemoryState,
-    /// When.
+    /// Time of the write.
     pub at: Timestamp,
-    /// By whom.
+    /// Its author.
     pub author: UserId,
-    /// The agent that wrote it for them.
+    /// The agent that wrote it for the user.
     pub agent: Option<AgentId>,
     /// The entry.
     pub entry: MemoryEntry,
-    /// Its embedding, where there is an embedder.
+    /// Its embedding, if there is an embedder.
     pub vector: Option<MemoryVector>,
-    /// When the memory is to expire, if this version is in force or the memory's first.
+    /// The memory's expiry, if this version is current or the memory's first.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A memory to write, with its first version.
+/// A new memory with its first version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMemory {
-    /// Whose data it is.
+    /// Its tenant.
     pub tenant_id: TenantId,
     /// Its owner.
     pub user_id: UserId,
-    /// Who sees it.
+    /// Who can see it.
     pub visibility: Visibility,
     /// Its first version; the entry's id is the memory's.
     pub first: NewVersion,
 }
 
-/// A person's word on a proposed version.
+/// A person's decision on a proposed version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryDecision {
-    /// Which version.
+    /// The version.
     pub version: u64,
-    /// Whether it comes into force, and when the memory is then to expire.
+    /// The decision, with the memory's expiry.
     pub verdict: MemoryVerdict,
-    /// Whose word.
+    /// The acting user.
     pub by: UserId,
-    /// When.
+    /// Time of the decision.
     pub at: Timestamp,
 }
 
-/// What a person says.
+/// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryVerdict {
-    /// It comes into force.
+    /// The version becomes current.
     Accept {
-        /// When the memory is then to expire; kept for good when absent.
+        /// The memory's new expiry; absent for never.
         expires_at: Option<Timestamp>,
     },
-    /// It does not.
+    /// The version is rejected.
     Reject,
 }
 
-/// A memory that changed, with the versions that can be found by a search.
+/// A changed memory, with the versions that a search can find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryChange {
-    /// The tenant's counter of changes at this one.
+    /// The tenant's revision of this change.
     pub revision: u64,
-    /// The memory as it now is.
+    /// The memory's current state.
     pub record: MemoryRecord,
-    /// The version in force and the proposed one, with their embeddings.
+    /// The current version and the proposed one, with their embeddings.
     pub versions: Vec<(MemoryVersion, Option<MemoryVector>)>,
 }
 
-/// Which proposals a listing shows.
+/// Filter of a listing by proposals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proposals {
-    /// None: memories with a version in force.
+    /// No proposals: memories with a current version.
     Without,
-    /// Only memories with a proposal, those that the reader owns or wrote.
+    /// Only memories with a proposal, among those that the reader owns or wrote.
     Own,
-    /// Only memories with a proposal, the reader's own and everybody's shared ones.
+    /// Only memories with a proposal, among the reader's own and all shared ones.
     Shared,
 }
 
-/// What is looked for among a tenant's memories, in force at `now`, and among which of them. The filters are
-/// part of the search, so that what they exclude takes no place.
+/// A vector search in a tenant's memories. The filters are part of the search, so that excluded memories do not use up
+/// its limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearestMemories<'a> {
-    /// Of the shared ones, and those that this person owns.
+    /// Searches shared memories, and those that this user owns.
     pub reader: &'a UserId,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
     /// With every one of these tags.
     pub tags_all: &'a [String],
     /// With at least one of these, if there are any.
     pub tags_any: &'a [String],
-    /// Whose version in force is from this moment or later.
+    /// Only memories whose current version is from this time or later.
     pub from: Option<Timestamp>,
-    /// Whose version in force is from before this moment.
+    /// Only memories whose current version is from before this time.
     pub until: Option<Timestamp>,
-    /// At least this important.
+    /// Minimum importance.
     pub min_importance: u8,
-    /// How important one is that does not say it.
+    /// Importance of memories without one.
     pub unsaid_importance: u8,
-    /// The model of the vector: only memories embedded by it are compared.
+    /// The model of the vector: only memories with an embedding by it are compared.
     pub model: &'a str,
-    /// What is looked for.
+    /// The query's vector.
     pub vector: &'a [f32],
-    /// How many.
+    /// Maximum number of results.
     pub most: usize,
 }
 
-/// A memory that was found by its vector.
+/// A search result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearMemory {
-    /// The memory with the version in force, without its embedding.
+    /// The memory with its current version, without its embedding.
     pub change: MemoryChange,
-    /// The cosine with what was looked for, -1 to 1.
+    /// The cosine with the query's vector, -1 to 1.
     pub cosine: f32,
 }
 
@@ -202,13 +201,13 @@ pub trait Memories {
     /// tenant has `most` memories that are not removed.
     async fn add_memory(&self, new: &NewMemory, most: u64) -> Result<(), StoreError>;
 
-    /// Writes the next version and returns its number. One that is accepted supersedes the version in
-    /// force in the same transaction.
+    /// Writes the next version and returns its number. An accepted one supersedes the current version in the same
+    /// transaction.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the memory is absent, removed or expired at `new.at`;
-    /// [`StoreError::VersionConflict`] when the version in force is not `expected`;
-    /// [`StoreError::Refused`] while another version is proposed.
+    /// [`StoreError::VersionConflict`] when the current version is not `expected`; [`StoreError::Refused`] while
+    /// another version is proposed.
     async fn add_memory_version(
         &self,
         tenant: &TenantId,
@@ -217,8 +216,8 @@ pub trait Memories {
         new: &NewVersion,
     ) -> Result<u64, StoreError>;
 
-    /// Records a person's word. One that is accepted supersedes the version in force in the same
-    /// transaction. Of several words at the same time exactly one is recorded.
+    /// Records a decision. An accepted version supersedes the current one in the same transaction. Of several
+    /// concurrent decisions exactly one is recorded.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the memory is absent, removed or expired at `decision.at`;
@@ -230,7 +229,7 @@ pub trait Memories {
         decision: &MemoryDecision,
     ) -> Result<(), StoreError>;
 
-    /// Takes the content and embeddings of all versions away, for good; a repeat does nothing.
+    /// Deletes the content and embeddings of all versions permanently; a repeat does nothing.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant never had such a memory.
@@ -242,7 +241,7 @@ pub trait Memories {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// The memory, also when it was removed; one that has expired at `now` reads as removed.
+    /// Returns the memory, even if it was removed; one that has expired at `now` reads as removed.
     async fn memory(
         &self,
         tenant: &TenantId,
@@ -250,7 +249,7 @@ pub trait Memories {
         now: Timestamp,
     ) -> Result<Option<MemoryRecord>, StoreError>;
 
-    /// One version.
+    /// Returns one version.
     async fn memory_version(
         &self,
         tenant: &TenantId,
@@ -258,7 +257,7 @@ pub trait Memories {
         version: u64,
     ) -> Result<Option<MemoryVersion>, StoreError>;
 
-    /// The newest `limit` versions, newest first.
+    /// Returns the newest `limit` versions, newest first.
     async fn memory_versions(
         &self,
         tenant: &TenantId,
@@ -266,11 +265,11 @@ pub trait Memories {
         limit: usize,
     ) -> Result<Vec<MemoryVersion>, StoreError>;
 
-    /// Memories that are neither removed nor expired at `now` and that `reader` owns or that are
-    /// shared, newest first.
+    /// Returns memories that are neither removed nor expired at `now`, and that are shared or owned by `reader`, newest
+    /// first.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     async fn memories(
         &self,
         tenant: &TenantId,
@@ -280,8 +279,8 @@ pub trait Memories {
         page: &PageRequest,
     ) -> Result<Page<MemoryRecord>, StoreError>;
 
-    /// What changed after a revision, in order of revisions, removed memories included; each memory
-    /// once, as it now is. From revision 0 it is everything.
+    /// Returns the memories that changed after a revision, in order of revisions, including removed ones; each memory
+    /// once, in its current state. From revision 0 it returns all.
     async fn memory_changes(
         &self,
         tenant: &TenantId,
@@ -289,28 +288,28 @@ pub trait Memories {
         limit: usize,
     ) -> Result<Vec<MemoryChange>, StoreError>;
 
-    /// The nearest memories that the filters let through, nearest first; approximate, as far as the
-    /// engine's index is. `None` of an engine that searches no vectors: whoever asks has to.
+    /// Returns the nearest memories that match the filters, nearest first; approximate if the engine's index is.
+    /// Returns `None` if the engine cannot search vectors: then the caller has to.
     async fn nearest_memories(
         &self,
         tenant: &TenantId,
         asked: &NearestMemories<'_>,
     ) -> Result<Option<Vec<NearMemory>>, StoreError>;
 
-    /// Versions in force or proposed, of any tenant, that have no embedding of this model.
+    /// Returns current or proposed versions, of any tenant, that have no embedding by this model.
     async fn memories_without_vector(
         &self,
         model: &str,
         limit: usize,
     ) -> Result<Vec<(TenantId, MemoryVersion)>, StoreError>;
 
-    /// Keeps embeddings in place of those of other models, all or none; of versions that are not
-    /// searched any more nothing is kept.
+    /// Stores embeddings, and replaces those of other models, atomically; ignores versions that are not searched any
+    /// more.
     async fn put_memory_vectors(
         &self,
         vectors: &[(TenantId, MemoryId, u64, MemoryVector)],
     ) -> Result<(), StoreError>;
 
-    /// Removes what expired at or before `now`; returns how many.
+    /// Removes memories that expired at or before `now`; returns their number.
     async fn sweep_memories(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

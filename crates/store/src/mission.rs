@@ -1,9 +1,8 @@
 //! Missions and their artifacts (seed 002 §14).
 //!
-//! A mission belongs to its run: its envelope is written with the run's creation, every further
-//! artifact with an append to the run's journal ([`crate::journal::Append::artifacts`]), and all of
-//! it goes with the run. Nothing changes an artifact. What may be added to a mission is decided in
-//! `charter_domain::mission::admit`, before.
+//! A mission belongs to its run: its envelope is written with the run's creation, every further artifact with an append
+//! to the run's journal ([`crate::journal::Append::artifacts`]), and all of them are deleted with the run. Artifacts
+//! never change. `charter_domain::mission::admit` decides beforehand which artifacts a mission accepts.
 
 mod exchange;
 
@@ -26,28 +25,28 @@ pub use exchange::{MissionImport, bundle};
 pub struct MissionRecord {
     /// Its id, unique within the tenant.
     pub mission_id: MissionId,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant_id: TenantId,
-    /// The run that carries it out; each run has one mission at most.
+    /// The run that executes it; each run has at most one mission.
     pub run_id: RunId,
-    /// What the run is called in listings.
+    /// The run's title in listings.
     pub title: String,
-    /// Where it stands.
+    /// Its state.
     pub state: MissionState,
-    /// How many artifacts it has, the envelope among them.
+    /// Its number of artifacts, including the envelope.
     pub artifacts: u64,
     /// The envelope, as it was written.
     pub envelope: String,
-    /// When the mission was created, as its envelope says.
+    /// When the mission was created, from its envelope.
     pub created_at: Timestamp,
     /// When the last event of its run was appended, or it was imported.
     pub updated_at: Timestamp,
-    /// When it was imported, if it was: nothing can be added to it.
+    /// When it was imported; absent for others. No artifact can be added to an imported mission.
     pub imported_at: Option<Timestamp>,
 }
 
 impl MissionRecord {
-    /// The measure of the mission's artifacts.
+    /// Returns the root against which the mission's artifacts are checked.
     ///
     /// # Errors
     /// Every violation of the envelope.
@@ -56,10 +55,10 @@ impl MissionRecord {
     }
 }
 
-/// An artifact with where it stands in its mission.
+/// An artifact with its position in its mission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredArtifact {
-    /// Its place among the mission's artifacts, from 1, in the order of writing.
+    /// Its position among the mission's artifacts, from 1, in the order of writing.
     pub place: u64,
     /// The last event of the append that it was written with.
     pub event: u64,
@@ -67,47 +66,47 @@ pub struct StoredArtifact {
     pub record: ArtifactRecord,
 }
 
-/// Which missions to list. Absent fields do not restrict.
+/// Filter of a listing. Absent fields match all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MissionFilter<'a> {
-    /// In this state.
+    /// Only missions in this state.
     pub state: Option<MissionState>,
-    /// That this user began.
+    /// Only missions that this user started.
     pub user_id: Option<&'a UserId>,
 }
 
-/// Which artifacts of a mission to list. Absent fields do not restrict.
+/// Filter of a mission's artifacts. Absent fields match all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArtifactFilter<'a> {
-    /// Of this kind.
+    /// Only artifacts of this kind.
     pub kind: Option<ArtifactKind>,
-    /// Made for this task.
+    /// Only artifacts for this task.
     pub task_id: Option<&'a TaskId>,
 }
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Imported {
-    /// The mission is there now.
+    /// The mission was stored.
     New,
-    /// It was there already, the same in everything; nothing was written.
+    /// It was stored already, identically; nothing was written.
     Unchanged,
 }
 
-/// Missions. Writing is a matter of the journal ([`crate::journal::Journal`]).
+/// Missions. The journal writes them ([`crate::journal::Journal`]).
 #[async_trait]
 pub trait Missions {
-    /// The mission, unless it is absent or another tenant's.
+    /// Returns the mission, unless it is absent or another tenant's.
     async fn mission(
         &self,
         tenant: &TenantId,
         mission: &MissionId,
     ) -> Result<Option<MissionRecord>, StoreError>;
 
-    /// A tenant's missions that fit, newest first.
+    /// Returns a tenant's matching missions, newest first.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     async fn missions(
         &self,
         tenant: &TenantId,
@@ -115,8 +114,8 @@ pub trait Missions {
         page: &PageRequest,
     ) -> Result<Page<MissionRecord>, StoreError>;
 
-    /// The artifacts of a mission that fit and come after the place `after`, in the order of writing,
-    /// at most `limit`; none when the tenant has no such mission.
+    /// Returns the matching artifacts of a mission after the position `after`, in the order of writing, at most
+    /// `limit`; none when the tenant has no such mission.
     async fn artifacts(
         &self,
         tenant: &TenantId,
@@ -126,7 +125,7 @@ pub trait Missions {
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, StoreError>;
 
-    /// One artifact, unless it is absent or another tenant's.
+    /// Returns one artifact, unless it is absent or another tenant's.
     async fn artifact(
         &self,
         tenant: &TenantId,
@@ -135,13 +134,12 @@ pub trait Missions {
         artifact: &str,
     ) -> Result<Option<StoredArtifact>, StoreError>;
 
-    /// Writes a mission that has ended elsewhere, with its run and journal, in one transaction. It is
-    /// read only: its run is finished. It is kept as long as if it had ended at `import.at`.
+    /// Writes a mission that ended elsewhere, with its run and journal, in one transaction. It is read-only, because
+    /// its run is finished. Its retention counts from `import.at`.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`] when the tenant has a mission of the id with other content, or
-    /// the run's id is taken; [`StoreError::Refused`] when the mission has not ended, or its parts
-    /// are not of one mission or of a version that is not known; [`StoreError::Corrupt`] when the
-    /// events do not chain.
+    /// [`StoreError::AlreadyExists`] when the tenant has a mission of that id with other content, or the run's id is in
+    /// use; [`StoreError::Refused`] when the mission has not ended, or its parts are not of one mission or of an
+    /// unknown version; [`StoreError::Corrupt`] when the events do not chain.
     async fn import_mission(&self, import: MissionImport) -> Result<Imported, StoreError>;
 }

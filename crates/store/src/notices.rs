@@ -1,4 +1,4 @@
-//! Being told that something was published, by whatever process did.
+//! Notices that another process published messages.
 
 use async_trait::async_trait;
 
@@ -8,8 +8,8 @@ pub trait Notices {
     /// Whether other processes may have the same store open.
     fn is_shared(&self) -> bool;
 
-    /// Resolves when another process may have published messages since the last call, also when it did so
-    /// between two calls; for one reader in each process. A notice may come too often, and is lost with
-    /// whoever failed to send it: a reader looks from time to time by itself.
+    /// Resolves when another process may have published messages since the last call, even if that was between two
+    /// calls; for one reader in each process. There may be too many notices, and a notice is lost if its sender dies: a
+    /// reader also polls at intervals.
     async fn notice(&self);
 }

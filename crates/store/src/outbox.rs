@@ -9,11 +9,11 @@ use crate::StoreError;
 /// A message to publish. Delivered at least once, in the order of its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// What it is about, e.g. `run.step_succeeded`.
+    /// Its topic, e.g. `run.step_succeeded`.
     pub topic: String,
-    /// Whose it is; absent for messages about the whole server.
+    /// Its tenant; absent for messages about the whole server.
     pub tenant: Option<String>,
-    /// The user of the tenant that it is about; absent for a message to the whole tenant.
+    /// The user that it concerns; absent for a message to the whole tenant.
     pub user_id: Option<UserId>,
     /// JSON.
     pub payload: String,
@@ -33,14 +33,14 @@ pub struct Message {
 /// The outbox.
 #[async_trait]
 pub trait Outbox {
-    /// Writes messages that no other change carries, all or none.
+    /// Writes messages that do not belong to another change, atomically.
     async fn publish(&self, messages: Vec<NewMessage>) -> Result<(), StoreError>;
 
-    /// Messages after `id`, oldest first, at most `limit`. Reading does not consume them.
+    /// Returns messages after `id`, oldest first, at most `limit`. Reading does not consume them.
     async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, StoreError>;
 
-    /// The same, of one tenant, and those about the global catalogue ([`CATALOGUE_CHANGED`]), which every
-    /// tenant builds on. Of what else is about the whole server a tenant is told nothing.
+    /// Returns messages of one tenant, and those about the global catalogue ([`CATALOGUE_CHANGED`]), which every tenant
+    /// uses. Other messages about the whole server are not visible to a tenant.
     ///
     /// [`CATALOGUE_CHANGED`]: crate::catalogue::CATALOGUE_CHANGED
     async fn messages_of(
@@ -50,9 +50,9 @@ pub trait Outbox {
         limit: usize,
     ) -> Result<Vec<Message>, StoreError>;
 
-    /// The id of the newest message there ever was, swept or not; 0 when there was none.
+    /// Returns the id of the newest message ever, swept or not; 0 when there was none.
     async fn last_message(&self) -> Result<u64, StoreError>;
 
-    /// Deletes messages older than `before`; returns how many.
+    /// Deletes messages older than `before`; returns their number.
     async fn sweep_messages(&self, before: Timestamp) -> Result<u64, StoreError>;
 }

@@ -1,8 +1,7 @@
-//! Requests as they were asked, routed and answered, so that each can be shown, replayed, and taken
-//! up again after a crash (B000-3).
+//! Requests as received, routed and answered, so that each can be shown, replayed, and resumed after a crash (B000-3).
 //!
-//! A record is opened once, gets one verdict and one answer, and never changes otherwise. One whose answer names the run
-//! of a change gets one result more: what that run came to.
+//! A record is opened once, gets one verdict and one answer, and never changes otherwise. A request whose answer names
+//! the run of a change also gets one result: the outcome of that run.
 
 use async_trait::async_trait;
 use charter_contract::ids::{RequestId, RunId, TenantId, UserId};
@@ -17,19 +16,19 @@ use crate::page::{Page, PageRequest};
 pub struct RequestRecord {
     /// Its id, unique within the tenant.
     pub request_id: RequestId,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant_id: TenantId,
-    /// The user who asked.
+    /// The caller.
     pub user_id: UserId,
-    /// What was asked and by whom, as JSON.
+    /// The request and its caller, as JSON.
     pub asked: String,
-    /// Where it was routed: the verdict with candidates, thresholds and model, as JSON.
+    /// The routing verdict with candidates, thresholds and model, as JSON.
     pub verdict: Option<String>,
     /// The response or error that answered it, as JSON.
     pub answer: Option<String>,
-    /// The run whose end its result is; of a request that changes something, once it is answered.
+    /// The run whose outcome is its result; set for a request that changes something, once it is answered.
     pub run_id: Option<RunId>,
-    /// The response that says what that run came to, as JSON.
+    /// The response with that run's outcome, as JSON.
     pub result: Option<String>,
     /// When it was opened.
     pub created_at: Timestamp,
@@ -37,29 +36,30 @@ pub struct RequestRecord {
     pub updated_at: Timestamp,
 }
 
-/// A process that answers requests, and until when others leave them to it.
+/// A process's lease on requests that it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestLease {
-    /// Who: one process, one incarnation.
+    /// The holder: one incarnation of a process.
     pub holder: String,
-    /// When others may take what it holds. A hold is live until then, exclusive.
+    /// When others may take over. A lease is live until then, exclusive.
     pub until: Timestamp,
 }
 
 /// Requests.
 #[async_trait]
 pub trait Requests {
-    /// Opens a request, held from the start; verdict, answer, run and result must be absent.
+    /// Opens a request, leased from the start; verdict, answer, run and result must be absent.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`], whatever the stored one says.
+    /// [`StoreError::AlreadyExists`], for any content of the stored one.
     async fn open_request(
         &self,
         request: &RequestRecord,
         hold: &RequestLease,
     ) -> Result<(), StoreError>;
 
-    /// Takes an open request that nobody else holds at `now`, or extends the own hold; whether that went.
+    /// Leases an open request that no other holder has at `now`, or extends the caller's lease; returns whether it
+    /// succeeded.
     async fn hold_request(
         &self,
         tenant: &TenantId,
@@ -68,11 +68,11 @@ pub trait Requests {
         hold: &RequestLease,
     ) -> Result<bool, StoreError>;
 
-    /// Extends the holds on all open requests of a holder; returns how many.
+    /// Extends the leases on all open requests of a holder; returns their number.
     async fn renew_requests(&self, hold: &RequestLease) -> Result<u64, StoreError>;
 
-    /// Gives an open request back; one that somebody else holds stays theirs. Nobody takes it up before
-    /// `again_at`, other than by its id.
+    /// Releases an open request; does nothing if another holder has it. Until `again_at` it can be resumed only by its
+    /// id.
     async fn release_request(
         &self,
         tenant: &TenantId,
@@ -81,17 +81,17 @@ pub trait Requests {
         again_at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// The request, unless it is absent or another tenant's.
+    /// Returns the request, unless it is absent or another tenant's.
     async fn request(
         &self,
         tenant: &TenantId,
         request: &RequestId,
     ) -> Result<Option<RequestRecord>, StoreError>;
 
-    /// The requests of a tenant, newest first; with a user, those that the user asked.
+    /// Returns the requests of a tenant, newest first; with a user, only that user's.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     async fn requests_of(
         &self,
         tenant: &TenantId,
@@ -99,7 +99,7 @@ pub trait Requests {
         page: &PageRequest,
     ) -> Result<Page<RequestRecord>, StoreError>;
 
-    /// Records where an open request was routed.
+    /// Records the routing verdict of an open request.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] on a second verdict; [`StoreError::NotFound`].
@@ -111,7 +111,7 @@ pub trait Requests {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Records the answer, and the run whose end is the request's result.
+    /// Records the answer, and the run whose outcome is the request's result.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] on a second answer; [`StoreError::NotFound`].
@@ -124,7 +124,7 @@ pub trait Requests {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Records the result of a request whose answer names a run, and publishes messages about it, all or none.
+    /// Records the result of a request whose answer names a run, and publishes messages about it, atomically.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] on a second result; [`StoreError::NotFound`], also for a request that awaits no run.
@@ -137,18 +137,18 @@ pub trait Requests {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// The request whose result a run's end is, unless it has its result.
+    /// Returns the request that awaits a run's outcome, unless it has its result.
     async fn request_of_run(
         &self,
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<Option<RequestRecord>, StoreError>;
 
-    /// Requests of every tenant whose run has ended and that have no result, at most `limit`, oldest first.
+    /// Returns requests of every tenant whose run has ended and that have no result, at most `limit`, oldest first.
     async fn requests_of_ended_runs(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError>;
 
-    /// Takes requests of every tenant without an answer that nobody holds at `now`, in one transaction:
-    /// the oldest, at most `limit`, oldest first. Each is taken by one of those who do so at the same time.
+    /// Leases requests of every tenant without an answer that have no holder at `now`, in one transaction: the oldest,
+    /// at most `limit`, oldest first. Of concurrent calls only one gets a request.
     async fn take_requests(
         &self,
         now: Timestamp,
@@ -156,6 +156,7 @@ pub trait Requests {
         limit: usize,
     ) -> Result<Vec<RequestRecord>, StoreError>;
 
-    /// Deletes answered requests that last changed before `before`, but none whose run has not ended; returns how many.
+    /// Deletes answered requests that last changed before `before`, except those with an unfinished run; returns their
+    /// number.
     async fn sweep_requests(&self, before: Timestamp) -> Result<u64, StoreError>;
 }

@@ -11,26 +11,26 @@ use crate::StoreError;
 pub struct SessionRecord {
     /// Its id.
     pub session_id: SessionId,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant_id: TenantId,
     /// The user who opened it.
     pub user_id: UserId,
     /// When it was opened.
     pub created_at: Timestamp,
-    /// When it ends unless a turn extends it.
+    /// When it expires unless a turn extends it.
     pub expires_at: Timestamp,
 }
 
-/// One question and its answer.
+/// One request and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turn {
     /// The request.
     pub request_id: RequestId,
-    /// What was asked.
+    /// The request's text.
     pub input: String,
-    /// What was answered; absent while the request runs or when it failed.
+    /// The answer's text; absent while the request runs or when it failed.
     pub output: Option<String>,
-    /// When.
+    /// Time of the turn.
     pub at: Timestamp,
 }
 
@@ -43,7 +43,7 @@ pub trait Sessions {
     /// [`StoreError::AlreadyExists`].
     async fn open_session(&self, session: &SessionRecord) -> Result<(), StoreError>;
 
-    /// The session, unless it is absent, another tenant's, or expired at `now`.
+    /// Returns the session, unless it is absent, another tenant's, or expired at `now`.
     async fn session(
         &self,
         tenant: &TenantId,
@@ -51,12 +51,11 @@ pub trait Sessions {
         now: Timestamp,
     ) -> Result<Option<SessionRecord>, StoreError>;
 
-    /// Adds a turn, extends the expiry (never shortens it), and drops the oldest turns beyond
-    /// `keep`, in one transaction. A turn of a request that has one already takes its place, so
-    /// that an answer can be filled in.
+    /// Adds a turn, extends the expiry (never shortens it), and drops the oldest turns beyond `keep`, in one
+    /// transaction. A turn of the same request is replaced, so that an answer can be added later.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when [`Sessions::session`] would say absent at `turn.at`.
+    /// [`StoreError::NotFound`] when [`Sessions::session`] returns none at `turn.at`.
     async fn append_turn(
         &self,
         tenant: &TenantId,
@@ -66,7 +65,7 @@ pub trait Sessions {
         keep: usize,
     ) -> Result<(), StoreError>;
 
-    /// The newest `limit` turns, oldest first.
+    /// Returns the newest `limit` turns, oldest first.
     async fn turns(
         &self,
         tenant: &TenantId,
@@ -74,6 +73,6 @@ pub trait Sessions {
         limit: usize,
     ) -> Result<Vec<Turn>, StoreError>;
 
-    /// Deletes sessions that expired at or before `now`, with their turns; returns how many.
+    /// Deletes sessions that expired at or before `now`, with their turns; returns their number.
     async fn sweep_sessions(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

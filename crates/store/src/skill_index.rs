@@ -1,9 +1,9 @@
-//! The index of skills on a search node (seed 001: `agent_skills`): a copy of what storage has, for
-//! finding skills by a vector among those that somebody may reach.
+//! The index of skills on a search node (seed 001: `agent_skills`): a copy of storage, for vector searches among the
+//! skills that a caller can reach.
 //!
-//! Storage stays the truth. The copy is brought up to date afterwards and says up to which revision it is;
-//! what it answers is checked against storage's state by whoever asked. Entries carry the revision that they
-//! were read at, so that whatever comes late, or twice, changes nothing.
+//! Storage is authoritative. The copy is updated afterwards and records the revision that it reflects; callers check
+//! its results against storage. Entries carry the revision that they were read at, so that late or duplicate writes
+//! change nothing.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -14,60 +14,59 @@ use charter_contract::scope::Scope;
 
 use crate::agent_skills::{SkillsModel, SkillsRevision};
 
-/// Most ids that a question names for each layer.
+/// Most ids that a query names for each layer.
 pub const MAX_NAMED: usize = 65_536;
 
-/// Up to where the index has what storage has.
+/// The state of storage that the index reflects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexPosition {
-    /// The last revision of the skills that is in it.
+    /// The last revision of the skills that it contains.
     pub revision: SkillsRevision,
-    /// The last message of the outbox that was acted on.
+    /// The last processed message of the outbox.
     pub message: u64,
 }
 
-/// One index on the node. Another one takes its place when all of it is made anew; what is still written
-/// to the one before is then refused.
+/// One index on the node. A complete rebuild replaces it by another one; later writes to the old one are refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexName(pub String);
 
-/// The index that is searched now.
+/// The index that searches use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentIndex {
-    /// Which one.
+    /// Its name.
     pub name: IndexName,
-    /// Up to where it is.
+    /// Its position.
     pub position: IndexPosition,
 }
 
-/// A skill as the index has it. Its instruction stays in storage (B001-3).
+/// A skill as the index stores it. Its instruction stays in storage (B001-3).
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedSkill {
-    /// Whose it is.
+    /// Its scope.
     pub scope: Scope,
     /// Its id.
     pub id: SkillId,
-    /// What it is for.
+    /// Its purpose.
     pub summary: String,
-    /// Whether it points at other skills.
+    /// Whether it refers to other skills.
     pub is_folder: bool,
-    /// The skills it points at.
+    /// The skills that it refers to.
     pub sub_skills: Vec<SkillId>,
-    /// Its vector, of the index's model and of length 1; without one no search finds it.
+    /// Its vector, of the index's model and of length 1; without one searches do not find it.
     pub vector: Option<Vec<f32>>,
 }
 
-/// What becomes of one entry.
+/// A change of one entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IndexChange {
-    /// It is this from now on.
+    /// Insert or replace it.
     Put(Box<IndexedSkill>),
-    /// It goes.
+    /// Remove it.
     Remove(Scope, SkillId),
 }
 
 impl IndexChange {
-    /// Whose entry, and which.
+    /// Returns the entry's scope and id.
     #[must_use]
     pub fn key(&self) -> (&Scope, &SkillId) {
         match self {
@@ -77,18 +76,18 @@ impl IndexChange {
     }
 }
 
-/// An entry that the node refused, for good or again and again.
+/// An entry that the node refused, permanently or repeatedly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedEntry {
-    /// Whose.
+    /// Its scope.
     pub scope: Scope,
-    /// Which.
+    /// Its id.
     pub id: SkillId,
-    /// What the node said.
+    /// The node's reason.
     pub reason: String,
 }
 
-/// Which skills of a layer may be found.
+/// The visible skills of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillVisibility {
     /// None.
@@ -101,87 +100,86 @@ pub enum SkillVisibility {
     AllBut(Vec<SkillId>),
 }
 
-/// What is looked for, and among what: the filter is part of the search, so that a skill out of sight
-/// takes no place from one in sight (B001-6).
+/// A vector search. The filter is part of the search, so that hidden skills do not use up its limit (B001-6).
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearestSkills {
-    /// Whose own layer.
+    /// The tenant of the `own` layer.
     pub tenant: TenantId,
-    /// Among the tenant's own skills.
+    /// Visible skills among the tenant's own.
     pub own: SkillVisibility,
-    /// Among everybody's.
+    /// Visible skills among the global ones.
     pub global: SkillVisibility,
     /// Only folders, or only leaves.
     pub is_folder: Option<bool>,
-    /// Of the index's model and of length 1.
+    /// The query's vector, of the index's model and of length 1.
     pub vector: Vec<f32>,
-    /// How many, at least 1.
+    /// Maximum number of results, at least 1.
     pub most: usize,
 }
 
-/// A skill that was found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearSkill {
-    /// Whose it is.
+    /// Its scope.
     pub scope: Scope,
     /// Its id.
     pub id: SkillId,
-    /// The cosine with what was looked for, -1 to 1.
+    /// The cosine with the query's vector, -1 to 1.
     pub cosine: f32,
 }
 
-/// Why the index did not do what it was asked.
+/// A failure of the index.
 #[derive(Debug, thiserror::Error)]
 pub enum SkillIndexError {
-    /// Nothing was heard from the node, or not all.
+    /// The node did not answer, or not completely.
     #[error("the search node at {place} gives no answer while {doing}")]
     Unreachable {
-        /// Where it is.
+        /// The node's address.
         place: String,
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The node refuses.
+    /// The node refused the request.
     #[error("the search node at {place} refuses {doing} with status {status}: {reason}")]
     Refused {
-        /// Where it is.
+        /// The node's address.
         place: String,
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The HTTP status.
         status: u16,
-        /// What it says, shortened.
+        /// The node's reason, shortened.
         reason: String,
     },
-    /// The node's answer is not what such a node answers.
+    /// The node's answer is not in the expected form.
     #[error("the answer of {place} while {doing} is not understood: {detail}")]
     Form {
-        /// Where it is.
+        /// The node's address.
         place: String,
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// What does not fit.
+        /// The fault.
         detail: String,
     },
-    /// There is such an index, made for something else.
+    /// The index exists, but for another model or mapping.
     #[error(
         "the index `{index}` at {place} does not fit: {detail}; `charter reindex` makes it anew"
     )]
     Mismatch {
-        /// Where it is.
+        /// The node's address.
         place: String,
         /// Its name.
         index: String,
-        /// What does not fit.
+        /// The difference.
         detail: String,
     },
-    /// There is no such index, or no longer.
+    /// The index does not exist, or no longer.
     #[error("there is no index `{index}` at {place}")]
     Missing {
-        /// Where it would be.
+        /// The node's address.
         place: String,
         /// Its name.
         index: String,
@@ -191,29 +189,29 @@ pub enum SkillIndexError {
 /// The index of skills on a search node.
 #[async_trait]
 pub trait SkillIndex: Send + Sync + fmt::Debug {
-    /// Where it is, for people: never with credentials.
+    /// Returns the node's address for display, without credentials.
     fn place(&self) -> String;
 
-    /// Who answers there, e.g. `OpenSearch 3.6.0`.
+    /// Returns the product and version of the node, e.g. `OpenSearch 3.6.0`.
     ///
     /// # Errors
     /// [`SkillIndexError::Unreachable`], [`SkillIndexError::Refused`], [`SkillIndexError::Form`].
     async fn server(&self) -> Result<String, SkillIndexError>;
 
-    /// The index that is searched now; `None` when there is none yet.
+    /// Returns the index that searches use; `None` when there is none yet.
     ///
     /// # Errors
-    /// [`SkillIndexError::Mismatch`] when it was made for another model or with another mapping; else as for
+    /// [`SkillIndexError::Mismatch`] when it was built for another model or with another mapping; else as for
     /// [`SkillIndex::server`].
     async fn current(&self, model: &SkillsModel) -> Result<Option<CurrentIndex>, SkillIndexError>;
 
-    /// Changes entries as they were at `revision`, and after them the position. An entry that is there at
-    /// a later revision stays; one that the node refuses is sent again by itself, and told of when it is
-    /// refused for good. Searches see all of it when this returns.
+    /// Writes entries as read at `revision`, and then the position. An entry with a later revision stays. An entry that
+    /// the node refuses is retried separately, and reported when it is refused permanently. Searches see all changes
+    /// when this returns.
     ///
     /// # Errors
-    /// [`SkillIndexError::Missing`] when another index took this one's place; else as for
-    /// [`SkillIndex::server`]. The position then has not moved.
+    /// [`SkillIndexError::Missing`] when another index has replaced this one; else as for [`SkillIndex::server`]. The
+    /// position is then unchanged.
     async fn write(
         &self,
         index: &IndexName,
@@ -222,23 +220,22 @@ pub trait SkillIndex: Send + Sync + fmt::Debug {
         position: IndexPosition,
     ) -> Result<Vec<FailedEntry>, SkillIndexError>;
 
-    /// Makes an empty index that is not searched yet; indexes that were begun and never taken go.
+    /// Creates an empty index that searches do not use yet; deletes abandoned ones.
     ///
     /// # Errors
     /// As for [`SkillIndex::server`].
     async fn begin(&self, model: &SkillsModel, tag: &str) -> Result<IndexName, SkillIndexError>;
 
-    /// Lets an index be searched in the place of the one before, in one step, and removes that one.
+    /// Switches searches to an index atomically, and deletes the previous one.
     ///
     /// # Errors
     /// As for [`SkillIndex::write`].
     async fn take(&self, index: &IndexName) -> Result<(), SkillIndexError>;
 
-    /// The nearest skills in sight, nearest first; equal ones by scope and id. Approximate: an exact search
-    /// may find another one in place of the last.
+    /// Returns the nearest visible skills, nearest first; equal ones by scope and id. Approximate: an exact search may
+    /// find another last result.
     ///
     /// # Errors
-    /// As for [`SkillIndex::write`]; an answer that only a part of the index gave is
-    /// [`SkillIndexError::Unreachable`].
+    /// As for [`SkillIndex::write`]; an answer from only a part of the index is [`SkillIndexError::Unreachable`].
     async fn nearest(&self, question: &NearestSkills) -> Result<Vec<NearSkill>, SkillIndexError>;
 }

@@ -1,4 +1,4 @@
-//! The tag store (seed 000 §2.10): one immutable record per request, gone when it expires.
+//! The tag store (seed 000 §2.10): one immutable record per request, deleted when it expires.
 
 use async_trait::async_trait;
 use charter_contract::catalogue::tags::TagRecord;
@@ -13,12 +13,11 @@ pub trait Tags {
     /// Writes the record of one request. A request id is unique within its tenant.
     ///
     /// # Errors
-    /// [`StoreError::AlreadyExists`] on a second write for the request, whatever its content
-    /// (B000-15), also when the first has expired and is not swept yet;
-    /// [`StoreError::Refused`] for a record without `expires_at`.
+    /// [`StoreError::AlreadyExists`] on a second write for the request, for any content (B000-15), even when the first
+    /// has expired and is not swept yet; [`StoreError::Refused`] for a record without `expires_at`.
     async fn put_tags(&self, tags: &TagRecord) -> Result<(), StoreError>;
 
-    /// The record, unless it is absent, another tenant's, or expired at `now`.
+    /// Returns the record, unless it is absent, another tenant's, or expired at `now`.
     async fn tags(
         &self,
         tenant: &TenantId,
@@ -26,6 +25,6 @@ pub trait Tags {
         now: Timestamp,
     ) -> Result<Option<TagRecord>, StoreError>;
 
-    /// Deletes what expired at or before `now`; returns how many.
+    /// Deletes records that expired at or before `now`; returns their number.
     async fn sweep_tags(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

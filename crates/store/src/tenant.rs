@@ -1,4 +1,4 @@
-//! Everything that is stored of one tenant: counted, and erased.
+//! Counts and erases all stored data of one tenant.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,34 @@ use charter_domain::evidence_log::Hash;
 
 use crate::StoreError;
 
-/// Topic of the message that everything of a tenant was erased, about the whole server; its payload is
-/// `{"tenant_id": "acme"}`. Whoever keeps something of a tenant in memory forgets it.
+/// Topic of the message that a tenant was erased, about the whole server; its payload is `{"tenant_id": "acme"}`.
+/// Receivers drop their in-memory data of the tenant.
 pub const ERASED_TOPIC: &str = "replicas.tenant_erased";
 
-/// Rows by the table of the engine, of tables that have any.
+/// Numbers of rows by the engine's table, for tables with any.
 pub type RowCounts = BTreeMap<String, u64>;
 
-/// What an erasure took, and what it left.
+/// The result of an erasure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Erased {
-    /// Whose data it was.
+    /// The erased tenant.
     pub tenant_id: TenantId,
-    /// When.
+    /// Time of the erasure.
     pub at: Timestamp,
-    /// The rows that went.
+    /// The deleted rows.
     pub erased: RowCounts,
-    /// The rows that stay: hashes of the evidence log, and checkpoints that were handed out.
+    /// The rows that stay: hashes of the evidence log, and published checkpoints.
     pub kept: RowCounts,
     /// The head of the evidence log, which stays.
     pub log: LogHead,
-    /// Rows that others wrote for the tenant meanwhile, and that are there now.
+    /// Rows that concurrent writes added for the tenant, and that exist now.
     pub came_meanwhile: RowCounts,
 }
 
-/// How far a tenant's evidence log goes, and the hash over it.
+/// The size of a tenant's evidence log, and its root hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogHead {
-    /// Its leaves, also those that were erased.
+    /// Its number of leaves, including erased ones.
     pub size: u64,
     /// The root of its tree (RFC 6962).
     pub root: Hash,
@@ -45,17 +45,17 @@ pub struct LogHead {
 /// Tenants as a whole.
 #[async_trait]
 pub trait Tenants {
-    /// The rows of a tenant that its erasure would delete.
+    /// Returns the numbers of rows that an erasure of the tenant would delete.
     async fn rows_of_tenant(&self, tenant: &TenantId) -> Result<RowCounts, StoreError>;
 
-    /// Deletes every row of a tenant in one transaction, but for the tree of its evidence log: proofs that were
-    /// handed out can be checked against it, and later leaves go on where it ended. Embeddings, which do not say
-    /// whose a text was, stay until [`Vectors::retain_vectors`](crate::vector::Vectors). Raises the revisions of the catalogue and of the
-    /// skills, and publishes that all skills may have changed, and [`ERASED_TOPIC`]. A repeat deletes what came
-    /// meanwhile.
+    /// Deletes every row of a tenant in one transaction, except the tree of its evidence log: published proofs can be
+    /// checked against it, and later leaves continue it. Embeddings have no owner, and stay until
+    /// [`Vectors::retain_vectors`](crate::vector::Vectors). Increments the revisions of the catalogue and of the
+    /// skills, and publishes that all skills may have changed, and [`ERASED_TOPIC`]. A repeat deletes rows that were
+    /// added since.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] while a run of the tenant has not ended, or when somebody wrote for the
-    /// tenant at the same moment; nothing is deleted.
+    /// [`StoreError::Refused`] while a run of the tenant is unfinished, or on a concurrent write for the tenant;
+    /// nothing is deleted.
     async fn erase_tenant(&self, tenant: &TenantId, at: Timestamp) -> Result<Erased, StoreError>;
 }

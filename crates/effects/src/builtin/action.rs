@@ -1,5 +1,5 @@
-//! What a call did, in the form of the response's actions (seed 003, Response Schema) without the
-//! time. Must not know how anything is done.
+//! The effects of a call, in the form of the response's actions (seed 003, Response Schema) without the time. Must not
+//! know how an effect is implemented.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::outcome::{Failure, Success};
 
-/// One thing that was done.
+/// One effect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Action {
     action_type: ActionType,
@@ -42,7 +42,7 @@ impl Content {
         digest.finish()
     }
 
-    /// Of the JSON text of a value, which is not made.
+    /// Measures the JSON text of a value without building the text.
     pub(super) fn of_json(value: &Value) -> Result<Self, Failure> {
         let mut digest = Digester::default();
         serde_json::to_writer(&mut digest, value).map_err(|error| unwritable(&error))?;
@@ -50,7 +50,7 @@ impl Content {
     }
 }
 
-/// A content that is read piece by piece.
+/// Digest of a content that is read piece by piece.
 #[derive(Default)]
 pub(super) struct Digester {
     hash: Sha256,
@@ -84,12 +84,12 @@ impl Write for Digester {
     }
 }
 
-/// A result with what was done for it.
+/// Builds a result with its actions.
 pub(super) fn answer(result: &impl Serialize, actions: &[Action]) -> Result<Success, Failure> {
     answered(object(result)?, actions)
 }
 
-/// The same of a result that is large: it is not copied.
+/// Builds a large result with its actions, without copying the result.
 pub(super) fn answered(
     mut output: Map<String, Value>,
     actions: &[Action],

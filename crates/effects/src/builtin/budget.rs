@@ -1,4 +1,4 @@
-//! How long work that cannot be interrupted may go on. Asked between its parts.
+//! Time budget of work that cannot be interrupted, checked between its parts.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::outcome::Failure;
 
-/// The time of one call, and whether anybody still waits for it.
+/// The timeout of one call, and its cancellation.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     timeout: Duration,

@@ -1,5 +1,4 @@
-//! `command.run`: what a call of a granted program is, before and after it runs. Must not know how
-//! a process is confined.
+//! `command.run`: the arguments and the answer of a call of a granted program. Must not know how a process is confined.
 
 use std::path::PathBuf;
 
@@ -19,7 +18,7 @@ const MAX_ARGUMENTS: usize = 1_000;
 /// Most bytes of all arguments: 128 KiB, the kernel's own bound on one.
 const MAX_ARGUMENT_BYTES: usize = 128 << 10;
 
-/// What a call says.
+/// Parameters of a call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -38,12 +37,12 @@ pub(crate) struct Command {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
     pub(crate) input: String,
-    /// Where it runs, and what it may do there; in a private folder when absent.
+    /// Working directory with its access; a private folder when absent.
     pub(crate) root: Option<(String, PathBuf, RootAccess)>,
     given: Vec<String>,
 }
 
-/// What a program left behind when it ended.
+/// The exit code and output of a program.
 pub(crate) struct CommandResult {
     pub(crate) exit_code: i32,
     pub(crate) stdout: Vec<u8>,
@@ -85,7 +84,7 @@ impl Command {
         })
     }
 
-    /// What would be run.
+    /// Describes the command that would run.
     pub(crate) fn preview(&self) -> Result<Success, Failure> {
         let preview = json!({ "dry_run": true, "command": self.name, "arguments": self.given });
         answer(&preview, &[])
@@ -124,7 +123,7 @@ pub(super) mod tests {
     use crate::call::{DryRun, Limits, Target, ToolImplementation};
     use crate::room::UnlimitedOutput;
 
-    /// A call without parameters.
+    /// Returns a call without parameters.
     pub(in super::super) fn call() -> ToolCall {
         let tool = BuiltinTool {
             name: Builtin::CommandRun,

@@ -1,5 +1,5 @@
-//! `env.get`: granted environment variables (seed 003, Environment Access Schema). Values are in
-//! the answer and nowhere else. Must not read the environment: values come with the grants.
+//! `env.get`: granted environment variables (seed 003, Environment Access Schema). Values appear in the answer only.
+//! Must not read the environment: values come with the grants.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,7 @@ use super::parameters;
 use crate::builtin_grants::{BuiltinGrants, denied};
 use crate::outcome::{Failure, Success};
 
-/// Answers the variables that are named. All of them must be granted; whether one that is not
-/// exists is not told.
+/// Returns the named variables. All of them must be granted; the error does not disclose whether another one exists.
 pub(crate) fn get(given: &Map<String, Value>, grants: &BuiltinGrants) -> Result<Success, Failure> {
     let id = EnvironmentAccessId::from_uuid(Uuid::new_v4()).to_string();
     let operation = EnvironmentOperation::Get.as_str();
@@ -65,7 +64,7 @@ mod tests {
         );
         assert_eq!(actions[0]["action_type"], "command_execution");
         assert_eq!(actions[0]["details"]["names"], json!(["REGION"]));
-        // PATH is set in every environment, and here it is not granted.
+        // PATH is set in every environment, but not granted here.
         let refused = asked(&json!(["REGION", "PATH"]));
         let message = "the variable `PATH` is not granted, or not set".to_owned();
         assert_eq!(refused, Err((ErrorType::PermissionError, message)));

@@ -1,8 +1,8 @@
 //! File tools: operations beneath granted roots (seed 003, File System Operation Schema).
 //!
-//! A call stands for a [`FileSystemOperation`] on one root. Everything is opened beneath that root
-//! and used as opened; files are replaced in one step; reads, walks and copies are bounded. Blocks:
-//! to be run where that is allowed. Must not know environment, network or processes.
+//! A call is converted to a [`FileSystemOperation`] on one root. Everything is opened beneath that root, and the opened
+//! descriptor is used; files are replaced atomically; reads, walks and copies are bounded. The functions block, so run
+//! them on a thread that may block. Must not know environment, network or processes.
 
 mod beneath;
 mod edit;
@@ -36,14 +36,14 @@ use crate::call::DryRun;
 use crate::outcome::{Failure, Success};
 use beneath::{EntryLocation, RelativePath, Tree};
 
-/// Largest file that is read whole, edited or written: 8 MiB.
+/// Largest file that can be read whole, edited or written: 8 MiB.
 pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
-/// Results of a call that names no number.
+/// Default number of results.
 const RESULTS: usize = 1_000;
-/// Most results that a call may ask for.
+/// Largest number of results that a call may request.
 const MAX_RESULTS: u64 = 10_000;
 
-/// One operation, ready to be carried out.
+/// One operation, ready to run.
 struct Task {
     operation: FileSystemOperation,
     root: String,
@@ -52,11 +52,11 @@ struct Task {
     destination: Option<RelativePath>,
     budget: Budget,
     dry_run: DryRun,
-    /// Whether something would have been changed, but for the dry run.
+    /// Whether the dry run skipped a change.
     held_back: Cell<bool>,
 }
 
-/// Carries out one call of a file tool.
+/// Runs one call of a file tool.
 pub(crate) fn run(
     builtin: Builtin,
     given: &Map<String, Value>,
@@ -121,7 +121,7 @@ impl Task {
         Ok(success)
     }
 
-    /// Does what changes something, unless the call is a dry run. Every change goes through here.
+    /// Runs `change` unless the call is a dry run. Every change goes through here.
     fn act(&self, change: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         match self.dry_run {
             DryRun::No => change(),
@@ -132,7 +132,7 @@ impl Task {
         }
     }
 
-    /// The place of something new. A dry run makes no directories for it.
+    /// Returns the location of a new entry. A dry run creates no directories for it.
     fn place_to_make(&self, path: &RelativePath) -> Result<EntryLocation, Failure> {
         match self.dry_run {
             DryRun::No if self.operation.create_parents => self.tree.place_with_parents(path),
@@ -140,7 +140,7 @@ impl Task {
         }
     }
 
-    /// Fails unless a file has the content that the call expects.
+    /// Fails unless a file has the expected content.
     fn expect(&self, place: &EntryLocation, found: &Content) -> Result<(), Failure> {
         match &self.operation.expected_hash {
             Some(expected) if expected.as_str() != found.hash => {
@@ -163,7 +163,7 @@ impl Task {
         Action::new(action_type, &self.details(before, after))
     }
 
-    /// What was done to what, as an action tells it.
+    /// Returns the details of the action.
     fn details(&self, before: Option<&Content>, after: Option<&Content>) -> Value {
         let mut details = Map::from_iter([
             ("operation".to_owned(), json!(self.operation.operation)),
@@ -186,7 +186,7 @@ impl Task {
     }
 }
 
-/// How many results a call may have.
+/// Returns the largest number of results of a call.
 fn most_results(operation: &FileSystemOperation) -> Result<usize, Failure> {
     let most = match operation.max_results {
         None => return Ok(RESULTS),

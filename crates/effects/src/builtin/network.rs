@@ -1,5 +1,5 @@
-//! `net.get` and `net.request`: requests to granted hosts (seed 003, Network Request Schema), by
-//! way of what HTTP tools use. Must not know sockets.
+//! `net.get` and `net.request`: requests to granted hosts (seed 003, Network Request Schema), through the client of
+//! HTTP tools. Must not know sockets.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) async fn request(
     if call.dry_run == DryRun::Yes && response["dry_run"] == true {
         return answer(&response, &[]);
     }
-    // The query may hold what is not for logs; the link without it says enough.
+    // The query may contain secrets; logs get the link without it.
     let link = request.url.as_str().split(['?', '#']).next();
     let details = json!({
         "operation": tool.name, "operation_id": request.id, "method": request.method,

@@ -1,4 +1,4 @@
-//! From the JSON of a call to the contract or type that it stands for. Must not know grants.
+//! Converts the JSON of a call to its contract or type. Must not know grants.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::table;
 use crate::outcome::Failure;
 
-/// The contract document that a call stands for: its parameters, and `fixed` which the tool decides.
+/// Returns the contract document of a call: its parameters, and `fixed`, which the tool determines.
 pub(super) fn document<T: Contract>(
     builtin: Builtin,
     parameters: &Map<String, Value>,
@@ -31,7 +31,7 @@ pub(super) fn document<T: Contract>(
     })
 }
 
-/// The parameters of a tool that no contract of the seed describes.
+/// Returns the parameters of a tool that no contract of the seed describes.
 pub(super) fn typed<T: DeserializeOwned>(
     builtin: Builtin,
     parameters: &Map<String, Value>,
@@ -40,7 +40,7 @@ pub(super) fn typed<T: DeserializeOwned>(
     T::deserialize(Value::Object(parameters.clone())).map_err(|error| input(error.to_string()))
 }
 
-/// The tool's document is the one list of what it takes.
+/// Refuses parameters that the tool's document does not list.
 fn refuse_unknown(builtin: Builtin, parameters: &Map<String, Value>) -> Result<(), Failure> {
     let known = table::parameters(builtin);
     match parameters.keys().find(|name| {

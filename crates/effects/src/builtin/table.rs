@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use parameter as takes;
 pub(super) use parameter::Parameter;
 
-/// The catalogue documents of all built-in tools.
+/// Returns the catalogue documents of all built-in tools.
 ///
 /// # Errors
-/// What would be wrong with a document; the table is tested to be free of it.
+/// The violations of an invalid document; tests ensure that the table has none.
 pub fn documents() -> Result<Vec<Tool>, Vec<Violation>> {
     let built = Builtin::ALL.iter().map(|builtin| document(*builtin));
     let read = |value: Value| validate::read_value::<Tool>(&value).map(|(tool, _)| tool);
@@ -74,7 +74,7 @@ fn description(builtin: Builtin) -> &'static str {
     }
 }
 
-/// Reading is for everybody who may ask; changing is for operators, programs for administrators.
+/// Returns the required permission: users may read, operators may change, administrators may run programs.
 fn permission(builtin: Builtin) -> PermissionLevel {
     match builtin {
         Builtin::FsRead
@@ -97,7 +97,7 @@ fn permission(builtin: Builtin) -> PermissionLevel {
     }
 }
 
-/// Ruling 10: what cannot be taken back asks first.
+/// Ruling 10: irreversible operations require approval first.
 fn requires_approval(builtin: Builtin) -> bool {
     matches!(
         builtin,
@@ -105,12 +105,12 @@ fn requires_approval(builtin: Builtin) -> bool {
     )
 }
 
-/// How often each tenant may call it. What costs the operator something elsewhere is bounded.
+/// Returns the rate limit per tenant. A limit applies if calls cost the operator money elsewhere.
 fn rate_limit(builtin: Builtin) -> Option<Value> {
     (builtin == Builtin::WebSearch).then(|| json!({ "requests_per_minute": 60, "burst": 10 }))
 }
 
-/// What a tool takes.
+/// Returns the parameters of a tool.
 pub(super) fn parameters(builtin: Builtin) -> &'static [Parameter] {
     match builtin {
         Builtin::FsRead => takes::FS_READ,
@@ -133,7 +133,7 @@ pub(super) fn parameters(builtin: Builtin) -> &'static [Parameter] {
     }
 }
 
-/// JSON Schema of what a tool answers. A dry run answers less, so only `actions` is always there.
+/// Returns the JSON Schema of a tool's answer. The answer of a dry run has fewer fields, so only `actions` is required.
 fn output(builtin: Builtin) -> Value {
     let text = json!({ "type": "string" });
     let count = json!({ "type": "integer", "minimum": 0 });

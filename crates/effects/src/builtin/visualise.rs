@@ -1,6 +1,5 @@
-//! `visualise`: a chart as a Vega-Lite 5 document with its data in it. Builds and checks; draws
-//! nothing, fetches nothing. What it makes holds no expressions and no links, so that showing it
-//! runs nothing of the caller's.
+//! `visualise`: a chart as a Vega-Lite 5 document with its data. Builds and checks; draws nothing, fetches nothing. The
+//! document contains no expressions and no links, so that displaying it runs no code of the caller.
 
 use std::collections::BTreeMap;
 
@@ -72,11 +71,11 @@ enum Channel {
     Tooltip,
 }
 
-/// What a channel shows.
+/// The data of a channel.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Field {
-    /// A column of the data; not needed to count rows.
+    /// A column of the data; not required to count rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -142,7 +141,7 @@ enum Stack {
     Center,
 }
 
-/// Builds the document.
+/// Builds the chart document.
 pub(crate) fn build(given: &Map<String, Value>) -> Result<Success, Failure> {
     let chart: Parameters = parameters::typed(Builtin::Visualise, given)?;
     check_data(&chart.data)?;
@@ -207,7 +206,7 @@ fn pixels(name: &str, given: Option<u32>) -> Result<Option<Value>, Failure> {
     }
 }
 
-/// Vega-Lite reads dots and brackets in a field's name as a path into the row.
+/// Escapes dots and brackets in a field's name, which Vega-Lite reads as a path into the row.
 fn accessor(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for character in name.chars() {
@@ -219,7 +218,7 @@ fn accessor(name: &str) -> String {
     escaped
 }
 
-/// Flat rows of single values.
+/// Requires flat rows of single values.
 fn check_data(rows: &[Map<String, Value>]) -> Result<(), Failure> {
     if rows.len() > MAX_ROWS {
         let message = format!("`data` has {} rows; the limit is {MAX_ROWS}", rows.len());
@@ -243,7 +242,7 @@ fn check_data(rows: &[Map<String, Value>]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A column that is there, of values that fit the type.
+/// Requires an existing column whose values fit the type.
 fn check_field(
     channel: Channel,
     shown: &Field,

@@ -1,4 +1,4 @@
-//! `web.search`: a query to the one search provider that the operator configured. Off without it.
+//! `web.search`: a query to the search provider that the operator configured. Disabled without one.
 //!
 //! Reads what is asked for, and answers with what was found. Must not know providers.
 
@@ -15,16 +15,15 @@ use crate::call::ToolCall;
 use crate::outcome::{Failure, Success};
 use crate::web_search::{Freshness, Query};
 
-/// Longest query, in characters and in words: the least that a provider takes (Brave Search API,
-/// Web search, `q`).
+/// Longest query, in characters and in words: the smallest limit of a provider (Brave Search API, Web search, `q`).
 const MAX_QUERY_CHARACTERS: usize = 400;
 const MAX_QUERY_WORDS: usize = 50;
 /// Most results of one call (Brave Search API, Web search, `count`).
 const MAX_RESULTS: u64 = 20;
-/// Results of a call that does not say how many.
+/// Default number of results.
 const RESULTS: u64 = 10;
 
-/// What a call says.
+/// Parameters of a call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -68,7 +67,7 @@ pub(super) fn parse(given: &Map<String, Value>) -> Result<Query, Failure> {
     })
 }
 
-/// Searches, where a provider is configured.
+/// Searches, if a provider is configured.
 pub(crate) async fn search(
     call: &ToolCall,
     grants: &BuiltinGrants,

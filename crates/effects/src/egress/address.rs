@@ -1,9 +1,8 @@
-//! Which addresses are on the public internet. Must not know names or lists.
+//! Classifies addresses as public or not. Must not know names or lists.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether `ip` is globally reachable unicast. Stricter than the IANA
-/// special-purpose registries where they leave a doubt.
+/// Whether `ip` is globally reachable unicast. Stricter than the IANA special-purpose registries if they are ambiguous.
 pub(super) fn is_public(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(ip) => is_public_v4(ip),

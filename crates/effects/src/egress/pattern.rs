@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 
-/// The ports that an entry without a port admits.
+/// The ports that an entry without a port allows.
 const WEB_PORTS: [u16; 2] = [80, 443];
 
 /// An entry of a tool's egress list.
@@ -19,9 +19,8 @@ const WEB_PORTS: [u16; 2] = [80, 443];
 /// | `10.0.0.0/8` | addresses of this network, also behind a listed name |
 /// | `…:8443`, `…:*` | with this port, with any port |
 ///
-/// Names that resolve to private, loopback or link-local addresses are refused
-/// unless an entry names the address or its network; `localhost` names loopback. An entry that is
-/// [`Self::public_only`] opens none of them.
+/// Names that resolve to private, loopback or link-local addresses are refused unless an entry names the address or its
+/// network; `localhost` names loopback. An entry that is [`Self::public_only`] allows none of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HostPattern {
     host: Host,
@@ -29,12 +28,12 @@ pub struct HostPattern {
     locals: Locals,
 }
 
-/// Whether an entry opens private, loopback and link-local addresses.
+/// Whether an entry allows private, loopback and link-local addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Locals {
     /// Those that it names.
     Named,
-    /// None.
+    /// None of them.
     Closed,
 }
 
@@ -64,8 +63,7 @@ pub struct HostPatternError {
 }
 
 impl HostPattern {
-    /// The same for public addresses alone: what somebody may say who is not trusted with the network that
-    /// this machine stands in.
+    /// Returns the entry for public addresses only: for a source that is not trusted with the network of this machine.
     #[must_use]
     pub fn public_only(self) -> Self {
         Self {
@@ -104,13 +102,12 @@ impl HostPattern {
     }
 }
 
-/// Whether a port is one of the web's.
+/// Whether a port is 80 or 443.
 pub(super) fn is_web(port: u16) -> bool {
     WEB_PORTS.contains(&port)
 }
 
-/// Lower case, without the root dot and without brackets; an address in its
-/// canonical form.
+/// Normalises a host: lower case, without the root dot and without brackets; an address in its canonical form.
 pub(super) fn normalise(host: &str) -> String {
     let host = host
         .strip_prefix('[')

@@ -1,7 +1,7 @@
-//! The forward proxy that scripts reach the network through: HTTP `CONNECT` and
-//! absolute-form requests, admitted by the call's egress list.
+//! The forward proxy for scripts' network access: HTTP `CONNECT` and absolute-form requests, filtered by the call's
+//! egress list.
 //!
-//! Must not know tools or processes; it is given listeners and grants.
+//! Must not know tools or processes; callers supply listeners and grants.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,26 +26,26 @@ use super::EgressPolicy;
 
 /// Connections that one listener serves at the same time; more wait.
 const MAX_CONNECTIONS: usize = 256;
-/// How long a request's headers may take to arrive.
+/// Timeout for a request's headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long connecting to one address may take.
+/// Timeout for a connection to one address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The user name in a shared proxy's URL; the password is the call's token.
 const PROXY_USER: &str = "call";
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// What one call may do through a proxy, until the call ends.
+/// The access of one call through a proxy, until the call ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Grant {
     policy: Arc<EgressPolicy>,
     ended: CancellationToken,
 }
 
-/// How a proxy learns which call a connection belongs to.
+/// How a proxy assigns a connection to a call.
 #[derive(Debug, Clone)]
 enum Admission {
-    /// The listener lives in the call's own network namespace.
+    /// The listener is in the call's own network namespace.
     Only(Grant),
     /// By the token in `Proxy-Authorization`.
     ByToken(Arc<Mutex<HashMap<String, Grant>>>),
@@ -289,7 +289,7 @@ async fn forward(
     });
     let uri = request.uri().clone();
     strip_hop_headers(request.headers_mut());
-    // The target decides, not what the script wrote beside it.
+    // The target determines the host, not the script's own header.
     if let Some(host) = host_header(&uri) {
         request.headers_mut().insert(header::HOST, host);
     }

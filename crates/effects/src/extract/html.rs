@@ -1,8 +1,8 @@
-//! HTML: a stream of tokens becomes lines of text. No tree is built, so that depth costs nothing.
+//! HTML: converts a stream of tokens to lines of text. No tree is built, so that depth costs nothing.
 //!
-//! Tokens by the WHATWG specification, section 13.2.5 (html5gum). What people do not read (scripts,
-//! styles, navigation, links of headings to themselves) is left out, blocks are set apart by an empty line, lines and
-//! spaces of `pre` are kept.
+//! Tokens follow the WHATWG specification, section 13.2.5 (html5gum). Parts that people do not read (scripts, styles,
+//! navigation, links of headings to themselves) are left out. An empty line separates blocks; lines and spaces of `pre`
+//! are kept.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use html5gum::{Span, Tokenizer};
 use super::plain::{plain, without_anchor_mark};
 use super::{Extracted, heading};
 
-/// Elements whose content nobody reads.
+/// Elements whose content is not displayed.
 const HIDDEN: [&[u8]; 8] = [
     b"script",
     b"style",
@@ -23,7 +23,7 @@ const HIDDEN: [&[u8]; 8] = [
     b"select",
     b"noframes",
 ];
-/// Elements that a line of their own is made of.
+/// Elements that begin on their own line.
 const BLOCKS: [&[u8]; 34] = [
     b"address",
     b"article",
@@ -63,18 +63,18 @@ const BLOCKS: [&[u8]; 34] = [
 /// Blocks that follow the one before without an empty line.
 const TIGHT: [&[u8]; 5] = [b"br", b"li", b"tr", b"dd", b"dt"];
 
-/// What between tags is no text.
+/// The content that is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LeftOut {
-    /// What nobody reads, and lists of links (`nav`).
+    /// Content that is not displayed, and lists of links (`nav`).
     UnreadAndLinks,
-    /// What nobody reads.
+    /// Content that is not displayed.
     Unread,
     /// Nothing.
     Nothing,
 }
 
-/// The text of a page. Lists of links are left out, unless one of them never ends.
+/// Extracts the text of a page. Lists of links are left out, unless one of them is never closed.
 pub(super) fn extract(page: &str) -> Extracted {
     let written = render(page, LeftOut::UnreadAndLinks);
     match written.hidden {
@@ -83,8 +83,8 @@ pub(super) fn extract(page: &str) -> Extracted {
     }
 }
 
-/// The text of a line such as a title with some words in bold. One in which something unread never
-/// ends only speaks of tags; it loses those.
+/// Extracts the text of a line such as a title with some bold words. If a hidden element is never closed, the line only
+/// mentions tags; then only the tags are removed.
 pub(super) fn line(text: &str) -> String {
     let written = render(text, LeftOut::Unread);
     let written = match written.hidden {
@@ -110,7 +110,7 @@ fn render(page: &str, left_out: LeftOut) -> Writer {
     writer
 }
 
-/// What stands between two words, at least.
+/// The least separator between two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     Nothing,
@@ -130,27 +130,27 @@ impl Gap {
     }
 }
 
-/// The text as far as it was written.
+/// The text written so far.
 struct Writer {
     extracted: Extracted,
     left_out: LeftOut,
     gap: Gap,
-    /// How many `pre` are open.
+    /// Number of open `pre` elements.
     verbatim: usize,
-    /// The hidden element that is open, and how many of its name.
+    /// The open hidden element, and the number of open elements with its name.
     hidden: Option<(Vec<u8>, usize)>,
-    /// Level and beginning of the heading that is open.
+    /// Level and beginning of the open heading.
     heading: Option<(u8, usize)>,
-    /// The link that is open.
+    /// The open link.
     link: Option<Link>,
-    /// The attribute that is read.
+    /// The attribute that is being read.
     attribute: Attribute,
 }
 
-/// A link, and what came before it.
+/// A link, and the text position before it.
 #[derive(Debug, Clone, Copy)]
 struct Link {
-    /// Where its words begin.
+    /// Where its text begins.
     at: usize,
     gap: Gap,
     target: Target,
@@ -159,20 +159,20 @@ struct Link {
 /// The target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
-    /// A place of a page.
+    /// A fragment of a page.
     Place,
     /// Anything else.
     Other,
 }
 
-/// Whose value comes next.
+/// The attribute that the next value belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attribute {
-    /// The target's of the link that begins.
+    /// The `href` of the link that begins.
     Href,
-    /// Another one of that link.
+    /// Another attribute of that link.
     OfLink,
-    /// One of another element.
+    /// An attribute of another element.
     OfOther,
 }
 
@@ -260,7 +260,7 @@ impl Writer {
         }
     }
 
-    /// Leaves out a link to a place that has no word in it: what generators put beside headings, and arrows back.
+    /// Removes a link to a fragment that has no word in it: generators put these beside headings, and as arrows back.
     fn end_link(&mut self) {
         let Some(Link { at, gap, target }) = self.link.take() else {
             return;
@@ -278,7 +278,7 @@ impl Writer {
         }
     }
 
-    /// Only in SVG does a slash end an element.
+    /// A slash closes an element only in SVG.
     fn close_at_once(&mut self) {
         if self
             .hidden
@@ -320,7 +320,7 @@ impl Writer {
         }
     }
 
-    /// Sets what follows apart, as the element asks.
+    /// Separates the following text as the element requires.
     fn part(&mut self, name: &[u8]) {
         let gap = match name {
             b"td" | b"th" => Gap::Space,

@@ -1,4 +1,4 @@
-//! Markdown: the text as it stands, its headings marked (CommonMark 0.31, sections 4.2 and 4.3) and rid of links to
+//! Markdown: keeps the text, marks its headings (CommonMark 0.31, sections 4.2 and 4.3), and removes their links to
 //! themselves. Front matter has no headings.
 
 use charter_contract::frontmatter;
@@ -40,13 +40,13 @@ pub(super) fn extract(text: &str) -> Extracted {
     extracted
 }
 
-/// Whether the lines between two lines of dashes are front matter, and no text between two rules.
+/// Whether the lines between two lines of dashes are front matter, not text between two rules.
 fn is_fields(head: &str) -> bool {
     let first = head.lines().next().unwrap_or_default();
     first.contains(':') && !first.starts_with(['#', ' '])
 }
 
-/// A line without the link to itself that generators put behind its words, `[¶](#words "Permanent link")`, or a mark
+/// Removes a heading's link to itself, which generators put behind its words: `[¶](#words "Permanent link")`, or a mark
 /// alone.
 fn without_link_to_itself(line: &str) -> &str {
     let mut bare = line;
@@ -60,7 +60,7 @@ fn without_link_to_itself(line: &str) -> &str {
     }
 }
 
-/// The part of a line before a link to a place of a page at its end, if no word is in the link.
+/// Returns the part of a line before a link to a fragment at its end, if the link contains no word.
 fn before_link(line: &str) -> Option<&str> {
     let inside = line.trim_end().strip_suffix(')')?;
     let (before, target) = inside.rsplit_once("](")?;
@@ -75,7 +75,7 @@ fn fence_of(line: &str) -> Option<char> {
         .find(|mark| line.chars().take_while(|c| c == mark).count() >= 3)
 }
 
-/// `## Words`, or a line of `=` or `-` under words.
+/// Recognises `## Words`, or a line of `=` or `-` under words.
 fn heading_of(at: usize, line: &str, before: Option<(usize, &str)>) -> Option<Mark> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=MAX_LEVEL).contains(&level) {

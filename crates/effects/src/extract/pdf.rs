@@ -1,7 +1,7 @@
 //! PDF: the text of each page. A part that cannot be read is left out, and a notice names its page.
 //!
-//! hayro's crates read the file's syntax and its fonts. The places of letters, words, lines and columns are found here.
-//! The sandbox ends work that the limits do not bound.
+//! hayro's crates read the file's syntax and its fonts. This module locates letters, words, lines and columns. The
+//! sandbox ends work that the limits do not bound.
 
 mod content;
 mod fonts;
@@ -32,7 +32,7 @@ const OBJECT_END: &[u8] = b"endobj";
 /// Why a part of a page is not in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 enum UnreadReason {
-    /// The tree of pages names it, and the file does not have it.
+    /// The tree of pages names it, but the file does not contain it.
     #[error("the page is missing")]
     Missing,
     /// Reading it failed.
@@ -131,7 +131,7 @@ fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     }
 }
 
-/// Numbers that grow, with ranges as such: `1, 4 to 7`. The first ranges are listed.
+/// Formats ascending numbers with ranges: `1, 4 to 7`. Only the first ranges are listed.
 fn listed(pages: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for page in pages {
@@ -156,7 +156,7 @@ fn listed(pages: &[u32]) -> String {
     listed.join(", ")
 }
 
-/// The text of a page, and why something of it is not there.
+/// Returns the text of a page, and the reasons for missing parts.
 fn page_text<'a>(
     document: &mut Document<'a>,
     page: &PageEntry<'a>,

@@ -1,18 +1,18 @@
-//! The letters of a text without what only its layout needs, so that words are found as they are read: soft hyphens and
-//! invisible spaces go, other spaces become plain ones, lines end by `\n`. The same text is
-//! indexed and quoted. Must not know formats.
+//! Removes layout characters from a text, so that a search finds words as they are read: soft hyphens and invisible
+//! spaces are removed, other spaces become plain ones, lines end with `\n`. The same text is indexed and quoted. Must
+//! not know formats.
 
 use std::borrow::Cow;
 
 use super::{Extracted, MAX_HEADING_BYTES};
 
-/// Where a word may be broken; shown only where it is.
+/// A possible word break; displayed only at a line break.
 const SOFT_HYPHEN: char = '\u{ad}';
 
 /// The marks that documentation generators put behind a heading as a link to it; the last is of an icon font.
 const ANCHOR_MARKS: [char; 3] = ['¶', '🔗', '\u{f0c1}'];
 
-/// The text as it is read.
+/// Returns the text without layout characters.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     let is_layout = |c: char| meaning(c) != Meaning::Letter;
     let Some(first) = text.find(is_layout) else {
@@ -41,7 +41,7 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// The same for a text whose parts have places.
+/// Does the same for a text with marks, and moves their offsets.
 pub(super) fn plain_parts(extracted: Extracted) -> Extracted {
     let Extracted {
         text: whole,
@@ -63,7 +63,7 @@ pub(super) fn plain_parts(extracted: Extracted) -> Extracted {
     }
 }
 
-/// A heading without the mark of the link to itself.
+/// Removes the link mark from a heading.
 pub(super) fn without_anchor_mark(heading: &str) -> &str {
     let bare = heading.trim_end_matches(|c: char| c.is_whitespace() || ANCHOR_MARKS.contains(&c));
     let has_mark = heading[bare.len()..].contains(ANCHOR_MARKS);
@@ -74,7 +74,7 @@ pub(super) fn without_anchor_mark(heading: &str) -> &str {
     }
 }
 
-/// A line without such a mark, if it follows a word directly and the line is no longer than a heading.
+/// Removes the link mark from a line, if it follows a word directly and the line is no longer than a heading.
 pub(super) fn without_mark_of_word(line: &str) -> &str {
     let bare = line.trim_end_matches(ANCHOR_MARKS);
     let ends_in_word = bare.ends_with(|c: char| !c.is_whitespace());
@@ -85,7 +85,7 @@ pub(super) fn without_mark_of_word(line: &str) -> &str {
     }
 }
 
-/// The lines of a text without such marks.
+/// Removes the link marks from the lines of a text.
 pub(super) fn without_marks_of_words(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let content = line.trim_end_matches('\n');
@@ -97,11 +97,11 @@ pub(super) fn without_marks_of_words(text: &str) -> String {
 /// The effect of a character on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// It belongs to it.
+    /// It is part of the text.
     Letter,
-    /// It is not seen.
+    /// It is invisible.
     Nothing,
-    /// It is a space, however wide.
+    /// It is a space of any width.
     Space,
     /// It ends a line.
     Line,
@@ -122,7 +122,7 @@ fn meaning(c: char) -> Meaning {
     }
 }
 
-/// The rest of a word that a soft hyphen breaks at the end of a line.
+/// Returns the rest of a word that a soft hyphen breaks at the end of a line.
 fn behind_break(rest: &str) -> Option<&str> {
     let blank = |c: char| matches!(c, ' ' | '\t');
     let rest = rest.trim_start_matches(blank);
@@ -148,7 +148,7 @@ mod tests {
             ("trans\u{ad}\nport", "transport"),
             ("trans\u{ad} \r\n  port", "transport"),
             ("trans\u{ad}\r\tport", "transport"),
-            // No word is broken here.
+            // There is no broken word here.
             ("end\u{ad}\n- item", "end\n- item"),
             ("end\u{ad}\n\npart", "end\n\npart"),
             ("\u{ad}", ""),
@@ -156,7 +156,7 @@ mod tests {
             ("10\u{a0}000\u{202f}€ a\u{2009}b", "10 000 € a b"),
             ("a\r\nb\rc\n\rd\u{b}e", "a\nb\nc\n\nd\ne"),
             ("a\u{2028}b\u{85}c\u{2029}d", "a\nb\nc\n\nd"),
-            // Joiners of scripts and emoji stay, and so do ligatures: the index takes them apart.
+            // Joiners of scripts and emoji are kept, and so are ligatures: the index splits them.
             (
                 "می\u{200c}خواهم \u{1f468}\u{200d}\u{1f469}",
                 "می\u{200c}خواهم \u{1f468}\u{200d}\u{1f469}",

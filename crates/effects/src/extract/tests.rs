@@ -1,4 +1,4 @@
-//! What becomes of pages, texts and bytes that are none.
+//! Extraction of pages, texts, and bytes that are not text.
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn b000_16_markdown_keeps_its_text_and_marks_headings() {
     );
 }
 
-/// A page is read as a browser reads it, by each way to declare an encoding.
+/// A page is decoded as a browser decodes it, by each way to declare an encoding.
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
@@ -177,7 +177,7 @@ fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
     }
 }
 
-/// One wrong byte does not hide a page; a notice names it.
+/// One wrong byte does not hide a page; a notice reports it.
 #[test]
 fn b000_16_what_does_not_fit_is_replaced_and_noted() {
     use MediaType::{Html, Markdown, Text};
@@ -231,7 +231,7 @@ fn b000_16_what_does_not_fit_is_replaced_and_noted() {
     }
     let failed = |bytes: &[u8]| extract(bytes, Text, None).unwrap_err();
     assert_eq!(failed(b"a\0b"), ExtractError::Binary { at: 1 });
-    // An image, or a compressed file, is no text in any encoding.
+    // An image, or a compressed file, is not text in any encoding.
     let replaced = "byte 0 is not UTF-8; each place that is not UTF-8 became U+FFFD".to_owned();
     assert_eq!(
         failed(b"\x89PNG\r\n\x1a\nabc"),
@@ -260,7 +260,7 @@ fn b000_16_html_loses_what_only_its_layout_needs() {
     }
 }
 
-/// Generators of documentation put a link to itself beside each heading and definition.
+/// Documentation generators put a link to itself beside each heading and definition.
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn b000_16_links_of_headings_to_themselves_are_left_out() {
@@ -371,7 +371,7 @@ fn b000_16_links_of_headings_to_themselves_are_left_out() {
             "Keys",
         ),
         ("# Keys\rx\r", "# Keys\nx\n", "Keys"),
-        // Front matter has no headings; a rule is no front matter.
+        // Front matter has no headings; a rule is not front matter.
         (
             "---\ntitle: x\n---\n# Keys\n",
             "---\ntitle: x\n---\n# Keys\n",
@@ -405,7 +405,7 @@ fn b000_16_a_source_without_words_is_refused() {
     }
 }
 
-/// A PDF of one page with one line of text.
+/// Builds a PDF of one page with one line of text.
 fn pdf(line: &str) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 720 Td ({line}) Tj ET");
     let objects = [

@@ -1,23 +1,22 @@
-//! Addresses that an operator names: what they must be before anything is sent there. Must not know
-//! who is reached.
+//! Validates addresses that an operator configures, before a request. Must not know their purpose.
 
 use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// Where somebody may be spoken to without TLS.
+/// Hosts to which connections without TLS are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainHttp {
-    /// On this machine.
+    /// This machine only.
     Loopback,
-    /// Anywhere: the operator answers for the network.
+    /// Any host: the operator is responsible for the network.
     Anywhere,
 }
 
-/// The base of an operator's address.
+/// Parses the base of an operator's address.
 ///
 /// # Errors
-/// What the text is instead.
+/// The fault of the text.
 pub fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "no URL")?;
     match (url.scheme(), plain_http) {

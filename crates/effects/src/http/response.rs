@@ -1,4 +1,4 @@
-//! Sends a request, reads the response within bounds and says what it means. Must not know tools.
+//! Sends a request, reads the response within bounds and interprets it. Must not know tools.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,10 @@ use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 use crate::room::{OutputBudget, OutputSize};
 
-/// How much of the body of a failed response is quoted.
+/// Bytes of a failed response's body that are quoted.
 const QUOTED_BYTES: usize = 500;
 
-/// What a host answered, with its body kept within a bound.
+/// A host's answer, with its body bounded.
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
@@ -27,7 +27,7 @@ pub(crate) struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// Sends a request and keeps what is answered, at most `limit` bytes of a body.
+    /// Sends a request and keeps the answer, with at most `limit` bytes of body.
     pub(crate) async fn to(
         client: &Client,
         request: Request,
@@ -74,22 +74,22 @@ impl HttpAnswer {
 /// How reading a body ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// At its end.
+    /// The whole body was read.
     Whole,
-    /// At the bound.
+    /// The bound was reached.
     TooLong,
-    /// Before either.
+    /// The connection ended first.
     BrokenOff(reqwest::Error),
 }
 
-/// Reads a body until its end or the bound, which counts what comes out of decompression.
+/// Reads a body until its end or the bound, which counts decompressed bytes.
 pub(crate) async fn read_within(response: Response, limit: usize) -> (Vec<u8>, End) {
     let mut body = Vec::new();
     let end = pieces_within(response, limit, |piece| body.extend_from_slice(piece)).await;
     (body, end)
 }
 
-/// The same piece by piece.
+/// Reads a body piece by piece, within the same bound.
 async fn pieces_within(mut response: Response, limit: usize, mut take: impl FnMut(&[u8])) -> End {
     let mut length = 0;
     loop {
@@ -105,7 +105,7 @@ async fn pieces_within(mut response: Response, limit: usize, mut take: impl FnMu
     }
 }
 
-/// The JSON of a successful response, or `{"status", "body"}` for other text, once there is memory for it.
+/// Waits for memory, then returns the JSON of a successful response, or `{"status", "body"}` for other text.
 pub(crate) async fn read(
     mut answer: HttpAnswer,
     redactor: &Redactor,
@@ -155,7 +155,7 @@ fn not_read(status: StatusCode, unread: SpoolReadError) -> Failure {
     })
 }
 
-/// The JSON of a body, once there is memory for it.
+/// Waits for memory, then parses the JSON of a body.
 async fn document(
     mut body: SpooledBytes,
     content_type: &str,
@@ -167,7 +167,7 @@ async fn document(
     if charset.is_none() && !is_wide {
         return body.into_value(room).await;
     }
-    // How much its value takes is known once it is decoded: as much as may be.
+    // The memory of its value is known only after decoding: reserve the most that it can take.
     let size = OutputSize {
         bytes: body.len(),
         memory: body
@@ -190,7 +190,7 @@ async fn document(
     text.into_value(room).await
 }
 
-/// Any other body as text, once there is memory for it, and what is not certain about it.
+/// Waits for memory, then decodes any other body as text, with notices of uncertain parts.
 async fn text(
     status: StatusCode,
     body: SpooledBytes,
@@ -217,7 +217,7 @@ async fn text(
     Ok((output, notices))
 }
 
-/// The kind of a body by its `Content-Type`.
+/// The kind of a body, from its `Content-Type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Json,
@@ -256,7 +256,7 @@ fn failed(status: StatusCode, text: &str) -> Failure {
     }
 }
 
-/// Which kind of failure a status is, and whether a retry may help.
+/// Maps a status to a kind of failure, and whether a retry may succeed.
 pub(crate) fn kind_of(status: StatusCode) -> (ErrorType, bool) {
     let kind = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorType::PermissionError,
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
     use crate::room::UnlimitedOutput;
 
-    /// The output and the log, or the message of the failure.
+    /// Returns the output and the log, or the message of the failure.
     async fn answered(content_type: &str, body: &[u8]) -> Result<(Value, String), String> {
         let mut headers = HeaderMap::new();
         if let Ok(value) = HeaderValue::from_bytes(content_type.as_bytes()) {
@@ -327,7 +327,7 @@ mod tests {
                 "application/json; charset=klingon",
                 text.as_bytes().to_vec(),
             ),
-            // JSON is UTF-8, even where a server declares another charset by default.
+            // JSON is UTF-8, even if a server declares another charset by default.
             (
                 "application/json; charset=ISO-8859-1",
                 text.as_bytes().to_vec(),

@@ -23,7 +23,7 @@ pub(super) struct PreparedRequest {
     body: Option<Value>,
 }
 
-/// A request as its parts, with nothing left to fill in.
+/// A complete request, in parts.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) method: HttpMethod,
@@ -34,7 +34,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// Adds the header that says which trace this belongs to, unless the tool has one of its own.
+    /// Adds the trace header, unless the tool has one of its own.
     pub(super) fn add_trace_header(&mut self, trace: TraceContext) {
         let own = |(name, _): &(String, String)| name.eq_ignore_ascii_case(TRACEPARENT.as_str());
         if self.headers.iter().any(own) {
@@ -88,7 +88,7 @@ pub(super) fn prepare(
 }
 
 impl PreparedRequest {
-    /// Whom to connect to.
+    /// Returns the host and port to connect to.
     pub(super) fn target(&self) -> (&str, u16) {
         (&self.host, self.port)
     }
@@ -97,7 +97,7 @@ impl PreparedRequest {
         self.request
     }
 
-    /// For a dry run of a method that acts: the request, instead of sending it.
+    /// In a dry run of a method that is not safe, returns a preview of the request.
     pub(super) fn preview_instead(&self, dry_run: DryRun, redactor: &Redactor) -> Option<Success> {
         let acts = ![Method::GET, Method::HEAD].contains(self.request.method());
         (dry_run == DryRun::Yes && acts).then(|| {

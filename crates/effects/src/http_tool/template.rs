@@ -1,7 +1,7 @@
 //! Fills the placeholders of HTTP tools: `${NAME}`, `${user.NAME}`, `${env.NAME}`.
 //!
-//! A value is put in as data: what surrounds it decides how it is written, and
-//! it is never looked at for placeholders again. Must not know HTTP clients.
+//! A value is inserted as data: its context determines the encoding, and placeholders in it are not filled. Must not
+//! know HTTP clients.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Where the values of one request come from, and what they may come to.
+/// The sources of one request's values, and their size limit.
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     parameters: &'a Map<String, Value>,
@@ -37,7 +37,7 @@ enum Piece<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// The values of one request.
+    /// Creates the values of one request.
     pub(super) const fn new(
         parameters: &'a Map<String, Value>,
         environment: &'a [(String, String)],
@@ -49,7 +49,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Fills a template whose values are put in as they are.
+    /// Fills a template without encoding its values.
     fn text(&mut self, template: &str) -> Result<String, Failure> {
         let mut filled = String::new();
         for piece in parse(template)? {
@@ -91,8 +91,7 @@ impl<'a> Values<'a> {
         Ok(filled)
     }
 
-    /// Fills every string of a JSON value. `None`: the whole was a placeholder
-    /// for an absent parameter.
+    /// Fills every string of a JSON value. Returns `None` if the whole was a placeholder for an absent parameter.
     pub(super) fn json(&mut self, template: &Value) -> Result<Option<Value>, Failure> {
         self.json_within(template, 0)
     }
@@ -170,7 +169,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A string, number or boolean as text.
+/// Formats a string, number or boolean as text.
 pub(super) fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -179,7 +178,7 @@ pub(super) fn scalar_text(value: &Value) -> Option<String> {
     }
 }
 
-/// An HTTP tool has no steps, so `${NAME}` is a parameter as `${user.NAME}` is.
+/// Parses a template. An HTTP tool has no steps, so `${NAME}` is a parameter like `${user.NAME}`.
 fn parse(template: &str) -> Result<Vec<Piece<'_>>, Failure> {
     let malformed = |detail: String| {
         let message = format!("the tool's template {template:?} cannot be filled: {detail}");
@@ -218,7 +217,7 @@ fn is_label(value: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// URL parsers climb on `.` and `..`, encoded or not; a value must not.
+/// Refuses `.` and `..` segments from values, encoded or not, because URL parsers resolve them.
 fn refuse_dot_segments(url: &str) -> Result<(), Failure> {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     if path
@@ -299,7 +298,7 @@ mod tests {
         );
     }
 
-    /// `$${` is a `${` that nothing fills, also in headers and addresses.
+    /// `$${` produces a literal `${`, also in headers and addresses.
     #[test]
     fn an_escape_is_what_it_writes() {
         let header = with_values(|values| values.text("$${user.n}=${user.n}"));
@@ -308,7 +307,7 @@ mod tests {
         assert_eq!(address.as_deref(), Ok("https://x/y?q=${user.n}&n=7"));
     }
 
-    /// A template that names a parameter a thousand times comes to a thousand times its value.
+    /// A template that names a parameter a thousand times expands to a thousand times its value.
     #[test]
     fn filled_values_are_bounded_over_the_whole_request() {
         let long = "x".repeat(1 << 20);

@@ -1,5 +1,5 @@
-//! One call of a server's tool: the connection, the definition, the exchange, the answer.
-//! Must not know how a connection is kept, or who decided that the call may be made.
+//! One call of a server's tool: checks the connection and the definition, sends the request, reads the answer. Must not
+//! know how a connection is kept, or the approver of the call.
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::json::{memory_of, text_length};
@@ -20,11 +20,11 @@ use crate::outcome::{Failure, Success};
 use crate::room::OutputSize;
 use crate::text::clean;
 
-/// Most characters of a message of a server.
+/// Most characters of a server's message.
 const MAX_MESSAGE: usize = 2_000;
 
 impl Server {
-    /// Makes one call within its limits. A future that is dropped, or cancelled, tells the server so.
+    /// Makes one call within its limits. If the future is dropped or cancelled, the server receives a cancellation.
     pub(super) async fn call(
         &self,
         call: &ToolCall,
@@ -36,7 +36,7 @@ impl Server {
             biased;
             () = cancel.cancelled() => Err(Failure::cancelled()),
             made = tokio::time::timeout(limit, self.make(call, tool)) => made.unwrap_or_else(|_| {
-                // A server that hangs is found out, and started again.
+                // The keeper detects a server that hangs, and restarts it.
                 self.look_again.notify_one();
                 let name = &self.options.name;
                 let message = format!("the MCP server `{name}` did not answer within {} ms", limit.as_millis());
@@ -45,7 +45,7 @@ impl Server {
         };
         match result {
             Ok(output) => {
-                // The SDK has read it: memory is set aside before anything more is made of it.
+                // The SDK has already parsed the output: reserve memory before processing it.
                 let size = OutputSize {
                     bytes: 0,
                     memory: memory_of(&output),
@@ -81,7 +81,7 @@ impl Server {
         output(result, call.limits.output_bytes, self.options.name.as_ref())
     }
 
-    /// The connection, once it stands.
+    /// Waits for an open connection.
     async fn up(&self) -> Result<LiveConnection, Failure> {
         let mut link = self.link.subscribe();
         let settled = link
@@ -100,8 +100,8 @@ impl Server {
         }
     }
 
-    /// Refuses a tool that is no longer what was imported: what was approved, and what policies were
-    /// written for, is the definition that the catalogue shows.
+    /// Refuses a tool whose definition differs from the imported one: approvals and policies apply to the definition in
+    /// the catalogue.
     async fn as_imported(
         &self,
         peer: &Peer<RoleClient>,
@@ -133,7 +133,7 @@ impl Server {
         Failure::new(ErrorType::ExecutionError, message)
     }
 
-    /// What a failed exchange means.
+    /// Converts a failed exchange to a failure of the call.
     fn broken(&self, error: &ServiceError, up: &LiveConnection, tool: &McpTool) -> Failure {
         if let ServiceError::McpError(error) = error
             && error.code == http::UNUSABLE
@@ -162,7 +162,7 @@ impl Server {
     }
 }
 
-/// Arguments by the names that the server has for them, and null for those that it wants named and that may be null.
+/// Returns the arguments by the server's names, and null for required arguments that may be null.
 fn arguments(call: &ToolCall, tool: &McpTool, listed: &rmcp::model::Tool) -> Map<String, Value> {
     let given = call.parameters.iter().map(|(name, value)| {
         let wire_name = tool.wire_names.get(name).unwrap_or(name);
@@ -175,7 +175,7 @@ fn arguments(call: &ToolCall, tool: &McpTool, listed: &rmcp::model::Tool) -> Map
     arguments
 }
 
-/// The call may have been carried out; only what may be begun again says so.
+/// Marks the failure as retryable if the call may be repeated: it may have been executed.
 fn repeatable(failure: Failure, tool: &McpTool) -> Failure {
     match tool.repeat {
         Repeat::Safe => failure.retryable(),
@@ -183,7 +183,7 @@ fn repeatable(failure: Failure, tool: &McpTool) -> Failure {
     }
 }
 
-/// What a tool answered: its structured content, else its text.
+/// Returns a tool's answer: its structured content, else its text.
 fn output(result: CallToolResult, most: usize, server: &str) -> Result<Value, Failure> {
     let mut texts = Vec::new();
     let mut left_out = Vec::new();

@@ -1,5 +1,5 @@
-//! Opens a connection to a server: its process in the sandbox, or its URL behind the egress wall.
-//! Must not know what is done with the connection, or when it is opened again.
+//! Opens a connection to a server: its process in the sandbox, or its URL behind the egress wall. Must not know how the
+//! connection is used, or when it is reopened.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -39,13 +39,13 @@ use crate::text::clean;
 
 /// How long a killed server's standard error may stay open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How much of the end of a server's standard error is kept.
+/// Bytes of the end of a server's standard error that are kept.
 const KEPT_STDERR_BYTES: usize = 4 << 10;
-/// How many of its last lines are shown, and how many characters of each.
+/// Number of its last lines that are shown, and of characters of each.
 const SHOWN_LINES: usize = 6;
 const SHOWN_OF_LINE: usize = 200;
 
-/// A connection whose handshake is done. Dropping it ends the server's process.
+/// A connection whose handshake is complete. Dropping it ends the server's process.
 pub(super) struct Connection {
     pub(super) peer: Peer<RoleClient>,
     pub(super) service: RunningService<RoleClient, Listener>,
@@ -53,14 +53,14 @@ pub(super) struct Connection {
     pub(super) process: Option<Process>,
 }
 
-/// A server's process, and what reads its last words.
+/// A server's process, and the reader of its standard error.
 pub(super) struct Process {
     alive: Alive,
     tail: JoinHandle<()>,
 }
 
 impl Process {
-    /// Kills it, and waits for what it wrote before.
+    /// Kills it, and waits for the output that it wrote before.
     pub(super) async fn end(self) {
         drop(self.alive);
         if tokio::time::timeout(LAST_WORDS, self.tail).await.is_err() {
@@ -69,7 +69,7 @@ impl Process {
     }
 }
 
-/// What a connection leaves behind that says why it ended.
+/// Evidence of why a connection ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Traces {
     fault: Arc<OnceLock<String>>,
@@ -78,12 +78,12 @@ pub(super) struct Traces {
 }
 
 impl Traces {
-    /// Whether the connection ended because a message of the server's was refused.
+    /// Whether the connection ended because a message of the server was refused.
     pub(super) fn is_at_fault(&self) -> bool {
         self.fault.get().is_some()
     }
 
-    /// Why the connection ended, as far as that is known.
+    /// Returns why the connection ended, if known.
     pub(super) fn reason(&self) -> Option<String> {
         if let Some(fault) = self.fault.get() {
             return Some(fault.clone());
@@ -100,8 +100,8 @@ impl Traces {
     }
 }
 
-/// The last lines but frames of a stack. The very last one alone often names only a log file, or the version of the
-/// program that failed.
+/// Returns the last lines without stack frames. The very last line alone often names only a log file, or the version of
+/// the failed program.
 fn last_words(text: &str) -> String {
     let lines = text.lines().rev().map(|line| clean(line, SHOWN_OF_LINE));
     let telling = lines.filter(|line| !line.is_empty() && !line.starts_with("at "));
@@ -110,19 +110,19 @@ fn last_words(text: &str) -> String {
     shown.join(" | ")
 }
 
-/// How the handshake begins. Some older servers end when they are asked what they are.
+/// The first step of the handshake. Some older servers exit when they receive `server/discover`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handshake {
-    /// By `server/discover`, and by `initialize` where that is not known or not answered in time.
+    /// `server/discover`, and `initialize` if the server does not know it or does not answer in time.
     Newest,
-    /// By `server/discover`, however long the answer takes.
+    /// `server/discover`, with no time limit of its own.
     NewestAlone,
-    /// By `initialize`.
+    /// `initialize`.
     Older,
 }
 
 impl Handshake {
-    /// The handshake to try once this one has failed.
+    /// Returns the handshake to try after this one has failed.
     fn after(self, error: &NotOpened, knows_newest: bool) -> Option<Self> {
         match (self, error) {
             _ if knows_newest => Some(Self::NewestAlone),
@@ -146,7 +146,7 @@ pub(super) fn lifecycle(handshake: Handshake) -> ClientLifecycleMode {
     }
 }
 
-/// Hears what a server says unasked. It is asked for nothing else: no sampling, roots or questions.
+/// Receives a server's notifications. Requests of the server are refused: sampling, roots and elicitation.
 pub(super) struct Listener {
     pub(super) changed: Arc<Notify>,
 }
@@ -170,15 +170,15 @@ impl ClientHandler for Listener {
     }
 }
 
-/// A handshake's result.
+/// Result of a handshake.
 type HandshakeResult = Result<RunningService<RoleClient, Listener>, ClientInitializeError>;
 
-/// Why there is no connection.
+/// Why a connection failed to open.
 #[derive(Debug)]
 enum NotOpened {
-    /// The server has not answered in the time that it has to start.
+    /// The server did not answer within its start timeout.
     TimedOut(Duration),
-    /// It ended, refused, or cannot be started or reached.
+    /// It exited, refused, or cannot be started or reached.
     Refused(String),
 }
 
@@ -194,8 +194,8 @@ impl NotOpened {
     }
 }
 
-/// Connects and shakes hands, within the server's time to start; once more where the first try shows which handshake the
-/// server needs.
+/// Connects and completes the handshake, within the server's start timeout; tries again if the first attempt shows
+/// which handshake the server needs.
 pub(super) async fn open(
     options: &McpServerOptions,
     sandbox: &Sandbox,
@@ -303,7 +303,7 @@ fn reason_of(error: &ClientInitializeError) -> String {
     }
 }
 
-/// Starts a server's process, with what leaves traces of its end.
+/// Starts a server's process, and records evidence of its end.
 async fn start(
     options: &McpServerOptions,
     sandbox: &Sandbox,
@@ -338,7 +338,7 @@ async fn start(
     Ok((started.stdin, stdout, Process { alive, tail }))
 }
 
-/// A client that connects to the addresses that were checked, and to nothing else.
+/// Creates a client that connects only to the checked addresses.
 async fn http_client(
     options: &McpServerOptions,
     sandbox: &Sandbox,
@@ -374,7 +374,7 @@ fn custom(headers: &[SecretHeader]) -> Result<HashMap<HeaderName, HeaderValue>, 
         .collect()
 }
 
-/// Keeps the end of what a server writes to its standard error.
+/// Keeps the end of a server's standard error.
 async fn keep_tail(mut stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>) {
     let mut chunk = vec![0; KEPT_STDERR_BYTES];
     while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
@@ -401,12 +401,12 @@ mod tests {
         let cut = "x".repeat(SHOWN_OF_LINE);
         let expected = format!("its last words were: {cut}… | before | the end");
         assert_eq!(reason, Some(expected));
-        // What is known of the end goes before what was said.
+        // A known fault takes precedence over standard error.
         traces.fault.set("it sent too much".to_owned()).unwrap();
         assert_eq!(traces.reason().as_deref(), Some("it sent too much"));
     }
 
-    /// A late answer that knows the newest revision counts more than how the first try failed.
+    /// A late answer with the newest revision counts more than the failure of the first attempt.
     #[test]
     fn a_failed_handshake_leads_to_the_one_that_the_server_needs() {
         let refused = NotOpened::Refused("it ended".to_owned());
@@ -455,7 +455,7 @@ mod tests {
 
     type Unreached = StreamableHttpClientTransport<MeasuredHttp>;
 
-    /// As npm and Node.js end: the cause is above the last line.
+    /// As npm and Node.js fail: the cause is above the last line.
     #[test]
     fn the_last_words_hold_the_cause_and_no_stack() {
         let installer = "error code E403\nerror 403 Forbidden - GET https://packages.example/x\nerror A complete log \

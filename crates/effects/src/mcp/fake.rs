@@ -1,5 +1,5 @@
-//! A server for the tests beside it: a task of the test, in the test's own time, that answers as it is
-//! told. Must not assert anything itself.
+//! A server for the tests beside it: a task of the test, on the test's own clock, with configurable answers. Must not
+//! assert anything itself.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::keep::{Link, LiveConnection};
 use super::{McpServerOptions, McpTransport, SecretHeader, Server};
 use crate::{Sandbox, SandboxOptions, TraceContext};
 
-/// What its secret header holds.
+/// Value of its secret header.
 pub(super) const SECRET: &str = "Bearer s3cr3t-value";
 
 /// The far end of a connection.
@@ -26,7 +26,7 @@ pub(super) struct Fake {
     say: mpsc::UnboundedSender<Value>,
 }
 
-/// Options of a server that is reached at this URL.
+/// Returns the options of a server at this URL.
 pub(super) fn options(url: &str) -> McpServerOptions {
     McpServerOptions {
         name: Label::parse("files").unwrap(),
@@ -47,14 +47,14 @@ pub(super) fn options(url: &str) -> McpServerOptions {
     }
 }
 
-/// A sandbox in a folder that goes with it.
+/// Creates a sandbox in a temporary folder.
 pub(super) async fn sandbox() -> (Arc<Sandbox>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::new(SandboxOptions::new(folder.path())).await;
     (Arc::new(sandbox.unwrap()), folder)
 }
 
-/// A page of a list of tools.
+/// Builds a page of a list of tools.
 pub(super) fn page(names: impl IntoIterator<Item = String>, next: Option<&str>) -> Value {
     let tools: Vec<Value> = names
         .into_iter()
@@ -64,7 +64,7 @@ pub(super) fn page(names: impl IntoIterator<Item = String>, next: Option<&str>) 
 }
 
 impl Fake {
-    /// A server whose `tools/list` and `tools/call` are answered so; `None` is no answer at all.
+    /// Starts a server that answers `tools/list` and `tools/call` with `answer`; `None` sends no answer.
     pub(super) async fn new<A>(answer: A) -> (Self, Connection)
     where
         A: FnMut(&Value) -> Option<Value> + Send + 'static,
@@ -72,7 +72,7 @@ impl Fake {
         Self::with_trace(TraceContext::default(), answer).await
     }
 
-    /// The same, told so of traces.
+    /// Does the same with a trace context.
     pub(super) async fn with_trace<A>(trace: TraceContext, answer: A) -> (Self, Connection)
     where
         A: FnMut(&Value) -> Option<Value> + Send + 'static,
@@ -111,19 +111,19 @@ impl Fake {
         (Self { server, heard, say }, connection)
     }
 
-    /// What was sent of this method so far.
+    /// Returns the received messages of this method.
     pub(super) fn heard(&self, method: &str) -> Vec<Value> {
         let heard = self.heard.lock().unwrap();
         let of = heard.iter().filter(|message| message["method"] == method);
         of.cloned().collect()
     }
 
-    /// Sends a message of its own accord.
+    /// Sends an unsolicited message.
     pub(super) fn send(&self, message: Value) {
         self.say.send(message).unwrap();
     }
 
-    /// The answer to a request of its own, once it came.
+    /// Waits for the answer to a request of the server.
     pub(super) async fn answered(&self, id: u64) -> Value {
         loop {
             let answer = {
@@ -168,7 +168,7 @@ async fn speak(
     }
 }
 
-/// A result, or the error that stands under `error` in what it is told to answer.
+/// Builds a result, or the error in the field `error` of the configured answer.
 fn result(
     asked: &Value,
     answer: &mut impl FnMut(&Value) -> Option<Value>,

@@ -1,8 +1,8 @@
-//! The beginning of a conversation with a server that may take its time: answers that come after a question was given up.
+//! The handshake with a slow server: handles answers that arrive after their request was abandoned.
 //!
-//! The SDK asks `server/discover` first and, without an answer in ten seconds, begins by `initialize`. A server that was
-//! still starting answers both. The SDK takes the late answer for a fault; here it is left out, and what it says of the
-//! server is kept. Must not know how messages are carried.
+//! The SDK sends `server/discover` first and, without an answer in ten seconds, sends `initialize`. A server that was
+//! still starting answers both. The SDK treats the late answer as a fault; this filter drops it, and records the
+//! server's support of `server/discover`. Must not know how messages are transported.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,21 +24,21 @@ impl DiscoverSupport {
     }
 }
 
-/// What carries messages, without answers to a question that was given up.
+/// Transports messages, without answers to abandoned requests.
 pub(super) struct LateAnswerFilter<T> {
     inner: T,
     question: Question,
     newest: DiscoverSupport,
 }
 
-/// How it stands with `server/discover`.
+/// State of the `server/discover` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Question {
-    /// It was not asked, or it was answered.
+    /// It was not sent, or it was answered.
     None,
     /// The SDK waits for the answer to the request of this id.
     Asked(RequestId),
-    /// It no longer does.
+    /// The SDK no longer waits for the answer.
     GivenUp(RequestId),
 }
 
@@ -66,7 +66,7 @@ impl<T> LateAnswerFilter<T> {
         }
     }
 
-    /// Whether a message answers a question that was given up.
+    /// Whether a message answers an abandoned request.
     fn is_late(&mut self, message: &ServerJsonRpcMessage) -> bool {
         let (answered, knows) = match message {
             ServerJsonRpcMessage::Response(response) => (
@@ -78,7 +78,7 @@ impl<T> LateAnswerFilter<T> {
                 return false;
             }
         };
-        // An error without an id answers the question that was asked first.
+        // An error without an id answers the first request.
         let is_of = |asked: &RequestId| answered.is_none_or(|id| is_the_same(asked, id));
         let (in_time, late) = match &self.question {
             Question::None => (false, false),
@@ -95,7 +95,7 @@ impl<T> LateAnswerFilter<T> {
     }
 }
 
-/// Some servers answer a number as text.
+/// Compares ids: some servers answer a number as text.
 fn is_the_same(asked: &RequestId, answered: &RequestId) -> bool {
     asked == answered || asked.to_string() == answered.to_string()
 }
@@ -141,7 +141,8 @@ mod tests {
     use super::super::connect::{Handshake, Listener, lifecycle};
     use super::*;
 
-    /// What a handshake comes to with a server that reads its first message after so many seconds, and answers each so.
+    /// Runs a handshake with a server that reads its first message after a number of seconds, and answers each with
+    /// `answer`.
     async fn shaken(
         handshake: Handshake,
         seconds: u64,
@@ -184,7 +185,7 @@ mod tests {
         }})
     }
 
-    /// An older server that knows nothing of the question.
+    /// Builds an older server that does not know `server/discover`.
     fn older(id: fn(&Value) -> Value) -> impl Fn(&Value) -> Vec<Value> {
         move |asked| match asked["method"].as_str() {
             Some("initialize") => vec![welcome(asked)],
@@ -207,7 +208,7 @@ mod tests {
         }
     }
 
-    /// That `initialize` is refused is no less a failure because another answer came before.
+    /// If `initialize` is refused, the handshake fails, even after a late answer.
     #[tokio::test(start_paused = true)]
     async fn the_answer_to_initialize_counts_also_after_a_late_one() {
         let refuses = |asked: &Value| vec![refused(asked, &asked["id"])];
@@ -217,8 +218,8 @@ mod tests {
         assert!(!newest);
     }
 
-    /// A server of the newest revision that starts slowly is known by its late answer; asked again, it has all the time of
-    /// its start.
+    /// A slow server of the newest revision is recognised by its late answer; the second attempt has its whole start
+    /// timeout.
     #[tokio::test(start_paused = true)]
     async fn a_newer_server_that_starts_slowly_is_known_by_its_late_answer() {
         let answer = |asked: &Value| match asked["method"].as_str() {

@@ -1,5 +1,5 @@
-//! The client by which the SDK speaks to a server over HTTP. The SDK's own client bounds the bytes of an answer and
-//! nothing else; this one measures each message before it is read. Must not know tools or calls.
+//! The SDK's HTTP client for a server. The SDK's own client bounds only the bytes of an answer; this one checks each
+//! message before it is parsed. Must not know tools or calls.
 
 use std::collections::HashMap;
 use std::io;
@@ -28,25 +28,25 @@ use sse_stream::{Sse, SseStream};
 use crate::cause::chain;
 use crate::http::{End, read_within};
 
-/// The code of an answer that came and cannot be used. Servers have codes of their own, and one that says this is taken
-/// at its word: the call may have been carried out.
+/// Error code of an answer that arrived but is unusable. A server that sends this code itself is trusted: the call may
+/// have been executed.
 pub(super) const UNUSABLE: ErrorCode = ErrorCode(-32_090);
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";
-/// Headers that are the transport's and not the operator's.
+/// Headers that only the transport sets.
 const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
-/// How much of a refusal is quoted, in characters.
+/// Characters of a refusal that are quoted.
 const QUOTED: usize = 200;
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Refused = StreamableHttpError<reqwest::Error>;
 type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
 
-/// A client that measures what it is answered.
+/// A client that checks the size of answers.
 #[derive(Debug, Clone)]
 pub(super) struct MeasuredHttp(reqwest::Client);
 
@@ -144,7 +144,7 @@ impl StreamableHttpClient for MeasuredHttp {
         custom_headers: Headers,
         max_sse_event_size: usize,
     ) -> Result<Events, Refused> {
-        // The SDK's own client reads no JSON here.
+        // The SDK's own client does not parse JSON here.
         let events = self
             .0
             .get_stream_with_max_sse_event_size(
@@ -174,7 +174,7 @@ pub(super) fn reason_of(error: &(dyn std::error::Error + 'static)) -> Option<Str
     })
 }
 
-/// What a server answered to a message.
+/// Reads a server's answer to a message.
 async fn answered(
     response: Response,
     message: &ClientJsonRpcMessage,
@@ -227,7 +227,7 @@ async fn answered(
     }
 }
 
-/// An answer that cannot be used: the failure of the request that it answers, and nothing where it answers none.
+/// Returns the failure of the request that an unusable answer belongs to, or nothing without one.
 fn unusable(
     request: Option<RequestId>,
     said: &str,
@@ -256,18 +256,18 @@ fn message_of(body: &[u8]) -> Result<ServerJsonRpcMessage, JsonFault> {
     }
 }
 
-/// Whether a number is part of a tool's definition, where it is a bound in a schema and never an argument or an output.
+/// Whether a number is part of a tool's definition, where it bounds a schema and is never an argument or an output.
 pub(super) fn is_of_listing(much: &JsonLimitExceeded) -> bool {
     matches!(much, JsonLimitExceeded::Number { pointer, .. } if pointer.starts_with("/result/tools/"))
 }
 
-/// An error response, in place of a response that cannot be used.
+/// Builds an error response to replace an unusable response.
 pub(super) fn failure_of(request: RequestId, said: &str) -> ServerJsonRpcMessage {
     let error = ErrorData::new(UNUSABLE, said.to_owned(), None);
     ServerJsonRpcMessage::error(error, Some(request))
 }
 
-/// The id of a request; other messages have none.
+/// Returns the id of a request; other messages have none.
 fn asked(message: &ClientJsonRpcMessage) -> Option<RequestId> {
     match message {
         ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
@@ -277,7 +277,7 @@ fn asked(message: &ClientJsonRpcMessage) -> Option<RequestId> {
     }
 }
 
-/// What a status other than success means: a JSON-RPC error, where the body is one.
+/// Interprets a status other than success: a JSON-RPC error, if the body is one.
 async fn refusal(
     response: Response,
     message: &ClientJsonRpcMessage,
@@ -287,7 +287,7 @@ async fn refusal(
     let session = text_of(&response, SESSION);
     let wait = text_of(&response, RETRY_AFTER.as_str());
     let passes = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    // One that breaks off is read as far as it came: the status says most.
+    // A truncated body is used as far as it arrived: the status is more important.
     let (body, _) = read_within(response, MAX_REFUSAL_BYTES).await;
     let told = match decode::<ServerJsonRpcMessage>(&body, Profile::NOTICE) {
         Ok(ServerJsonRpcMessage::Error(told)) => Some(told),
@@ -298,8 +298,8 @@ async fn refusal(
         .chars()
         .take(QUOTED)
         .collect();
-    // An older server, or what stands before it, refuses the question by which the handshake begins, and does not
-    // repeat its id: the SDK goes on with the older handshake once it is told.
+    // An older server, or a proxy in front of it, refuses `server/discover` without repeating its id. With the id
+    // added, the SDK continues with the older handshake.
     if let ClientJsonRpcMessage::Request(request) = message
         && matches!(request.request, ClientRequest::DiscoverRequest(_))
         && status.is_client_error()
@@ -330,7 +330,7 @@ fn text_of(response: &Response, header: &str) -> Option<String> {
     value.to_str().ok().map(str::to_owned)
 }
 
-/// The events of a response, each measured, and each bounded in bytes before it is kept.
+/// Returns the events of a response. Each is bounded in bytes before it is kept, and then checked.
 fn events(response: Response, request: Option<RequestId>) -> Events {
     let mut event = EventBytes::default();
     let pieces = reqwest::Body::from(response).into_data_stream();
@@ -343,7 +343,7 @@ fn events(response: Response, request: Option<RequestId>) -> Events {
     Box::pin(events.map(move |event| event.map(|event| measured(event, request.as_ref()))))
 }
 
-/// An event as the SDK may read it. What is too much becomes the failure of the request that it answers, or nothing.
+/// Returns an event that the SDK may parse. An oversized one becomes the failure of its request, or nothing.
 fn measured(mut event: Sse, request: Option<&RequestId>) -> Sse {
     let data = event.data.as_deref().unwrap_or_default();
     if let Err(much) = extent(data.as_bytes(), Profile::MESSAGE)
@@ -359,7 +359,7 @@ fn measured(mut event: Sse, request: Option<&RequestId>) -> Sse {
     event
 }
 
-/// How many bytes of an event have come.
+/// Number of received bytes of an event.
 #[derive(Debug, Default)]
 struct EventBytes {
     kept: usize,

@@ -1,5 +1,5 @@
-//! From a server's definition of a tool to a document of the catalogue, or why there is none.
-//! Pure. What a server says of a tool's effects (its annotations) is not believed.
+//! Converts a server's definition of a tool to a document of the catalogue, or explains why it cannot. Pure. A server's
+//! claims about a tool's effects (its annotations) are not trusted.
 
 mod arguments;
 
@@ -26,18 +26,18 @@ const MAX_DEFINITION_BYTES: usize = 64 << 10;
 const MAX_DESCRIPTION: usize = 1_000;
 /// Most characters of a reason.
 const MAX_REASON: usize = 300;
-/// Most characters of the place that a reason is about.
+/// Most characters of a reason's location.
 const MAX_PLACE: usize = 80;
-/// The field of a document that its answers are checked against, and what is said where they are not.
+/// The field of a document that its answers are checked against, and the note for a tool without it.
 const OUTPUT_SCHEMA: &str = "output_schema";
 const UNCHECKED: &str = "its output schema, so that answers are not checked";
 /// Longest id of a catalogue document.
 const MAX_ID: usize = 200;
-/// How much of a name that does not fit stays in the id.
+/// Characters of an invalid name that remain in the id.
 const KEPT_OF_NAME: usize = 100;
 
-/// What a list of tools comes to: the documents by id, and what is left out. Schemas are compiled for it, which may take
-/// seconds where a server means harm.
+/// Converts a list of tools: returns the documents by id, and the tools that are left out. Compiles their schemas,
+/// which may take seconds if the server is malicious.
 #[must_use]
 pub fn import_tools(
     options: &McpServerOptions,
@@ -87,8 +87,8 @@ pub fn import_tools(
     (tools.into_values().collect(), left_out)
 }
 
-/// `sha256:…` of everything in a definition that bears on what a call is or seems to be. Pictures
-/// and metadata of the protocol do not.
+/// Returns `sha256:…` of every part of a definition that affects a call or its appearance. Pictures and protocol
+/// metadata do not.
 pub(super) fn digest(tool: &rmcp::model::Tool) -> String {
     let said = json!({
         "name": tool.name,
@@ -107,7 +107,7 @@ fn hash(text: &str) -> String {
     format!("sha256:{digits}")
 }
 
-/// Parts of a tool that are left out, and why.
+/// Parts of a tool that are left out, each with its reason.
 type Without = Vec<(String, String)>;
 
 fn document(
@@ -179,7 +179,7 @@ fn document(
     Ok((imported, without))
 }
 
-/// The document of a tool; without its output schema, where that is all that is wrong.
+/// Returns the document of a tool; without its output schema, if that is its only fault.
 fn read(mut document: Value, without: &mut Without) -> Result<Tool, String> {
     let violations = match validate::read_value::<Tool>(&document) {
         Ok((tool, _)) => return Ok(tool),
@@ -202,14 +202,14 @@ fn read(mut document: Value, without: &mut Without) -> Result<Tool, String> {
     read(document, without)
 }
 
-/// What is wrong with a document, so that a long way to it does not leave no room for it.
+/// Formats a violation; a long location leaves room for the reason.
 fn reason(wrong: Violation) -> String {
     let pointer = clean(&wrong.pointer, MAX_PLACE);
     Violation { pointer, ..wrong }.to_string()
 }
 
-/// `mcp.<server>.<tool>`. A name with other characters than an id has, or that is too long, is cut,
-/// gets `_` in their place, and the beginning of its SHA-256, so that no two meet by it.
+/// Returns `mcp.<server>.<tool>`. In a name that is too long or has invalid characters, these are replaced by `_`, it
+/// is cut, and the beginning of its SHA-256 is appended, so that ids do not collide.
 fn id_of(server: &str, name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let first = name

@@ -1,6 +1,5 @@
-//! Keeps the connection to one server: connects, lists its tools, lists them again when they may have
-//! changed, and connects again with growing pauses when the connection is lost.
-//! Must not know how a call is made.
+//! Keeps the connection to one server: connects, lists its tools, lists them again when they may have changed, and
+//! reconnects with backoff after the connection is lost. Must not know how a call is made.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,40 +21,40 @@ use crate::Sandbox;
 use crate::cause::chain;
 use crate::text::clean;
 
-/// How long a list of tools may take; the first one may take as long as the server's start.
+/// Timeout of a list of tools; the first one has the server's start timeout.
 pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pages of a list of tools.
+/// Most pages of a list of tools.
 const MAX_PAGES: usize = 64;
-/// Tools of one server.
+/// Most tools of one server.
 const MAX_TOOLS: usize = 1_000;
-/// All definitions of a server's tools, in bytes of JSON.
+/// Largest total size of a server's tool definitions, in bytes of JSON.
 const MAX_LISTED_BYTES: usize = 8 << 20;
-/// The shortest and the longest pause before a lost connection is made again.
+/// The shortest and the longest pause before a reconnect.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-/// A connection that lasted so long begins with the shortest pause again.
+/// After a connection of this duration, backoff restarts with the shortest pause.
 const STABLE_AFTER: Duration = Duration::from_secs(30);
-/// The shortest time between two lists that a server asks for.
+/// The shortest time between two lists that a server triggers.
 const MIN_RELIST_INTERVAL: Duration = Duration::from_millis(500);
 /// Most characters of a reason.
 const MAX_REASON: usize = 400;
-/// What is said of another answer than a list.
+/// Message for an answer that is not a list.
 const NO_LIST: &str = "it answers `tools/list` with something else";
 
-/// The connection as calls see it.
+/// State of the connection for calls.
 #[derive(Debug, Clone)]
 pub(super) enum Link {
-    /// It is being made.
+    /// It is being opened.
     Connecting,
-    /// It stands.
+    /// It is open.
     Up(LiveConnection),
-    /// It is lost, and made again after a pause.
+    /// It is lost; the keeper reconnects after a pause.
     Down {
         /// Why.
         reason: String,
     },
 }
 
-/// A standing connection.
+/// An open connection.
 #[derive(Debug, Clone)]
 pub(super) struct LiveConnection {
     pub(super) peer: Peer<RoleClient>,
@@ -82,7 +81,7 @@ impl Keeper {
         }
     }
 
-    /// Until it is dropped.
+    /// Runs until it is dropped.
     pub(super) async fn keep(self) {
         let mut pause = PAUSES.0;
         let mut handshake = Handshake::Newest;
@@ -113,7 +112,7 @@ impl Keeper {
         }
     }
 
-    /// Returns why the connection ended, and whether it was ever made.
+    /// Returns why the connection ended, and whether it was ever open.
     async fn connect_and_serve(&self, handshake: Handshake) -> (String, bool) {
         let options = &self.server.options;
         let began = Instant::now();
@@ -127,7 +126,7 @@ impl Keeper {
         }
     }
 
-    /// Lists the tools whenever they may have changed, until the connection ends; returns why.
+    /// Lists the tools whenever they may have changed, until the connection ends; returns the reason.
     pub(super) async fn serve(&self, connection: Connection) -> String {
         let Connection {
             peer,
@@ -146,7 +145,7 @@ impl Keeper {
                 limit = LIST_TIMEOUT;
                 tokio::time::sleep(MIN_RELIST_INTERVAL).await;
                 let wait = self.server.look_again.notified();
-                // Also when nobody tells of a change.
+                // Also refreshes without a notification.
                 drop(tokio::time::timeout(self.server.options.refresh, wait).await);
             }
         };
@@ -164,7 +163,7 @@ impl Keeper {
         }
     }
 
-    /// Lists the tools and tells of them.
+    /// Lists the tools and publishes them.
     async fn look(
         &self,
         peer: &Peer<RoleClient>,
@@ -210,7 +209,7 @@ impl Keeper {
         });
     }
 
-    /// Changes what is told of this server.
+    /// Updates the published state of this server.
     fn update_imports(&self, change: impl FnOnce(&mut super::ServerImports)) {
         self.imports.send_modify(|imports| {
             let all = Arc::make_mut(imports);
@@ -220,14 +219,14 @@ impl Keeper {
         });
     }
 
-    /// A reason that may be shown.
+    /// Returns a reason that is safe to show.
     fn printable(&self, reason: &str) -> String {
         clean(&self.server.redactor.apply(reason), MAX_REASON)
     }
 }
 
-/// Asks to be told of changes, where that has to be asked for (revision 2026-07-28). Where it cannot
-/// be, or no longer, the tools are listed again in their time.
+/// Subscribes to changes, if the protocol requires it (revision 2026-07-28). Without a subscription, the tools are
+/// listed at intervals.
 async fn listen(peer: &Peer<RoleClient>, server: &Server) {
     let asked_for = |info: Arc<ServerPeerInfo>| !info.protocol_version.has_initialize();
     if peer.peer_info().is_some_and(asked_for) {
@@ -244,14 +243,14 @@ async fn listen(peer: &Peer<RoleClient>, server: &Server) {
     std::future::pending::<()>().await;
 }
 
-/// What a server lists: tools, and what is no tool that can be read.
+/// A server's list: tools, and entries that cannot be read.
 #[derive(Debug, Default)]
 pub(super) struct ToolListing {
     pub(super) tools: Vec<Tool>,
     pub(super) unreadable: Vec<SkippedTool>,
 }
 
-/// All tools that a server lists now, within bounds. Not from the SDK's cache.
+/// Returns all tools of a server, within bounds. Bypasses the SDK's cache.
 pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<ToolListing, String> {
     list_within(peer, LIST_TIMEOUT).await
 }
@@ -317,13 +316,13 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Page, S
             },
             next: page.next_cursor,
         }),
-        // The SDK takes no list with anything in it that is no tool.
+        // The SDK refuses a list with an entry that is not a tool.
         ServerResult::CustomResult(CustomResult(answer)) => readable(&answer),
         _ => Err(NO_LIST.to_owned()),
     }
 }
 
-/// What can be read of a page: one that is no tool does not take the others with it.
+/// Reads the tools of a page: an invalid entry does not affect the others.
 fn readable(answer: &Value) -> Result<Page, String> {
     let tools = answer.get("tools").and_then(Value::as_array);
     let tools = tools.ok_or_else(|| NO_LIST.to_owned())?;
@@ -342,7 +341,7 @@ fn readable(answer: &Value) -> Result<Page, String> {
     })
 }
 
-/// Something that is no tool, by its name where it has one.
+/// Describes an invalid entry, by its name if it has one.
 fn unreadable(at: usize, tool: &Value, error: &serde_json::Error) -> SkippedTool {
     let name = tool.get("name").and_then(Value::as_str);
     let name = name.map_or_else(|| format!("number {} of its page", at + 1), str::to_owned);

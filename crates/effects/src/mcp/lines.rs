@@ -1,4 +1,4 @@
-//! Measures the messages on a server's standard output before the SDK parses them.
+//! Checks the size of messages on a server's standard output before the SDK parses them.
 
 use std::io;
 use std::pin::Pin;
@@ -17,8 +17,9 @@ use super::http;
 /// Size of the read buffer.
 const PIECE_BYTES: usize = 8 << 10;
 
-/// Passes a server's messages on line by line. A message that exceeds a limit ends the connection, so that its request fails
-/// at once. A response whose numbers would be rounded is replaced by an error response; other such messages are dropped.
+/// Passes on a server's messages line by line. A message that exceeds a limit ends the connection, so that its request
+/// fails at once. A response whose numbers would be rounded is replaced by an error response; other such messages are
+/// dropped.
 pub(super) struct Bounded<R> {
     inner: R,
     lines: Lines,
@@ -110,14 +111,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
     }
 }
 
-/// The fields of a message that decide whether it is a response.
+/// The fields that show whether a message is a response.
 #[derive(Deserialize)]
 struct MessageHead {
     id: Option<RequestId>,
     method: Option<IgnoredAny>,
 }
 
-/// The line, or the line that replaces it.
+/// Returns the line, or its replacement.
 fn passable(line: Line) -> Result<Vec<u8>, JsonLimitExceeded> {
     let much = match line.refused {
         Some(much @ JsonLimitExceeded::Number { .. }) if !http::is_of_listing(&much) => much,
@@ -180,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Servers whose runtime writes marks begin a line, often the first, with one.
+    /// Servers whose runtime writes byte order marks begin a line, often the first, with one.
     #[tokio::test]
     async fn a_byte_order_mark_is_no_part_of_a_message() {
         let message = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;

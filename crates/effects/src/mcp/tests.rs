@@ -14,7 +14,7 @@ use super::*;
 use crate::call::{DryRun, Limits, Repeat, Target};
 use crate::room::UnlimitedOutput;
 
-/// The one tool of a server that answers calls so.
+/// Builds a server with one tool that answers calls with `answer`.
 fn one_tool(answer: Value) -> impl FnMut(&Value) -> Option<Value> + Send + 'static {
     move |asked| {
         Some(match asked["method"].as_str() {
@@ -24,7 +24,7 @@ fn one_tool(answer: Value) -> impl FnMut(&Value) -> Option<Value> + Send + 'stat
     }
 }
 
-/// A server that lists its tool and leaves calls without an answer.
+/// Builds a server that lists its tool and does not answer calls.
 fn silent() -> impl FnMut(&Value) -> Option<Value> + Send + 'static {
     let mut offered = one_tool(Value::Null);
     move |asked| offered(asked).filter(|answer| !answer.is_null())
@@ -34,7 +34,7 @@ fn text(said: &str) -> Value {
     json!({"content": [{"type": "text", "text": said}]})
 }
 
-/// The tool as [`one_tool`] offers it.
+/// Returns the tool of [`one_tool`] as imported.
 fn imported(repeat: Repeat) -> McpTool {
     let listed: rmcp::model::Tool =
         serde_json::from_value(json!({"name": "read", "inputSchema": {"type": "object"}})).unwrap();
@@ -63,7 +63,7 @@ fn call_of(tool: McpTool, limits: Limits) -> ToolCall {
     }
 }
 
-/// What a call of a tool comes to.
+/// Returns the result of a call.
 async fn called(fake: &Fake, tool: McpTool, limits: Limits) -> Result<Success, Failure> {
     let call = call_of(tool.clone(), limits);
     fake.server
@@ -71,19 +71,19 @@ async fn called(fake: &Fake, tool: McpTool, limits: Limits) -> Result<Success, F
         .await
 }
 
-/// Kind, message and whether it may be tried again.
+/// Returns kind and message of the failure, and whether it is retryable.
 fn failed(result: Result<Success, Failure>) -> (ErrorType, String, bool) {
     let failure = result.expect_err("the call must fail");
     (failure.kind, failure.message, failure.retryable)
 }
 
-/// How a call fails that is answered so.
+/// Returns the failure of a call with this answer.
 async fn failing(answer: Value) -> (ErrorType, String, bool) {
     let (fake, _connection) = Fake::new(one_tool(answer)).await;
     failed(called(&fake, imported(Repeat::Safe), Limits::default()).await)
 }
 
-/// Whether a look at the tools was asked for.
+/// Whether a refresh of the tools was requested.
 fn looks_again(fake: &Fake) -> bool {
     use futures_util::FutureExt;
     fake.server.look_again.notified().now_or_never().is_some()
@@ -134,7 +134,7 @@ async fn a_secret_that_a_server_answers_is_taken_out() {
     assert_eq!(said.unwrap().output, output);
 }
 
-/// A server is told which trace a call belongs to by the operator's word, and else of none.
+/// A server receives the trace of a call only if the operator configured that.
 #[tokio::test]
 async fn traces_are_propagated_when_configured() {
     const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -153,7 +153,7 @@ async fn traces_are_propagated_when_configured() {
     }
 }
 
-/// Nobody answers for a person, and no task is waited for: such an answer ends the call.
+/// Elicitation and tasks are not supported: such an answer ends the call.
 #[tokio::test]
 async fn a_call_that_asks_for_more_is_a_failure() {
     let questions = json!({"resultType": "input_required", "requestState": "s"});
@@ -165,7 +165,7 @@ async fn a_call_that_asks_for_more_is_a_failure() {
     assert_eq!(failing(task).await, expected);
 }
 
-/// It offers nothing in its handshake, and refuses what is asked anyway.
+/// The client offers nothing in its handshake, and refuses such requests.
 #[tokio::test]
 async fn a_server_that_asks_for_a_model_for_folders_or_a_person_gets_nothing() {
     let (fake, _connection) = Fake::new(|_| None).await;
@@ -212,7 +212,7 @@ async fn an_unanswered_call_times_out_and_the_server_is_notified() {
     }
 }
 
-/// Waits until the server heard that its one call is cancelled.
+/// Waits until the server has received the cancellation of its one call.
 async fn told_of_the_end(fake: &Fake) {
     let told = loop {
         match fake.heard("notifications/cancelled").pop() {
@@ -269,7 +269,7 @@ async fn a_tool_that_is_gone_or_another_than_was_imported_is_not_called() {
     assert_eq!(done.unwrap().output, json!({"text": "done"}));
 }
 
-/// A call that may have been carried out says that it can be repeated only where that does no harm.
+/// If a call may have been executed, its failure is retryable only if repeating it is safe.
 #[tokio::test]
 async fn a_connection_that_ends_under_a_call_lets_only_safe_ones_be_repeated() {
     for repeat in [Repeat::Safe, Repeat::Unsafe] {
@@ -304,7 +304,7 @@ async fn a_server_that_is_away_or_unknown_fails_the_call_at_once() {
     fake.server.link.send_replace(Link::Down { reason });
     let ended = failed(called(&fake, imported(Repeat::Unsafe), Limits::default()).await);
     let said = "the MCP server `files` cannot be reached: it burnt down".to_owned();
-    // Nothing was begun, so that it may always be tried again.
+    // The call was not sent, so it is always retryable.
     assert_eq!(ended, (ErrorType::ExecutionError, said, true));
 
     let (sandbox, _folder) = sandbox().await;
@@ -316,7 +316,7 @@ async fn a_server_that_is_away_or_unknown_fails_the_call_at_once() {
     assert_eq!(ended, (ErrorType::SystemError, said, false));
 }
 
-/// A list of so many pages with so many tools of so many bytes each.
+/// Returns the size of a list of this many pages, tools per page and bytes per tool.
 async fn listed(pages: usize, tools: usize, bytes: usize) -> Result<usize, String> {
     let mut left = pages;
     let (_fake, connection) = Fake::new(move |_| {
@@ -329,7 +329,7 @@ async fn listed(pages: usize, tools: usize, bytes: usize) -> Result<usize, Strin
     listed.map(|listed| listed.tools.len())
 }
 
-/// What is no tool is named, and takes none of the others with it.
+/// An entry that is not a tool is reported, and does not affect the others.
 #[tokio::test]
 async fn a_list_with_something_in_it_that_is_no_tool_keeps_the_others() {
     let (_fake, connection) = Fake::new(|_| {
@@ -355,13 +355,13 @@ async fn a_list_with_something_in_it_that_is_no_tool_keeps_the_others() {
         said.starts_with("bare: it is no tool: missing field"),
         "{said}"
     );
-    // Another answer is no list.
+    // Another answer is not a list.
     let (_fake, connection) = Fake::new(|_| Some(json!({"tool": []}))).await;
     let said = "it answers `tools/list` with something else".to_owned();
     assert_eq!(keep::list(&connection.peer).await.unwrap_err(), said);
 }
 
-/// A server gets arguments by the names that it gave them, and null where it wants what was left out named.
+/// A server gets arguments by its own names, and null for omitted arguments that it requires.
 #[tokio::test]
 async fn arguments_go_by_the_names_of_the_server_and_null_where_it_wants_them_named() {
     let schema = json!({"type": "object", "required": ["$from", "until"], "properties": {
@@ -413,7 +413,7 @@ async fn a_list_of_tools_that_does_not_come_is_given_up() {
     assert_eq!(began.elapsed(), Duration::from_secs(10));
 }
 
-/// A keeper of a server, and what it tells.
+/// Creates a keeper of a server, and the channel that it publishes to.
 async fn keeper(server: &Arc<Server>) -> (Keeper, watch::Receiver<Arc<Imports>>) {
     let unknown = ServerImports {
         state: McpServerState::Connecting,
@@ -436,10 +436,10 @@ async fn tools_are_listed_again_in_their_time_and_no_faster_than_the_gap_when_to
     let (keeper, _imports) = keeper(&fake.server).await;
     let serving = tokio::spawn(async move { keeper.serve(connection).await });
     let lists = || fake.heard("tools/list").len();
-    // Nobody tells of a change: every five minutes, as the options say.
+    // Without notifications it refreshes every five minutes, as configured.
     tokio::time::sleep(Duration::from_secs(3 * 301)).await;
     assert_eq!(lists(), 4);
-    // A server that tells of one without pause is asked twice a second.
+    // With continuous notifications it lists the tools at most twice a second.
     let before = (lists(), Instant::now());
     while before.1.elapsed() < Duration::from_secs(10) {
         fake.send(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
@@ -453,7 +453,7 @@ async fn tools_are_listed_again_in_their_time_and_no_faster_than_the_gap_when_to
 #[tokio::test(start_paused = true)]
 async fn a_lost_server_is_tried_again_with_growing_pauses_and_its_tools_stay() {
     let (sandbox, _folder) = sandbox().await;
-    // A wall, so that each attempt fails at once.
+    // The egress policy refuses it, so that each attempt fails at once.
     let server = Arc::new(Server::new(options("http://127.0.0.1:1/"), &sandbox));
     let (keeper, mut imports) = keeper(&server).await;
     let (tools, _) = {

@@ -14,7 +14,7 @@ use super::reply::{Reply, Stop};
 /// The version of the API, sent with each request.
 pub(super) const VERSION: &str = "2023-06-01";
 
-/// The body of a request.
+/// Builds the body of a request.
 pub(super) fn body(asked: &ProviderRequest<'_>, conversation: Conversation) -> Value {
     let mut body = Map::new();
     let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
@@ -27,7 +27,7 @@ pub(super) fn body(asked: &ProviderRequest<'_>, conversation: Conversation) -> V
         set("stream", true.into());
     }
     if !conversation.system.is_empty() {
-        // What stands before the mark is kept by the provider: tools and system prompt.
+        // The provider caches everything before the mark: tools and system prompt.
         set(
             "system",
             json!([{"type": "text", "text": conversation.system,
@@ -66,8 +66,8 @@ fn messages(conversation: Conversation) -> Value {
     messages.into()
 }
 
-/// An event of a stream, or a whole message, told apart by `type`. Others may come at any time
-/// ("Streaming Messages", section "Other events"), `ping` among them, and say nothing here.
+/// An event of a stream, or a whole message, distinguished by `type`. Other types may arrive at any time ("Streaming
+/// Messages", section "Other events"), `ping` among them, and are ignored.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event {
@@ -133,7 +133,7 @@ struct MessageDelta {
     stop_reason: Option<String>,
 }
 
-/// Counts so far; in a stream each is the newest total, not what was added.
+/// Token counts so far; in a stream each is the newest total, not the difference.
 #[derive(Deserialize)]
 struct Tokens {
     input_tokens: Option<u64>,
@@ -142,14 +142,14 @@ struct Tokens {
     output_tokens: Option<u64>,
 }
 
-/// Takes up a whole answer, or the data of one event of a stream.
+/// Processes a whole answer, or the data of one event of a stream.
 pub(super) fn take(reply: &mut Reply, data: &str) -> Result<Progress, Complaint> {
     let event: Event = decode_text(data, ANSWER).map_err(|_| Complaint::nonsense(data))?;
     match event {
         Event::Message(message) | Event::MessageStart { message } => begin(reply, message),
         Event::ContentBlockStart { content_block } => match content_block {
             Block::Text { text } => reply.text.push_str(&text),
-            // It begins empty, and its text follows.
+            // The block begins empty, and its text follows.
             Block::ToolUse { .. } => reply.give_tool(""),
             Block::Unknown => {}
         },
@@ -193,7 +193,7 @@ fn stopped(reply: &mut Reply, reason: Option<&str>) {
     });
 }
 
-/// The API counts what was read apart from what was written to or read from its cache.
+/// The API counts tokens from and to its cache separately from other input.
 fn count(reply: &mut Reply, tokens: Option<Tokens>) {
     let Some(tokens) = tokens else { return };
     let usage = &mut reply.usage;

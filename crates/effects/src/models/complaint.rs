@@ -1,5 +1,5 @@
-//! What a provider says in place of an answer ("OpenAI API reference: Error codes"; "Claude API
-//! reference: Errors"), and which kind of failure that is. Sends nothing.
+//! A provider's error ("OpenAI API reference: Error codes"; "Claude API reference: Errors"), and its kind of failure.
+//! Sends nothing.
 
 use charter_contract::json::{Profile, decode_text};
 use reqwest::StatusCode;
@@ -9,19 +9,19 @@ use super::ModelFault;
 use crate::redact::Redactor;
 use crate::text::clean;
 
-/// How much of a provider's words is kept, in characters.
+/// Characters of a provider's message that are kept.
 const KEPT_CHARACTERS: usize = 400;
 
-/// A provider's complaint.
+/// A provider's error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Complaint {
     pub(super) fault: ModelFault,
-    /// In its own words.
+    /// The provider's message.
     words: String,
 }
 
 impl Complaint {
-    /// The body of an answer whose status is no success.
+    /// Reads the body of an answer whose status is not a success.
     pub(super) fn from_response(status: StatusCode, body: &str) -> Self {
         let value = decode_text::<Value>(body, Profile::NOTICE).unwrap_or_default();
         let error = value.get("error").unwrap_or(&value);
@@ -35,7 +35,7 @@ impl Complaint {
         }
     }
 
-    /// An error inside of a stream that began well.
+    /// Reads an error inside a stream that began successfully.
     pub(super) fn inside(error: &Value) -> Self {
         let status = error.get("code").and_then(Value::as_u64);
         let status = status.and_then(|code| StatusCode::from_u16(u16::try_from(code).ok()?).ok());
@@ -46,7 +46,7 @@ impl Complaint {
         }
     }
 
-    /// An answer that is not in the form of the API.
+    /// Describes an answer that is not in the form of the API.
     pub(super) fn nonsense(data: &str) -> Self {
         Self {
             fault: ModelFault::Malformed,
@@ -54,7 +54,7 @@ impl Complaint {
         }
     }
 
-    /// What operators may read of it. What is said of keys may show parts of them.
+    /// Returns the message for operators. Messages about keys are left out, because they may quote parts of them.
     pub(super) fn detail(&self, redactor: &Redactor) -> Option<String> {
         match self.fault {
             ModelFault::Authentication | ModelFault::Permission => None,
@@ -67,8 +67,8 @@ fn message(error: &Value) -> Option<&str> {
     error.get("message").and_then(Value::as_str)
 }
 
-/// By the words that say more than the status. `invalid_request_error` and the like say less:
-/// OpenAI's API has it for wrong keys too.
+/// Classifies by error codes that are more specific than the status. `invalid_request_error` and the like are less
+/// specific: OpenAI's API also uses it for wrong keys.
 fn by_code(error: &Value) -> Option<ModelFault> {
     let word = |field: &str| error.get(field).and_then(Value::as_str);
     word("code")
@@ -95,7 +95,7 @@ fn by_word(word: &str) -> Option<ModelFault> {
     })
 }
 
-/// By what some providers say in prose only.
+/// Classifies by messages, for faults that some providers report only in prose.
 fn by_message(status: StatusCode, error: &Value) -> Option<ModelFault> {
     if status != StatusCode::BAD_REQUEST {
         return None;
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Inside of a stream there is no status, and each word counts.
+    /// Inside a stream there is no status, so every code counts.
     #[test]
     fn inside_of_a_stream_the_words_or_a_number_say_what_it_is() {
         let inside = |error: Value| Complaint::inside(&error).fault;

@@ -52,7 +52,7 @@ impl<'a> Completion<'a> {
         self.span.clone()
     }
 
-    /// Says what came of it, and counts it.
+    /// Records the result on the span, and counts it.
     pub(super) fn ends(&self, result: &Result<ModelAnswer, ModelFailure>, seconds: f64) {
         let (usage, attempts, model, fault) = match result {
             Ok(answer) => {
@@ -71,7 +71,7 @@ impl<'a> Completion<'a> {
         if let Some(model) = model {
             self.span.record("gen_ai.response.model", model);
         }
-        // The layer of spans writes unsigned numbers as text.
+        // The span layer writes unsigned numbers as text.
         let counted = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
         let (read, written) = (counted(usage.input_tokens), counted(usage.output_tokens));
         self.span.record("gen_ai.usage.input_tokens", read);

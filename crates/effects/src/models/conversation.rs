@@ -1,31 +1,31 @@
-//! What a model is told, whatever API it is told by: instructions, data apart from them, and what
-//! was wrong with earlier answers. Must not know APIs.
+//! The messages to a model, independent of the API: instructions, data separate from them, and the faults of earlier
+//! answers. Must not know APIs.
 
 use serde_json::{Value, json};
 
 use super::options::StructuredOutput;
 use super::{ModelRequest, RejectedAnswer};
 
-/// How many of an answer's faults are sent back, and bytes of each.
+/// Number of an answer's faults that are sent back, and bytes of each.
 const MAX_FAULTS: usize = 20;
 const MAX_FAULT_BYTES: usize = 500;
-/// How much of an answer is sent back, in bytes.
+/// Bytes of an answer that are sent back.
 const MAX_ANSWER_BYTES: usize = 16 << 10;
 
-/// A conversation: one question, and earlier answers that would not do.
+/// A conversation: one request, and earlier answers that were refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Conversation {
-    /// Instructions that stay the same, so that a provider can keep them in its cache.
+    /// Instructions that do not change, so that a provider can cache them.
     pub(super) system: String,
     /// Instructions of this task.
     pub(super) task: String,
-    /// Data, in a block of its own.
+    /// Data, in a separate block.
     pub(super) data: Option<String>,
-    /// Answers, and what was said of each.
+    /// Earlier answers with their feedback.
     pub(super) turns: Vec<(String, String)>,
 }
 
-/// Puts together what a model is told.
+/// Builds the messages to a model.
 pub(super) fn build(
     request: &ModelRequest,
     structured: StructuredOutput,
@@ -50,8 +50,8 @@ pub(super) fn build(
     }
 }
 
-/// Data as a block that nothing in it can close: `<` stands in JSON text inside of strings only, and
-/// is written as its escape there.
+/// Formats data as a block that its content cannot close: `<` occurs in JSON text only inside strings, where it is
+/// escaped.
 fn data(context: &Value) -> String {
     let json = context.to_string().replace('<', "\\u003c");
     format!(
@@ -61,7 +61,7 @@ fn data(context: &Value) -> String {
     )
 }
 
-/// An answer, and what is said of it. Faults quote the answer, which may quote anything: they are data.
+/// Formats an answer with its feedback. Faults quote the answer, which may contain any text: they are data.
 fn turn(turn: &RejectedAnswer) -> (String, String) {
     let mut answered = shortened(turn.answered.trim(), MAX_ANSWER_BYTES);
     if answered.is_empty() {
@@ -97,7 +97,7 @@ mod tests {
     use super::super::{ModelStage, NamedSchema};
     use super::*;
 
-    /// What is within blocks of data, and what is outside.
+    /// Splits a text into the content of data blocks and the rest.
     fn apart(text: &str) -> (String, String) {
         let (mut inside, mut outside) = (String::new(), String::new());
         for (number, part) in text.split("<data>\n").enumerate() {
@@ -112,8 +112,8 @@ mod tests {
         (inside, outside)
     }
 
-    /// Nothing of the context, nor of what is said of a model's answer, is among the instructions, whatever form the
-    /// provider takes its schema in.
+    /// Neither context nor feedback on an answer is among the instructions, for every way in which a provider receives
+    /// its schema.
     #[test]
     fn only_instructions_are_outside_the_data() {
         let wanted = json!({"type": "object", "properties": {"ref": {"enum": ["s1"]}}});

@@ -1,4 +1,4 @@
-//! One request to a provider: send, read within bounds, say what came of it. Must not know retries,
+//! One request to a provider: sends it, reads the answer within bounds, classifies the result. Must not know retries,
 //! repairs or routes.
 
 use std::time::SystemTime;
@@ -25,19 +25,19 @@ use crate::telemetry::TraceContext;
 
 /// Largest body of a refusal that is read, in bytes.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
-/// What an answer in one piece may take for each byte of what the model wrote: escapes.
+/// Bytes of a complete answer per byte of the model's text, because of escapes.
 const BYTES_PER_WRITTEN_BYTE: usize = 6;
-/// What an answer in one piece may take beside what the model wrote, in bytes.
+/// Bytes of a complete answer beside the model's text.
 const BYTES_BESIDE: usize = 64 << 10;
 
-/// What was spent, kept where it survives whoever gives up waiting.
+/// Usage of a request; it stays available if the caller stops waiting.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Meter {
-    /// Tokens of attempts that are over.
+    /// Tokens of finished attempts.
     done: Usage,
-    /// Tokens of the attempt under way, as far as they were told.
+    /// Tokens of the current attempt, as far as reported.
     current: Usage,
-    /// Requests sent.
+    /// Number of requests.
     pub(super) attempts: u32,
 }
 
@@ -54,10 +54,10 @@ impl Meter {
 }
 
 impl ProviderRequest<'_> {
-    /// The body of the request.
+    /// Builds the body of the request.
     ///
     /// # Errors
-    /// When it is larger than any request may be.
+    /// When it exceeds the largest request.
     pub(super) fn body(&self, turns: &[RejectedAnswer]) -> Result<Vec<u8>, ModelFailure> {
         let conversation = conversation::build(self.request, self.provider.structured, turns);
         let body: Value = match self.provider.api {
@@ -124,7 +124,7 @@ impl ProviderRequest<'_> {
             .with_detail(complaint.detail(&redactor(self.key)))
     }
 
-    /// A failure of this provider, in words that are safe to show.
+    /// Builds a failure of this provider, with a message that is safe to show.
     pub(super) fn fail(&self, fault: ModelFault) -> ModelFailure {
         let happened = match fault {
             ModelFault::UnknownRoute => "has no such route",
@@ -154,7 +154,7 @@ impl ProviderRequest<'_> {
     }
 }
 
-/// What goes over the wire.
+/// The HTTP request.
 pub(super) struct WireRequest<'a> {
     pub(super) body: Vec<u8>,
     pub(super) idempotency_key: &'a str,
@@ -192,7 +192,7 @@ pub(super) async fn attempt(
     }
 }
 
-/// By what came, not by what was asked for: some servers do not stream.
+/// Decides by the answer, not by the request: some servers do not stream.
 fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind.and_then(|value| value.to_str().ok());
@@ -219,7 +219,7 @@ fn unanswered(asked: &ProviderRequest<'_>, error: reqwest::Error) -> ModelFailur
 async fn refused(asked: &ProviderRequest<'_>, response: Response) -> ModelFailure {
     let status = response.status();
     let wait = retry_after(response.headers(), SystemTime::now());
-    // One that breaks off is read as far as it came: the status says most.
+    // A truncated body is used as far as it arrived: the status is more important.
     let (body, _) = read_within(response, MAX_REFUSAL_BYTES).await;
     let complaint = Complaint::from_response(status, &String::from_utf8_lossy(&body));
     let mut failure = asked.complain(&complaint);
@@ -247,16 +247,16 @@ async fn read_whole(
     Ok(reply)
 }
 
-/// Why the body of a stream ended before its end.
+/// Why the body of a stream ended early.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct BodyError(Box<dyn std::error::Error + Send + Sync>);
 
-/// What a listener has heard of a reply.
+/// The part of a reply that a listener has received.
 struct ListenerState<'l> {
     listener: &'l dyn ModelListener,
     bytes: usize,
-    /// Whether the text is what was given to the tool.
+    /// Whether the text is the tool's input.
     of_tool: bool,
 }
 
@@ -270,7 +270,7 @@ impl<'l> ListenerState<'l> {
         }
     }
 
-    /// Lets the listener hear what has come since. What a model says before it calls its tool is no part of the draft.
+    /// Passes new text to the listener. Text before the tool call is not part of the draft.
     fn goes_on(&mut self, reply: &Reply) {
         if reply.tool.is_some() && !self.of_tool {
             (self.of_tool, self.bytes) = (true, 0);

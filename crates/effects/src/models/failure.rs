@@ -1,4 +1,4 @@
-//! How asking a model fails, and which public error that is (B003-3). Must not know providers.
+//! Failures of model requests, and their public errors (B003-3). Must not know providers.
 
 use std::time::Duration;
 
@@ -7,76 +7,75 @@ use charter_contract::error_code::ErrorCode;
 
 use super::Usage;
 
-/// A request that brought no draft.
+/// A request without a draft.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelFailure {
-    /// What went wrong.
+    /// The kind of failure.
     pub fault: ModelFault,
-    /// What happened, in Charter's own words; safe to show to whoever asked.
+    /// The cause, in Charter's own words; safe to show to the caller.
     pub message: String,
-    /// What the provider said of it, bounded and without keys: for operators and the log. It may
-    /// name the operator's account.
+    /// The provider's message, bounded and without keys: for operators and the log. It may name the operator's account.
     pub detail: Option<String>,
-    /// Tokens that were used until then, in all attempts and repairs.
+    /// Tokens that were used, in all attempts and repairs.
     pub usage: Usage,
-    /// Requests that were sent.
+    /// Number of requests.
     pub attempts: u32,
-    /// How long the provider asks to wait.
+    /// The pause that the provider requests.
     pub retry_after: Option<Duration>,
 }
 
 /// Kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ModelFault {
-    /// The route leads nowhere.
+    /// The route is not configured.
     UnknownRoute,
     /// The provider does not know the model or the address (404).
     UnknownModel,
-    /// The provider leads to another place (3xx), which is not followed.
+    /// The provider redirects the request (3xx); redirects are not followed.
     Redirected,
     /// The provider does not accept the request (400 and other 4xx).
     InvalidRequest,
-    /// Prompts and context are more than the model reads (400, 413, stopped at the window).
+    /// Prompts and context exceed the model's context window (400, 413, stopped at the window).
     ContextTooLong,
     /// The key is missing or wrong (401).
     Authentication,
-    /// The key may not do this (403).
+    /// The key lacks permission (403).
     Permission,
     /// The account has no credit (402, or 429 with `insufficient_quota`).
     Billing,
     /// Too many requests or tokens in too little time (429).
     RateLimited,
-    /// The provider has no room at the moment (503, 529).
+    /// The provider is overloaded (503, 529).
     Overloaded,
     /// No connection.
     Unreachable,
-    /// No answer in time, here or there (408, 504).
+    /// A timeout, here or at the provider (408, 504).
     Timeout,
     /// The provider failed (500, 502 and other 5xx).
     Broken,
-    /// The answer broke off before its end.
+    /// The answer ended early.
     Truncated,
     /// The model declined.
     Refused,
-    /// A filter of the provider kept the answer back.
+    /// A filter of the provider blocked the answer.
     Filtered,
     /// The answer is not JSON, or not in the form of the provider's API.
     Malformed,
-    /// The answer does not keep to the schema.
+    /// The answer does not conform to the schema.
     SchemaViolated,
-    /// The answer was cut at the limit of tokens.
+    /// The answer was cut at the token limit.
     CutOff,
-    /// The answer is larger than its bound in bytes.
+    /// The answer exceeds its byte limit.
     TooMuchOutput,
-    /// Whoever asked does not wait any more.
+    /// The caller cancelled the request.
     Cancelled,
-    /// The fault is here.
+    /// An internal error.
     System,
 }
 
 impl ModelFault {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 22] = [
         Self::UnknownRoute,
         Self::UnknownModel,
@@ -102,7 +101,7 @@ impl ModelFault {
         Self::System,
     ];
 
-    /// Its name, e.g. `rate_limited`.
+    /// Returns its name, e.g. `rate_limited`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -131,7 +130,7 @@ impl ModelFault {
         }
     }
 
-    /// The public code.
+    /// Returns the public code.
     #[must_use]
     pub const fn code(self) -> ErrorCode {
         match self {
@@ -155,14 +154,13 @@ impl ModelFault {
         }
     }
 
-    /// Which of the six types of seed 003 it is.
+    /// Returns its type among the six of seed 003.
     #[must_use]
     pub const fn error_type(self) -> ErrorType {
         self.code().error_type()
     }
 
-    /// Whether the same request may succeed later without a change. The same kinds are tried again
-    /// within a request.
+    /// Whether the same request may succeed later without a change. The same kinds are retried within a request.
     #[must_use]
     pub const fn retryable(self) -> bool {
         self.code().retryable()
@@ -170,7 +168,7 @@ impl ModelFault {
 }
 
 impl ModelFailure {
-    /// A failure on which nothing was spent yet.
+    /// Creates a failure without usage.
     #[must_use]
     pub fn new(fault: ModelFault, message: impl Into<String>) -> Self {
         Self {
@@ -188,7 +186,7 @@ impl ModelFailure {
         self
     }
 
-    /// The public code.
+    /// Returns the public code.
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         self.fault.code()

@@ -12,10 +12,10 @@ use super::provider_request::{ANSWER, Progress, ProviderRequest};
 use super::reply::{Reply, Stop};
 use super::{Usage, strict};
 
-/// What ends a stream.
+/// The end mark of a stream.
 const DONE: &str = "[DONE]";
 
-/// The body of a request.
+/// Builds the body of a request.
 pub(super) fn body(asked: &ProviderRequest<'_>, conversation: Conversation) -> Value {
     let mut body = Map::new();
     let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
@@ -76,14 +76,14 @@ fn messages(conversation: Conversation) -> Value {
     messages.into()
 }
 
-/// A completion, or one chunk of it: `message` in the one is `delta` in the other.
+/// A completion, or one chunk of it: a completion has `message`, a chunk `delta`.
 #[derive(Deserialize)]
 struct Completion {
     model: Option<String>,
     #[serde(default)]
     choices: Vec<Choice>,
     usage: Option<Tokens>,
-    /// Inside a stream, in place of a chunk.
+    /// Present inside a stream instead of a chunk.
     error: Option<Value>,
 }
 
@@ -125,7 +125,7 @@ struct PromptTokens {
     cached_tokens: Option<u64>,
 }
 
-/// Takes up a whole answer, or the data of one event of a stream.
+/// Processes a whole answer, or the data of one event of a stream.
 pub(super) fn take(reply: &mut Reply, data: &str) -> Result<Progress, Complaint> {
     if data.trim() == DONE {
         return Ok(Progress::Ended);
@@ -146,7 +146,7 @@ pub(super) fn take(reply: &mut Reply, data: &str) -> Result<Progress, Complaint>
     if completion.model.is_some() {
         reply.model = completion.model;
     }
-    // More than one is never asked for.
+    // Requests never ask for more than one.
     if let Some(choice) = completion.choices.into_iter().next() {
         if let Some(message) = choice.message {
             add(reply, message);

@@ -1,5 +1,4 @@
-//! What an operator sets of models: providers, routes, keys and bounds. Plain values; where they
-//! come from is the binary's business.
+//! Configuration of models: providers, routes, keys and bounds. Plain values; the binary reads them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,24 +11,24 @@ use crate::patience::RetryPolicy;
 use crate::secret::Secret;
 use crate::telemetry::TraceContext;
 
-/// Providers, and which route leads to which.
+/// Providers, and the target of each route.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
     /// The providers, by the names that routes use.
     pub providers: BTreeMap<Label, ProviderOptions>,
-    /// The routes of tenants that have none of their own by that name.
+    /// The default routes, for tenants without their own route of that name.
     pub routes: BTreeMap<Label, ModelTarget>,
-    /// What tenants have of their own; it wins.
+    /// The tenants' own configuration; it takes precedence.
     pub tenants: BTreeMap<TenantId, TenantModels>,
-    /// How often an answer that does not keep to its schema is sent back, at most.
+    /// How often an answer that does not conform to its schema is sent back, at most.
     pub repairs: Repairs,
-    /// How failures that may pass are waited for.
+    /// Retry policy for transient failures.
     pub patience: RetryPolicy,
-    /// Whether providers are told which trace a request belongs to.
+    /// Trace context to send to providers.
     pub trace: TraceContext,
 }
 
-/// How often an answer that does not keep to its schema is sent back, at most.
+/// Maximum number of repairs of an answer that does not conform to its schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repairs(pub u32);
 
@@ -39,7 +38,7 @@ impl Default for Repairs {
     }
 }
 
-/// What a tenant has of its own.
+/// A tenant's own configuration.
 #[derive(Debug, Clone, Default)]
 pub struct TenantModels {
     /// Keys, by provider.
@@ -51,40 +50,40 @@ pub struct TenantModels {
 /// One provider.
 #[derive(Debug, Clone)]
 pub struct ProviderOptions {
-    /// Which API it speaks.
+    /// Its API.
     pub api: ModelApi,
-    /// The base of that API: for OpenAI's what `/chat/completions` is under, for Anthropic's what
-    /// `/v1/messages` is under.
+    /// The base of that API: for OpenAI's the URL above `/chat/completions`, for Anthropic's the URL above
+    /// `/v1/messages`.
     pub base_url: String,
-    /// The key for tenants that have none of their own; nothing for servers that ask for none.
+    /// The key for tenants without their own; absent for servers that require none.
     pub key: Option<Secret>,
-    /// How it is made to keep to a schema.
+    /// How its output is constrained to a schema.
     pub structured: StructuredOutput,
     /// Whether answers are streamed.
     pub delivery: Delivery,
-    /// What the limit of tokens is called; for OpenAI's API.
+    /// The name of the token limit; for OpenAI's API.
     pub token_limit: TokenLimit,
-    /// Whether it is told a temperature; some models refuse it.
+    /// Whether requests contain a temperature; some models refuse it.
     pub temperature: Temperature,
     /// Largest answer, in bytes.
     pub output_bytes: usize,
-    /// Longest time of one attempt.
+    /// Timeout of one attempt.
     pub attempt_timeout: Duration,
-    /// Requests under way at once; more wait, within their time.
+    /// Concurrent requests; more wait, within their timeout.
     pub concurrency: usize,
-    /// Where it may be spoken to without TLS.
+    /// Hosts to which connections without TLS are allowed.
     pub plain_http: PlainHttp,
 }
 
 impl ProviderOptions {
     /// Default largest answer: 1 MiB.
     pub const OUTPUT_BYTES: usize = 1 << 20;
-    /// Default time of one attempt.
+    /// Default timeout of one attempt.
     pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(120);
-    /// Default requests under way at once.
+    /// Default number of concurrent requests.
     pub const CONCURRENCY: usize = 8;
 
-    /// The defaults for an API.
+    /// Returns the defaults for an API.
     #[must_use]
     pub fn new(api: ModelApi, base_url: impl Into<String>) -> Self {
         Self {
@@ -103,17 +102,17 @@ impl ProviderOptions {
     }
 }
 
-/// An API that providers speak.
+/// An API of providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelApi {
-    /// OpenAI's chat completions, which many servers speak.
+    /// OpenAI's chat completions, which many servers implement.
     OpenAi,
     /// Anthropic's messages.
     Anthropic,
 }
 
 impl ModelApi {
-    /// Where its vendor serves it.
+    /// Returns its vendor's address.
     #[must_use]
     pub const fn base_url(self) -> &'static str {
         match self {
@@ -122,7 +121,7 @@ impl ModelApi {
         }
     }
 
-    /// What its vendor's models keep to a schema by, in every version that is served.
+    /// Returns the constraint that every current model of its vendor supports.
     #[must_use]
     pub const fn structured(self) -> StructuredOutput {
         match self {
@@ -132,16 +131,16 @@ impl ModelApi {
     }
 }
 
-/// How a model is made to keep to a schema. Whatever it is, the answer is checked.
+/// How a model's output is constrained to a schema. The answer is checked in every case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StructuredOutput {
-    /// The provider is given the schema and keeps the model to it.
+    /// The provider receives the schema and enforces it.
     JsonSchema,
-    /// The provider keeps the model to JSON, the prompt has the schema. OpenAI's API only.
+    /// The provider enforces JSON, and the prompt contains the schema. OpenAI's API only.
     JsonObject,
     /// The model must call the one tool whose parameters have the schema.
     Tool,
-    /// The prompt has the schema.
+    /// The prompt contains the schema.
     None,
 }
 
@@ -154,20 +153,20 @@ pub enum Delivery {
     Whole,
 }
 
-/// What OpenAI's API calls the limit of tokens.
+/// The name of the token limit in OpenAI's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenLimit {
-    /// Its present name.
+    /// Its current name.
     MaxCompletionTokens,
-    /// Its former name, which some servers still want.
+    /// Its former name, which some servers still require.
     MaxTokens,
 }
 
-/// Whether a provider is told a temperature.
+/// Whether requests contain a temperature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Temperature {
-    /// It is.
+    /// They do.
     Sent,
-    /// It is not, and the model does as it does.
+    /// They do not, and the model's default applies.
     Omitted,
 }

@@ -7,14 +7,14 @@ use super::options::ProviderOptions;
 use super::target::ModelTarget;
 use crate::secret::Secret;
 
-/// Most bytes of a streamed answer, in which each few letters come with an envelope.
+/// Most bytes of a streamed answer, which has an envelope around every few letters.
 pub(super) const MAX_STREAM_BYTES: usize = 64 << 20;
-/// What is read of an answer, or of an event of a stream.
+/// JSON limits of an answer, or of an event of a stream.
 pub(super) const ANSWER: Profile = Profile::MESSAGE.of_bytes(MAX_STREAM_BYTES);
-/// Longest name of a schema or tool that providers take.
+/// Longest name of a schema or tool that providers accept.
 const MAX_NAME: usize = 64;
 
-/// What is asked of whom.
+/// A request with its target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProviderRequest<'a> {
     pub(super) request: &'a ModelRequest,
@@ -24,18 +24,18 @@ pub(super) struct ProviderRequest<'a> {
 }
 
 impl ProviderRequest<'_> {
-    /// The schema's name in the alphabet that providers take.
+    /// Returns the schema's name in the alphabet that providers accept.
     pub(super) fn schema_name(&self) -> String {
         let letters = self.request.schema.name.as_str().chars().take(MAX_NAME);
         letters.map(|c| if c == '.' { '_' } else { c }).collect()
     }
 }
 
-/// Whether more of an answer is to come.
+/// Whether an answer continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// It may.
+    /// It may continue.
     Open,
-    /// The provider says that this was all.
+    /// The provider marked its end.
     Ended,
 }

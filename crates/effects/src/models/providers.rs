@@ -1,5 +1,5 @@
-//! The implementation over HTTP: routes to providers, retries of failures that may pass, repairs of
-//! answers that do not keep to their schema. Everything ends within the request's time.
+//! The implementation over HTTP: routes to providers, retries after transient failures, repairs of answers that do not
+//! conform to their schema. Everything ends within the request's timeout.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use super::{
 use crate::http::{HttpRunner, Redirects};
 use crate::schema_check;
 
-/// Longest time of a request, whatever it asks for.
+/// Upper limit of a request's timeout.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// Models behind the APIs of providers.
@@ -36,7 +36,7 @@ pub struct ModelProviders {
     connections: BTreeMap<Label, Connection>,
 }
 
-/// What is kept of a provider between requests.
+/// Shared state of a provider's requests.
 #[derive(Debug)]
 struct Connection {
     client: reqwest::Client,
@@ -45,10 +45,10 @@ struct Connection {
 }
 
 impl ModelProviders {
-    /// Sets up the providers. Asks none of them.
+    /// Sets up the providers. Sends nothing.
     ///
     /// # Errors
-    /// [`ModelSetupError`] when what is configured cannot work.
+    /// [`ModelSetupError`] when the configuration cannot work.
     pub fn new(options: ModelOptions) -> Result<Self, ModelSetupError> {
         check(&options)?;
         let http = HttpRunner::new().map_err(|source| ModelSetupError::Tls { source })?;
@@ -72,7 +72,7 @@ impl ModelProviders {
         })
     }
 
-    /// Asks until there is an answer, the request's time is over, or nobody waits any more.
+    /// Sends requests until there is an answer, the timeout expires, or the caller cancels.
     async fn complete_within(
         &self,
         request: &ModelRequest,
@@ -176,7 +176,7 @@ fn unknown(request: &ModelRequest) -> ModelFailure {
     ModelFailure::new(ModelFault::UnknownRoute, message)
 }
 
-/// A schema that no answer can keep to is a fault of whoever asks, and costs nothing yet.
+/// Refuses a schema that no answer can satisfy: the caller's fault, found before any cost.
 async fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
     match schema_check::fault(&schema.schema).await {
         None => Ok(()),
@@ -187,7 +187,7 @@ async fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
     }
 }
 
-/// One request on its way, until its time is over.
+/// One request, with its deadline.
 struct DeadlinedRequest<'a> {
     connection: &'a Connection,
     asked: ProviderRequest<'a>,
@@ -197,7 +197,7 @@ struct DeadlinedRequest<'a> {
 }
 
 impl DeadlinedRequest<'_> {
-    /// Asks, and sends back what does not keep to the schema.
+    /// Requests an answer, and sends back answers that do not conform to the schema.
     async fn answer(&self, meter: &mut Meter) -> Result<ModelAnswer, ModelFailure> {
         let schema = &self.asked.request.schema.schema;
         let mut turns = self.asked.request.earlier.clone();
@@ -241,8 +241,7 @@ impl DeadlinedRequest<'_> {
         }
     }
 
-    /// Asks until there is an answer to read, or a failure that does not pass or may not be waited
-    /// for any more.
+    /// Retries until there is an answer to read, a permanent failure, or no time for another attempt.
     async fn ask(
         &self,
         turns: &[RejectedAnswer],
@@ -251,7 +250,7 @@ impl DeadlinedRequest<'_> {
         meter: &mut Meter,
     ) -> Result<Reply, ModelFailure> {
         let body = self.asked.body(turns)?;
-        // Each repair is another request, each retry the same one.
+        // Each repair is a new request; a retry repeats the same one.
         let key = format!("{}-{repair}", self.asked.request.idempotency_key);
         let mut retry = 0;
         loop {

@@ -1,4 +1,4 @@
-//! What came of one request, and the draft in it. Must not know APIs or HTTP.
+//! The result of one request, and the draft in it. Must not know APIs or HTTP.
 
 use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::json::{JsonFault, Profile, decode_text};
@@ -7,66 +7,66 @@ use serde_json::Value;
 use super::{ModelFault, Usage};
 use crate::schema_check::check_against;
 
-/// One answer, gathered piece by piece.
+/// One answer, collected piece by piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Reply {
-    /// The model, as the provider names it.
+    /// The model's name as the provider reports it.
     pub(super) model: Option<String>,
-    /// What it wrote.
+    /// The text of the answer.
     pub(super) text: String,
-    /// What it gave the tool, as JSON text; nothing unless it called it.
+    /// The tool's input as JSON text; absent unless the model called the tool.
     pub(super) tool: Option<String>,
-    /// Whether it said that it declines.
+    /// Whether the model declined.
     pub(super) declined: bool,
-    /// Why it stopped; nothing while it has not.
+    /// Why the model stopped; absent while it has not.
     pub(super) stop: Option<Stop>,
-    /// Tokens, as far as they were told.
+    /// Tokens, as far as reported.
     pub(super) usage: Usage,
 }
 
 /// Why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It was done.
+    /// It finished.
     Done,
-    /// The limit of tokens.
+    /// The token limit.
     Length,
-    /// What it can read and write at once was full.
+    /// The context window was full.
     ContextFull,
     /// A filter.
     Filtered,
     /// It declined.
     Refused,
-    /// Something that is not known here: the answer is looked at as it is.
+    /// An unknown reason: the answer is used as it is.
     Other,
 }
 
-/// An answer that is no draft.
+/// An answer without a valid draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InvalidDraft {
     pub(super) fault: ModelFault,
     pub(super) answered: String,
-    /// What is wrong, each with its place.
+    /// Its faults, each with its location.
     pub(super) wrong: Vec<String>,
 }
 
 impl Reply {
-    /// Takes up more of what the tool is given.
+    /// Appends to the tool's input.
     pub(super) fn give_tool(&mut self, json: &str) {
         self.tool.get_or_insert_default().push_str(json);
     }
 
-    /// The text that the draft is read from.
+    /// Returns the text that contains the draft.
     pub(super) fn written(&self) -> &str {
         self.tool.as_deref().unwrap_or(&self.text)
     }
 
-    /// Bytes of what it wrote.
+    /// Returns the number of bytes of the model's output.
     pub(super) fn len(&self) -> usize {
         self.text.len() + self.tool.as_ref().map_or(0, String::len)
     }
 
-    /// Why this is no answer to read on in, if it is none.
+    /// Returns the fault of an incomplete or refused answer.
     pub(super) fn fault(&self) -> Option<ModelFault> {
         match self.stop {
             None => Some(ModelFault::Truncated),
@@ -79,7 +79,7 @@ impl Reply {
         }
     }
 
-    /// The draft, if it is one JSON value that keeps to the schema.
+    /// Returns the draft, if it is one JSON value that conforms to the schema.
     pub(super) async fn draft(&self, schema: &ForeignSchema) -> Result<Value, InvalidDraft> {
         let answered = match self.tool.as_deref() {
             // A call without parameters.
@@ -107,7 +107,7 @@ impl Reply {
     }
 }
 
-/// The text without the fence that models put around code.
+/// Removes the fence that models put around code.
 fn unfenced(text: &str) -> &str {
     let text = text.trim();
     let inside = text

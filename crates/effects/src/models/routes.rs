@@ -1,4 +1,4 @@
-//! Where a tenant's route leads, and with whose key. Asks nobody.
+//! Resolves a tenant's route to its target and key. Sends nothing.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::target::ModelTarget;
 use super::{ModelRoute, SetBy};
 use crate::secret::Secret;
 
-/// Where a route leads, with the key to use.
+/// The target of a route, with the key to use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResolvedRoute<'o> {
     pub(super) target: &'o ModelTarget,
@@ -19,7 +19,7 @@ pub(super) struct ResolvedRoute<'o> {
     key_of: SetBy,
 }
 
-/// Where a tenant's route leads: its own way before the server's, and so its own key.
+/// Resolves a tenant's route. The tenant's own route and key take precedence over the server's.
 pub(super) fn leads<'o>(
     options: &'o ModelOptions,
     tenant: &TenantId,
@@ -44,7 +44,7 @@ pub(super) fn leads<'o>(
     })
 }
 
-/// All routes of a tenant.
+/// Returns all routes of a tenant.
 pub(super) fn of_tenant(options: &ModelOptions, tenant: &TenantId) -> BTreeMap<Label, ModelRoute> {
     let none = TenantModels::default();
     let own = options.tenants.get(tenant).unwrap_or(&none);
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A tenant's own key and routes win over the server's; other tenants do not see them.
+    /// A tenant's own key and routes take precedence over the server's; other tenants do not see them.
     #[test]
     fn a_tenants_own_route_wins_for_that_tenant_only() {
         let options = options();

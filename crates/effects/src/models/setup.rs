@@ -1,4 +1,4 @@
-//! What of a configuration cannot work, said before anybody is asked; and where requests go.
+//! Checks a configuration of models before any request, and builds the URLs of requests.
 
 use charter_contract::ids::{Label, TenantId};
 use reqwest::Url;
@@ -7,40 +7,40 @@ use tokio::sync::Semaphore;
 use super::options::{ModelApi, ModelOptions, ProviderOptions, StructuredOutput};
 use crate::http::base;
 
-/// Why models cannot be set up.
+/// Why a configuration of models is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelSetupError {
-    /// TLS cannot be set up.
+    /// TLS initialisation failed.
     #[error("setting up TLS for models")]
     Tls {
-        /// Why.
+        /// The cause.
         source: rustls::Error,
     },
-    /// The HTTP client cannot be set up.
+    /// Creating the HTTP client failed.
     #[error("setting up the HTTP client of the provider `{provider}`")]
     Client {
         /// The provider.
         provider: Label,
-        /// Why.
+        /// The cause.
         source: reqwest::Error,
     },
-    /// The base URL is none.
+    /// The base URL is invalid.
     #[error("the base URL of the provider `{provider}` is {why}")]
     BaseUrl {
         /// The provider.
         provider: Label,
-        /// What it is instead.
+        /// The fault of the URL.
         why: &'static str,
     },
-    /// A setting of a provider makes no sense.
+    /// A setting of a provider is invalid.
     #[error("the provider `{provider}`: {why}")]
     Provider {
         /// The provider.
         provider: Label,
-        /// What is wrong.
+        /// The fault.
         why: &'static str,
     },
-    /// A key cannot be sent.
+    /// A key is not a valid header value.
     #[error(
         "a key of the provider `{provider}` is empty or has a character that headers cannot carry"
     )]
@@ -48,7 +48,7 @@ pub enum ModelSetupError {
         /// The provider.
         provider: Label,
     },
-    /// A route leads to a provider that is not there.
+    /// A route names an unknown provider.
     #[error("the route `{route}` leads to the provider `{provider}`, which is not configured")]
     Route {
         /// The route.
@@ -56,7 +56,7 @@ pub enum ModelSetupError {
         /// The provider.
         provider: Label,
     },
-    /// A tenant has a key for a provider that is not there.
+    /// A tenant has a key for an unknown provider.
     #[error(
         "the tenant `{tenant}` has a key for the provider `{provider}`, which is not configured"
     )]
@@ -68,7 +68,7 @@ pub enum ModelSetupError {
     },
 }
 
-/// What can be seen to be wrong without asking anybody.
+/// Finds faults that are detectable without a request.
 pub(super) fn check(options: &ModelOptions) -> Result<(), ModelSetupError> {
     for (name, provider) in &options.providers {
         let wrong = |why| ModelSetupError::Provider {
@@ -123,7 +123,7 @@ fn check_keys(options: &ModelOptions) -> Result<(), ModelSetupError> {
     Ok(())
 }
 
-/// Where requests go. Without TLS only as far as the operator says.
+/// Returns the URL of requests. Without TLS only if the operator allows it.
 pub(super) fn endpoint(name: &Label, provider: &ProviderOptions) -> Result<Url, ModelSetupError> {
     let wrong = |why| ModelSetupError::BaseUrl {
         provider: name.clone(),

@@ -1,9 +1,9 @@
-//! Whether a schema is within what OpenAI's strict mode takes ("Structured model outputs", section
-//! "Supported schemas"): a request with another one is refused there. Must not know requests.
+//! Whether OpenAI's strict mode accepts a schema ("Structured model outputs", section "Supported schemas"): it refuses
+//! requests with others. Must not know requests.
 
 use serde_json::{Map, Value};
 
-/// Keywords that strict mode knows.
+/// Keywords that strict mode supports.
 const KNOWN: [&str; 24] = [
     "$defs",
     "$ref",
@@ -30,7 +30,7 @@ const KNOWN: [&str; 24] = [
     "type",
     "$id",
 ];
-/// Formats of texts that strict mode knows.
+/// Formats of texts that strict mode supports.
 const FORMATS: [&str; 9] = [
     "date-time",
     "time",
@@ -43,7 +43,7 @@ const FORMATS: [&str; 9] = [
     "uuid",
 ];
 
-/// Whether strict mode takes the schema as a whole.
+/// Whether strict mode accepts the schema as a whole.
 pub(super) fn takes(schema: &Map<String, Value>) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
         && !schema.contains_key("anyOf")
@@ -69,7 +69,7 @@ fn takes_any(schema: &Value) -> bool {
     schema.as_object().is_some_and(takes_part)
 }
 
-/// Objects say that they have their properties, all of them, and no others.
+/// Whether an object requires all its properties, and allows no others.
 fn closed(schema: &Map<String, Value>) -> bool {
     let is_object = match schema.get("type") {
         Some(Value::String(kind)) => kind == "object",

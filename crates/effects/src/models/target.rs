@@ -10,11 +10,11 @@ use charter_contract::ids::{IdError, Label};
 pub struct ModelTarget {
     /// The provider's name in the configuration.
     pub provider: Label,
-    /// The model's name, as the provider knows it.
+    /// The model's name at the provider.
     pub model: String,
 }
 
-/// Text that is no target.
+/// Text that is not a valid target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     /// A part is missing.
@@ -23,12 +23,12 @@ pub enum TargetError {
         /// The text.
         text: String,
     },
-    /// The provider's name is none.
+    /// The provider's name is invalid.
     #[error("reading the provider of {text:?}")]
     Provider {
         /// The text.
         text: String,
-        /// Why.
+        /// The cause.
         source: IdError,
     },
 }

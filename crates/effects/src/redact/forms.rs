@@ -1,5 +1,5 @@
-//! The texts by which a value is recognised, once codings of single characters are undone: as it is, its lines, as a
-//! number, in base64 and in hexadecimal.
+//! The forms of a value that are searched after codings of single characters are decoded: the value itself, its lines,
+//! as a number, in base64 and in hexadecimal.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use base64::engine::GeneralPurpose;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Number;
 
-/// Shorter texts of base64 and hexadecimal digits are words as well.
+/// Shorter texts of base64 and hexadecimal digits are also ordinary words.
 const SHORTEST_CODED: usize = 8;
 
 /// Whether blanks and line breaks may be within a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FormKind {
-    /// They say something else.
+    /// No: they would change the meaning.
     Plain,
-    /// Encoders put them there.
+    /// Yes: encoders insert them.
     Wrapped,
 }
 
-/// The forms of a value that have at least `shortest` bytes.
+/// Returns the forms of a value that have at least `shortest` bytes.
 pub(super) fn forms(value: &str, shortest: usize) -> BTreeMap<String, FormKind> {
     let mut forms = BTreeMap::new();
     // Each line of a value such as a private key, since logs go line by line.
@@ -31,7 +31,7 @@ pub(super) fn forms(value: &str, shortest: usize) -> BTreeMap<String, FormKind> 
         forms.insert(number, FormKind::Plain);
     }
     forms.retain(|form, _| form.len() >= shortest);
-    // A line break at the end of a file is no part of the value in it.
+    // A line break at the end of a file is not part of its value.
     for whole in std::iter::once(value.trim()).chain(value.lines()) {
         for coded in coded(whole.as_bytes()) {
             if coded.len() >= shortest.max(SHORTEST_CODED) {
@@ -42,7 +42,7 @@ pub(super) fn forms(value: &str, shortest: usize) -> BTreeMap<String, FormKind> 
     forms
 }
 
-/// In hexadecimal, and in both alphabets of base64 after any number of other bytes.
+/// Encodes a value in hexadecimal, and in both alphabets of base64 after any number of other bytes.
 fn coded(value: &[u8]) -> Vec<String> {
     let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut coded = vec![hex];
@@ -52,7 +52,7 @@ fn coded(value: &[u8]) -> Vec<String> {
     coded
 }
 
-/// How a value that is a number reads after it went through a program as one.
+/// Returns how a numeric value reads after a program parsed and printed it.
 fn numbers(value: &str) -> Vec<String> {
     let whole = value.parse::<i128>().map(|number| number.to_string());
     let float = value.parse::<f64>().ok().and_then(Number::from_f64);
@@ -61,7 +61,7 @@ fn numbers(value: &str) -> Vec<String> {
     written.filter(|number| !number.contains(value)).collect()
 }
 
-/// The digits of base64 that a value alone decides where it comes after `before` bytes, modulo three: a user's name
+/// Returns the base64 digits that depend only on the value if it follows `before` bytes, modulo three: a user's name
 /// and a colon, for instance.
 fn base64_within(value: &[u8], before: usize, engine: &GeneralPurpose) -> String {
     let mut bytes = vec![0; before];

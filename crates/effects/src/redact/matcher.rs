@@ -1,5 +1,4 @@
-//! Finds values in texts: one automaton over all their forms, over the text as it is and as it reads once codings are
-//! undone.
+//! Finds values in texts: one automaton over all their forms, applied to the text itself and to its decoded views.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use super::forms::{FormKind, forms};
 use super::view::{Coding, View};
 use super::{RedactionMatch, merged};
 
-/// What stands in the place of a text in which nothing can be looked for.
+/// Replaces a whole text that cannot be searched.
 const WHOLLY: &str = "[redacted]";
 
 /// Recognises values.
@@ -17,7 +16,7 @@ const WHOLLY: &str = "[redacted]";
 pub(super) struct Matcher(Option<Arc<KnownSecrets>>);
 
 struct KnownSecrets {
-    /// Over the forms, in their order; `None` where they are too many or too long for one.
+    /// Matches the forms, in their order; `None` if they are too many or too long for one automaton.
     automaton: Option<AhoCorasick>,
     forms: Vec<(FormKind, String)>,
     shortest: usize,
@@ -59,12 +58,12 @@ impl Matcher {
         self.0.is_none()
     }
 
-    /// The length in bytes of the longest form.
+    /// Returns the length in bytes of the longest form.
     pub(super) fn longest(&self) -> usize {
         self.0.as_ref().map_or(0, |known| known.longest)
     }
 
-    /// Where values are written in a text.
+    /// Returns the ranges of a text that contain values.
     pub(super) fn find(&self, text: &str) -> Vec<RedactionMatch<'_>> {
         let Some(known) = &self.0 else {
             return Vec::new();
@@ -76,7 +75,7 @@ impl Matcher {
                 weight: usize::MAX,
             }];
         };
-        // No coding makes a text longer when it is undone.
+        // Decoding never makes a text longer.
         if text.len() < known.shortest {
             return Vec::new();
         }
@@ -103,7 +102,7 @@ impl Matcher {
 }
 
 impl KnownSecrets {
-    /// Adds what is found in a view, and in it unwrapped.
+    /// Adds the matches in a view, and in its unwrapped form.
     fn look<'r>(
         &'r self,
         automaton: &AhoCorasick,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Everything that an encoder may treat in its own way, and a letter that is no ASCII.
+/// Every character that encoders treat differently, and a letter outside ASCII.
 const SECRET: &str = "Zq7/x+9 w\"T'k&é=<END>~_.-!";
 
 fn named(name: &str, value: &str) -> (String, String) {
@@ -65,7 +65,7 @@ fn b003_3_paths_become_relative_to_their_folder() {
         redactor.apply("/srv/data/sandbox/packages/1f/scripts/a.py and /srv/data/sandbox/x"),
         "scripts/a.py and [sandbox]/x"
     );
-    // A folder is written in one way only.
+    // A folder has only one spelling.
     assert_eq!(redactor.apply("/SRV/data/sandbox/x"), "/SRV/data/sandbox/x");
 }
 
@@ -79,7 +79,7 @@ fn a_value_cut_in_two_by_the_bound_leaves_no_rest() {
     assert_eq!(tail, "........ and then [redacted:TOKEN] end");
 }
 
-/// The beginning that is quoted of a long text ends before what is cut in two.
+/// The quoted head of a long text ends before a value that the cut divides.
 #[test]
 fn a_head_ends_before_a_value_that_is_cut_in_two() {
     let redactor = Redactor::new(&[named("TOKEN", "secretvalue")]);
@@ -150,8 +150,8 @@ fn wrapped(text: &str, width: usize, by: &str) -> String {
     lines.join(by)
 }
 
-/// What is left when a value is written in one of these ways: nothing but its mark, at the beginning, in the middle and
-/// at the end of a text.
+/// A value in each of these encodings is wholly replaced by its mark, at the beginning, in the middle and at the end of
+/// a text.
 #[test]
 fn a_value_is_found_however_characters_are_coded() {
     let all_units = SECRET.encode_utf16().map(|unit| format!("\\u{unit:04X}"));
@@ -197,7 +197,7 @@ fn a_value_is_found_however_characters_are_coded() {
     }
 }
 
-/// Of base64 at most the digits at both ends are left that other bytes have part in.
+/// Of base64 only digits at both ends may remain, which other bytes contribute to.
 #[test]
 fn a_value_is_found_in_base64_at_every_offset() {
     let engines = [STANDARD, URL_SAFE, STANDARD_NO_PAD, URL_SAFE_NO_PAD];
@@ -219,7 +219,7 @@ fn a_value_is_found_in_base64_at_every_offset() {
                 for way in ways {
                     let redacted = of_secret().apply(&way);
                     let (left, right) = redacted.split_once("[redacted:SECRET]").unwrap();
-                    // Whole groups of the other bytes, three digits, and what wraps or codes them.
+                    // Whole groups of the other bytes, three digits, and their wrapping or coding.
                     assert!(left.len() + right.len() <= 48, "{way}: {redacted}");
                     let decoded = engine.decode(left.replace(['\n', '\r', '\t'], ""));
                     assert!(
@@ -239,7 +239,7 @@ fn a_value_is_found_in_base64_at_every_offset() {
     assert!(redacted.contains("[redacted:SECRET]"), "{redacted}");
 }
 
-/// A value that is a number is one as well where it has become one.
+/// A numeric value is also found after it became a JSON number.
 #[test]
 fn a_number_is_found_as_a_number() {
     let values = [
@@ -270,7 +270,7 @@ fn each_line_of_a_value_is_found() {
     );
 }
 
-/// Text that holds no value is left as it is, whatever codings it seems to have.
+/// Text without a value is unchanged, even if it seems to be encoded.
 #[test]
 fn text_without_a_value_is_left_as_it_is() {
     let redactor = of_secret();
@@ -320,7 +320,7 @@ fn no_encoding_of_a_random_value_survives() {
     }
 }
 
-/// A long text is looked at part by part; a value at the end of a part is whole in the next, however it is encoded.
+/// A long text is scanned in parts; a value at the end of a part is whole in the next, in every encoding.
 #[test]
 fn values_are_found_wherever_a_long_text_is_divided() {
     let redactor = of_secret();

@@ -1,4 +1,4 @@
-//! A text as it reads once a coding is undone, and where in the text each byte of that is written.
+//! A decoded view of a text, which maps each of its bytes back to the range in the text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 /// A coding of single characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coding {
-    /// `%2F` (RFC 3986), whichever characters an encoder leaves as they are.
+    /// `%2F` (RFC 3986), for any set of encoded characters.
     Percent,
-    /// The same with `+` for a space, as forms are sent.
+    /// Percent coding with `+` for a space, as in forms.
     Form,
     /// `\"`, `\/`, `\n`, `\u00e9`, `\xe9`: JSON and the literals of programming languages.
     Backslash,
@@ -19,7 +19,7 @@ pub(super) enum Coding {
 impl Coding {
     pub(super) const ALL: [Self; 4] = [Self::Percent, Self::Form, Self::Backslash, Self::Html];
 
-    /// The bytes without which nothing of a text is coded.
+    /// Returns the bytes of which every coded text contains at least one.
     fn marks(self) -> &'static [u8] {
         match self {
             Self::Percent => b"%",
@@ -42,7 +42,7 @@ impl Coding {
     }
 }
 
-/// So many bytes that stand for these.
+/// A coded sequence: its width, and the bytes that it encodes.
 struct Unit {
     width: usize,
     bytes: [u8; 4],
@@ -69,18 +69,18 @@ impl Unit {
     }
 }
 
-/// Where bytes of a view do not stand for themselves.
+/// Bytes of a view that differ from the text below.
 #[derive(Debug, Clone, Copy)]
 struct Escape {
-    /// Their place in the view, and how many they are.
+    /// Their offset in the view, and their number.
     at: usize,
     count: usize,
-    /// The place of what stands for them below, and how many bytes that takes.
+    /// The offset of their coded form below, and its width.
     below: usize,
     width: usize,
 }
 
-/// How a text reads.
+/// A view of a text.
 #[derive(Debug)]
 pub(super) struct View<'t> {
     pub(super) bytes: Cow<'t, [u8]>,
@@ -89,7 +89,7 @@ pub(super) struct View<'t> {
 }
 
 impl<'t> View<'t> {
-    /// A text as it is.
+    /// Returns the view of the text itself.
     pub(super) fn plain(text: &'t str) -> Self {
         Self {
             bytes: Cow::Borrowed(text.as_bytes()),
@@ -98,14 +98,14 @@ impl<'t> View<'t> {
         }
     }
 
-    /// With a coding undone; `None` where nothing is coded.
+    /// Decodes a coding; `None` if the view contains none of it.
     pub(super) fn decoded(&'t self, coding: Coding) -> Option<Self> {
         let coded = coding.marks().iter().any(|mark| self.bytes.contains(mark));
         let view = coded.then(|| self.changed(|rest| coding.unit(rest)));
         view.flatten()
     }
 
-    /// Without blanks and line breaks, as what is wrapped reads; `None` where there are none.
+    /// Removes blanks and line breaks, to read wrapped text; `None` if there are none.
     pub(super) fn unwrapped(&'t self) -> Option<Self> {
         self.changed(|rest| {
             let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace());
@@ -147,7 +147,7 @@ impl<'t> View<'t> {
         })
     }
 
-    /// Where in the text what is not empty here is written.
+    /// Maps a nonempty range of the view to the text.
     pub(super) fn place(&self, range: Range<usize>) -> Range<usize> {
         let Some(below) = self.below else {
             return range;
@@ -157,7 +157,7 @@ impl<'t> View<'t> {
         below.place(first.start..last.end)
     }
 
-    /// Where a byte is written in the view below.
+    /// Maps a byte to its range in the view below.
     fn below(&self, at: usize) -> Range<usize> {
         let before = self.escapes.partition_point(|escape| escape.at <= at);
         let Some(escape) = before
@@ -177,7 +177,7 @@ impl<'t> View<'t> {
 
 fn hex(digits: &[u8]) -> Option<u32> {
     let digits = std::str::from_utf8(digits).ok()?;
-    // `from_str_radix` takes a sign as well.
+    // `from_str_radix` also accepts a sign.
     let all = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     let number = u32::from_str_radix(digits, 16).ok();
     number.filter(|_| all)
@@ -211,7 +211,7 @@ fn backslash(rest: &[u8]) -> Option<Unit> {
     Some(Unit::byte(if *kind == b'x' { 4 } else { 2 }, byte))
 }
 
-/// What comes after `\u`: four digits, or the two surrogates of one character.
+/// Decodes the digits after `\u`: four digits, or the two surrogates of one character.
 fn unicode(rest: &[u8]) -> Option<Unit> {
     let first = hex(rest.get(..4)?)?;
     let second = match rest.get(4..10) {
@@ -227,7 +227,7 @@ fn unicode(rest: &[u8]) -> Option<Unit> {
     }
 }
 
-/// The longest entity that is looked for: `&#x10FFFF;`.
+/// Length of the longest recognised entity: `&#x10FFFF;`.
 const LONGEST_ENTITY: usize = 10;
 
 fn html(rest: &[u8]) -> Option<Unit> {

@@ -12,7 +12,7 @@ use super::*;
 /// An ordinary user.
 const USER: u32 = 10_001;
 
-/// Runs `work` as an ordinary user, where the tests run as root on a thread that becomes one.
+/// Runs `work` as an ordinary user. If the tests run as root, that is on a thread that changes its user.
 fn as_ordinary_user(work: impl FnOnce() + Send) {
     thread::scope(|scope| {
         let done = scope.spawn(|| {

@@ -1,6 +1,6 @@
-//! Runs one built-in tool: each family with what the sandbox has for it.
+//! Runs one built-in tool: gives each family the parts of the sandbox that it needs.
 //!
-//! Must not know what a tool takes or answers.
+//! Must not know the parameters or answers of a tool.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -96,13 +96,13 @@ impl Sandbox {
     }
 }
 
-/// Files block: the work goes to a thread that may, and stops by itself when nobody waits for it.
+/// File access blocks, so it runs on a thread that may block. It stops when the caller is gone.
 async fn run_files(
     call: &ToolCall,
     tool: &BuiltinTool,
     cancel: &CancellationToken,
 ) -> Result<Success, Failure> {
-    // Also when this future is dropped.
+    // Cancels also when this future is dropped.
     let abandoned = cancel.child_token();
     let _guard = abandoned.clone().drop_guard();
     let budget = Budget::new(call.limits.timeout, abandoned);
@@ -113,7 +113,7 @@ async fn run_files(
     done.unwrap_or_else(|error| Err(Failure::system(format!("a file tool broke off: {error}"))))
 }
 
-/// A program that ended by itself has an answer, whatever its exit code.
+/// Reads the outcome of a program. One that ended by itself has an answer, with any exit code.
 async fn ended(
     ending: Ending,
     remains: ProcessOutcome,

@@ -1,4 +1,4 @@
-//! What the sandbox enforces here, in words, for `charter doctor`.
+//! Describes what the sandbox enforces here, for `charter doctor`.
 //!
 //! Must not decide anything: it reports what detection found.
 
@@ -13,7 +13,7 @@ use super::filter::MetadataEnforcement;
 pub struct Capability {
     /// A stable name, such as `files`.
     pub name: &'static str,
-    /// What the guarantee is.
+    /// Description of the guarantee.
     pub guarantee: &'static str,
     /// Whether it holds.
     pub state: CapabilityState,
@@ -24,14 +24,14 @@ pub struct Capability {
 pub enum CapabilityState {
     /// The kernel enforces it.
     Enforced,
-    /// It holds with the stated gap.
+    /// It holds except for the stated gap.
     Partial {
-        /// What is not covered.
+        /// The case that is not covered.
         gap: String,
     },
     /// It does not hold.
     Missing {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -46,14 +46,14 @@ impl fmt::Display for CapabilityState {
     }
 }
 
-/// The Landlock ABI that covers a right.
+/// The Landlock ABIs that first cover a right.
 const FILES_ABI: u32 = 1;
 const TRUNCATE_ABI: u32 = 3;
 const TCP_ABI: u32 = 4;
 const SIGNAL_ABI: u32 = 6;
 
 impl Sandbox {
-    /// Every guarantee, and whether it holds on this kernel and configuration.
+    /// Returns every guarantee, and whether it holds on this kernel and configuration.
     /// Runs the interpreters' probe if no call has done so yet.
     pub async fn capabilities(&self) -> Vec<Capability> {
         let python = self
@@ -120,7 +120,7 @@ impl Sandbox {
         }
     }
 
-    /// The guarantee names the means that enforces it.
+    /// The guarantee on metadata; its text names the mechanism that enforces it.
     fn metadata(&self) -> Capability {
         let (how, state) = match (self.support.metadata, self.filters()) {
             (MetadataEnforcement::Mounts, _) => (
@@ -154,7 +154,7 @@ impl Sandbox {
         capability("metadata", how, state)
     }
 
-    /// Whether a file from outside can get into a call's folders.
+    /// Whether a file from outside can be linked into a call's folders.
     fn linked(&self) -> CapabilityState {
         match self.landlock(FILES_ABI) {
             CapabilityState::Enforced => CapabilityState::Enforced,

@@ -1,6 +1,5 @@
-//! What happens between fork and exec, and what else only unsafe code can ask
-//! of the kernel. With the folder beside it, the only unsafe code but for the allocator's settings; must not
-//! allocate in the child.
+//! The steps between fork and exec, and other requests to the kernel that need unsafe code. With the folder beside it,
+//! the only unsafe code but for the allocator's settings; must not allocate in the child.
 #![allow(unsafe_code)]
 
 mod mounts;
@@ -39,7 +38,7 @@ pub(super) const GROUP_BYTES: usize = size_of::<i32>();
 /// One more than the highest capability number that can exist.
 const CAPABILITIES: u32 = 64;
 
-/// Everything a child does to itself before it becomes the interpreter.
+/// The restrictions that a child applies to itself before it becomes the interpreter.
 pub(super) struct Confinement {
     pub(super) limits: Vec<(Resource, Rlimit)>,
     pub(super) namespaces: Option<Namespaces>,
@@ -49,9 +48,9 @@ pub(super) struct Confinement {
     pub(super) notifications: Option<NotificationFilter>,
 }
 
-/// Own user, network and IPC namespaces, and a mount namespace where there is a plan for one.
+/// Its own user, network and IPC namespaces, and a mount namespace if there is a plan for one.
 pub(super) struct Namespaces {
-    /// The line of `uid_map` and of `gid_map`: the identity, of one id.
+    /// The line of `uid_map` and of `gid_map`: the identity mapping of one id.
     uid_map: Vec<u8>,
     gid_map: Vec<u8>,
     /// Where to send a socket that listens inside the network namespace.
@@ -79,7 +78,7 @@ enum Propagation {
     Unchanged,
 }
 
-/// Has the child of `command` confine itself before it executes anything.
+/// Makes the child of `command` confine itself before it executes anything.
 pub(super) fn confine(command: &mut tokio::process::Command, confinement: Confinement) {
     let mut confinement = confinement;
     let parent = rustix::process::getpid();
@@ -132,7 +131,7 @@ pub(super) fn detach(command: &mut Command) {
     }
 }
 
-/// A child of this process in a group that has ended, without reaping it.
+/// Returns a child of this process in a group that has ended, without reaping it.
 ///
 /// # Errors
 /// `CHILD` when no member of the group is a child of this process.
@@ -154,13 +153,13 @@ fn last_errno() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }
 
-/// Asks the kernel whether this process may create namespaces.
+/// Tests whether this process may create namespaces.
 pub(super) fn probe(namespaces: Namespaces) -> io::Result<()> {
     let mut namespaces = namespaces;
     attempt_in_child(move || namespaces.enter())
 }
 
-/// Asks the kernel whether it passes calls of a filter on to this process.
+/// Tests whether the kernel passes calls of a filter on to this process.
 pub(super) fn probe_notifications(program: BpfProgram) -> io::Result<()> {
     attempt_in_child(move || {
         rustix::thread::set_no_new_privs(true)?;
@@ -175,7 +174,7 @@ fn attempt_in_child(
     let mut command = Command::new("/");
     let enter = move || {
         action()?;
-        // Stops before exec: the answer is known.
+        // Stops before exec: the result is known.
         Err(io::Error::from_raw_os_error(libc::ECANCELED))
     };
     // SAFETY: as in `confine`.
@@ -189,7 +188,7 @@ fn attempt_in_child(
     }
 }
 
-/// The Landlock ABI of the running kernel; 0 without Landlock.
+/// Returns the Landlock ABI of the running kernel; 0 without Landlock.
 pub(super) fn landlock_abi() -> u32 {
     const VERSION: libc::c_uint = 1;
     // SAFETY: with the version flag the kernel reads no memory.
@@ -204,31 +203,30 @@ pub(super) fn landlock_abi() -> u32 {
     u32::try_from(abi).unwrap_or(0)
 }
 
-/// The process group of a process; 0 for the kernel's own, `None` once it ended.
+/// Returns the process group of a process; 0 for the kernel's own, `None` once the process has ended.
 pub(super) fn group_of(pid: i32) -> Option<i32> {
-    // SAFETY: reads no memory. (rustix takes a group of 0 for impossible.)
+    // SAFETY: reads no memory. (rustix treats a group of 0 as impossible.)
     let group = unsafe { libc::getpgid(pid) };
     (group >= 0).then_some(group)
 }
 
-/// Readable once the process has ended, without reaping it.
+/// Returns a descriptor that is readable once the process has ended; does not reap it.
 pub(super) fn exit_of(pid: Pid) -> io::Result<AsyncFd<OwnedFd>> {
     let descriptor = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
-    // SAFETY: an owned descriptor stays open and the same until it is dropped,
-    // which `AsyncFd` does last.
+    // SAFETY: an owned descriptor stays open and unchanged until it is dropped, which `AsyncFd` does last.
     let registered = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE)? };
     Ok(registered)
 }
 
-/// Has the kernel kill this process when the thread that started it ends: the sandbox's own
-/// (`starter.rs`), so when the server ends, however it does. Comes last, because a change of credentials
-/// undoes it; what the script itself starts is not bound by it.
+/// Makes the kernel kill this process when the thread that started it ends. That is the sandbox's own thread
+/// (`starter.rs`), so the process ends with the server in every case. Comes last, because a change of credentials
+/// resets it. The script's own children are not bound by it.
 fn end_with(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if rustix::process::getppid() == Some(parent) {
         Ok(())
     } else {
-        // It ended before the kernel was told.
+        // It ended before the setting took effect.
         Err(io::Error::from_raw_os_error(libc::ESRCH))
     }
 }
@@ -380,8 +378,8 @@ fn inet_socket(kind: SocketType) -> io::Result<OwnedFd> {
     )?)
 }
 
-/// Leaves nothing that exec could grant. An ordinary user has no capability to
-/// drop and may not drop any: `no_new_privs` is what holds there.
+/// Drops every capability that exec could grant. An ordinary user has no capability to drop and may not drop any:
+/// `no_new_privs` protects there.
 fn drop_capabilities() {
     for number in 0..CAPABILITIES {
         let capability = CapabilitySet::from_bits_retain(1 << number);

@@ -1,9 +1,8 @@
-//! Takes the text out of a source in a process of its own: what a hostile page or PDF does to its
-//! reader (a panic, an overflow, an endless loop, all memory) ends that process and nothing else.
+//! Extracts the text of a source in a separate process: if a hostile page or PDF breaks its reader (a panic, an
+//! overflow, an endless loop, all memory), only that process ends.
 //!
-//! The process is this project's own program, started with the arguments of
-//! [`crate::SandboxOptions::extractor`]; it reads the file `source` beside it, is told on standard
-//! input what it is, and writes an [`Extracted`] as JSON.
+//! The process is this project's own program, started with the arguments of [`crate::SandboxOptions::extractor`]. It
+//! reads the file `source` beside it, receives the media type on standard input, and writes an [`Extracted`] as JSON.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,13 +26,13 @@ use crate::outcome::Failure;
 use crate::redact::Redactor;
 use crate::sources::{Fetched, RawSource, SourceError, SourceFault, SourceRequest, Sources};
 
-/// Where the bytes stand in the process's folder.
+/// Name of the file with the bytes in the process's folder.
 const SOURCE: &str = "source";
-/// Longest time for one source.
+/// Timeout for one source.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Most memory for one source, in bytes of address space.
+/// Memory limit for one source, in bytes of address space.
 const MEMORY: u64 = 2 << 30;
-/// Text with everything that JSON escapes, and its marks.
+/// Output limit: the longest text with every character escaped in JSON, and its marks.
 const OUTPUT: usize = 4 * MAX_TEXT_BYTES;
 
 #[async_trait]
@@ -108,7 +107,7 @@ impl Sandbox {
     }
 }
 
-/// The text that a reader found, or the reason why there is none.
+/// Returns the text from a reader, or the reason why there is none.
 async fn outcome(
     ending: Ending,
     remains: ProcessOutcome,
@@ -183,7 +182,7 @@ mod tests {
     use super::*;
     use crate::SandboxOptions;
 
-    /// The error of a reader that never ends, within limits.
+    /// Returns the error of a reader that never ends, within limits.
     async fn endless(limits: Limits) -> SourceError {
         let directory = tempfile::tempdir().unwrap();
         let mut options = SandboxOptions::new(directory.path().join("sandbox"));

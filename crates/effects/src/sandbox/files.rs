@@ -1,7 +1,6 @@
-//! The Landlock rules of one call: which files, ports and processes it may touch.
+//! The Landlock rules of one call: the files, ports and processes that it may access.
 //!
-//! Must not know what runs. Kernels that lack a right leave it out; what is
-//! missing is told by the sandbox's capabilities, not here.
+//! Must not know what runs. Rights that the kernel lacks are left out; the sandbox's capabilities report them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
 };
 
-/// The newest ABI whose rights are asked for.
+/// The newest ABI whose rights are requested.
 const NEWEST: ABI = ABI::V9;
 
 /// Read and execute: programs and libraries of the system.
@@ -57,7 +56,7 @@ const SYSTEM_FILES: &[&str] = &[
     "/var/lib/ca-certificates",
 ];
 
-/// Read and write: the places where output vanishes.
+/// Read and write: devices that discard output.
 const SINKS: &[&str] = &["/dev/null", "/dev/full"];
 
 /// The paths of the system that every call may reach.
@@ -66,19 +65,19 @@ pub(super) fn system() -> impl Iterator<Item = &'static Path> {
     lists.map(|path| Path::new(*path))
 }
 
-/// What one call may touch.
+/// The paths and ports that one call may access.
 pub(super) struct Reach<'a> {
     /// Folders of the interpreter and its libraries.
     pub(super) interpreter: &'a [PathBuf],
-    /// The package, and what the caller granted.
+    /// The package, and the paths that the caller granted for reading.
     pub(super) readable: &'a [&'a Path],
-    /// The call's own folder, and what the caller granted for writing.
+    /// The call's own folder, and the paths that the caller granted for writing.
     pub(super) writable: &'a [&'a Path],
     /// The egress proxy's port, the only one to connect to.
     pub(super) connect: Option<u16>,
 }
 
-/// Prepares the rules in the parent; the child only enters them.
+/// Prepares the rules in the parent; the child only applies them.
 pub(super) fn ruleset(reach: &Reach<'_>) -> Result<RulesetCreated, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let execute = AccessFs::from_read(NEWEST);

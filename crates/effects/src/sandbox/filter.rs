@@ -1,7 +1,6 @@
-//! The seccomp filters: which system calls a script may not make.
+//! The seccomp filters: the system calls that a script may not make.
 //!
-//! Landlock decides about files and ports; these filters close what it leaves
-//! open. Must not know processes or calls.
+//! Landlock restricts files and ports; these filters close its gaps. Must not know processes or calls.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +9,12 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-/// What a script may open sockets for.
+/// The sockets that a script may open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// None at all.
+    /// No sockets.
     None,
-    /// TCP, which reaches the egress proxy and nothing else.
+    /// TCP, which reaches only the egress proxy.
     Tcp,
 }
 
@@ -37,19 +36,19 @@ const X32: u32 = 0x4000_0000;
 const LOAD: u16 = 0x20;
 const JUMP_IF_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
-/// Where the number of the system call is in what a program reads.
+/// Offset of the system call's number in the data of a filter program.
 const NUMBER_AT: u32 = 0;
-/// The default of a stream socket, and TCP by name. Multipath TCP is another
-/// protocol, which Landlock's rules for TCP do not cover.
+/// The default protocol of a stream socket, and TCP by name. Multipath TCP is another protocol, which Landlock's rules
+/// for TCP do not cover.
 const TCP_PROTOCOLS: [libc::c_int; 2] = [0, libc::IPPROTO_TCP];
 
-/// The pairs of sockets whose ends are bound to each other: the kernel ignores the addresses that they send to, and
-/// connects them to nothing else, also after one of them was closed. A socket of another pair can send to any address,
-/// also to a socket in the file system, and no rule of Landlock prevents it. Rust's standard library makes a pair of
-/// packets to start a program, and with it tools such as uv.
+/// The types of socket pairs whose ends are bound to each other: the kernel ignores addresses of their messages, and
+/// connects them to nothing else, even after one end was closed. A socket of another pair type can send to any address,
+/// including a socket in the file system, and no rule of Landlock prevents it. Rust's standard library creates a packet
+/// pair to start a program, and so do tools such as uv.
 const BOUND_PAIRS: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
 
-/// Compiles the filters for this machine; `None` if its architecture has none.
+/// Compiles the filters for this machine; `None` for an unsupported architecture.
 pub(super) fn compile(
     sockets: Sockets,
     metadata: MetadataEnforcement,
@@ -140,7 +139,7 @@ fn denied(sockets: Sockets) -> Result<Rules, BackendError> {
         clone.push(all_of(vec![has_bits(0, flag.unsigned_abs().into())?])?);
     }
     rules.insert(libc::SYS_clone, clone);
-    // A script may limit itself, not others of the same user.
+    // A script may limit itself, but not other processes of its user.
     rules.insert(
         libc::SYS_prlimit64,
         vec![all_of(vec![compare(0, SeccompCmpOp::Ne, 0)?])?],
@@ -192,7 +191,7 @@ fn socketpair_rules() -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
-/// Flags in the same argument do not matter.
+/// Matches every type except `allowed`; flags in the same argument are ignored.
 fn any_type_but(allowed: &[libc::c_int]) -> Result<Vec<SeccompRule>, BackendError> {
     let numbers = allowed.iter().map(|kind| u64::from(kind.unsigned_abs()));
     let allowed: Vec<u64> = numbers.collect();
@@ -219,7 +218,7 @@ fn compare(
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-/// Refused for new processes: namespaces, and a parent other than their creator, which would have to reap them.
+/// Flags refused for new processes: namespaces, and a parent other than their creator, which would have to reap them.
 const CLONE_FLAGS: [libc::c_int; 8] = [
     libc::CLONE_PARENT,
     libc::CLONE_NEWCGROUP,
@@ -231,7 +230,7 @@ const CLONE_FLAGS: [libc::c_int; 8] = [
     libc::CLONE_NEWUTS,
 ];
 
-/// Numbers that all architectures share and that libc does not name for each.
+/// Numbers that all architectures share and that libc does not define for each.
 const SYS_STATMOUNT: i64 = 457;
 const SYS_LISTMOUNT: i64 = 458;
 const SYS_OPEN_TREE_ATTR: i64 = 467;
@@ -287,10 +286,10 @@ const FLAG_REQUESTS: [u64; 5] = [
 ];
 
 const DENIED: &[i64] = &[
-    // Leaving the process group that is killed as one.
+    // Calls that leave the process group, which is killed as one.
     libc::SYS_setsid,
     libc::SYS_setpgid,
-    // Reaching into other processes.
+    // Calls that reach into other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -305,11 +304,11 @@ const DENIED: &[i64] = &[
     libc::SYS_sched_setscheduler,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
-    // Doing system calls where no filter sees them.
+    // Calls that make system calls that no filter sees.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // Changing the view of the file system, or stepping around it.
+    // Calls that change or bypass the view of the file system.
     libc::SYS_chroot,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,

@@ -5,20 +5,20 @@ use std::io;
 use rustix::process::{Pid, Signal};
 use tokio::process::Child;
 
-/// A process that leads its group. Dropping it kills the group, before the leader is reaped, so that
-/// its number is nobody else's.
+/// A process that leads its group. Dropping it kills the group before the leader is reaped, so that its number cannot
+/// be reused.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) guard: GroupGuard,
     pub(super) leader: Child,
 }
 
-/// Kills the process group of a call unless the call has ended.
+/// Kills the process group of a call on drop, unless the call has ended.
 #[derive(Debug)]
 pub(super) struct GroupGuard(Option<Pid>);
 
 impl GroupGuard {
-    /// Of the group that a child leads.
+    /// Creates the guard of the group that a child leads.
     pub(super) fn for_leader(leader: &Child) -> io::Result<Self> {
         Ok(Self(Some(pid_of(leader)?)))
     }

@@ -1,4 +1,4 @@
-//! Finds an interpreter and what it needs to read. Must not know scripts.
+//! Finds an interpreter and the folders that it reads. Must not know scripts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// How long the interpreter may take to describe itself.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Asks Python where it lives: the executable, its prefixes, its search path.
+/// Prints the location of Python: the executable, its prefixes, its search path.
 const PYTHON_PROBE: &str = "import json, sys; print(json.dumps({
     'executable': sys.executable,
     'folders': [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]}))";
@@ -20,7 +20,7 @@ const PYTHON_PROBE: &str = "import json, sys; print(json.dumps({
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Interpreter {
     pub(super) executable: PathBuf,
-    /// Folders that its code is read and executed from, the system's apart.
+    /// Folders from which its code is read and executed, except the system's.
     pub(super) folders: Vec<PathBuf>,
 }
 
@@ -62,8 +62,8 @@ pub(super) fn program(path: &Path) -> Result<Interpreter, InterpreterError> {
 }
 
 /// Runs Python once, unconfined and without any script, to learn its folders.
-/// A launcher (such as a version switcher) is replaced by what it launches.
-/// Ignores Python's variables (`-E`): scripts do not get them, and must not read the folders that they name.
+/// A launcher (such as a version switcher) is replaced by the program that it launches. Ignores Python's variables
+/// (`-E`): scripts do not get them, and must not read the folders that they name.
 pub(super) async fn python(path: &Path) -> Result<Interpreter, InterpreterError> {
     let probe = tokio::process::Command::new(path)
         .args(["-E", "-s", "-B", "-c", PYTHON_PROBE])

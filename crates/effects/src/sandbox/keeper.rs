@@ -52,8 +52,8 @@ impl Keeper {
         }
     }
 
-    /// The socket that takes groups to the keeper. A newly started keeper gets `groups` first. `None` if it cannot be
-    /// started.
+    /// Returns the socket that takes groups to the keeper. A newly started keeper gets `groups` first. `None` if it
+    /// cannot be started.
     pub(super) fn channel(&mut self, groups: &[Pid]) -> Option<Arc<OwnedFd>> {
         if let Some(running) = &mut self.running
             && matches!(running.process.try_wait(), Ok(None))
@@ -76,7 +76,7 @@ impl Keeper {
         }
     }
 
-    /// The process that was started last.
+    /// Returns the id of the most recently started process.
     pub(super) fn pid(&self) -> Option<Pid> {
         let running = self.running.as_ref()?;
         Some(Pid::from_child(&running.process))
@@ -195,7 +195,7 @@ fn is_ready(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
     }
 }
 
-/// Takes the complete groups out of the bytes.
+/// Removes the complete groups from the bytes.
 fn decode_groups(unread: &mut Vec<u8>) -> Vec<Pid> {
     let (records, rest) = unread.as_chunks::<GROUP_BYTES>();
     let numbers = records.iter().map(|record| i32::from_ne_bytes(*record));
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(tracked.len(), 1);
         assert!(tracked[0].has_members());
         rustix::process::kill_process_group(tracked[0].group, Signal::KILL).unwrap();
-        // The pipe ends with the last member of the group.
+        // The pipe closes with the last member of the group.
         output.read_to_string(&mut String::new()).unwrap();
     }
 }

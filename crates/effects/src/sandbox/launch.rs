@@ -1,6 +1,6 @@
 //! Launches one confined process: command line, variables, rules, start, supervision.
 //!
-//! Knows nothing of scripts, commands or what their output means.
+//! Must not know scripts, commands or the meaning of their output.
 
 use std::ffi::OsString;
 use std::io;
@@ -30,16 +30,15 @@ use crate::outcome::Failure;
 use crate::redact::Redactor;
 use crate::rubbish::TemporaryFolder;
 
-/// Where commands are looked up by scripts.
+/// The `PATH` of scripts.
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A locale with UTF-8 that needs no locale data.
 const LOCALE: &str = "C.UTF-8";
-/// Seconds between the signal that says CPU time is over and the kill.
+/// Seconds between the signal for exhausted CPU time and the kill.
 const CPU_GRACE_SECONDS: u64 = 1;
-/// Threads that the processes of a call may have beyond one each, where the
-/// kernel can count them per call.
+/// Threads that the processes of a call may have beyond one each, if the kernel can count them per call.
 const SPARE_THREADS: u64 = 256;
-/// Variables that HTTP libraries read the proxy from.
+/// Variables from which HTTP libraries read the proxy.
 const PROXY_VARIABLES: [&str; 6] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -50,7 +49,7 @@ const PROXY_VARIABLES: [&str; 6] = [
 ];
 /// Without this variable Node.js does not read the others.
 const NODE_USES_PROXY: &str = "NODE_USE_ENV_PROXY";
-/// Variables, or their beginnings, that decide how the sandbox itself works.
+/// Variables, or their prefixes, that determine how the sandbox itself works.
 pub(super) const RESERVED: &[&str] = &[
     "ALL_PROXY",
     "BASHOPTS",
@@ -82,13 +81,13 @@ const SETTINGS: [(&str, &str); 3] = [
 pub(super) struct Launch<'a> {
     pub(super) executable: &'a Path,
     pub(super) arguments: Vec<OsString>,
-    /// Its variables beside those that the sandbox sets.
+    /// Its variables beside those of the sandbox.
     pub(super) variables: Vec<(OsString, OsString)>,
-    /// Where it starts.
+    /// Its working directory.
     pub(super) directory: &'a Path,
     /// Its private folder, for `HOME` and temporary files.
     pub(super) folder: &'a Path,
-    /// What it may execute beside the system's programs.
+    /// Programs that it may execute beside the system's.
     pub(super) programs: &'a [std::path::PathBuf],
     pub(super) readable: Vec<&'a Path>,
     pub(super) writable: Vec<&'a Path>,
@@ -168,7 +167,7 @@ impl Sandbox {
         })
     }
 
-    /// The filter whose calls the server handles, where it has to, and the channel that its listener comes over.
+    /// Returns the filter whose calls the server handles, if needed, and the channel for its listener.
     fn notifications(&self) -> Result<Option<(OwnedFd, NotificationFilter)>, Failure> {
         let Ok(program) = &self.support.notification_filter else {
             return Ok(None);
@@ -230,7 +229,7 @@ impl Sandbox {
         })
     }
 
-    /// A folder for one call alone, gone when dropped.
+    /// Creates a folder for one call alone, deleted when dropped.
     pub(super) fn private_folder(&self) -> Result<TemporaryFolder<'_>, Failure> {
         let created = self.rubbish.folder_in(&self.calls, "call-");
         created.map_err(|error| {
@@ -300,7 +299,7 @@ fn resource_limits(limits: &Limits, namespaces: Option<&Namespaces>) -> Vec<(Res
         (Resource::Nofile, hard(limits.open_files)),
         (Resource::Core, hard(0)),
     ];
-    // What is not bounded keeps what this process has, which it may not be allowed to raise.
+    // A limit without a bound keeps the value of this process, which may not be permitted to raise it.
     list.retain(|(_, limit)| limit.current != Some(Limits::UNBOUNDED));
     if namespaces.is_some() {
         // Without a user namespace the kernel would count every process of the user.
@@ -312,7 +311,7 @@ fn resource_limits(limits: &Limits, namespaces: Option<&Namespaces>) -> Vec<(Res
     list
 }
 
-/// Why a process did not come to its own end, if it did not.
+/// Returns the failure of a process that did not end by itself.
 pub(super) fn cut_short(ending: Ending, limits: &Limits, noun: &str) -> Option<Failure> {
     Some(match ending {
         Ending::Exited => return None,

@@ -20,9 +20,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::child::{self, Notification};
 use super::filter::SYS_FCHMODAT2;
 
-/// Longest path, with the zero at its end.
+/// Longest path, with its terminating zero.
 const PATH_BYTES: usize = 4096;
-/// How often the thread looks for the end of its call, of which kernels before 5.9 do not notify it.
+/// How often the thread checks whether its call has ended; kernels before 5.9 do not notify it.
 const RECHECK: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -83,7 +83,7 @@ fn handle(listener: &OwnedFd, folders: &[PathBuf], ended: &CancellationToken) ->
             Err(errno) => return Err(errno),
         }
         if !polled[0].revents().contains(PollFlags::IN) {
-            // No process is left.
+            // All processes have ended.
             return Ok(());
         }
         let handled = child::next_notification(listener.as_fd()).and_then(|notification| {
@@ -92,7 +92,7 @@ fn handle(listener: &OwnedFd, folders: &[PathBuf], ended: &CancellationToken) ->
             child::respond(listener.as_fd(), &notification, outcome)
         });
         match handled {
-            // The thread was killed meanwhile.
+            // The thread was killed in the meantime.
             Ok(()) | Err(Errno::NOENT | Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
@@ -108,7 +108,7 @@ fn change(
 ) -> Result<(), Errno> {
     let (reference, change) = read_call(notification)?;
     let file = open(notification.thread, &reference)?;
-    // The memory, folder and descriptors were those of the right process only if its thread is still suspended.
+    // The memory, folder and descriptors belong to the right process only if its thread is still suspended.
     if !is_pending() {
         return Err(Errno::SRCH);
     }
@@ -161,7 +161,7 @@ fn read_call(notification: &Notification) -> Result<(FileReference, MetadataChan
     })
 }
 
-/// The `int` of an argument.
+/// Converts an argument to `int`.
 fn int(argument: u64) -> i32 {
     let [first, second, third, fourth, ..] = argument.to_le_bytes();
     i32::from_le_bytes([first, second, third, fourth])
@@ -236,7 +236,7 @@ impl ProcessMemory {
         Ok(FileReference::Path { at, path, links })
     }
 
-    /// Without a path the descriptor itself is meant.
+    /// Without a path, the descriptor itself is the target.
     fn path_or_descriptor(&self, at: u64, path: u64, flags: u64) -> Result<FileReference, Errno> {
         match path {
             0 => Ok(FileReference::Descriptor(int(at))),
@@ -291,7 +291,7 @@ fn now() -> MetadataChange {
     times(now, now)
 }
 
-/// Opens the file of a call, without a right to its content.
+/// Opens the file of a call, without access to its content.
 fn open(thread: u32, reference: &FileReference) -> Result<OwnedFd, Errno> {
     let (at, path, links) = match reference {
         FileReference::Descriptor(number) => return descriptor(thread, *number),
@@ -300,7 +300,7 @@ fn open(thread: u32, reference: &FileReference) -> Result<OwnedFd, Errno> {
     if links == LinkHandling::Follow
         && let Some(number) = own_descriptor(path)
     {
-        // In this process the path leads to its own descriptor.
+        // In this process the path would lead to its own descriptor.
         return descriptor(thread, number);
     }
     let mut flags = OFlags::PATH | OFlags::CLOEXEC;

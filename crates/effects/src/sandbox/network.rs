@@ -1,4 +1,4 @@
-//! How the script of a call reaches the network, as far as it may.
+//! Network access of a call's script.
 
 use std::os::fd::OwnedFd;
 
@@ -11,7 +11,7 @@ use crate::egress::proxy::{self, SharedGrant};
 use crate::egress::{EgressPolicy, LastRefusal};
 use crate::outcome::Failure;
 
-/// How the script of a call reaches the network; ends with the call.
+/// Network access of a call's script; ends with the call.
 pub(super) enum Network {
     None,
     Shared {
@@ -25,7 +25,7 @@ pub(super) enum Network {
     },
 }
 
-/// What keeps a call's network alive while the script runs.
+/// Keeps a call's network alive while the script runs.
 pub(super) enum Serving {
     Nothing,
     Shared { _grant: SharedGrant },
@@ -57,7 +57,7 @@ impl Network {
         }
     }
 
-    /// Begins to serve, once the script has its network.
+    /// Starts the proxy, once the script has its network.
     pub(super) fn serve(self) -> Result<Serving, Failure> {
         match self {
             Self::None => Ok(Serving::Nothing),
@@ -78,7 +78,7 @@ impl Network {
 }
 
 impl Sandbox {
-    /// Scripts without an egress list may not open a socket, so they get none.
+    /// Creates the network of a script. Without an egress list a script may not open a socket, so it gets no network.
     pub(super) fn network(
         &self,
         egress: &[crate::HostPattern],

@@ -1,4 +1,4 @@
-//! How a sandbox is set up. Must not know how each setting is enforced.
+//! Options of a sandbox. Must not know how each setting is enforced.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -6,43 +6,43 @@ use std::path::PathBuf;
 
 use crate::telemetry::TraceContext;
 
-/// What a [`crate::Sandbox`] needs to know; read from configuration by the caller.
+/// Settings of a [`crate::Sandbox`]; the caller reads them from configuration.
 #[derive(Debug, Clone)]
 pub struct SandboxOptions {
-    /// Folder for materialised packages and the private folders of running
-    /// calls. Scripts see their own package and their own call only.
+    /// Folder for materialised packages and the private folders of running calls. A script sees only its own package
+    /// and its own call.
     pub directory: PathBuf,
-    /// The Python interpreter: a path, or a name that is looked up on `PATH`.
-    /// Point it at a virtual environment to give scripts its libraries.
+    /// The Python interpreter: a path, or a name that is looked up on `PATH`. A virtual environment here provides
+    /// scripts with its libraries.
     pub python: PathBuf,
     /// The bash interpreter.
     pub bash: PathBuf,
-    /// What runs filter programs, and its arguments before the program's path; none by default.
+    /// The program that runs filters, with its arguments before the filter's path; absent by default.
     pub filter: Option<(PathBuf, Vec<String>)>,
-    /// What fills in templates with expressions, and its arguments before the template's path; none by default.
+    /// The program that renders templates, with its arguments before the template's path; absent by default.
     pub renderer: Option<(PathBuf, Vec<String>)>,
-    /// What takes the text out of sources, and its arguments before the file's path; none by default.
+    /// The program that extracts text from sources, with its arguments before the file's path; absent by default.
     pub extractor: Option<(PathBuf, Vec<String>)>,
-    /// The program that runs [`crate::keep`], and its arguments. Without it, children of scripts survive this process
+    /// The program that runs [`crate::keep`], with its arguments. Without it, children of scripts survive this process
     /// when it is killed.
     pub keeper: Option<(PathBuf, Vec<String>)>,
-    /// Files and folders that scripts do not see where the kernel allows mount namespaces, except for grants in them.
+    /// Files and folders that scripts cannot see if the kernel allows mount namespaces, except for grants in them.
     /// `directory` is hidden too.
     pub hidden: Vec<PathBuf>,
-    /// Variables whose values are no secrets, such as a region: they stay in the outputs of tools.
+    /// Variables whose values are not secret, such as a region: they stay in the outputs of tools.
     pub plain: BTreeSet<String>,
-    /// Whether the servers of HTTP tools are told which trace a call belongs to.
+    /// Trace context to send to the servers of HTTP tools.
     pub trace: TraceContext,
     /// Whether to run without Landlock.
     pub landlock: LandlockUse,
     /// Whether to use namespaces.
     pub namespaces: NamespaceUse,
-    /// Whether this process makes changes of modes and times for scripts that get no mount namespace.
+    /// Whether this process makes changes of modes and times for scripts without a mount namespace.
     pub notifications: NotificationUse,
 }
 
 impl SandboxOptions {
-    /// `python3` and `/bin/bash`, Landlock required, namespaces and notifications when available.
+    /// Uses `python3` and `/bin/bash`, requires Landlock, and uses namespaces and notifications when available.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
@@ -66,18 +66,18 @@ impl SandboxOptions {
 /// Whether scripts may run on a kernel without Landlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LandlockUse {
-    /// Refuse to start a sandbox without it.
+    /// Landlock is required: the sandbox does not start without it.
     Required,
-    /// Run without; [`crate::Sandbox::capabilities`] then says what is missing.
+    /// Run without; [`crate::Sandbox::capabilities`] then lists the gaps.
     WhenAvailable,
 }
 
-/// Whether scripts get namespaces of their own: user, network and IPC, and a mount namespace where the kernel allows one.
+/// Whether scripts get their own namespaces: user, network and IPC, and a mount namespace if the kernel allows one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamespaceUse {
-    /// Refuse to start a sandbox without them.
+    /// Namespaces are required: the sandbox does not start without them.
     Required,
-    /// Use them if the kernel lets this process create them.
+    /// Use them if the kernel permits this process to create them.
     WhenAvailable,
     /// Do not use them.
     Never,
@@ -93,7 +93,7 @@ pub enum NotificationUse {
     Never,
 }
 
-/// Why a sandbox does not start.
+/// Why a sandbox cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The folder for packages and calls cannot be used.
@@ -113,10 +113,10 @@ pub enum SandboxError {
     /// The egress proxy cannot listen on loopback.
     #[error("starting the egress proxy on loopback")]
     Proxy(#[source] io::Error),
-    /// No thread that starts processes, or reaps them.
+    /// The thread that starts or reaps processes cannot be created.
     #[error("starting the threads that start and reap processes")]
     Starter(#[source] io::Error),
-    /// No TLS verifier for HTTP tools.
+    /// The TLS verifier for HTTP tools cannot be created.
     #[error("reading the platform's TLS certificates for HTTP tools")]
     Tls(#[source] rustls::Error),
 }

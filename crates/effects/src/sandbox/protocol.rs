@@ -17,14 +17,14 @@ use crate::outcome::Failure;
 use crate::redact::{Cut, Redactor};
 use crate::room::OutputBudget;
 
-/// The largest request a script is given: 16 MiB.
+/// The largest request to a script: 16 MiB.
 const MAX_INPUT_BYTES: usize = 16 << 20;
-/// How much of an answer that is not JSON is quoted.
+/// Bytes of an answer that is not JSON that are quoted.
 const QUOTED_BYTES: usize = 200;
-/// How much of a script's own message is kept: 4 KiB.
+/// Bytes of a script's own message that are kept: 4 KiB.
 const MESSAGE_BYTES: usize = 4 << 10;
 
-/// What a process left behind.
+/// Exit status and output of a process.
 #[derive(Debug)]
 pub(super) struct ProcessOutcome {
     pub(super) status: ExitStatus,
@@ -36,7 +36,7 @@ pub(super) struct ProcessOutcome {
     pub(super) last_refusal: Option<String>,
 }
 
-/// What a script is asked.
+/// The request to a script.
 #[derive(Serialize)]
 struct Request<'c> {
     parameters: &'c Map<String, Value>,
@@ -44,7 +44,7 @@ struct Request<'c> {
     idempotency_key: &'c str,
 }
 
-/// The JSON a script reads.
+/// Serialises the request to a script as JSON.
 pub(super) fn request(call: &ToolCall) -> Result<Vec<u8>, Failure> {
     let request = Request {
         parameters: &call.parameters,
@@ -72,7 +72,7 @@ struct Report {
     retryable: bool,
 }
 
-/// Reads what a process printed that ended on its own.
+/// Reads the output of a process that ended by itself.
 pub(super) async fn read(
     remains: ProcessOutcome,
     limits: &Limits,
@@ -90,7 +90,7 @@ pub(super) async fn read(
     }
 }
 
-/// The log of a process that ended well; of any other, how it failed.
+/// Returns the log of a successful process, or the failure of another.
 fn ended(
     remains: &ProcessOutcome,
     limits: &Limits,
@@ -121,7 +121,7 @@ fn ended(
     Err(failure.with_log(log))
 }
 
-/// What is wrong with the output of a script that ended well; `stdout` is its beginning.
+/// Describes the fault in the output of a successful script; `stdout` is its beginning.
 fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> String {
     match fault {
         JsonFault::TooMuch(much) => format!("the script's output {much}"),
@@ -137,9 +137,9 @@ fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> String {
     }
 }
 
-/// A failure without a report: the limits first, then whatever was said last.
+/// Builds a failure without a report, from the limits first, then from the last line of stderr.
 fn unreported(status: ExitStatus, last: &[u8], limits: &Limits, redactor: &Redactor) -> Failure {
-    // A shell passes a killed command on as 128 plus the signal.
+    // A shell reports a killed command as 128 plus the signal.
     let signal = status.signal().or_else(|| {
         status
             .code()
@@ -180,7 +180,7 @@ fn resource(message: String) -> Failure {
     Failure::new(ErrorType::ResourceError, message)
 }
 
-/// Everything before the last line that is not blank, and that line.
+/// Splits off the last line that is not blank.
 fn split_last_line(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_end();
     match text.iter().rposition(|byte| *byte == b'\n') {

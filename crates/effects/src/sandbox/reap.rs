@@ -18,20 +18,19 @@ use rustix::process::{Pid, WaitId, WaitIdOptions};
 use super::child;
 use adopted::AdoptedOrphans;
 
-/// How often ended processes are reaped while there are groups: as often as `watch` counts them, so that a zombie
-/// hardly counts.
+/// Interval between sweeps while there are groups: as often as `watch` counts processes, so that zombies hardly count.
 const INTERVAL: Duration = Duration::from_millis(25);
-/// Sweeps after the sandbox is gone, for the groups that were killed last.
+/// Sweeps after the sandbox is dropped, for the groups that were killed last.
 const LAST_SWEEPS: usize = 40;
 
-/// The thread that reaps, until dropped.
+/// The reaping thread; it stops when this is dropped.
 #[derive(Debug)]
 pub(super) struct Reaper {
     owned: Arc<Mutex<OwnedProcesses>>,
     wake: SyncSender<()>,
 }
 
-/// The processes whose owners wait for them.
+/// The processes that their owners wait for.
 #[derive(Debug, Default)]
 struct OwnedProcesses {
     /// The groups that have members, by their leaders.
@@ -66,12 +65,12 @@ impl Reaper {
         }
     }
 
-    /// The groups that have members.
+    /// Returns the groups that have members.
     pub(super) fn groups(&self) -> Vec<Pid> {
         lock(&self.owned).groups.clone()
     }
 
-    /// Leaves the keeper to the code that started it.
+    /// Excludes the keeper: the code that started it waits for it.
     pub(super) fn leave_keeper(&self, keeper: Option<Pid>) {
         lock(&self.owned).keeper = keeper;
     }
@@ -117,7 +116,7 @@ fn has_members(group: Pid) -> bool {
     loop {
         let reaped = match child::ended_member(group) {
             Ok(Some(member)) if member != group => reap_ended(member),
-            // All members are alive, or the leader is left to its owner.
+            // All members are alive, or only the leader has ended and its owner waits for it.
             Ok(_) => return true,
             Err(Errno::CHILD) => return false,
             Err(errno) => Err(errno),

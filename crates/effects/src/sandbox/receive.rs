@@ -1,6 +1,6 @@
 //! Receives descriptors that a child opened: the socket in its own network namespace, the listener of its filter.
 //!
-//! Must not know their use.
+//! Must not know how they are used.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;

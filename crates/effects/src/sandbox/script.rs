@@ -1,6 +1,6 @@
-//! Runs one script: materialise, launch, read.
+//! Runs one script: materialises it, launches it, reads its output.
 //!
-//! Must not know HTTP tools, or how a process is confined. Each step fails into a `Failure`.
+//! Must not know HTTP tools, or how a process is confined. Each failed step returns a `Failure`.
 
 use charter_contract::agentic::error::ErrorType;
 use std::ffi::OsString;
@@ -53,14 +53,14 @@ impl Sandbox {
         let (ending, remains) = self
             .start_and_supervise(&launch, &input, redactor, cancel)
             .await?;
-        // Its output may wait for memory.
+        // Reading the output may wait for memory.
         drop(input);
         conclude(ending, remains, call, redactor).await
     }
 
-    /// What the interpreter is told.
+    /// Returns the arguments of the interpreter.
     fn arguments(&self, script: &ScriptTool) -> Vec<OsString> {
-        // No user site, no bytecode, and standard streams in UTF-8.
+        // Disables the user site and bytecode, and sets the standard streams to UTF-8.
         let python = ["-s", "-B", "-X", "utf8"].map(OsString::from);
         let bash = ["--noprofile", "--norc"].map(OsString::from);
         let own = |program: Option<&(PathBuf, Vec<String>)>| -> Vec<OsString> {
@@ -98,7 +98,7 @@ impl Sandbox {
     }
 }
 
-/// Granted variables, and where Python looks for the package's modules.
+/// Returns the granted variables, and the search path for the package's Python modules.
 fn variables(call: &ToolCall, package: &Path) -> Vec<(OsString, OsString)> {
     let granted = call.environment.iter();
     let mut variables: Vec<(OsString, OsString)> = granted
@@ -120,7 +120,7 @@ fn check(call: &ToolCall, script: &ScriptTool) -> Result<(), Failure> {
     check_variables(&call.environment)
 }
 
-/// Granted variables must not decide how the sandbox itself works.
+/// Refuses granted variables that determine how the sandbox itself works.
 pub(super) fn check_variables(granted: &[(String, String)]) -> Result<(), Failure> {
     for (name, value) in granted {
         let well_formed = !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0');

@@ -1,7 +1,7 @@
-//! Starts a process that goes on for many calls, confined as scripts are.
+//! Starts a process that serves many calls, confined as scripts are.
 //!
-//! It has no end of its own to wait for, so CPU time, address space and the number of processes
-//! are not bounded as those of a call are. Must not know what the process speaks.
+//! The process has no planned end, so the limits of a call on CPU time, address space and number of processes do not
+//! apply. Must not know the protocol of the process.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,9 +20,9 @@ use crate::outcome::Failure;
 /// Open files of such a process.
 const OPEN_FILES: u64 = 1_024;
 
-/// What is started, and what it may touch.
+/// The program to start, with its access.
 pub(crate) struct ServerProgram<'a> {
-    /// Its name, of the letters of a file's name.
+    /// Its name, with only characters that file names allow.
     pub(crate) name: &'a str,
     pub(crate) command: &'a Path,
     pub(crate) arguments: &'a [String],
@@ -32,7 +32,7 @@ pub(crate) struct ServerProgram<'a> {
     pub(crate) egress: &'a [HostPattern],
 }
 
-/// A process under way. Dropping [`Alive`] kills its whole group.
+/// A running process. Dropping [`Alive`] kills its whole group.
 pub(crate) struct ServerProcess {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
@@ -42,13 +42,13 @@ pub(crate) struct ServerProcess {
     pub(crate) last_refusal: LastRefusal,
 }
 
-/// What keeps a process alive.
+/// Keeps a process alive.
 pub(crate) struct Alive {
     _started: Started,
 }
 
 impl Sandbox {
-    /// Starts a program in a folder of its own, which is its home and stays for the next start.
+    /// Starts a program in its own folder, which is its home and persists for the next start.
     pub(crate) async fn start_server(
         &self,
         program: &ServerProgram<'_>,
@@ -60,8 +60,8 @@ impl Sandbox {
         let variables = program.environment.iter();
         let mut writable: Vec<&Path> = program.writable.iter().map(PathBuf::as_path).collect();
         writable.push(&folder);
-        // Programs that install others, such as npx and uvx, start them from there. A process of the sandbox can make
-        // an interpreter of the system run whatever it reads, so that nothing more can happen by it.
+        // Programs that install others, such as npx and uvx, start them from there. A process of the sandbox can make a
+        // system interpreter run every file that it reads, so this grants nothing more.
         let own = [program.command.to_path_buf(), folder.clone()];
         let given = program.readable.iter().chain(program.writable).cloned();
         let programs: Vec<PathBuf> = own.into_iter().chain(given).collect();

@@ -1,6 +1,6 @@
-//! Starts processes on a thread of its own, which stays as long as the sandbox: the kernel ends a
-//! confined process with the thread that started it (`child.rs`), and threads of a runtime come and go.
-//! The keeper and the reaper learn the group of each process. Must not know the programs, or how they are confined.
+//! Starts processes on a dedicated thread, which lives as long as the sandbox: the kernel ends a confined process with
+//! the thread that started it (`child.rs`), and threads of a runtime come and go. The keeper and the reaper learn the
+//! group of each process. Must not know the programs, or how they are confined.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::group::{Group, GroupGuard, pid_of};
 use super::keeper::Keeper;
 use super::reap::Reaper;
 
-/// The thread that starts processes, until dropped.
+/// The thread that starts processes; it stops when this is dropped.
 #[derive(Debug)]
 pub(super) struct Starter {
     orders: mpsc::Sender<SpawnRequest>,
@@ -26,13 +26,13 @@ pub(super) struct Starter {
 #[derive(Debug)]
 struct SpawnRequest {
     command: Command,
-    /// Where its streams and its end are waited for.
+    /// The runtime that awaits its streams and its end.
     runtime: Handle,
     answer: oneshot::Sender<io::Result<Group>>,
 }
 
 impl Starter {
-    /// With the keeper's program and arguments, where there is one.
+    /// Starts the thread, with the keeper's program and arguments if there is one.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -49,7 +49,7 @@ impl Starter {
                     answer,
                 } = order;
                 let group = Group::start(command, &runtime, &reaper, keeper.as_mut());
-                // Nobody waits for it any more: it ends here.
+                // The caller is gone: the process ends here.
                 drop(answer.send(group));
             }
             if let Some(keeper) = keeper {
@@ -62,7 +62,7 @@ impl Starter {
     /// Starts a process that makes itself the leader of a group.
     ///
     /// # Errors
-    /// What the kernel says, or that the process ended before it executed anything.
+    /// The kernel's error, or that the process ended before it executed anything.
     pub(super) async fn start(&self, command: Command) -> io::Result<Group> {
         let (answer, answered) = oneshot::channel();
         let runtime = Handle::current();
@@ -93,7 +93,7 @@ impl Group {
             }
         }
         let leader = command.spawn()?;
-        // With the command the child's ends of pipes and sockets are closed in this process.
+        // Dropping the command closes the child's ends of pipes and sockets in this process.
         let guard = GroupGuard::for_leader(&leader)?;
         reaper.add(pid_of(&leader)?);
         Ok(Self { guard, leader })

@@ -1,5 +1,5 @@
-//! Watches one child from its start to its end: feeds it, reads it within
-//! bounds, and kills its process group when it must stop.
+//! Supervises one child from its start to its end: writes its input, reads its output within bounds, and kills its
+//! process group when it must stop.
 //!
 //! Must not know protocols or confinement.
 
@@ -23,10 +23,10 @@ use crate::redact::Cut;
 
 /// How long pipes may stay open after their process group was killed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much is read from a pipe at a time.
+/// Bytes that are read from a pipe at a time.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// Why a call came to its end.
+/// Why a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     Exited,
@@ -36,14 +36,14 @@ pub(super) enum Ending {
     TooManyProcesses,
 }
 
-/// What a process is given and what it may use.
+/// Input and limits of a process.
 pub(super) struct Allowance<'a> {
     /// Written to standard input.
     pub(super) input: &'a [u8],
     pub(super) limits: &'a Limits,
-    /// Where a large output is kept.
+    /// Directory for large output.
     pub(super) directory: &'a Path,
-    /// How much of the end of standard error to keep.
+    /// Bytes of the end of standard error to keep.
     pub(super) log_bytes: usize,
     pub(super) watch: &'a ProcessWatch,
     pub(super) cancel: &'a CancellationToken,
@@ -51,8 +51,7 @@ pub(super) struct Allowance<'a> {
 
 /// Runs `group`, whose leader has piped streams, to its end.
 ///
-/// Whatever the ending, and if this future is dropped, no member of the group
-/// survives.
+/// No member of the group survives, for every ending, and also if this future is dropped.
 pub(super) async fn supervise(
     mut group: Group,
     allowance: &Allowance<'_>,
@@ -89,8 +88,8 @@ pub(super) async fn supervise(
                 done = &mut streams, if drained.is_none() => drained = Some(done),
             }
         };
-        // The leader is dead or dying but not yet reaped, so its group's number
-        // cannot belong to anyone else. Stragglers of a script that ended go too.
+        // The leader is dead or dying but not yet reaped, so its group's number cannot be reused yet. Remaining
+        // children of a script that ended are killed too.
         group.guard.kill();
         if drained.is_none() {
             drained = timeout(DRAIN_TIMEOUT, &mut streams).await.ok();
@@ -109,7 +108,7 @@ pub(super) async fn supervise(
         stderr_cut,
         last_refusal: None,
     };
-    // The last read, after the exit, may be the one that was too much.
+    // The last read, after the exit, may exceed the limit.
     let ending = match ending {
         Ending::Exited if overflow.is_cancelled() => Ending::OutputTooLarge,
         other => other,
@@ -163,7 +162,7 @@ async fn read_bounded(
     }
 }
 
-/// The end of a stream of any length.
+/// The last bytes of a stream of any length.
 struct Tail {
     kept: Vec<u8>,
     limit: usize,
@@ -187,7 +186,7 @@ impl Tail {
                 return Ok(());
             }
             self.kept.extend_from_slice(&chunk[..count]);
-            // Cut at twice the limit, so that bytes move once and not on each read.
+            // Cut at twice the limit, so that bytes do not move on each read.
             if self.kept.len() > 2 * self.limit.max(CHUNK_BYTES) {
                 self.cut();
             }

@@ -26,7 +26,7 @@ pub(super) struct ProcessWatch {
 #[derive(Debug, Default)]
 struct State {
     groups: HashMap<i32, Watched>,
-    /// Whether the counting task lives; it ends with the last group.
+    /// Whether the counting task runs; it ends with the last group.
     counting: bool,
 }
 
@@ -110,7 +110,7 @@ fn count_members(limits: &HashMap<i32, u32>) -> HashMap<i32, u32> {
             .file_name()
             .to_str()
             .and_then(|name| name.parse().ok());
-        // A process that ended in between has no group any more.
+        // The process may have ended since, and then has no group.
         if let Some(group) = pid.and_then(child::group_of)
             && limits.contains_key(&group)
         {

@@ -1,5 +1,5 @@
-//! One link, fetched through the egress wall: each address on the way is checked before it is
-//! connected to, and redirects are followed by hand so that none passes unseen.
+//! Fetches one link through the egress wall: each address on the way is checked before the connection, and redirects
+//! are followed here so that each is checked.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -126,7 +126,7 @@ fn target(url: &Url) -> Result<(String, u16), SourceError> {
     }
 }
 
-/// Where an answer sends on to, if it does.
+/// Returns the target of a redirect, if the answer is one.
 fn next(from: &Url, response: &Response) -> Result<Option<Url>, SourceError> {
     if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
         return Ok(None);
@@ -176,7 +176,7 @@ async fn read(url: &Url, response: Response, max_bytes: usize) -> Result<Fetched
         etag: text(header::ETAG),
         last_modified: text(header::LAST_MODIFIED),
     };
-    // Letters beyond ASCII in it do not matter to the type.
+    // Characters outside ASCII do not affect the type.
     let content_type = response.headers().get(header::CONTENT_TYPE);
     let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()));
     let media = Media {

@@ -1,19 +1,19 @@
-//! What a source is written in: by what the server says, else by its name, else by its first bytes.
+//! Determines a source's format: by the server's header, else by its name, else by its first bytes.
 
 use charter_contract::charset::{self, Form, charset_of};
 
 use crate::extract::{MediaType, PDF_SIGNATURE};
 use crate::sources::{SourceError, SourceFault};
 
-/// How much of a source's beginning shows its form, in bytes.
+/// Bytes at a source's beginning that are examined.
 const SHOWN_BYTES: usize = 1 << 10;
 
-/// What is known of a source's form before its bytes are read.
+/// Metadata about a source's format, known before its bytes are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Media {
-    /// `Content-Type`, as it came.
+    /// `Content-Type`, unchanged.
     pub content_type: Option<String>,
-    /// The last part of its path, for its ending.
+    /// The last part of its path, for its extension.
     pub name: String,
     /// The origin of its encoding.
     pub encoding: SourceEncoding,
@@ -30,7 +30,7 @@ pub enum SourceEncoding {
 }
 
 impl Media {
-    /// Of a file.
+    /// Metadata of a file.
     #[must_use]
     pub fn of_file(path: &str) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Media {
         }
     }
 
-    /// Of a file whose text was decoded before.
+    /// Metadata of a file whose text was already decoded.
     #[must_use]
     pub fn of_text(path: &str) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Media {
         }
     }
 
-    /// The charset that came with it.
+    /// Returns the declared charset.
     pub(crate) fn charset(&self) -> Option<&str> {
         match self.encoding {
             SourceEncoding::Declared => charset_of(self.content_type.as_deref()?),
@@ -56,10 +56,10 @@ impl Media {
         }
     }
 
-    /// What to read it as.
+    /// Determines the format to read.
     ///
     /// # Errors
-    /// A type that holds no text that can be taken out.
+    /// A type from which no text can be extracted.
     pub(crate) fn decide(&self, bytes: &[u8]) -> Result<MediaType, SourceError> {
         let said = self.content_type.as_deref().unwrap_or_default();
         let essence = said.split(';').next().unwrap_or_default().trim();
@@ -69,7 +69,7 @@ impl Media {
             "text/html" | "application/xhtml+xml" => Ok(MediaType::Html),
             "text/markdown" | "text/x-markdown" => Ok(MediaType::Markdown),
             "application/pdf" | "application/x-pdf" => Ok(MediaType::Pdf),
-            // Servers know no Markdown by its name, and send it as plain text.
+            // Servers do not know Markdown, and send it as plain text.
             "text/plain" if self.by_name() == Some(MediaType::Markdown) => Ok(MediaType::Markdown),
             "application/json" | "application/yaml" | "application/xml" => Ok(MediaType::Text),
             text if text.starts_with("text/") => Ok(MediaType::Text),

@@ -1,5 +1,4 @@
-//! Where an issuer's keys are, and getting them: two documents of bounded size, without following anybody
-//! elsewhere.
+//! Locates and fetches an issuer's keys: two documents of bounded size, without following redirects.
 
 use std::time::Duration;
 
@@ -14,15 +13,15 @@ use super::{IssuerError, IssuerOptions};
 use crate::cause::chain;
 use crate::http::{End, PlainHttp, USER_AGENT, base, read_within};
 
-/// What is put after an issuer's name for its discovery document (OpenID Connect Discovery 1.0, section 4).
+/// The suffix of an issuer's name for its discovery document (OpenID Connect Discovery 1.0, section 4).
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
-/// Where an issuer's keys are.
+/// The location of an issuer's keys.
 #[derive(Debug, Clone)]
 pub(super) enum KeysLocation {
-    /// Where its discovery document says.
+    /// In the discovery document.
     Discovered { document: Url, issuer: String },
-    /// Here.
+    /// At a configured URL.
     Given(Url),
 }
 
@@ -33,7 +32,7 @@ struct Discovery {
     jwks_uri: String,
 }
 
-/// A set of keys, each still to be read: one that is not understood does not spoil the others.
+/// A set of keys, not parsed yet: an invalid one does not affect the others.
 #[derive(Deserialize)]
 pub(super) struct KeySet {
     pub(super) keys: Vec<Value>,
@@ -48,7 +47,7 @@ impl KeysLocation {
                 what,
             })
         };
-        // Also where it is not asked for anything, a name without TLS is not one to believe.
+        // The issuer's name requires TLS even if nothing is fetched from it: otherwise it is not trustworthy.
         address(&options.issuer)?;
         match &options.jwks_url {
             Some(url) => address(url).map(Self::Given),
@@ -60,7 +59,7 @@ impl KeysLocation {
         }
     }
 
-    /// The keys as they are now; else why they cannot be had, for the log.
+    /// Fetches the current keys; the error explains the failure, for the log.
     pub(super) async fn keys(&self, client: &Client, timeout: Duration) -> Result<KeySet, String> {
         let url = match self {
             Self::Given(url) => url.clone(),

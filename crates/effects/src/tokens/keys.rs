@@ -1,5 +1,5 @@
-//! An issuer's keys, kept for a while. Nobody makes this process ask the issuer more often than once in the
-//! configured time, whatever tokens they send.
+//! An issuer's keys, cached. The issuer is contacted at most once in the configured time, regardless of the tokens that
+//! arrive.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,26 +14,26 @@ use tokio::sync::Mutex;
 use super::IssuerOptions;
 use super::fetch::KeysLocation;
 
-/// Keys of a set that are kept; no provider has as many.
+/// Keys of a set that are kept; more than any provider has.
 const MAX_KEYS: usize = 64;
 
-/// Lengths of an RSA modulus in base64url digits: 2048 to 8192 bits. Shorter ones are broken, and longer ones
-/// cost too much to try.
+/// Lengths of an RSA modulus in base64url digits: 2048 to 8192 bits. Shorter ones are insecure, and longer ones cost
+/// too much to verify.
 const MODULUS_DIGITS: std::ops::RangeInclusive<usize> = 341..=1366;
 
-/// What there is not.
+/// The missing item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingKey {
-    /// Such a key.
+    /// A key with that id.
     Key,
-    /// An answer of the issuer, now or lately.
+    /// A recent answer of the issuer.
     Issuer,
 }
 
-/// A key that signatures are checked with.
+/// A key that verifies signatures.
 struct VerificationKey {
     id: Option<String>,
-    /// Where the set says it: the one way in which it signs.
+    /// The one algorithm of the key, if the set declares it.
     algorithm: Option<Algorithm>,
     family: Family,
     key: DecodingKey,
@@ -61,7 +61,7 @@ pub(super) struct Keys {
     refresh: Duration,
     timeout: Duration,
     fetched: ArcSwapOption<Fetched>,
-    /// When the issuer was last asked; held while it is, so that one asks and the others wait.
+    /// Time of the last fetch; held during a fetch, so that one caller fetches and the others wait.
     asked: Mutex<Option<Instant>>,
 }
 
@@ -80,7 +80,7 @@ impl Keys {
         }
     }
 
-    /// The key of an id for a way of signing; without an id the only one that fits.
+    /// Returns the key with an id for an algorithm; without an id, the only suitable one.
     pub(super) async fn key(
         &self,
         id: Option<&str>,
@@ -103,13 +103,13 @@ impl Keys {
         let usable = usable.ok_or(MissingKey::Issuer)?;
         match usable.find(id, algorithm) {
             Some(key) => Ok(key),
-            // It may be one that the issuer has made since.
+            // The issuer may have added it since.
             None if self.failed_since(usable.at).await => Err(MissingKey::Issuer),
             None => Err(MissingKey::Key),
         }
     }
 
-    /// Whether the issuer was asked after a moment at which it answered, and did not answer.
+    /// Whether a fetch after the last successful one failed.
     async fn failed_since(&self, answered: Instant) -> bool {
         self.asked
             .lock()
@@ -117,8 +117,8 @@ impl Keys {
             .is_some_and(|asked| asked > answered)
     }
 
-    /// The keys as they are now, unless the issuer was asked a moment ago or does not answer. Of several who
-    /// want them at the same time one asks.
+    /// Fetches the keys, unless the last fetch was too recent or the issuer does not answer. Of concurrent callers one
+    /// fetches.
     async fn ask(&self, seen: Option<Instant>) -> Option<Arc<Fetched>> {
         let mut asked = self.asked.lock().await;
         let newest = self.fetched.load_full();
@@ -159,14 +159,14 @@ impl Fetched {
             .iter()
             .filter(|known| known.signs(algorithm) && (id.is_none() || known.id.as_deref() == id));
         let first = fitting.next()?;
-        // Without an id it must be clear which is meant.
+        // Without an id the key must be unambiguous.
         let clear = id.is_some() || fitting.next().is_none();
         clear.then(|| first.key.clone())
     }
 }
 
 impl VerificationKey {
-    /// A key of a set; `None` for one that signs nothing which is taken here.
+    /// Parses a key of a set; `None` for one that no accepted algorithm uses.
     fn read(value: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(value).ok()?;
         let common = &jwk.common;

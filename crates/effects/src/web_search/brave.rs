@@ -1,5 +1,5 @@
-//! The Brave Search API ("Brave Search API reference: Web search"; version of 2026-03). What is sent,
-//! and how what comes back is read.
+//! The Brave Search API ("Brave Search API reference: Web search"; version of 2026-03): builds requests and reads
+//! answers.
 
 use reqwest::Url;
 use serde_json::Value;
@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::hit::Hit;
 use super::{Freshness, Query};
 
-/// Where Brave serves it.
+/// Brave's own address.
 pub(super) const URL: &str = "https://api.search.brave.com";
 /// The path of web searches.
 pub(super) const PATH: &[&str] = &["res", "v1", "web", "search"];
 /// The header with the key.
 pub(super) const KEY_HEADER: &str = "x-subscription-token";
 
-/// The address with the query.
+/// Returns the address with the query.
 pub(super) fn address(base: &Url, query: &Query) -> Url {
     let mut url = base.clone();
     let mut pairs = url.query_pairs_mut();
@@ -43,7 +43,7 @@ fn age(freshness: Freshness) -> &'static str {
     }
 }
 
-/// Brave's own codes, where they are others than those of ISO 639-1 or finer.
+/// Brave's codes that differ from ISO 639-1 or are finer.
 fn search_language(language: &str) -> &str {
     match language {
         "ja" => "jp",
@@ -53,8 +53,7 @@ fn search_language(language: &str) -> &str {
     }
 }
 
-/// The results; nothing when that is no answer of this API. An answer without web results has no
-/// `web`.
+/// Returns the results, or `None` if the answer is not one of this API. An answer without web results has no `web`.
 pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
     if answer.get("type")?.as_str()? != "search" {
         return None;
@@ -69,7 +68,7 @@ pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
     Some(hits.collect())
 }
 
-/// The word for what is wrong, in the body of a refusal.
+/// Returns the error code in the body of a refusal.
 pub(super) fn refusal(body: &Value) -> Option<&str> {
     body.get("error")?.get("code")?.as_str()
 }

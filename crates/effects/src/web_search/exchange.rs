@@ -1,5 +1,5 @@
-//! Asking a provider: one request, at most one more after a failure that may pass, all within the
-//! call's time; and which failure an answer is that is none.
+//! Sends a query to a provider: one request, and at most one retry after a transient failure, within the call's
+//! timeout. Maps other answers to failures.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -19,10 +19,10 @@ use crate::outcome::Failure;
 use crate::patience::retry_after;
 use crate::text::clean;
 
-/// How much of a provider's words is logged, in characters.
+/// Characters of a provider's message that are logged.
 const LOGGED_CHARACTERS: usize = 400;
 
-/// A failure, and when the same request may be tried again.
+/// A failure, and when the request may be retried.
 struct SearchAttemptError {
     failure: Failure,
     again: SearchRetry,
@@ -30,7 +30,7 @@ struct SearchAttemptError {
 
 enum SearchRetry {
     Never,
-    /// After as long as the provider asks for, if it does.
+    /// After the pause that the provider requests, if any.
     After(Option<Duration>),
 }
 
@@ -44,7 +44,7 @@ impl From<Failure> for SearchAttemptError {
 }
 
 impl WebSearch {
-    /// Asks, and reads what is found.
+    /// Sends the query, and reads the results.
     pub(crate) async fn find(
         &self,
         query: &Query,
@@ -148,8 +148,8 @@ impl WebSearch {
         })
     }
 
-    /// What a status other than success means. What the provider says may name the operator's
-    /// account: it is for the log, and where it is about a key for nobody.
+    /// Maps a status other than success to a failure. The provider's message may name the operator's account, so it
+    /// goes to the log only, and not even there if it is about a key.
     fn refused(
         &self,
         status: StatusCode,

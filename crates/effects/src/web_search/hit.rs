@@ -1,5 +1,5 @@
-//! One result, made anew from what a provider says: texts without tags and hidden characters, a link
-//! that is one. Must not know providers.
+//! One result, rebuilt from a provider's answer: texts without tags and hidden characters, and a valid link. Must not
+//! know providers.
 
 use charter_contract::time::Timestamp;
 use reqwest::Url;
@@ -15,7 +15,7 @@ const MAX_TITLE: usize = 300;
 const MAX_SNIPPET: usize = 1_000;
 /// Longest link, in bytes.
 const MAX_URL_BYTES: usize = 2_048;
-/// How much of a text is read at all, in bytes.
+/// Bytes of a text that are read at most.
 const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// A result.
@@ -29,7 +29,7 @@ pub(crate) struct Hit {
     published_at: Option<Timestamp>,
 }
 
-/// Where a result is from.
+/// The type of a result's source.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum SourceType {
@@ -37,8 +37,8 @@ enum SourceType {
 }
 
 impl Hit {
-    /// The result in a provider's words; nothing when that is none that can be passed on. Texts
-    /// beside `title` and `url` have other names with each provider.
+    /// Converts a provider's result; returns `None` if it is unusable. The fields beside `title` and `url` have
+    /// different names at each provider.
     pub(super) fn from_result(result: &Value, snippet: &str, published: &str) -> Option<Self> {
         let text = |name: &str| result.get(name).and_then(Value::as_str);
         let url = link(text("url")?)?;
@@ -57,7 +57,7 @@ impl Hit {
     }
 }
 
-/// An `http` or `https` link that shows where it leads: not one with a user before the host.
+/// Parses an `http` or `https` link that shows its target: a link with a user before the host is refused.
 fn link(text: &str) -> Option<Url> {
     if text.len() > MAX_URL_BYTES {
         return None;
@@ -75,7 +75,7 @@ fn line(html: &str, most: usize) -> String {
     clean(&extract::line(read), most)
 }
 
-/// A time as providers write it, in UTC where they name no offset.
+/// Parses a provider's time; without an offset it is UTC.
 fn time(text: &str) -> Option<Timestamp> {
     let text = text.get(..text.len().min(64))?;
     let in_utc = || Timestamp::parse(&format!("{text}Z"));

@@ -1,5 +1,4 @@
-//! Who is asked, with what, and within which bounds: what an operator sets, checked before anybody is
-//! asked.
+//! The provider, its key and limits: the operator's configuration, checked before the first request.
 
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ pub enum SearchProvider {
 }
 
 impl SearchProvider {
-    /// Its name, as answers have it.
+    /// Returns its name, as in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,32 +32,32 @@ impl SearchProvider {
     }
 }
 
-/// What an operator sets.
+/// Configuration of web searches.
 #[derive(Debug, Clone)]
 pub struct SearchOptions {
-    /// Who is asked.
+    /// The search provider.
     pub provider: SearchProvider,
-    /// The base of its address; Brave's own when absent.
+    /// Its base URL; Brave's own when absent.
     pub url: Option<String>,
-    /// The key, which Brave wants and SearxNG does not have.
+    /// The key, which Brave requires and SearxNG does not have.
     pub key: Option<Secret>,
-    /// Where it may be spoken to without TLS.
+    /// Hosts to which connections without TLS are allowed.
     pub plain_http: PlainHttp,
-    /// Longest time of one attempt.
+    /// Timeout of one attempt.
     pub attempt_timeout: Duration,
     /// Largest answer, in bytes.
     pub answer_bytes: usize,
-    /// How failures that may pass are waited for.
+    /// Retry policy for transient failures.
     pub patience: RetryPolicy,
 }
 
 impl SearchOptions {
-    /// Default time of one attempt.
+    /// Default timeout of one attempt.
     pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
     /// Default largest answer: 2 MiB.
     pub const ANSWER_BYTES: usize = 2 << 20;
 
-    /// The defaults for a provider: one retry.
+    /// Returns the defaults for a provider: one retry.
     #[must_use]
     pub fn new(provider: SearchProvider) -> Self {
         Self {
@@ -77,55 +76,55 @@ impl SearchOptions {
     }
 }
 
-/// Why a search provider cannot be set up.
+/// Why the configuration of a search provider is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchSetupError {
     /// There is no default address.
     #[error("SearxNG needs a `url`: the address of an instance")]
     NoUrl,
-    /// The address is none.
+    /// The address is invalid.
     #[error("`url` is {why}")]
     Url {
-        /// What it is instead.
+        /// The fault of the address.
         why: &'static str,
     },
-    /// A key is wanted.
+    /// A key is required.
     #[error("Brave needs a `key`")]
     NoKey,
-    /// A key would go nowhere.
+    /// The provider has no use for a key.
     #[error("SearxNG has no `key`")]
     NeedlessKey,
-    /// A key cannot be sent.
+    /// The key is not a valid header value.
     #[error("the `key` is empty or has a character that headers cannot carry")]
     Key,
-    /// TLS cannot be set up.
+    /// TLS initialisation failed.
     #[error("setting up TLS")]
     Tls {
-        /// Why.
+        /// The cause.
         source: rustls::Error,
     },
-    /// The HTTP client cannot be set up.
+    /// Creating the HTTP client failed.
     #[error("setting up the HTTP client")]
     Client {
-        /// Why.
+        /// The cause.
         source: reqwest::Error,
     },
 }
 
-/// A search provider that can be asked.
+/// A configured search provider.
 #[derive(Debug)]
 pub struct WebSearch {
     pub(super) options: SearchOptions,
-    /// Where requests go.
+    /// The destination of requests.
     pub(super) url: Url,
     pub(super) client: Client,
 }
 
 impl WebSearch {
-    /// Sets a provider up. Asks nobody.
+    /// Creates the provider. Sends nothing.
     ///
     /// # Errors
-    /// [`SearchSetupError`] when what is configured cannot work.
+    /// [`SearchSetupError`] when the configuration cannot work.
     pub fn new(options: SearchOptions) -> Result<Self, SearchSetupError> {
         match (options.provider, &options.key) {
             (SearchProvider::Brave, None) => return Err(SearchSetupError::NoKey),
@@ -158,25 +157,25 @@ impl WebSearch {
         })
     }
 
-    /// Who is asked.
+    /// Returns the search provider.
     #[must_use]
     pub const fn provider(&self) -> SearchProvider {
         self.options.provider
     }
 
-    /// Where requests go.
+    /// Returns the destination of requests.
     #[must_use]
     pub fn address(&self) -> &str {
         self.url.as_str()
     }
 
-    /// Where the key comes from, where there is one.
+    /// Returns the source of the key, if there is one.
     #[must_use]
     pub fn key_source(&self) -> Option<&SecretSource> {
         self.options.key.as_ref().map(Secret::source)
     }
 
-    /// What takes the key out of texts.
+    /// Returns a redactor of the key.
     pub(crate) fn redactor(&self) -> Redactor {
         redactor(&self.options.key)
     }

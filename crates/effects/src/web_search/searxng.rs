@@ -1,4 +1,4 @@
-//! SearxNG ("SearXNG documentation: Search API"). What is sent, and how what comes back is read.
+//! SearxNG ("SearXNG documentation: Search API"): builds requests and reads answers.
 
 use reqwest::Url;
 use serde_json::Value;
@@ -9,15 +9,15 @@ use super::{Freshness, Query};
 /// The path of searches.
 pub(super) const PATH: &[&str] = &["search"];
 
-/// What an instance answered.
+/// An instance's answer.
 #[derive(Debug)]
 pub(super) struct SearxngResponse {
     pub(super) hits: Vec<Hit>,
-    /// How many of the engines behind it did not answer.
+    /// Number of its engines that did not answer.
     pub(super) silent_engines: usize,
 }
 
-/// The address with the query. How many results are wanted cannot be said.
+/// Returns the address with the query. The API has no parameter for the number of results.
 pub(super) fn address(base: &Url, query: &Query) -> Url {
     let mut url = base.clone();
     let mut pairs = url.query_pairs_mut();
@@ -44,7 +44,7 @@ fn age(freshness: Freshness) -> &'static str {
     }
 }
 
-/// The results; nothing when that is no answer of this API.
+/// Returns the results, or `None` if the answer is not one of this API.
 pub(super) fn found(answer: &Value) -> Option<SearxngResponse> {
     let results = answer.get("results")?.as_array()?.iter();
     let silent = answer.get("unresponsive_engines").and_then(Value::as_array);

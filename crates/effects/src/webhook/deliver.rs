@@ -1,6 +1,5 @@
-//! Sending one message: signed, through the egress wall, without following anybody elsewhere, again
-//! under the same id after failures that may pass. What is answered is read for its status, and of a
-//! refusal a few words.
+//! Sends one message: signed, through the egress wall, without following redirects, and retried under the same id after
+//! transient failures. Of an answer it reads the status, and of a refusal a short excerpt.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
@@ -25,14 +24,14 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// How much of an answer is read, in bytes.
+/// Most bytes of an answer that are read.
 const ANSWER_BYTES: usize = 16 << 10;
-/// How much of a refusal is told, in characters.
+/// Characters of a refusal that the error quotes.
 const MAX_RESPONSE_EXCERPT: usize = 300;
 /// Microseconds of a second.
 const MICROS: i64 = 1_000_000;
 
-/// A failure, and when the same message may be sent again.
+/// A failure, and when the message may be retried.
 struct DeliveryAttemptError {
     failed: DeliveryFailed,
     again: DeliveryRetry,
@@ -40,7 +39,7 @@ struct DeliveryAttemptError {
 
 enum DeliveryRetry {
     Never,
-    /// After as long as the system asks for, if it does.
+    /// After the pause that the system requests, if any.
     After(Option<Duration>),
 }
 
@@ -67,13 +66,13 @@ impl Webhooks for HttpWebhooks {
     }
 }
 
-/// A message on its way.
+/// A message that is being sent.
 struct OutgoingMessage<'d> {
     webhooks: &'d HttpWebhooks,
     system: &'d System,
     url: Url,
     delivery: &'d Delivery,
-    /// The same bytes for every attempt.
+    /// Identical for every attempt.
     body: Bytes,
     began: Instant,
 }
@@ -106,7 +105,7 @@ impl OutgoingMessage<'_> {
         self.attempt(cancel).await.map_err(|missed| missed.failed)
     }
 
-    /// What is left of the time.
+    /// Returns the remaining time.
     fn left(&self) -> Duration {
         self.delivery.timeout.saturating_sub(self.began.elapsed())
     }
@@ -136,7 +135,7 @@ impl OutgoingMessage<'_> {
         }
     }
 
-    /// A client for this attempt alone, which connects to addresses that were looked at.
+    /// Creates a client for this attempt alone, which connects only to checked addresses.
     async fn client(&self) -> Result<Client, DeliveryAttemptError> {
         let addresses = self.addresses().await?;
         let host = self.host();
@@ -187,7 +186,7 @@ impl OutgoingMessage<'_> {
 
     fn request(&self) -> Result<Request, InvalidHeaderValue> {
         let elapsed = i64::try_from(self.began.elapsed().as_micros()).unwrap_or_default();
-        // The time of the attempt, by the clock of whoever sends.
+        // The time of the attempt, by the sender's clock.
         let now = (self.delivery.now.as_micros() + elapsed).div_euclid(MICROS);
         let id = &self.delivery.id;
         let signed = signatures(&self.system.secrets, id, now, &self.body);
@@ -205,7 +204,7 @@ impl OutgoingMessage<'_> {
         Ok(request)
     }
 
-    /// What an answer means.
+    /// Interprets an answer.
     async fn told(&self, response: Response) -> Result<Delivered, DeliveryAttemptError> {
         let status = response.status();
         if status.is_success() {
@@ -237,7 +236,7 @@ impl OutgoingMessage<'_> {
         })
     }
 
-    /// A request without an answer. Before there is a connection nothing was sent.
+    /// Classifies a request without an answer. Without a connection nothing was sent.
     fn unanswered(&self, error: &reqwest::Error) -> DeliveryAttemptError {
         if error.is_connect() {
             self.passing(&format!("was not sent: {}", chain(error)), None)

@@ -1,5 +1,5 @@
-//! Systems of record as an operator names them, checked before anything is sent, and which of them an
-//! address belongs to.
+//! Systems of record as configured, checked before anything is sent, and the lookup of the system that an address
+//! belongs to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,55 +13,55 @@ use crate::http::{HttpRunner, PlainHttp, base};
 use crate::patience::RetryPolicy;
 use crate::secret::{Secret, SecretSource};
 
-/// What an operator sets.
+/// Configuration of the systems of record.
 #[derive(Debug, Clone, Default)]
 pub struct WebhookOptions {
-    /// The systems that every tenant's changes may be sent to.
+    /// The systems for changes of every tenant.
     pub systems: BTreeMap<Label, SystemOfRecord>,
-    /// Those of one tenant alone. One of the name of another takes its place.
+    /// Systems of one tenant. They override shared systems of the same name.
     pub tenants: BTreeMap<TenantId, BTreeMap<Label, SystemOfRecord>>,
-    /// How failures that may pass are waited for.
+    /// Retry policy for transient failures.
     pub patience: RetryPolicy,
 }
 
 /// One system of record.
 #[derive(Debug, Clone)]
 pub struct SystemOfRecord {
-    /// What the addresses begin with that are its own: an origin, and a path up to a slash.
+    /// URL prefix of its addresses: an origin, and a path up to a slash.
     pub url: String,
-    /// What messages are signed with; several while a secret is being replaced.
+    /// Secrets that sign messages; several during a rotation.
     pub secrets: Vec<Secret>,
-    /// Private addresses, and hosts with other ports than 80 and 443, that it may be at.
+    /// Private addresses, and ports other than 80 and 443, where it may be reached.
     pub egress: Vec<HostPattern>,
-    /// Where it may be spoken to without TLS.
+    /// Hosts to which connections without TLS are allowed.
     pub plain_http: PlainHttp,
-    /// Longest time of one attempt.
+    /// Timeout of one attempt.
     pub attempt_timeout: Duration,
 }
 
 impl SystemOfRecord {
-    /// Default time of one attempt.
+    /// Default timeout of one attempt.
     pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(20);
 }
 
-/// Why systems of record cannot be set up.
+/// Why the configuration of systems of record is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookSetupError {
-    /// The address is none.
+    /// The address is invalid.
     #[error("the `url` of the system of record `{system}` is {why}")]
     Url {
         /// The system.
         system: Label,
-        /// What it is instead.
+        /// The fault of the address.
         why: &'static str,
     },
-    /// Nothing could be signed.
+    /// There is no secret to sign with.
     #[error("the system of record `{system}` has no `secrets`")]
     NoSecret {
         /// The system.
         system: Label,
     },
-    /// A secret is none.
+    /// A secret is invalid.
     #[error(
         "a secret of the system of record `{system}` ({of}) {why}; it is `whsec_` and the base64 of \
          24 to 64 random bytes"
@@ -69,15 +69,15 @@ pub enum WebhookSetupError {
     Secret {
         /// The system.
         system: Label,
-        /// Where it comes from.
+        /// Its source.
         of: SecretSource,
-        /// What it is instead.
+        /// The fault of the secret.
         why: &'static str,
     },
-    /// TLS cannot be set up.
+    /// TLS initialisation failed.
     #[error("setting up TLS")]
     Tls {
-        /// Why.
+        /// The cause.
         source: rustls::Error,
     },
 }
@@ -91,7 +91,7 @@ pub struct HttpWebhooks {
     pub(super) http: HttpRunner,
 }
 
-/// One system of record, ready to be written to.
+/// One system of record, ready for requests.
 #[derive(Debug)]
 pub(super) struct System {
     pub(super) name: Label,
@@ -102,10 +102,10 @@ pub(super) struct System {
 }
 
 impl HttpWebhooks {
-    /// Sets the systems up. Sends nothing.
+    /// Prepares the systems. Sends nothing.
     ///
     /// # Errors
-    /// [`WebhookSetupError`] when what is configured cannot work.
+    /// [`WebhookSetupError`] when the configuration cannot work.
     pub fn new(options: WebhookOptions) -> Result<Self, WebhookSetupError> {
         let http = HttpRunner::new().map_err(|source| WebhookSetupError::Tls { source })?;
         let tenants = options.tenants.into_iter();
@@ -118,8 +118,8 @@ impl HttpWebhooks {
         })
     }
 
-    /// For each system its name, its address and where its secrets come from; the tenants' own with
-    /// the tenant before the name.
+    /// Describes each system: its name, its address and the sources of its secrets. A tenant's systems have the tenant
+    /// before the name.
     pub fn described(&self) -> impl Iterator<Item = String> {
         let of_all = self.systems.values().map(System::described);
         let own = self.tenants.iter().flat_map(|(tenant, own)| {
@@ -129,8 +129,8 @@ impl HttpWebhooks {
         of_all.chain(own)
     }
 
-    /// The system that an address belongs to: of the tenant's own and the server's the one that names
-    /// the longest part of it.
+    /// Returns the system that an address belongs to: of the tenant's and the server's systems the one with the longest
+    /// matching prefix.
     pub(super) fn system_of(&self, tenant: &TenantId, url: &Url) -> Option<&System> {
         let own = self.tenants.get(tenant);
         let own_names = |name: &Label| own.is_some_and(|own| own.contains_key(name));
@@ -143,8 +143,8 @@ impl HttpWebhooks {
 }
 
 impl System {
-    /// Whether an address is one of its own: the same origin, and its path or one below it. A path with
-    /// an encoded slash is none, for servers do not agree on what that is.
+    /// Whether an address belongs to the system: the same origin, and its path or one below it. A path with an encoded
+    /// slash does not, because servers interpret it differently.
     fn holds(&self, url: &Url) -> bool {
         let plain = url.username().is_empty() && url.password().is_none();
         let path = url.path().to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! Signatures of messages: HMAC-SHA256 over id, time and body, one for each secret, so that a receiver
-//! that knows an old or a new one can check. Must not know where messages go.
+//! Signatures of messages: HMAC-SHA256 over id, time and body, one for each secret, so that a receiver with the old or
+//! the new secret can verify. Must not know where messages go.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use sha2::Sha256;
 use super::MessageId;
 use crate::secret::{Secret, SecretSource};
 
-/// What secrets begin with.
+/// Prefix of secrets.
 const PREFIX: &str = "whsec_";
 /// Shortest and longest secret, in bytes.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// A secret that signs.
+/// A signing secret.
 #[derive(Clone)]
 pub(super) struct SigningSecret {
     mac: Hmac<Sha256>,
@@ -27,7 +27,7 @@ impl SigningSecret {
     /// Reads a secret.
     ///
     /// # Errors
-    /// What it is instead; nothing of it.
+    /// The fault of the secret, without any part of it.
     pub(super) fn read(secret: &Secret) -> Result<Self, &'static str> {
         let encoded = secret.value().strip_prefix(PREFIX);
         let encoded = encoded.ok_or("does not begin with `whsec_`")?;
@@ -44,7 +44,7 @@ impl SigningSecret {
         })
     }
 
-    /// Where it comes from.
+    /// Returns its source.
     pub(super) const fn source(&self) -> &SecretSource {
         &self.source
     }
@@ -63,7 +63,7 @@ impl fmt::Debug for SigningSecret {
     }
 }
 
-/// The value of `webhook-signature`: a signature for each secret.
+/// Returns the value of `webhook-signature`: a signature for each secret.
 pub(super) fn signatures(
     secrets: &[SigningSecret],
     id: &MessageId,
@@ -84,7 +84,7 @@ mod tests {
         Secret::new(value, SecretSource::Variable("CRM".to_owned()))
     }
 
-    /// The example by which the official libraries test themselves.
+    /// The test vector of the official libraries.
     #[test]
     fn a_signature_is_the_one_that_the_official_libraries_make() {
         let secret = secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");

@@ -63,7 +63,7 @@ async fn b003_a_command_gets_its_arguments_as_data_and_nothing_else() {
         (&details["command"], &details["arguments"]),
         (&json!("it"), &arguments)
     );
-    // No variable of this process, which has more than these.
+    // The environment of this process, which has more variables, is not passed on.
     let given = json!({"command": "it"});
     let environment = output(
         fixture
@@ -177,7 +177,7 @@ async fn b003_requests_go_to_granted_hosts_alone() {
     let fixture = sandbox().await;
     let stub = server();
     let local = stub.address().to_string();
-    // A placeholder in a link is data here.
+    // A placeholder in a link is treated as data here.
     let given = json!({"url": format!("http://{local}/a?b=$%7BPATH%7D"), "query": {"c": "${d}"}, "headers": {"x-one": "${env.PATH}"}});
     let answered = output(
         fixture

@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Fixture, failure, sandbox_of, script_call};
 
-/// A program that never ends, and has `mark` in its command line.
+/// Builds a program that never ends, and has `mark` in its command line.
 fn endless(mark: &str) -> Option<(PathBuf, Vec<String>)> {
     let script = format!(": {mark}; while :; do :; done");
     Some(("/bin/sh".into(), vec!["-c".to_owned(), script]))
 }
 
-/// Whether a process has `mark` in its command line. Those that only wait to be reaped have none.
+/// Whether a process has `mark` in its command line. Zombies have none.
 fn is_running(mark: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let mut lines =
@@ -40,7 +40,7 @@ async fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// A sandbox whose readers, filters and templates never end.
+/// Creates a sandbox whose readers, filters and templates never end.
 async fn endless_sandbox(mark: &str) -> Fixture {
     sandbox_of(|options| {
         options.extractor = endless(mark);
@@ -94,7 +94,7 @@ async fn a_filter_and_a_template_that_use_up_their_processor_time_are_ended() {
     }
 }
 
-/// The call may be cancelled by its token, or dropped because the connection of its caller is closed.
+/// The call may be cancelled by its token, or dropped because its caller's connection closed.
 #[tokio::test]
 async fn a_reader_a_filter_and_a_template_end_with_their_caller() {
     let mark = mark("left");

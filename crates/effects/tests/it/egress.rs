@@ -1,4 +1,4 @@
-//! What scripts can reach, with and without a network namespace of their own.
+//! Hosts that scripts can reach, with and without their own network namespace.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{both, output, python_call, sandbox_with};
 
-/// Tries one way to the network and says what came of it.
+/// Tries one way to the network and prints the result.
 const TRY: &str = r#"
 import http.client, json, os, socket, sys, urllib.error, urllib.parse, urllib.request
 p = json.load(sys.stdin)["parameters"]
@@ -133,7 +133,7 @@ async fn without_an_egress_list_there_is_no_network() {
     }
 }
 
-/// Python and most libraries use a proxy that the environment names; Node.js does if one variable more is set.
+/// Python and most libraries use a proxy from the environment; Node.js does if one more variable is set.
 #[tokio::test]
 async fn node_is_made_to_use_the_proxy_where_there_is_one() {
     let fixture = sandbox_with(NamespaceUse::WhenAvailable).await;

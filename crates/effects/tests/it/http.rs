@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{call, failure, http_call, output, sandbox};
 
-/// Told by the server when it is asked for `/hang`.
+/// Notified when the server receives a request for `/hang`.
 static ASKED: tokio::sync::Notify = tokio::sync::Notify::const_new();
 
 /// Integers at the ends of their range, and one that a double would round.
@@ -155,7 +155,7 @@ async fn a_header_value_cannot_add_headers() {
     );
 }
 
-/// B002-13: who keeps what is to be changed says that it is another by now; no other failure says so.
+/// B002-13: only the response that reports a changed target is a conflict.
 #[tokio::test]
 async fn b002_13_a_conflict_differs_from_other_failures() {
     let (stub, fixture) = (serve(), sandbox().await);
@@ -215,7 +215,7 @@ async fn text_is_wrapped_and_false_json_is_a_failure() {
     );
 }
 
-/// A host that answers has done what it was asked; one that refuses has not.
+/// A host that answers has executed the request; one that refuses has not.
 #[tokio::test]
 async fn a_response_is_measured_before_it_is_read() {
     let (stub, fixture) = (serve(), sandbox().await);
@@ -273,7 +273,7 @@ async fn redirects_stay_on_the_host() {
     );
     for path in ["/away", "/loop"] {
         let mut call = get_call(server, path);
-        // Even to a host that is listed.
+        // A redirect to another host is refused even if that host is listed.
         call.egress
             .push(format!("localhost:{}", server.port()).parse().unwrap());
         let (kind, message, ..) = failure(fixture.run(call).await);
@@ -297,7 +297,7 @@ async fn hosts_outside_the_list_and_private_addresses_are_refused() {
         )
     );
 
-    // The URL parser reads this spelling as 127.0.0.1, and so does the wall.
+    // The URL parser reads this spelling as 127.0.0.1, and so does the egress policy.
     let port = server.port();
     let mut spelled = http_call(HttpMethod::Get, format!("http://2130706433:{port}/text"));
     spelled.egress = vec![format!("2130706433:{port}").parse().unwrap()];

@@ -1,4 +1,4 @@
-//! Folders and processes that scripts leave behind: they are removed and reaped, and stop neither calls nor a start.
+//! Folders and processes that scripts leave behind: they are removed and reaped, and prevent neither calls nor a start.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -52,7 +52,7 @@ fn a_folder_whose_modes_forbid_it_is_removed() {
     });
 }
 
-/// Makes a folder of a call of long ago, with a file in it.
+/// Creates an old folder of a call, with a file in it.
 fn call_of_long_ago(sandbox: &Path, name: &str) {
     let folder = sandbox.join("calls").join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -86,7 +86,7 @@ fn leftovers_that_cannot_be_removed_do_not_stop_the_start() {
     });
 }
 
-/// The number of processes in a group, zombies included.
+/// Returns the number of processes in a group, zombies included.
 fn members(group: i64) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let stats =
@@ -98,7 +98,7 @@ fn members(group: i64) -> usize {
     groups.filter(|found| *found == group).count()
 }
 
-/// As the first process of a container must do, where no other process reaps orphans.
+/// As required of the first process of a container, where no other process reaps orphans.
 #[tokio::test]
 async fn no_zombie_is_left() {
     let fixture = sandbox().await;
@@ -138,7 +138,7 @@ print(1)
 /// The path of a test of this file, for the program itself.
 const ORPHAN_TEST: &str = "leftovers::an_orphan_of_another_process_is_reaped";
 
-/// As where `docker exec` leaves a process behind: the first process is the only one that can reap it.
+/// As when `docker exec` leaves a process behind: only the first process can reap it.
 #[test]
 fn the_first_process_reaps_every_orphan() {
     let within = |command: &[&str]| {

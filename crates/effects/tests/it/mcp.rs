@@ -1,4 +1,4 @@
-//! What a server of the Model Context Protocol that runs here may touch, with a real process.
+//! Access of a local server of the Model Context Protocol, with a real process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Fixture, call, is_alive, output, sandbox};
 
-/// A server of the revision 2025-11-25 whose one tool says what the process can do.
+/// A server of the revision 2025-11-25 whose one tool reports the access of its process.
 const SERVER: &str = r#"
 import json, os, socket, subprocess, sys
 
@@ -58,7 +58,7 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
 "#;
 
-/// The interpreter, and where its libraries are.
+/// Returns the interpreter, and the folder of its libraries.
 fn python() -> (PathBuf, PathBuf) {
     let probe = std::process::Command::new("python3")
         .args([
@@ -113,7 +113,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
     call.parameters = Map::from_iter([("given".to_owned(), given.clone())]);
     let said = output(servers.run(call, CancellationToken::new()).await);
     drop(servers);
-    // Its keeper gives it up with the connections.
+    // The keeper releases it with the connections.
     let deadline = Instant::now() + Duration::from_secs(20);
     while Arc::strong_count(&sandbox) > 1 {
         assert!(Instant::now() < deadline, "the connection goes on");

@@ -1,5 +1,6 @@
-//! Modes, owners, times and attributes: files outside a call's folders keep theirs, and in these folders tools work.
-//! With namespaces (read-only mounts), without (the server makes the changes), and without notifications (changes fail).
+//! Modes, owners, times and attributes: those of files outside a call's folders do not change, and tools work in the
+//! call's folders. With namespaces (read-only mounts), without (the server makes the changes), and without
+//! notifications (changes fail).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::support::{Fixture, both, output, python_call, without_notifications};
 
 /// Tries each call that changes metadata, with each way to name the file: on files outside, and prints which worked; on
-/// a file of its own, and prints which failed. Tries to get the files outside into its folder as well.
+/// a file of its own, and prints which failed. Also tries to link the files outside into its folder.
 const TRY: &str = r##"
 import ctypes, errno, json, os, struct, sys
 parameters = json.load(sys.stdin)["parameters"]
@@ -94,14 +95,14 @@ for name in (own, "file", f"/proc/self/fd/{fd}", f"/dev/fd/{fd}"):
 print(json.dumps({"worked": worked, "failed": failed}))
 "##;
 
-/// Mode, owner, group and time of modification.
+/// Returns mode, owner, group and time of modification.
 fn state(path: &Path) -> (u32, u32, u32, i64) {
     let metadata = fs::metadata(path).unwrap();
     let (mode, user, group) = (metadata.mode(), metadata.uid(), metadata.gid());
     (mode, user, group, metadata.mtime())
 }
 
-/// What [`TRY`] prints, whose files outside stay as they are.
+/// Returns the output of [`TRY`], and asserts that its files outside are unchanged.
 async fn tried(fixture: &Fixture) -> Value {
     let folder = fixture.directory.path();
     let (victim, granted) = (folder.join("victim"), folder.join("granted"));
@@ -139,7 +140,7 @@ async fn modes_owners_times_and_attributes_outside_stay_as_they_are() {
     assert_eq!(tried(&refusing).await["worked"], json!([]));
 }
 
-/// Changes a file of its own, and prints the numbers of the errors and what the file holds.
+/// Changes its own file, and prints the error numbers and the file's content.
 const OWN: &str = r#"
 import json, os
 def error_of(change, *arguments):
@@ -151,7 +152,7 @@ changes = {"chmod": error_of(os.chmod, "renamed", 0o640), "utime": error_of(os.u
 print(json.dumps({**changes, "text": open("renamed").read()}))
 "#;
 
-/// Where neither mounts nor the server decide on a change, the kernel refuses it, and files are still written.
+/// Without mounts or notifications, the kernel refuses a change; files can still be written.
 #[tokio::test]
 async fn where_nothing_confines_changes_they_are_refused_in_the_private_folder_too() {
     let fixture = without_notifications().await;

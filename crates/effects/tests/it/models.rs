@@ -1,6 +1,5 @@
-//! Models against a real server that answers as providers do, with answers recorded in the forms of
-//! their public documentation (`models/openai`, `models/anthropic`). Failures are also compared as a
-//! client sees them (B003-3).
+//! Models against a real server, with recorded answers in the forms of the providers' public documentation
+//! (`models/openai`, `models/anthropic`). Failures are also compared as a client sees them (B003-3).
 
 mod answers;
 mod bounds;
@@ -24,7 +23,7 @@ use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A key that must appear nowhere but in requests.
+/// A key that must appear only in requests.
 const KEY: &str = "sk-test-the-secret-key";
 
 /// A recorded answer.
@@ -43,7 +42,7 @@ fn label(text: &str) -> Label {
     Label::parse(text).unwrap()
 }
 
-/// What the recorded answers hold.
+/// Returns the content of the recorded answers.
 fn draft() -> Value {
     json!({"title": "Grüße aus Zürich – naïve ☕", "score": 7})
 }
@@ -78,7 +77,7 @@ fn request() -> ModelRequest {
     }
 }
 
-/// Where the API is on the server.
+/// Returns the API's base URL on the server.
 fn base(api: ModelApi, server: &HttpStub) -> String {
     match api {
         ModelApi::OpenAi => server.url("/v1"),
@@ -93,7 +92,7 @@ fn provider(api: ModelApi, server: &HttpStub) -> ProviderOptions {
     provider
 }
 
-/// One provider behind the route of [`request`], that is not asked again unless a test says so.
+/// Returns one provider behind the route of [`request`], without retries by default.
 fn options(provider: ProviderOptions) -> ModelOptions {
     ModelOptions {
         providers: BTreeMap::from([(label("lab"), provider)]),
@@ -103,7 +102,7 @@ fn options(provider: ProviderOptions) -> ModelOptions {
     }
 }
 
-/// Pauses that a test need not notice.
+/// Returns a policy with pauses that do not slow a test.
 fn quick(retries: u32) -> RetryPolicy {
     RetryPolicy {
         retries,
@@ -117,7 +116,7 @@ async fn ask(models: &dyn Models) -> Result<ModelAnswer, ModelFailure> {
     models.complete(&request(), &CancellationToken::new()).await
 }
 
-/// Asks a server that gives one answer after the other.
+/// Sends a request to a server with a sequence of answers.
 async fn asked(
     api: ModelApi,
     replies: Vec<Reply>,
@@ -130,7 +129,7 @@ async fn asked(
     (ask(&models).await, server)
 }
 
-/// The one provider of the options.
+/// Returns the one provider of the options.
 fn lab(options: &mut ModelOptions) -> &mut ProviderOptions {
     options.providers.values_mut().next().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Limits, and that nothing a script starts outlives its call.
+//! Limits of a call, and that none of its processes outlives it.
 
 use charter_contract::agentic::error::ErrorType;
 use std::path::PathBuf;
@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{Fixture, bash_call, failure, is_alive, output, python_call, sandbox};
 
-/// Starts children in every way that might leave the group, says who they are
-/// on stderr, and never ends.
+/// Starts children in every way that might leave the group, prints their ids on stderr, and never ends.
 const STRAGGLERS: &str = r#"
 (sleep 1000 & echo "pid $!" >&2; sleep 1000 & echo "pid $!" >&2)
 setsid sleep 1001 2> /dev/null & echo "pid $!" >&2
@@ -29,7 +28,7 @@ fn pids(log: &str) -> Vec<i64> {
 fn assert_all_dead(log: &str) {
     let pids = pids(log);
     assert_eq!(pids.len(), 5, "{log}");
-    // A killed process takes a moment to be gone; these would live for a quarter of an hour.
+    // A killed process takes a moment to end; these would otherwise live for a quarter of an hour.
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         let alive: Vec<i64> = pids.iter().copied().filter(|pid| is_alive(*pid)).collect();
@@ -107,7 +106,7 @@ async fn cancelling_kills_the_group() {
 #[tokio::test]
 async fn dropping_the_future_kills_the_group() {
     let fixture = sandbox().await;
-    // A child of the leader, which alone would die with its handle.
+    // A child of the leader; dropping the handle kills only the leader.
     let call = bash_call(&format!(
         "(exec -a charter-effects-dropped sleep 1000) & {READY}; wait"
     ));
@@ -123,7 +122,7 @@ async fn dropping_the_future_kills_the_group() {
     }
 }
 
-/// The kernel ends a confined process with the thread that started it, which is therefore not the caller's.
+/// The kernel ends a confined process with the thread that started it, so that must not be the caller's thread.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_script_goes_on_when_the_thread_that_asked_for_it_is_gone() {
     let fixture = sandbox().await;
@@ -147,10 +146,10 @@ async fn a_script_goes_on_when_the_thread_that_asked_for_it_is_gone() {
     assert_eq!(output(running.await), json!(1));
 }
 
-/// What a script runs to say that it has come this far.
+/// A script runs this to report its progress.
 const READY: &str = "touch \"$TMPDIR/ready\"";
 
-/// Waits for `READY` in the private folder of the only running call, and says which it is.
+/// Waits for `READY` in the private folder of the only running call, and returns that folder.
 async fn has_started(fixture: &Fixture) -> PathBuf {
     let calls = fixture.directory.path().join("sandbox/calls");
     loop {

@@ -1,4 +1,4 @@
-//! The script protocol, the environment, and what a script may touch.
+//! The script protocol, the environment, and the files that a script may access.
 
 use charter_contract::agentic::error::ErrorType;
 use charter_effects::{
@@ -102,7 +102,7 @@ async fn output_that_is_not_one_json_value_is_quoted_and_redacted() {
     );
 }
 
-/// A script that ended well has done what it was asked, whatever it printed: a failure that says so is told apart.
+/// A successful script may have had its effect, even if its output is unusable: the failure reports that.
 #[tokio::test]
 async fn an_output_is_measured_before_it_is_read_and_its_script_has_answered() {
     let fixture = sandbox().await;
@@ -207,8 +207,8 @@ async fn granted_values_are_redacted_from_what_an_exception_says_and_from_output
     );
 }
 
-/// What the parent has in its own environment, which every process of this test inherits, is
-/// neither passed on nor to be read from the parent.
+/// The parent's own environment, which every process of this test inherits, is not passed on and cannot be read from
+/// the parent.
 #[tokio::test]
 async fn the_parents_environment_is_out_of_reach() {
     let fixture = sandbox().await;

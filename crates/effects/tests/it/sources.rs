@@ -1,4 +1,4 @@
-//! What is fetched for a lens, from real servers, and what is not.
+//! Fetching the sources of a lens from real servers, and refusals.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -41,7 +41,7 @@ pub(crate) async fn sandbox_with(namespaces: NamespaceUse) -> Fixture {
     sandbox_of(|options| options.namespaces = namespaces).await
 }
 
-/// With neither namespaces nor notifications, as in some containers.
+/// Without namespaces and notifications, as in some containers.
 pub(crate) async fn without_notifications() -> Fixture {
     let set = |options: &mut SandboxOptions| {
         options.namespaces = NamespaceUse::Never;
@@ -50,7 +50,7 @@ pub(crate) async fn without_notifications() -> Fixture {
     sandbox_of(set).await
 }
 
-/// With what `set` changes.
+/// Creates a sandbox with the options that `set` changes.
 pub(crate) async fn sandbox_of(set: impl FnOnce(&mut SandboxOptions)) -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let mut options = SandboxOptions::new(directory.path().join("sandbox"));
@@ -62,7 +62,7 @@ pub(crate) async fn sandbox_of(set: impl FnOnce(&mut SandboxOptions)) -> Fixture
     }
 }
 
-/// With namespaces, where this machine has them, and without.
+/// With namespaces, if this machine has them, and without.
 pub(crate) async fn both() -> [Fixture; 2] {
     [
         sandbox_with(NamespaceUse::WhenAvailable).await,
@@ -129,7 +129,7 @@ pub(crate) fn call(implementation: ToolImplementation) -> ToolCall {
     }
 }
 
-/// The output of a call that must succeed.
+/// Returns the output of a call that must succeed.
 pub(crate) fn output(outcome: ToolOutcome) -> Value {
     match outcome {
         ToolOutcome::Succeeded { output, .. } => output,
@@ -137,7 +137,7 @@ pub(crate) fn output(outcome: ToolOutcome) -> Value {
     }
 }
 
-/// Kind, message, retryable and log of a call that must fail.
+/// Returns kind, message, retryable and log of a call that must fail.
 pub(crate) fn failure(outcome: ToolOutcome) -> (ErrorType, String, bool, String) {
     match outcome {
         ToolOutcome::Failed {
@@ -154,7 +154,7 @@ pub(crate) fn failure(outcome: ToolOutcome) -> (ErrorType, String, bool, String)
 /// An ordinary user.
 pub(crate) const USER: u32 = 10_001;
 
-/// Runs `work` as an ordinary user, where the tests run as root on a thread that becomes one.
+/// Runs `work` as an ordinary user. If the tests run as root, that is on a thread that changes its user.
 pub(crate) fn as_ordinary_user<F: Future<Output = ()>>(work: impl FnOnce() -> F + Send) {
     use rustix::process::{DumpableBehavior, Gid, Uid};
     std::thread::scope(|scope| {
@@ -164,7 +164,7 @@ pub(crate) fn as_ordinary_user<F: Future<Output = ()>>(work: impl FnOnce() -> F 
                 rustix::thread::set_thread_groups(&[]).unwrap();
                 rustix::thread::set_thread_res_gid(group, group, group).unwrap();
                 rustix::thread::set_thread_res_uid(user, user, user).unwrap();
-                // A change of the user makes the process undumpable, and its files in /proc root's.
+                // A change of the user makes the process undumpable, and root then owns its files in /proc.
                 rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).unwrap();
             }
             let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -187,7 +187,7 @@ pub(crate) async fn is_emptied(folder: &std::path::Path) {
     }
 }
 
-/// Whether a process exists and is not merely waiting to be reaped.
+/// Whether a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: i64) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => !stat

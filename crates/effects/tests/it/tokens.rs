@@ -1,4 +1,4 @@
-//! Tokens of an identity provider that runs here: signed for real, fetched for real.
+//! Tokens of a local identity provider, with real signatures and requests.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -66,7 +66,7 @@ fn untrusted<T: std::fmt::Debug>(result: Result<T, TokenRefused>, why: &str) {
     }
 }
 
-/// Each way of signing, found by the discovery document, and asked for once.
+/// Each algorithm; the keys are found by the discovery document, and fetched once.
 #[tokio::test]
 async fn a_signed_token_is_believed() {
     let rsa = rsa::RsaPrivateKey::new(&mut rand_core::OsRng, 2048).unwrap();
@@ -110,7 +110,7 @@ async fn a_token_for_another_audience_or_time_is_refused() {
         let token = key.sign(&claims(&server, changed.clone())).unwrap();
         untrusted(issuers.believe(&token).await, why);
     }
-    // Clocks may be a little apart, and one of several audiences is enough.
+    // A small clock skew is tolerated, and one of several audiences suffices.
     let late = claims(
         &server,
         json!({"exp": now() - 2, "aud": ["other", "charter"]}),
@@ -118,8 +118,8 @@ async fn a_token_for_another_audience_or_time_is_refused() {
     issuers.believe(&key.sign(&late).unwrap()).await.unwrap();
 }
 
-/// Nor one that nobody signed, that is signed with a shared secret, by somebody else, or another way than
-/// the key is for.
+/// A token is refused if it is unsigned, signed with a shared secret or another issuer's key, or with another algorithm
+/// than its key's.
 #[tokio::test]
 async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
     let (key, other) = (
@@ -136,7 +136,7 @@ async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
         issuers.believe(&other.sign(&claims).unwrap()).await,
         "signature is wrong",
     );
-    // The public key as a shared secret.
+    // The public key used as a shared secret.
     let public = key.public().unwrap()["x"].as_str().unwrap().to_owned();
     for secret in [public.as_bytes(), b""] {
         let shared = TokenKey::of("e", Algorithm::HS256, EncodingKey::from_secret(secret));
@@ -145,12 +145,12 @@ async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
             "not taken",
         );
     }
-    // Under the id of a key of another kind.
+    // The id belongs to a key of another type.
     let mut header = Header::new(Algorithm::ES256);
     header.kid = Some("e".to_owned());
     let crossed = ec.sign_with(&header, &claims).unwrap();
     untrusted(issuers.believe(&crossed).await, "no key of its issuer");
-    // Critical extensions have to be understood.
+    // Unknown critical extensions are refused.
     let mut header = Header::new(Algorithm::EdDSA);
     header.kid = Some("e".to_owned());
     header.crit = Some(vec!["exp".to_owned()]);
@@ -180,7 +180,7 @@ async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
     untrusted(issuers.believe(&"x".repeat(17 << 10)).await, "too long");
 }
 
-/// A new key is found when a token names it, as soon as the issuer may be asked again.
+/// A new key is found when a token names it, as soon as the issuer may be contacted again.
 #[tokio::test]
 async fn a_new_key_of_the_issuer_is_found() {
     let (old, new) = (
@@ -197,7 +197,7 @@ async fn a_new_key_of_the_issuer_is_found() {
     }
     server.set_keys(vec![new.public().unwrap()]);
     at_once.believe(&new.sign(&claims).unwrap()).await.unwrap();
-    // The old one is gone with the set that had it.
+    // The old key was removed with its set.
     untrusted(
         at_once.believe(&old.sign(&claims).unwrap()).await,
         "no key of its issuer",
@@ -208,7 +208,7 @@ async fn a_new_key_of_the_issuer_is_found() {
     );
 }
 
-/// Whatever hostile tokens name, the issuer is asked once in the configured time.
+/// The issuer is contacted once in the configured time, for all hostile tokens together.
 #[tokio::test]
 async fn unknown_keys_do_not_make_the_issuer_be_asked() {
     let key = TokenKey::ed25519("e").unwrap();
@@ -225,13 +225,13 @@ async fn unknown_keys_do_not_make_the_issuer_be_asked() {
     }
     issuers.believe(&key.sign(&claims).unwrap()).await.unwrap();
     assert_eq!(server.asked(), 1);
-    // One of an issuer that is not known asks nobody.
+    // A token of an unknown issuer causes no request.
     let elsewhere = self::claims(&server, json!({"iss": "http://127.0.0.1:1"}));
     let refused = issuers.believe(&key.sign(&elsewhere).unwrap()).await;
     untrusted(refused, "not known here");
 }
 
-/// Keys go on for a while when the issuer is down, and no longer; it is not asked at each token.
+/// Cached keys stay valid for a limited time when the issuer is down; not every token causes a request.
 #[tokio::test]
 async fn keys_of_an_issuer_that_is_down_go_on_for_a_while() {
     let key = TokenKey::ed25519("e").unwrap();
@@ -258,7 +258,7 @@ async fn keys_of_an_issuer_that_is_down_go_on_for_a_while() {
     none.believe(&token).await.unwrap();
 }
 
-/// Keys that are for something else, or too weak, sign nothing; a set that is about another issuer is none.
+/// Keys for other purposes, or too weak ones, verify nothing; a set of another issuer is refused.
 #[tokio::test]
 async fn keys_that_are_not_for_signing_are_not_used() {
     let key = TokenKey::ed25519("e").unwrap();
@@ -278,7 +278,7 @@ async fn keys_that_are_not_for_signing_are_not_used() {
         let mut public = key.public().unwrap();
         public[field] = value;
         server.set_keys(vec![json!({"kty": "new"}), public]);
-        // What is known is used up to its age: a token that names another key has the set fetched again.
+        // Cached keys are used up to their age: a token that names another key triggers a fetch.
         let next = TokenKey::ed25519("next").unwrap();
         let unknown = next.sign(&claims(&server, json!({}))).unwrap();
         assert!(issuers.believe(&unknown).await.is_err());
@@ -309,7 +309,7 @@ async fn a_discovery_document_is_about_its_issuer() {
     assert_eq!(refused, TokenRefused::Unavailable(server.issuer()));
 }
 
-/// Settings that would believe anybody, or nobody, stop the start.
+/// Settings that would accept every token, or none, prevent the start.
 #[test]
 fn an_issuer_has_tls_an_audience_and_a_way_of_signing() {
     let fine = IssuerOptions {

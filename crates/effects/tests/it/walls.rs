@@ -1,4 +1,4 @@
-//! Ways around the walls that are closed, with and without namespaces, and programs that work within them.
+//! Attempts to bypass the sandbox, with and without namespaces, and programs that work within it.
 
 use std::fs::Permissions;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{bash_call, both, output, python, python_call};
 
-/// A socket of packets that waits for connections.
+/// Creates a packet socket that accepts connections.
 fn listener(path: &Path) -> OwnedFd {
     let kind = SocketType::SEQPACKET;
     let listener = net::socket_with(AddressFamily::UNIX, kind, SocketFlags::NONBLOCK, None);
@@ -126,7 +126,7 @@ print(json.dumps([found, trusted]))
     }
 }
 
-/// The server asks the interpreter for its folders, in its own environment.
+/// The server queries the interpreter for its folders, in the server's own environment.
 #[tokio::test]
 async fn folders_of_the_servers_own_pythonpath_are_not_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -157,7 +157,7 @@ except PermissionError: print('"refused"')
     assert_eq!(output(outcome.await), json!("refused"));
 }
 
-/// The state of a guarantee.
+/// Returns the state of a guarantee.
 async fn state(sandbox: &Sandbox, name: &str) -> CapabilityState {
     let capabilities = sandbox.capabilities().await.into_iter();
     let mut named = capabilities.filter(|capability| capability.name == name);
@@ -191,7 +191,7 @@ async fn the_servers_data_is_not_in_sight() {
     options.hidden = vec![data.clone(), key.clone()];
     let sandbox = Sandbox::new(options).await.unwrap();
     if state(&sandbox, "data").await != CapabilityState::Enforced {
-        // No mount namespaces on this machine.
+        // This machine has no mount namespaces.
         return;
     }
     let mut call = python_call(LOOK);
@@ -218,7 +218,7 @@ async fn the_servers_data_is_not_in_sight() {
     assert!(left.exists());
 }
 
-/// Git fails if it finds a configuration of the system that it cannot read.
+/// Git fails if it finds a system configuration that it cannot read.
 #[tokio::test]
 async fn git_works_beside_a_system_configuration_that_cannot_be_read() {
     for fixture in both().await {

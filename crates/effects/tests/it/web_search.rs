@@ -1,6 +1,5 @@
-//! Web search against a real server that answers as the providers do, with answers recorded in the
-//! forms of their public documentation (`web_search/brave`, `web_search/searxng`). Failures are also
-//! compared as a client sees them (B003-3).
+//! Web search against a real server, with recorded answers in the forms of the providers' public documentation
+//! (`web_search/brave`, `web_search/searxng`). Failures are also compared as a client sees them (B003-3).
 
 mod failures;
 mod hostile;
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::support::{call, output, sandbox};
 
-/// A key that must appear nowhere but in requests.
+/// A key that must appear only in requests.
 const KEY: &str = "BSA-the-secret-key-of-the-tests";
 const BRAVE: SearchProvider = SearchProvider::Brave;
 const SEARXNG: SearchProvider = SearchProvider::SearxNg;
@@ -37,7 +36,7 @@ macro_rules! recorded {
 }
 use recorded;
 
-/// A provider at the server, asked again after a pause that a test need not notice.
+/// Returns a provider at the server, with retry pauses that do not slow a test.
 fn options(provider: SearchProvider, server: &HttpStub) -> SearchOptions {
     let source = SecretSource::Variable("SEARCH_KEY".to_owned());
     SearchOptions {
@@ -77,7 +76,7 @@ fn granted(search: Option<Arc<WebSearch>>, parameters: &Value) -> ToolCall {
     }
 }
 
-/// Asks a server that gives one answer after the other.
+/// Sends a request to a server with a sequence of answers.
 async fn asked(
     provider: SearchProvider,
     replies: Vec<Reply>,
@@ -93,7 +92,7 @@ async fn asked(
     (outcome, server.seen())
 }
 
-/// What both recorded answers hold.
+/// Returns the content of both recorded answers.
 fn expected(provider: &str) -> Value {
     json!({"provider": provider, "query": QUESTION, "results": [
         {
@@ -119,7 +118,7 @@ fn expected(provider: &str) -> Value {
     ]})
 }
 
-/// Both providers come to the same, with what was done.
+/// Both providers yield equal results, with their actions.
 #[tokio::test(flavor = "multi_thread")]
 async fn both_providers_answers_come_to_the_same_results() {
     for (provider, body) in [
@@ -190,13 +189,13 @@ async fn a_request_says_what_the_provider_knows_and_no_more() {
          &language=ja"
     );
     assert!(!seen.headers.contains_key("x-subscription-token"));
-    // SearxNG is not told how many, and gives more.
+    // SearxNG has no parameter for the number of results, and returns more.
     let few = json!({"query": QUESTION, "count": 2});
     let (found, _) = sent(SEARXNG, searxng, &few).await;
     assert_eq!(found["results"].as_array().unwrap().len(), 2);
 }
 
-/// Reading is done in a dry run too.
+/// A dry run also searches, because it only reads.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_searches_as_it_reads() {
     let body = recorded!("searxng/success.json");

@@ -24,7 +24,7 @@ use verify::signed_by;
 
 const OLD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NEW: &str = "whsec_plJ3nmyCDGBKInavdOK15jsl3jVB2m4jVB2m4jVB2m4=";
-/// What time it is for whoever sends.
+/// The sender's current time.
 const NOW: i64 = 1_790_000_000;
 
 fn label(text: &str) -> Label {
@@ -39,7 +39,7 @@ fn secret(value: &str) -> Secret {
     Secret::new(value, SecretSource::Variable("CRM_SECRET".to_owned()))
 }
 
-/// The system behind a server, whose own address it may be at.
+/// Returns the system behind a server, whose own address is allowed.
 fn system(server: &HttpStub, path: &str) -> SystemOfRecord {
     SystemOfRecord {
         url: server.url(path),
@@ -82,7 +82,7 @@ async fn deliver(
     webhooks.deliver(delivery, &CancellationToken::new()).await
 }
 
-/// What comes of answers, and what the server was sent.
+/// Returns the result of a delivery, and the server's received requests.
 async fn answered(replies: Vec<Reply>) -> (Result<Delivered, DeliveryFailed>, Vec<Request>) {
     let server = HttpStub::answering(replies).unwrap();
     let options = options(system(&server, "/hooks"));
@@ -99,7 +99,7 @@ fn failed(outcome: Result<Delivered, DeliveryFailed>) -> (DeliveryFault, String)
     (failed.fault, failed.message)
 }
 
-/// A receiver that knows one of the secrets can check the message, whichever it is.
+/// A receiver with any one of the secrets can verify the message.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_signed_with_every_secret() {
     let server = HttpStub::answering(vec![reply(204)]).unwrap();
@@ -124,8 +124,8 @@ async fn a_message_is_signed_with_every_secret() {
     assert_eq!(signed_by(&seen, NEW), [false, true]);
 }
 
-/// What was not taken is sent again: the same bytes under the same id, so that whoever did take it can
-/// tell; each attempt with a time and a signature of its own.
+/// A retry sends the same bytes under the same id, so that a receiver can detect a duplicate; each attempt has its own
+/// time and signature.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_every_attempt_carries_the_same_message() {
     for status in [408, 429, 500, 503] {
@@ -143,7 +143,7 @@ async fn b002_13_every_attempt_carries_the_same_message() {
     }
 }
 
-/// B002-13: a conflict is one; what is turned down is not sent again; what may pass is, a bounded number
+/// B002-13: a conflict is reported as such; a rejected message is not retried; transient failures are, a bounded number
 /// of times.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_each_answer_has_its_failure() {
@@ -172,7 +172,7 @@ async fn b002_13_each_answer_has_its_failure() {
     }
 }
 
-/// Of a message that was sent and not answered nobody knows; it is not sent again.
+/// The result of a message without an answer is unknown; it is not retried.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_silence_is_no_failure_that_passes() {
     let server = HttpStub::answering(vec![Reply::never()]).unwrap();
@@ -188,7 +188,7 @@ async fn b002_13_silence_is_no_failure_that_passes() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// A message that nobody could be asked to take did not leave, and may later.
+/// A message to an unreachable server was not sent, and may be retried.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_not_there_may_be_later() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -207,7 +207,7 @@ async fn a_server_that_is_not_there_may_be_later() {
     assert!(message.contains("was not sent"), "{message}");
 }
 
-/// Whoever gives up before the answer does not know either.
+/// If the caller cancels before the answer, the result is unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_is_given_up_is_not_called_unsent() {
     let cancel = CancellationToken::new();
@@ -229,7 +229,7 @@ async fn a_message_that_is_given_up_is_not_called_unsent() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// An answer is not read further than its status, and of a refusal a few harmless words.
+/// Of an answer only the status is read, and of a refusal a few sanitised words.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_response_is_bounded() {
     let long = Reply::json(200, vec![b'x'; 8 << 20]);
@@ -253,7 +253,7 @@ fn body_of(message: &str) -> Value {
     json!({ "text": message })
 }
 
-/// A tenant's own system wins, and nobody else has it.
+/// A tenant's own system takes precedence, and other tenants cannot use it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenants_own_system_is_its_alone() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();

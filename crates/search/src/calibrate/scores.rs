@@ -1,4 +1,4 @@
-//! Fits the score model: a logistic regression that is pulled towards where it starts.
+//! Fits the score model: a logistic regression with a prior at the initial model.
 //!
 //! Must not know thresholds.
 
@@ -6,13 +6,13 @@ use super::{Observed, weights};
 use crate::eval::Observation;
 use crate::settings::ScoreModel;
 
-/// Strength of the pull towards the starting score model, in queries.
+/// Strength of the prior at the initial score model, in queries.
 const PRIOR_QUERIES: f64 = 20.0;
 /// Sweeps over the parameters; Newton steps converge long before.
 const SWEEPS: usize = 200;
 /// Parameters of a score model that are fitted.
 const WEIGHTS: usize = 3;
-/// Which of them is the constant.
+/// The index of the constant.
 const CONSTANT: usize = WEIGHTS - 1;
 
 /// One labelled point of a logistic regression: features, the last being the constant.
@@ -34,8 +34,8 @@ impl Point {
     }
 }
 
-/// Fits the model to whether each best hit is relevant. The decay stays: it only decides how many
-/// rivals a verdict keeps in view.
+/// Fits the model to whether each best hit is relevant. The decay is not fitted: it only determines how many rivals a
+/// verdict considers.
 pub(super) fn fit_scores(observed: &[Observed<'_>], start: &ScoreModel) -> ScoreModel {
     let all: usize = observed.iter().map(|set| set.queries.len()).sum();
     let points: Vec<Point> = observed
@@ -72,8 +72,8 @@ fn dot(x: &[f64; WEIGHTS], weights: &[f64; WEIGHTS]) -> f64 {
     x.iter().zip(weights).map(|(x, weight)| x * weight).sum()
 }
 
-/// The change of one parameter; all but the constant stay at or above 0, so that a higher feature
-/// never lowers a score and scores fall along a ranking.
+/// Returns the change of one parameter; all but the constant stay at or above 0, so that a higher feature never lowers
+/// a score and scores fall along a ranking.
 fn newton_step(
     points: &[Point],
     odds: &[f64],
@@ -81,7 +81,7 @@ fn newton_step(
     prior: &[f64; WEIGHTS],
     parameter: usize,
 ) -> f64 {
-    // The pull is weak per unit of each feature: they move within about a quarter of one.
+    // The prior is weak per unit of each feature: they vary within about a quarter of one.
     let pull = PRIOR_QUERIES / 16.0;
     let mut slope = pull * (prior[parameter] - weights[parameter]);
     let mut curve = pull;

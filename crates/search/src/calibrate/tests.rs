@@ -1,4 +1,4 @@
-//! Scores and verdicts fitted to made-up observations.
+//! Scores and verdicts fitted to synthetic observations.
 
 use super::*;
 use crate::settings::{ScoreFeatures, Thresholds};
@@ -17,7 +17,7 @@ fn separable(queries: usize) -> Vec<Observation> {
         .collect()
 }
 
-/// A query that something answers, whose best hit leads by `lead`.
+/// A query with an answer, whose best hit leads by `lead`.
 fn seen(cosine: f32, lead: f32, right: bool) -> Observation {
     Observation {
         answerable: true,
@@ -115,7 +115,7 @@ fn a_set_weighs_with_the_square_root_of_its_queries() {
 
 #[test]
 fn settings_in_force_stay_where_the_fitted_ones_would_break_more() {
-    // Eight verdicts are narrow and right. More, which a fit needs, come only without a margin, and are wrong.
+    // Eight verdicts are narrow and right. More, as a fit needs, are narrow only without a margin, and are wrong.
     let mut queries = vec![seen(0.9, 0.1, true); 8];
     queries.extend(vec![seen(0.9, 0.01, false); 52]);
     let base = RouteSettings::default();

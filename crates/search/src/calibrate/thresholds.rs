@@ -10,38 +10,38 @@ use super::{MIN_MISSES, MIN_QUERIES_FOR_SCORES};
 use crate::eval::Observation;
 use crate::settings::{ScoreModel, Thresholds};
 
-/// Share of a set's queries that nothing answers that may be routed narrowly.
+/// Largest share of a set's queries without an answer that may be routed narrowly.
 pub const MOST_MISSES_NARROW: f64 = 0.05;
-/// Share of a set's narrow verdicts that should be right; one on a query that nothing answers is wrong.
+/// Share of a set's narrow verdicts that should be right; one on a query without an answer is wrong.
 pub const TARGET_PRECISION: f64 = 0.9;
-/// Share of the right narrow verdicts under the settings in force that should stay narrow and right.
+/// Share of the right narrow verdicts under the current settings that should stay narrow and right.
 pub const LEAST_KEPT: f64 = 0.75;
 
 /// Share of right answers that a floor may cost.
 const LOST_TO_FLOOR: f64 = 0.05;
-/// The same without misses to learn from.
+/// The same share without queries that have no answer.
 const LOST_TO_BLIND_FLOOR: f64 = 0.02;
 /// Margins that are tried.
 const MARGINS: [f32; 8] = [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.15];
-/// Steps from 0 to 1 in which narrow thresholds are tried.
+/// Number of steps from 0 to 1 in which narrow thresholds are tried.
 const NARROW_STEPS: u8 = 200;
-/// Narrow verdicts below which thresholds cannot be judged.
+/// Fewest narrow verdicts for judging thresholds.
 const LEAST_NARROW: usize = MIN_QUERIES_FOR_SCORES / 5;
 
-/// A bound that narrow verdicts are fitted under, for each set.
+/// A bound on narrow verdicts, for each set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NarrowBound {
-    /// At most [`MOST_MISSES_NARROW`] of the queries that nothing answers are routed narrowly.
+    /// At most [`MOST_MISSES_NARROW`] of the queries without an answer are routed narrowly.
     MissesNarrow,
     /// At least [`TARGET_PRECISION`] of the narrow verdicts are right.
     Precision,
-    /// At least [`LEAST_KEPT`] of the right narrow verdicts under the settings in force stay so.
+    /// At least [`LEAST_KEPT`] of the right narrow verdicts under the current settings stay so.
     Kept,
 }
 
 impl NarrowBound {
-    /// How far a share is beyond the bound; 0 within it.
+    /// Returns how far a share exceeds the bound; 0 within it.
     fn excess(self, share: f64) -> f64 {
         let beyond = match self {
             Self::MissesNarrow => share - MOST_MISSES_NARROW,
@@ -52,7 +52,7 @@ impl NarrowBound {
     }
 }
 
-/// A bound that settings break on a set.
+/// A bound that settings violate on a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrokenBound {
@@ -60,12 +60,12 @@ pub struct BrokenBound {
     pub set: String,
     /// The bound.
     pub bound: NarrowBound,
-    /// The share that came out, 0 to 1.
+    /// The measured share, 0 to 1.
     pub share: f64,
 }
 
 impl BrokenBound {
-    /// How far the share is beyond the bound.
+    /// Returns how far the share exceeds the bound.
     pub(super) fn excess(&self) -> f64 {
         self.bound.excess(self.share)
     }
@@ -91,7 +91,7 @@ impl fmt::Display for BrokenBound {
     }
 }
 
-/// The values that decide a query's verdict, and whether its best hit is right. On a query that nothing answers it is
+/// The values that determine a query's verdict, and whether its best hit is right. On a query without an answer it is
 /// wrong.
 struct Outcome {
     score: f32,
@@ -100,7 +100,7 @@ struct Outcome {
     lead: f32,
     right: bool,
     answerable: bool,
-    /// It is right and narrow under the settings in force.
+    /// Whether it is right and narrow under the current settings.
     was_right_and_narrow: bool,
 }
 
@@ -130,7 +130,7 @@ impl Outcome {
     }
 }
 
-/// For each query: whether its verdict under these settings is narrow and right.
+/// Returns for each query whether its verdict under these settings is narrow and right.
 pub(super) fn right_and_narrow(
     queries: &[Observation],
     model: &ScoreModel,
@@ -141,18 +141,18 @@ pub(super) fn right_and_narrow(
     outcomes.map(|outcome| outcome.is_some_and(holds)).collect()
 }
 
-/// One set with what its bounds are measured by.
+/// One set with the measures of its bounds.
 pub(super) struct BoundedSet<'a> {
     name: &'a str,
     outcomes: Vec<Outcome>,
     answerable: usize,
     misses: usize,
-    /// Queries whose verdict is narrow and right under the settings in force.
+    /// Number of queries whose verdict is narrow and right under the current settings.
     right_before: usize,
 }
 
 impl<'a> BoundedSet<'a> {
-    /// `before` holds for each query whether its verdict under the settings in force is right and narrow.
+    /// `before` holds for each query whether its verdict under the current settings is right and narrow.
     pub(super) fn new(
         name: &'a str,
         queries: &[Observation],
@@ -176,7 +176,7 @@ impl<'a> BoundedSet<'a> {
         self.outcomes.iter().filter(|outcome| outcome.right)
     }
 
-    /// The share that each bound looks at; `None` where there is nothing to divide by, or too little to judge.
+    /// Returns the share of each bound; `None` if the divisor is 0, or too small to judge.
     fn shares(&self, narrow: &Narrow) -> [(NarrowBound, Option<f64>); 3] {
         let judged = self.answerable >= MIN_QUERIES_FOR_SCORES;
         let all = narrow.right + narrow.wrong;
@@ -206,10 +206,10 @@ impl<'a> BoundedSet<'a> {
 #[derive(Clone, Copy, Default)]
 struct Narrow {
     right: usize,
-    /// Those on queries that nothing answers are among them.
+    /// Including those on queries without an answer.
     wrong: usize,
     misses: usize,
-    /// Those of the right ones that are so under the settings in force.
+    /// The right ones that are also right under the current settings.
     kept: usize,
 }
 
@@ -223,7 +223,7 @@ impl Narrow {
     }
 }
 
-/// The bounds that thresholds break.
+/// Returns the bounds that thresholds violate.
 pub(super) fn broken(sets: &[BoundedSet<'_>], thresholds: &Thresholds) -> Vec<BrokenBound> {
     sets.iter()
         .flat_map(|set| broken_on(set, thresholds))
@@ -250,8 +250,8 @@ fn broken_on(set: &BoundedSet<'_>, thresholds: &Thresholds) -> Vec<BrokenBound> 
     broken
 }
 
-/// Floor: separates right answers from misses best, at no more than [`LOST_TO_FLOOR`] of each set. Narrow and margin:
-/// those that break the bounds least, and among these the ones with the most right narrow verdicts.
+/// Floor: separates right answers from misses best, at a cost of at most [`LOST_TO_FLOOR`] of each set. Narrow and
+/// margin: those with the least violation of the bounds, and among these the ones with the most right narrow verdicts.
 pub(super) fn fit_thresholds(sets: &[BoundedSet<'_>], base: &Thresholds) -> Thresholds {
     let descending = descending(sets);
     let floor = fit_floor(sets, &descending).unwrap_or(base.floor);
@@ -259,13 +259,13 @@ pub(super) fn fit_thresholds(sets: &[BoundedSet<'_>], base: &Thresholds) -> Thre
         fit_narrow(sets, &descending, floor, base).unwrap_or((base.narrow, base.margin));
     Thresholds {
         floor,
-        // Below the floor nothing is left to be narrow about.
+        // No candidate below the floor remains, so none can be narrow.
         narrow: narrow.max(floor),
         margin,
     }
 }
 
-/// The outcomes of all sets with the number of their set, highest score first.
+/// Returns the outcomes of all sets with the index of their set, highest score first.
 fn descending<'a>(sets: &'a [BoundedSet<'_>]) -> Vec<(usize, &'a Outcome)> {
     let mut all: Vec<(usize, &Outcome)> = sets
         .iter()
@@ -305,7 +305,7 @@ fn fit_floor(sets: &[BoundedSet<'_>], descending: &[(usize, &Outcome)]) -> Optio
     best.map(|(_, floor)| floor)
 }
 
-/// The floor that keeps nearly all right answers of a set; `None` if nothing is right.
+/// Returns the floor that keeps nearly all right answers of a set; `None` if nothing is right.
 fn blind_floor(set: &BoundedSet<'_>) -> Option<f32> {
     let mut scores: Vec<f32> = set.right().map(|outcome| outcome.score).collect();
     scores.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -313,11 +313,11 @@ fn blind_floor(set: &BoundedSet<'_>) -> Option<f32> {
     scores.get(keep.max(1) - 1).copied()
 }
 
-/// How well a narrow threshold and a margin do.
+/// The quality of a narrow threshold and a margin.
 #[derive(Clone, Copy)]
 struct Choice {
     excess: f64,
-    /// Right narrow verdicts as a share of the queries that something answers, summed over the sets.
+    /// Right narrow verdicts as a share of the queries with an answer, summed over the sets.
     coverage: f64,
     narrow: f32,
     margin: f32,
@@ -380,7 +380,7 @@ fn fit_narrow(
 mod tests {
     use super::*;
 
-    /// `count` outcomes whose best hit is alone.
+    /// Returns `count` outcomes whose best hit is the only one.
     fn alone(count: usize, score: f32, right: bool) -> Vec<Outcome> {
         among(count, score, right, 0.0, f32::INFINITY)
     }
@@ -403,7 +403,7 @@ mod tests {
         misses
     }
 
-    /// The same, narrow and right under the settings in force.
+    /// Marks outcomes as narrow and right under the current settings.
     fn kept(mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
         for outcome in &mut outcomes {
             outcome.was_right_and_narrow = true;
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn the_margin_keeps_out_close_rivals_above_the_floor() {
-        // The five at .4 are alone above the floor, so that no margin is asked of them.
+        // The five at .4 are the only hits above the floor, so that the margin does not apply to them.
         let sets = [set(
             "a",
             vec![

@@ -11,8 +11,8 @@ use super::tokens::Batch;
 
 /// Query, key and value of one head, side by side.
 const HEAD_STATE: usize = 3 * HEAD;
-/// Inner columns computed before they are folded into the sum: the slice of
-/// activations stays in the second-level cache.
+/// Inner columns computed before they are folded into the sum: the slice of activations stays in the second-level
+/// cache.
 const INNER_PANELS_AT_ONCE: usize = 8;
 const INNER_AT_ONCE: usize = INNER_PANELS_AT_ONCE * PANEL;
 /// Query rows whose scores are computed at once: they stay in the first-level

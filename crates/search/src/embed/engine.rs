@@ -69,7 +69,7 @@ impl Engine {
             .map_err(|source| EmbedError::Tokenizer { source })
     }
 
-    /// Where a text's tokens stand.
+    /// Returns the ranges of a text's tokens.
     pub(super) fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedError> {
         self.tokens
             .spans(text)

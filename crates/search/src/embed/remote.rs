@@ -1,7 +1,5 @@
-//! Embeddings from a server that speaks the OpenAI API (`POST
-//! {base}/embeddings`): bounded batches, bounded answers, bounded retries.
-//! Knows no particular provider; the key and every setting come from the
-//! caller.
+//! Embeddings from a server that implements the OpenAI API (`POST {base}/embeddings`): bounded batches, bounded
+//! answers, bounded retries. Knows no particular provider; the key and every setting come from the caller.
 
 use std::fmt;
 use std::ops::Range;
@@ -23,11 +21,11 @@ use super::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector, VectorEr
 pub const DEFAULT_TEXTS_PER_REQUEST: usize = 128;
 /// Time for one request, its answer included, unless set otherwise.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a request is sent again after a failure that may pass.
+/// Maximum number of retries of a request after transient failures.
 pub const MAX_RETRIES: usize = 4;
-/// The longest pause before a retry, also where the server asks for longer.
+/// The longest pause before a retry, even if the server requests a longer one.
 pub const MAX_RETRY_PAUSE: Duration = Duration::from_secs(20);
-/// The pause before the first retry; each further one is twice as long.
+/// The pause before the first retry; it doubles with each further one.
 const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Bytes of an answer for each component: digits, sign, exponent, comma, spaces.
 const ANSWER_BYTES_PER_COMPONENT: usize = 64;
@@ -36,7 +34,7 @@ const ANSWER_BYTES_BESIDE: usize = 64 << 10;
 /// Bytes of a refusal that are shown.
 const MAX_REFUSAL_BYTES: usize = 400;
 
-/// A secret that never shows itself.
+/// A secret key. `Debug` hides it.
 #[derive(Clone)]
 pub struct ApiKey(String);
 
@@ -53,20 +51,20 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Which server to ask, and how.
+/// The server, and options of its requests.
 #[derive(Clone, Debug)]
 pub struct RemoteOptions {
     /// The API's base, for example `https://api.openai.com/v1`.
     pub base_url: Url,
-    /// The model's name as the server knows it.
+    /// The model's name on the server.
     pub model: String,
     /// Components that each vector must have.
     pub dims: usize,
-    /// Sent as a bearer token when given.
+    /// Sent as a bearer token if present.
     pub api_key: Option<ApiKey>,
     /// Texts in one request, at least 1.
     pub texts_per_request: usize,
-    /// Time for one request, its answer included.
+    /// Timeout of one request, including its answer.
     pub timeout: Duration,
     /// Pause before the first retry; doubled for each further one, at most
     /// [`MAX_RETRY_PAUSE`].
@@ -85,7 +83,7 @@ pub struct Prefixes {
 }
 
 impl Prefixes {
-    /// The model's name with a digest of the prefixes, so that vectors made without them are not mixed in.
+    /// Returns the model's name with a digest of the prefixes, so that vectors with other prefixes are not mixed in.
     fn named(&self, model: &str) -> String {
         if *self == Prefixes::default() {
             return model.to_owned();
@@ -103,7 +101,7 @@ impl Prefixes {
 }
 
 impl RemoteOptions {
-    /// The defaults for a server and a model.
+    /// Returns the defaults for a server and a model.
     pub fn new(base_url: Url, model: impl Into<String>, dims: usize) -> RemoteOptions {
         RemoteOptions {
             base_url,
@@ -118,65 +116,65 @@ impl RemoteOptions {
     }
 }
 
-/// Why a server gave no embeddings.
+/// Why a server returned no embeddings.
 #[derive(Debug, Error)]
 pub enum RemoteError {
-    /// The HTTP client could not be set up.
+    /// Creating the HTTP client failed.
     #[error("the HTTP client could not be set up")]
     Client {
-        /// What it said.
+        /// The cause.
         source: reqwest::Error,
     },
     /// The base URL cannot carry a path.
     #[error("{url} cannot be the base of an API")]
     BaseUrl {
-        /// The URL given.
+        /// The configured URL.
         url: String,
     },
-    /// The request did not reach the server, or its answer not us.
+    /// The request or its answer was lost.
     #[error("no answer from {url}")]
     Request {
-        /// The URL asked.
+        /// The requested URL.
         url: String,
-        /// What went wrong.
+        /// The cause.
         source: reqwest::Error,
     },
     /// The server refused.
     #[error("{url} refused with status {status}: {message}")]
     Refused {
-        /// The URL asked.
+        /// The requested URL.
         url: String,
         /// The HTTP status.
         status: u16,
         /// The beginning of its answer.
         message: String,
-        /// How long the server asks to wait.
+        /// The pause that the server requests.
         retry_after: Option<Duration>,
     },
-    /// The answer is longer than such vectors can be.
+    /// The answer exceeds the largest possible size of the vectors.
     #[error("the answer is longer than {limit} bytes")]
     TooLong {
         /// The greatest accepted length.
         limit: usize,
     },
-    /// The answer is not the API's form.
+    /// The answer does not have the API's form.
     #[error("the answer is not in the form of the embeddings API")]
     Form {
-        /// What the parser said.
+        /// The parser's error.
         source: JsonFault,
     },
     /// The answer does not have one vector for each text.
     #[error("the answer does not hold one vector for each of {texts} texts")]
     Count {
-        /// Texts asked for.
+        /// Number of requested texts.
         texts: usize,
     },
-    /// A vector is unusable, for example of other dims than the index.
+    /// A vector is invalid, for example because its dimensions differ from the index's.
     #[error("the answer's vector {index} is unusable")]
     Vector {
-        /// Its place in the request.
+        /// Its position in the request.
         index: usize,
-        /// Why.
+        /// The cause.
         source: VectorError,
     },
 }
@@ -237,7 +235,7 @@ struct Item {
     embedding: Vec<f32>,
 }
 
-/// An [`Embedder`] on the other side of HTTP.
+/// An [`Embedder`] over HTTP.
 pub struct RemoteEmbedder {
     model: EmbeddingModel,
     options: RemoteOptions,
@@ -246,8 +244,7 @@ pub struct RemoteEmbedder {
 }
 
 impl RemoteEmbedder {
-    /// Prepares a client; asks the server nothing yet. The process must have a
-    /// default TLS provider installed.
+    /// Creates a client; sends no request yet. The process must have a default TLS provider installed.
     ///
     /// # Errors
     /// [`RemoteError::BaseUrl`] or [`RemoteError::Client`].
@@ -275,7 +272,7 @@ impl RemoteEmbedder {
         })
     }
 
-    /// The vectors of texts, each after a prefix.
+    /// Returns the vectors of texts, each with a prefix.
     async fn embed_after(
         &self,
         prefix: &str,
@@ -336,7 +333,7 @@ impl RemoteEmbedder {
             body if body.len() > limit => return Err(RemoteError::TooLong { limit }),
             body => body,
         };
-        // The operator's own server; its numbers are read as numbers, and there are as many as were asked for.
+        // The server is the operator's own, so its numbers are parsed as floats; their count is checked.
         let answer: Answer = decode(&body, Profile::OPERATOR.of_bytes(limit))
             .map_err(|source| RemoteError::Form { source })?;
         in_order(answer, texts.len(), self.options.dims)
@@ -378,13 +375,13 @@ impl RemoteEmbedder {
     }
 }
 
-/// The server's wish in seconds; dates are not read.
+/// Returns the requested pause in seconds; dates are not supported.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds))
 }
 
-/// Each text's vector, by the index that the server gives it.
+/// Returns each text's vector, ordered by the index in the answer.
 fn in_order(answer: Answer, texts: usize, dims: usize) -> Result<Vec<Vector>, RemoteError> {
     let count = || RemoteError::Count { texts };
     let mut vectors: Vec<Option<Vector>> = vec![None; texts];

@@ -10,17 +10,16 @@ use super::kernel::Buffer;
 use super::shape::HIDDEN;
 use super::tokens::Batch;
 
-/// Turns of the processor's pause instruction before a waiting thread offers
-/// its core to others. A meeting normally takes well under this (about 20 µs).
+/// Iterations of the processor's pause instruction before a waiting thread yields its core. A meeting normally takes
+/// much less time (about 20 µs).
 const SPINS_BEFORE_YIELD: u32 = 1 << 10;
 
 /// A member of the team panicked; the pass has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Broken;
 
-/// The two sums of a layer. Two, so that one may be written while a slower
-/// member still reads the other: nobody gets to write one again before
-/// everybody has met at the other.
+/// The two sums of a layer. There are two, so that one may be written while a slower member still reads the other: a
+/// member can write one again only after all have met at the other.
 #[derive(Clone, Copy)]
 pub(super) enum Sum {
     /// After attention.
@@ -29,7 +28,7 @@ pub(super) enum Sum {
     Inner,
 }
 
-/// What the members share for one pass.
+/// State that the members share for one pass.
 pub(super) struct Team {
     size: usize,
     arrived: AtomicUsize,
@@ -73,7 +72,7 @@ impl Team {
         fill(partial.as_mut_slice());
     }
 
-    /// Shows every member's partial sum in order; only after [`meet`](Team::meet).
+    /// Passes every member's partial sum in order to `show`; only after [`meet`](Team::meet).
     pub(super) fn read(&self, sum: Sum, mut show: impl FnMut(&[f32])) {
         for partial in &self.partials[sum as usize] {
             show(
@@ -85,7 +84,7 @@ impl Team {
         }
     }
 
-    /// Returns when all members have called it as often.
+    /// Returns when all members have called it equally often.
     ///
     /// # Errors
     /// [`Broken`] when a member panicked and will not come.
@@ -111,13 +110,13 @@ impl Team {
         }
     }
 
-    /// Releases whoever waits for a member that panicked.
+    /// Releases the members that wait for a member that panicked.
     pub(super) fn abandon(&self) {
         self.broken.store(true, Ordering::Release);
     }
 }
 
-/// Waits for something that another running thread is about to do.
+/// Waits for an imminent change by another running thread.
 pub(super) fn spin_until<T>(mut ready: impl FnMut() -> Option<T>) -> T {
     let mut spins = 0;
     loop {

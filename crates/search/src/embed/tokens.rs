@@ -1,6 +1,5 @@
-//! From text to token ids: the model's own tokenizer with the file's
-//! truncation and padding switched off, cut at the model's limit. Knows
-//! nothing of weights.
+//! Converts text to token ids: the model's own tokenizer, with the file's truncation and padding disabled, and a cut at
+//! the model's limit. Must not know weights.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,8 +9,8 @@ use tokenizers::Tokenizer;
 
 use super::words::Words;
 
-/// Text past this is not read: 256 tokens rarely reach 2 KiB, and the tokenizer
-/// would otherwise walk all of a book for its first page.
+/// Text beyond this is not read: 256 tokens rarely reach 2 KiB, and the tokenizer would otherwise process a whole book
+/// for its first page.
 pub const MAX_TEXT_BYTES: usize = 64 << 10;
 
 type TokenizerError = Box<dyn std::error::Error + Send + Sync>;
@@ -20,7 +19,7 @@ type TokenizerError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
     limit: usize,
-    /// Made on the first question about a word.
+    /// Created at the first query for a word.
     words: OnceLock<Words>,
 }
 
@@ -61,12 +60,12 @@ impl Tokens {
         Ok(ids)
     }
 
-    /// How many tokens a text has, special tokens included, before any cut.
+    /// Returns the number of a text's tokens, including special tokens, before any cut.
     pub(super) fn count(&self, text: &str) -> Result<usize, TokenizerError> {
         Ok(self.encode_whole(text)?.len())
     }
 
-    /// Where the tokens of a text stand in it, without special ones and without any cut.
+    /// Returns the ranges of a text's tokens, without special ones and without any cut.
     pub(super) fn spans(&self, text: &str) -> Result<Vec<Range<usize>>, TokenizerError> {
         let encoding = self.tokenizer.encode(text, false)?;
         let offsets = encoding.get_offsets().iter();
@@ -78,7 +77,7 @@ impl Tokens {
     }
 }
 
-/// The part of a text that is read.
+/// Returns the part of a text that is read.
 fn readable(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }

@@ -1,5 +1,4 @@
-//! A text's embedding as the rest of Charter holds it: finite, not zero, of
-//! unit length. Knows no model and no index.
+//! A text's embedding: finite, not zero, of unit length. Knows no model and no index.
 
 use thiserror::Error;
 
@@ -19,21 +18,21 @@ pub enum VectorError {
         /// Position of the first such component.
         index: usize,
     },
-    /// All components are zero (or too small to be told from zero).
+    /// All components are zero (or indistinguishable from it).
     #[error("the vector has no direction: its length is zero")]
     Zero,
     /// The dimensions are not those of the index.
     #[error("the vector has {found} dimensions, the index {expected}")]
     Dims {
-        /// What the index holds.
+        /// Dimensions of the index.
         expected: usize,
-        /// What was given.
+        /// Dimensions of the vector.
         found: usize,
     },
     /// The stored bytes are not a row of 4-byte floats.
     #[error("{length} bytes are not a whole number of 32-bit floats")]
     Bytes {
-        /// Bytes given.
+        /// The number of bytes.
         length: usize,
     },
 }
@@ -61,7 +60,7 @@ impl Vector {
         Ok(Vector(components.into_boxed_slice()))
     }
 
-    /// As [`new`](Vector::new), and refuses other dimensions than the index has.
+    /// As [`new`](Vector::new), and refuses dimensions that differ from the index's.
     ///
     /// # Errors
     /// Those of [`new`](Vector::new), and [`VectorError::Dims`].
@@ -80,7 +79,7 @@ impl Vector {
         &self.0
     }
 
-    /// How many components.
+    /// Returns the number of components.
     pub fn dims(&self) -> usize {
         self.0.len()
     }

@@ -1,6 +1,5 @@
-//! Reads a BERT encoder's `config.json` and `model.safetensors` and lays the
-//! weights out for the kernels. Knows file formats and tensor names; does no
-//! arithmetic beyond folding constants in.
+//! Reads a BERT encoder's `config.json` and `model.safetensors` and arranges the weights for the kernels. Knows file
+//! formats and tensor names; does no arithmetic beyond folding constants in.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,13 +21,13 @@ const MAX_HEADER_BYTES: u64 = 100_000_000;
 /// Greatest accepted `config.json`.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Where the weights are held.
+/// Location of the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightsMemory {
     /// In this process's own memory, read from the model's files; nothing is written.
     Private,
-    /// In a file of prepacked weights beside the model's own, which processes map and share. The first one
-    /// writes it. For directories that this program may write, such as the model cache.
+    /// In a file of prepacked weights beside the model's own, which processes map and share. The first process writes
+    /// it. For directories that this program may write, such as the model cache.
     Shared,
 }
 
@@ -40,7 +39,7 @@ pub enum WeightsError {
     Read {
         /// The file's name inside the model directory.
         file: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A JSON part is malformed.
@@ -48,7 +47,7 @@ pub enum WeightsError {
     Format {
         /// The file's name inside the model directory.
         file: &'static str,
-        /// What the parser said.
+        /// The parser's error.
         source: JsonFault,
     },
     /// The model is of another architecture or size.
@@ -62,7 +61,7 @@ pub enum WeightsError {
     Tensor {
         /// The tensor's name in the file.
         name: String,
-        /// The shape that is needed.
+        /// The required shape.
         shape: Vec<usize>,
     },
     /// The file ends early or its header is out of bounds.
@@ -70,7 +69,7 @@ pub enum WeightsError {
     Damaged {
         /// The file's name inside the model directory.
         file: &'static str,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
 }
@@ -150,7 +149,7 @@ impl Config {
     }
 }
 
-/// Where one tensor lies in the file.
+/// Location of one tensor in the file.
 struct TensorLocation {
     dtype: Dtype,
     shape: Vec<usize>,

@@ -8,12 +8,12 @@ use rustc_hash::FxHashMap;
 
 use crate::near_words::Spellings;
 
-/// Letters of the shortest word that another may be taken for.
+/// Letters of the shortest word that is a candidate for a correction.
 const LEAST_LETTERS: usize = 4;
 /// Letters of the shortest part of a compound.
 const LEAST_PART: usize = 4;
 /// English words and terms of computing that the vocabulary of all-MiniLM-L6-v2 lacks: base forms of ASCII letters,
-/// sorted, one a line. `words/README.md` says where they are from.
+/// sorted, one a line. `words/README.md` documents their origin.
 const ENGLISH: &str = include_str!("words/english.txt");
 
 /// Endings of inflected words, each with the letter that it replaces in the base word.
@@ -40,7 +40,7 @@ const BEGINNINGS: [&str; 14] = [
     "anti",
 ];
 
-/// Whether a sorted list of lines has a word.
+/// Whether a sorted list of lines contains a word.
 fn is_listed(list: &str, word: &str) -> bool {
     let (mut low, mut high) = (0, list.len());
     while low < high {
@@ -60,13 +60,13 @@ fn is_listed(list: &str, word: &str) -> bool {
 /// The whole words of a vocabulary.
 #[derive(Debug)]
 pub(super) struct Words {
-    /// With the place in the vocabulary, which is in order of frequency.
+    /// With the position in the vocabulary, which is in order of frequency.
     ids: FxHashMap<String, u32>,
     spellings: Spellings,
 }
 
 impl Words {
-    /// Of the tokens of a vocabulary, those that are words.
+    /// Collects the tokens of a vocabulary that are words.
     pub(super) fn from_vocabulary(vocabulary: HashMap<String, u32>) -> Self {
         let is_word = |token: &str| {
             token.chars().count() >= LEAST_LETTERS && token.chars().all(char::is_alphabetic)
@@ -81,12 +81,12 @@ impl Words {
         }
     }
 
-    /// Whether a word is known as it is, or as an ordinary form or compound of words that are.
+    /// Whether a word is known itself, or as an ordinary form or compound of known words.
     pub(super) fn knows(&self, word: &str) -> bool {
         self.has_form(word) || self.has_beginning(word) || self.has_parts(word)
     }
 
-    /// The words that one edit makes of `word`, the most frequent first.
+    /// Returns the words at one edit from `word`, the most frequent first.
     pub(super) fn near(&self, word: &str) -> Vec<String> {
         let mut near: Vec<&str> = self.spellings.near(word);
         near.sort_unstable_by_key(|word| self.ids.get(*word));
@@ -123,7 +123,7 @@ impl Words {
     fn has_parts(&self, word: &str) -> bool {
         let parts = LEAST_PART..word.len().saturating_sub(LEAST_PART - 1);
         let mut cuts = parts.filter(|at| word.is_char_boundary(*at));
-        // Rare words make compounds of typing errors too.
+        // Rare words would also accept typing errors as compounds.
         cuts.any(|at| self.ids.contains_key(&word[..at]) && self.has_form(&word[at..]))
     }
 }
@@ -184,7 +184,7 @@ mod tests {
         assert!(words.len() > 20_000 && ENGLISH.len() < MOST_BYTES);
     }
 
-    /// The vocabulary of the model has these in pieces only.
+    /// The model's vocabulary contains these only in pieces.
     #[test]
     fn right_english_words_and_terms_of_computing_are_known_without_the_vocabulary() {
         let words = Words::from_vocabulary(HashMap::new());

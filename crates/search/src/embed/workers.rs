@@ -1,9 +1,7 @@
-//! The embedder's own threads: a bounded queue of calls served in turn, each
-//! worker taking a handful of texts at a time. When there is one handful and
-//! idle workers, they compute it as a team. Knows no arithmetic.
+//! The embedder's own threads: a bounded queue of calls served in turn, each worker processing a few texts at a time.
+//! When there is one such unit and idle workers, they compute it as a team. Knows no arithmetic.
 //!
-//! A panic in a worker fails the calls that it was serving and nothing else:
-//! the worker catches it and goes on.
+//! A panic in a worker fails only the calls that it was serving: the worker catches it and continues.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -22,27 +20,27 @@ use super::team::{Broken, Team, spin_until};
 use super::tokens::Batch;
 use super::{EmbedError, Vector};
 
-/// Calls that may wait or be served at once; further callers wait for a place.
+/// Calls that may wait or be served at the same time; further callers wait for a free slot.
 pub const MAX_CALLS_AT_ONCE: usize = 64;
 /// Texts in one call.
 pub const MAX_TEXTS_PER_CALL: usize = 4096;
-/// Bytes of text that a worker takes at a time: about one pass's tokens.
+/// Bytes of text that a worker processes at a time: about one pass's tokens.
 const BYTES_PER_UNIT: usize = 4 * ROWS_PER_PASS;
 /// A team never has more members than there are attention heads to share.
 const MAX_TEAM: usize = HEADS;
 
-/// How long a leader waits for idle workers to wake before it begins with those
-/// that came: a wake-up takes about 50 µs, a pass by two saves far more.
+/// How long a leader waits for idle workers to wake before it begins with those that joined: a wake-up takes about 50
+/// µs, a pass by two saves far more.
 const GATHERING_TIME: Duration = Duration::from_micros(150);
 
 type Outcome = Result<Vec<Vector>, EmbedError>;
 
-/// A call's answer as it fills up.
+/// A call's answer as it fills.
 struct Answer {
     vectors: Vec<Option<Vector>>,
     missing: usize,
     reply: Option<oneshot::Sender<Outcome>>,
-    /// The caller's place in the queue, given back when the answer is dropped.
+    /// The caller's slot in the queue, released when the answer is dropped.
     _place: OwnedSemaphorePermit,
 }
 
@@ -69,19 +67,19 @@ impl Answer {
 
     fn finish(&mut self, outcome: Outcome) {
         if let Some(reply) = self.reply.take() {
-            // A caller that has gone away wants no answer: nothing to report.
+            // The caller may be gone.
             drop(reply.send(outcome));
         }
     }
 }
 
-/// A call of which some texts are not taken yet.
+/// A call with texts that no worker has taken yet.
 struct Call {
     texts: VecDeque<(usize, String)>,
     answer: Arc<Mutex<Answer>>,
 }
 
-/// What one worker takes at a time.
+/// The texts that one worker processes at a time.
 struct Unit {
     places: Vec<usize>,
     texts: Vec<String>,
@@ -90,20 +88,20 @@ struct Unit {
 
 /// A pass that idle workers may join until its leader begins.
 struct Gathering {
-    /// Idle workers when it was called.
+    /// Number of idle workers at its creation.
     expected: usize,
     joined: AtomicUsize,
-    /// Set once: the pass, or that there is none after all.
+    /// Set once: the pass, or that it was cancelled.
     plan: OnceLock<Option<Arc<Plan>>>,
 }
 
-/// What the members of a team compute.
+/// The pass that the members of a team compute.
 struct Plan {
     team: Team,
     batch: Batch,
 }
 
-/// What the queue's lock protects.
+/// State that the queue's lock protects.
 #[derive(Default)]
 struct State {
     calls: VecDeque<Call>,
@@ -112,7 +110,7 @@ struct State {
     closed: bool,
 }
 
-/// What the workers and the handle share.
+/// State that the workers and the handle share.
 struct Shared {
     engine: Arc<Engine>,
     state: Mutex<State>,
@@ -125,7 +123,7 @@ pub(super) struct Workers {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What a worker does next.
+/// A worker's next work.
 enum Work {
     /// Compute a unit; with a gathering, others may join.
     Lead(Unit, Option<Arc<Gathering>>),
@@ -134,8 +132,7 @@ enum Work {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every critical section leaves the value whole, so a panic elsewhere
-    // does not spoil it.
+    // Every critical section leaves the value consistent, so a panic elsewhere does not corrupt it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -162,8 +159,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Queues a call of at least one text. The caller bounds the texts, `place`
-    /// the calls.
+    /// Queues a call of at least one text. The caller bounds the texts, `place` the calls.
     pub(super) fn submit(
         &self,
         texts: Vec<String>,
@@ -205,7 +201,7 @@ impl Drop for Workers {
 }
 
 impl Shared {
-    /// A worker's life.
+    /// Runs a worker until the embedder stops.
     fn work(&self) {
         let mut scratch = Scratch::new(ROWS_PER_PASS);
         while let Some(work) = self.next() {
@@ -216,7 +212,7 @@ impl Shared {
         }
     }
 
-    /// Waits for something to do; `None` when the embedder stops.
+    /// Waits for work; `None` when the embedder stops.
     fn next(&self) -> Option<Work> {
         let mut state = lock(&self.state);
         loop {
@@ -242,7 +238,7 @@ impl Shared {
     fn lead(&self, unit: &Unit, gathering: Option<&Gathering>, scratch: &mut Scratch) {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.compute(unit, gathering, scratch)));
         if let Some(gathering) = gathering {
-            // Already begun in the normal course; else nobody shall wait for it.
+            // Normally it has begun already; otherwise release the workers that wait for it.
             self.begin(gathering, |_| None);
         }
         lock(&unit.answer).fill(
@@ -268,7 +264,7 @@ impl Shared {
         Ok(vectors)
     }
 
-    /// A pass with whoever has joined within [`GATHERING_TIME`].
+    /// Computes a pass with the workers that join within [`GATHERING_TIME`].
     fn encode_together(
         &self,
         gathering: &Gathering,
@@ -294,8 +290,8 @@ impl Shared {
         self.engine.vectors(&plan.batch, scratch)
     }
 
-    /// Closes a gathering: nobody joins any more, and those who did learn the
-    /// plan that `make` draws up for so many members (the leader included).
+    /// Closes a gathering: no worker can join any more, and those that did receive the plan that `make` builds for this
+    /// number of members (including the leader).
     fn begin(
         &self,
         gathering: &Gathering,
@@ -312,7 +308,7 @@ impl Shared {
         gathering.plan.get_or_init(|| make(members)).clone()
     }
 
-    /// A member's part in another worker's pass.
+    /// Computes a member's part in another worker's pass.
     fn join(&self, gathering: &Gathering, rank: usize, scratch: &mut Scratch) {
         let plan = spin_until(|| gathering.plan.get().cloned());
         if let Some(plan) = plan
@@ -337,7 +333,7 @@ impl Shared {
 }
 
 impl State {
-    /// The next thing for a worker: first help, then the call whose turn it is.
+    /// Returns a worker's next work: first joining a pass, then the next call in turn.
     fn take(&mut self) -> Option<Work> {
         if let Some(gathering) = &self.gathering {
             let rank = gathering.joined.load(Ordering::Acquire) + 1;
@@ -362,7 +358,7 @@ impl State {
         Some(Work::Lead(unit, gathering))
     }
 
-    /// Some texts of the call whose turn it is, which then goes to the end.
+    /// Takes some texts of the next call in turn, which then moves to the end of the queue.
     fn take_unit(&mut self) -> Option<Unit> {
         loop {
             let mut call = self.calls.pop_front()?;

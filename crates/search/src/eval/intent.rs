@@ -1,6 +1,6 @@
-//! Measures what sentences are taken to ask for: their intent, what answers them, and whether a change is begun.
+//! Measures the interpretation of sentences: their intent, their answers, and whether a change is started.
 //!
-//! Pure arithmetic over outcomes that somebody else found. Must not route.
+//! Pure arithmetic over outcomes from elsewhere. Must not route.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,29 +10,29 @@ use serde::{Deserialize, Serialize};
 
 use super::read::{ReadError, read_lines};
 
-/// A sentence with what it asks for.
+/// A sentence with its labels.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct LabelledSentence {
     /// The sentence.
     pub text: String,
-    /// What it asks for.
+    /// Its intent.
     pub intent: Intent,
-    /// Other intents that are as defensible.
+    /// Other intents that are equally defensible.
     #[serde(default)]
     pub also: Vec<Intent>,
     /// Ids of documents that answer it, any of them; none if no document does.
     #[serde(default)]
     pub relevant: Vec<String>,
-    /// Whether it asks for a change to be made now.
+    /// Whether it asks for an immediate change.
     #[serde(default)]
     pub may_start_change: bool,
-    /// Properties of the sentence, by which figures are told apart.
+    /// Properties of the sentence, by which figures are grouped.
     #[serde(default)]
     pub tags: Vec<String>,
 }
 
 impl LabelledSentence {
-    /// Reads sentences as JSON lines, plain or gzipped. Other fields are ignored.
+    /// Reads sentences as JSON lines, plain or gzipped. Ignores other fields.
     ///
     /// # Errors
     /// [`ReadError`] with file and line: unreadable, malformed.
@@ -46,48 +46,48 @@ impl LabelledSentence {
     }
 }
 
-/// What is begun for a sentence.
+/// The effect that is started for a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartedEffect {
     /// No change: it is answered, offered, asked back or declined.
     Nothing,
-    /// A trial of a change, which alters nothing.
+    /// A dry run of a change, which alters nothing.
     Trial,
     /// A change, which waits to be confirmed.
     Change,
 }
 
-/// What a sentence comes to.
+/// The outcome of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentenceOutcome {
-    /// The intent that it is taken for.
+    /// The detected intent.
     pub intent: Intent,
     /// The documents that answer it, act for it or are offered, best first.
     pub documents: Vec<String>,
-    /// What is begun.
+    /// The effect that is started.
     pub begun: StartedEffect,
-    /// Whether it is asked back which of several things is meant.
+    /// Whether the user is asked to choose among several meanings.
     pub is_asked_back: bool,
-    /// Whether one of the relevant documents changes something.
+    /// Whether one of the relevant documents makes a change.
     pub has_relevant_change: bool,
     /// Whether it counts among sentences in English.
     pub is_english: bool,
 }
 
-/// Counts over some sentences.
+/// Counts over a set of sentences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct IntentFigures {
-    /// How many sentences.
+    /// Number of sentences.
     pub sentences: usize,
-    /// Those whose intent is right.
+    /// Sentences with the right intent.
     pub intent_right: usize,
-    /// Changes that are begun although the sentence asks for none now; trials do not count.
+    /// Changes that are started although the sentence does not ask for one now; dry runs do not count.
     pub unsafe_starts: usize,
-    /// Changes that are begun by a document that does not fit.
+    /// Changes that are started by an irrelevant document.
     pub wrong_starts: usize,
     /// Sentences that ask for a change which a document makes.
     pub changes: usize,
-    /// Of those, the ones for which it is neither begun nor offered.
+    /// Of those, the ones for which it is neither started nor offered.
     pub missed_changes: usize,
     /// Sentences that some document answers.
     pub answerable: usize,
@@ -95,11 +95,11 @@ pub struct IntentFigures {
     pub first_right: usize,
     /// Sentences that ask for nothing and that no document answers.
     pub unanswerable: usize,
-    /// Of those, the ones that get a document all the same.
+    /// Of those, the ones that get a document anyway.
     pub answered_all_the_same: usize,
     /// Sentences that one document answers.
     pub with_one: usize,
-    /// Of those, the ones that are asked back.
+    /// Of those, the ones for which the user is asked to choose.
     pub asked_back: usize,
 }
 
@@ -128,18 +128,18 @@ impl IntentFigures {
     }
 }
 
-/// A sentence that came out otherwise than it is labelled.
+/// A sentence whose outcome differs from its label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SentenceMissed {
     /// The sentence.
     pub text: String,
     /// Its label.
     pub intent: Intent,
-    /// What it was taken for.
+    /// The detected intent.
     pub taken_for: Intent,
-    /// What answers it by its label.
+    /// The documents that answer it according to its label.
     pub relevant: Vec<String>,
-    /// What it came to.
+    /// The actual documents.
     pub documents: Vec<String>,
 }
 
@@ -154,12 +154,12 @@ pub struct IntentReport {
     pub by_intent: BTreeMap<Intent, IntentFigures>,
     /// All sentences, by tag.
     pub by_tag: BTreeMap<String, IntentFigures>,
-    /// Those whose intent or first document is not as labelled.
+    /// Sentences whose intent or first document differs from the label.
     pub missed: Vec<SentenceMissed>,
 }
 
 impl IntentReport {
-    /// The figures of sentences with what each came to.
+    /// Computes the figures of sentences with their outcomes.
     #[must_use]
     pub fn over(outcomes: &[(LabelledSentence, SentenceOutcome)]) -> Self {
         let mut report = Self::default();

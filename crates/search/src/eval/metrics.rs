@@ -1,13 +1,13 @@
-//! Figures of a ranking: accuracy, recall, gain, reciprocal rank, how well misses are separated, and how far verdicts
-//! and scores can be relied on.
+//! Figures of a ranking: accuracy, recall, gain, reciprocal rank, the separation of misses, and the reliability of
+//! verdicts and scores.
 //!
-//! Pure arithmetic over what a trial observed. Must not rank or score.
+//! Pure arithmetic over a trial's observations. Must not rank or score.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How deep a ranking is judged.
+/// Number of ranks that are judged.
 pub(super) const DEPTH: usize = 10;
 /// Depth of recall.
 pub(super) const RECALL_DEPTH: usize = 5;
@@ -17,7 +17,7 @@ const BINS: usize = 15;
 /// Means over some queries, each 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// How many queries.
+    /// Number of queries.
     pub queries: usize,
     /// The best hit is relevant.
     #[serde(rename = "acc@1")]
@@ -33,41 +33,41 @@ pub struct Figures {
     pub mrr_at_10: f64,
 }
 
-/// What the verdicts were.
+/// Counts of verdicts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerdictFigures {
-    /// Queries that something answers and that were routed narrowly.
+    /// Queries with an answer that were routed narrowly.
     pub narrow: usize,
     /// Of those, the ones routed to a relevant entry.
     pub narrow_right: usize,
-    /// Queries that something answers and that got several candidates.
+    /// Queries with an answer that got several candidates.
     pub broad: usize,
     /// Of those, the ones with a relevant entry among the first five.
     pub broad_right: usize,
-    /// Queries that something answers and that were called misses.
+    /// Queries with an answer and the verdict miss.
     pub false_miss: usize,
-    /// Queries that nothing answers and that were called misses.
+    /// Queries without an answer and with the verdict miss.
     pub true_miss: usize,
-    /// Queries that nothing answers and that were routed narrowly.
+    /// Queries without an answer that were routed narrowly.
     pub false_narrow: usize,
-    /// Queries that nothing answers and that got several candidates.
+    /// Queries without an answer that got several candidates.
     pub false_broad: usize,
 }
 
 impl VerdictFigures {
-    /// Share of the queries that something answers that were routed narrowly.
+    /// Returns the share of the queries with an answer that were routed narrowly.
     #[must_use]
     pub fn narrow_coverage(&self) -> Option<f64> {
         share(self.narrow, self.narrow + self.broad + self.false_miss)
     }
 
-    /// Share of all narrow verdicts that are right. One on a query that nothing answers is wrong.
+    /// Returns the share of all narrow verdicts that are right. One on a query without an answer is wrong.
     #[must_use]
     pub fn narrow_precision(&self) -> Option<f64> {
         share(self.narrow_right, self.narrow + self.false_narrow)
     }
 
-    /// Share of the queries that nothing answers that were routed narrowly.
+    /// Returns the share of the queries without an answer that were routed narrowly.
     #[must_use]
     pub fn misses_narrow(&self) -> Option<f64> {
         let misses = self.true_miss + self.false_narrow + self.false_broad;
@@ -75,7 +75,7 @@ impl VerdictFigures {
     }
 }
 
-/// How far verdicts and scores can be relied on; each `None` where there is nothing to divide by.
+/// The reliability of verdicts and scores; each `None` if its divisor is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrustFigures {
     /// [`VerdictFigures::narrow_coverage`].
@@ -111,22 +111,20 @@ impl SeveralFigures {
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalReport {
-    /// Over all queries that something answers.
+    /// Over all queries with an answer.
     #[serde(flatten)]
     pub all: Figures,
-    /// Queries that nothing answers.
+    /// Queries without an answer.
     pub misses: usize,
-    /// Chance that a query that something answers scores higher than one that nothing answers;
-    /// `None` without misses.
+    /// Probability that a query with an answer scores higher than one without; `None` without misses.
     pub auroc: Option<f64>,
     /// By `part` of the queries.
     pub by_part: BTreeMap<String, Figures>,
-    /// The same ranking by reciprocal rank fusion, for comparison; the words' own ranking where
-    /// there are no vectors.
+    /// Figures of reciprocal rank fusion, for comparison; of the words' own ranking if there are no vectors.
     pub rrf: Figures,
-    /// What was decided under the thresholds in force.
+    /// Verdicts under the current thresholds.
     pub verdicts: VerdictFigures,
-    /// How far verdicts and scores can be relied on.
+    /// The reliability of verdicts and scores.
     pub trust: TrustFigures,
     /// Queries that make several requests at once.
     pub several: SeveralFigures,
@@ -192,12 +190,12 @@ pub(super) fn auroc(positive: &[f32], negative: &[f32]) -> Option<f64> {
     Some((ranks_of_positive - p * (p + 1.0) / 2.0) / (p * n))
 }
 
-/// A part of a whole; `None` where the whole is nothing.
+/// Returns a part of a whole; `None` if the whole is 0.
 fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// The verdicts' shares, and the calibration error of `scored`.
+/// Returns the verdicts' shares, and the calibration error of `scored`.
 pub(super) fn trust(verdicts: &VerdictFigures, scored: &[(f32, bool)]) -> TrustFigures {
     TrustFigures {
         narrow_coverage: verdicts.narrow_coverage(),
@@ -253,7 +251,7 @@ mod tests {
         assert_eq!(auroc(&[0.1], &[0.9]), Some(0.0));
         assert_eq!(auroc(&[], &[0.9]), None);
     }
-    /// 8 queries that something answers, 4 that nothing answers.
+    /// 8 queries with an answer, 4 without.
     const VERDICTS: VerdictFigures = VerdictFigures {
         narrow: 5,
         narrow_right: 3,
@@ -299,8 +297,8 @@ mod tests {
 
     #[test]
     fn the_calibration_error_weighs_each_bin_by_its_hits() {
-        // Bin 7 (from 7/15): mean score .5, two of three right, distance 1/6 over three hits. Bin 3: a wrong hit at .25.
-        // Bin 14: .9375 wrong and 1.0 right, distance .46875 over two hits. Bin 0 is without fault.
+        // Bin 7 (from 7/15): mean score .5, two of three right, distance 1/6 over three hits. Bin 3: a wrong hit at
+        // .25. Bin 14: .9375 wrong and 1.0 right, distance .46875 over two hits. Bin 0 has no error.
         let scored = [
             (0.5, true),
             (0.25, false),

@@ -1,8 +1,9 @@
 //! Catalogues and labelled queries as JSON lines, plain or gzipped.
 //!
-//! Catalogue lines: `{id, name, description?, tool?, server?, params?: [{name, description?}], body?,
-//! examples?, path?}`, where the path of a `SKILL.md` makes a skill of the entry. Query lines: `{query, relevant?: [id], part?, candidates?: [id], requests?: [[id]]}`, where
-//! nothing relevant means that no entry fits. Other fields are ignored. Must not know how they are used.
+//! Catalogue lines: `{id, name, description?, tool?, server?, params?: [{name, description?}], body?, examples?,
+//! path?}`, where the path of a `SKILL.md` makes a skill of the entry. Query lines: `{query, relevant?: [id], part?,
+//! candidates?: [id], requests?: [[id]]}`, where an empty `relevant` means that no entry fits. Other fields are
+//! ignored. Must not know how they are used.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -30,39 +31,39 @@ pub enum ReadError {
     /// The file could not be opened or read.
     #[error("reading `{path}` failed")]
     File {
-        /// Which file.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("{path}:{line}: not a valid record")]
     Line {
-        /// Which file.
+        /// The path.
         path: PathBuf,
         /// Its number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         source: JsonFault,
     },
     /// A line contradicts the catalogue.
     #[error("{path}:{line}: {problem}")]
     Meaning {
-        /// Which file.
+        /// The path.
         path: PathBuf,
         /// Its number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The fault.
         problem: String,
     },
-    /// The file is larger than is read.
+    /// The file exceeds a limit.
     #[error(
         "{path}:{line}: longer than is read (lines of {MAX_LINE_BYTES} bytes, {MAX_LINES} of them)"
     )]
     TooLarge {
-        /// Which file.
+        /// The path.
         path: PathBuf,
-        /// Where reading stopped, from 1.
+        /// The line at which reading stopped, from 1.
         line: usize,
     },
 }
@@ -72,11 +73,11 @@ pub enum ReadError {
 pub struct EvalEntry {
     /// Unique in the catalogue.
     pub id: String,
-    /// What it says about itself.
+    /// Its texts.
     pub text: RouteText,
 }
 
-/// One query and what should answer it.
+/// One query with its labels.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct LabelledQuery {
     /// The request.
@@ -84,13 +85,13 @@ pub struct LabelledQuery {
     /// Ids that answer it; none if no entry does.
     #[serde(default)]
     pub relevant: Vec<String>,
-    /// Where in its source it came from.
+    /// The part of the source that it came from.
     #[serde(default)]
     pub part: Option<String>,
-    /// The entries that were offered for it; none for the whole catalogue.
+    /// The entries that were offered for it; empty for the whole catalogue.
     #[serde(default)]
     pub candidates: Vec<String>,
-    /// Where the query makes several requests: the ids that answer each of them.
+    /// For a query with several requests: the ids that answer each of them.
     #[serde(default)]
     pub requests: Vec<Vec<String>>,
 }
@@ -100,14 +101,14 @@ pub struct LabelledQuery {
 pub struct EvalSet {
     /// The catalogue.
     pub entries: Vec<EvalEntry>,
-    /// Queries that it should answer, or (nothing relevant) not.
+    /// Queries with their labels; those without relevant entries should have no answer.
     pub queries: Vec<LabelledQuery>,
-    /// Queries that nothing in the catalogue answers.
+    /// Queries that no entry of the catalogue answers.
     pub out_of_scope: Vec<String>,
 }
 
 impl EvalSet {
-    /// Reads a catalogue, its queries and, if given, queries out of its scope.
+    /// Reads a catalogue, its queries and, if present, queries out of its scope.
     ///
     /// # Errors
     /// [`ReadError`] with file and line: unreadable, malformed, a duplicate id, an unknown id.
@@ -132,8 +133,8 @@ impl EvalSet {
         Self::over(entries, queries, out_of_scope)
     }
 
-    /// Reads a folder: `catalogue.jsonl`, `queries.jsonl` and, where it has one, `no_match.jsonl`, the queries out of
-    /// its scope. Each may be gzipped and end in `.gz`.
+    /// Reads a folder: `catalogue.jsonl`, `queries.jsonl` and, if present, `no_match.jsonl`, the queries out of its
+    /// scope. Each may be gzipped and end in `.gz`.
     ///
     /// # Errors
     /// As [`EvalSet::read`].
@@ -150,7 +151,7 @@ impl EvalSet {
         Self::read(&file("catalogue"), &file("queries"), no_match.as_deref())
     }
 
-    /// Reads the queries over a catalogue that is there already.
+    /// Reads the queries for a catalogue that is already read.
     ///
     /// # Errors
     /// As [`EvalSet::read`].
@@ -256,7 +257,7 @@ fn meaning(path: &Path, line: usize, problem: String) -> ReadError {
     }
 }
 
-/// Calls `take` with each record and its line number; blank lines are passed over.
+/// Calls `take` with each record and its line number; ignores blank lines.
 pub(super) fn read_lines<T: DeserializeOwned>(
     path: &Path,
     mut take: impl FnMut(usize, T) -> Result<(), ReadError>,

@@ -1,6 +1,6 @@
-//! An evaluation set, indexed and embedded once, to be searched under any settings.
+//! An evaluation set, indexed and embedded once, for searches under any settings.
 //!
-//! Must not rank by anything but the product's own search, save for the comparison.
+//! Must not rank except by the product's own search, and for the comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,30 +26,30 @@ use crate::verdict::{VerdictKind, decide_found};
 /// Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009).
 const RRF_K: f32 = 60.0;
 
-/// What a query is ranked against.
+/// The entries that a query is ranked against.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Offer {
-    /// The whole catalogue. Queries that nothing answers *among their own candidates* are left out:
-    /// elsewhere in the catalogue something may.
+    /// The whole catalogue. Queries that no entry *among their own candidates* answers are left out: another entry of
+    /// the catalogue may.
     #[default]
     Catalogue,
-    /// The query's own candidates, where it has any, as if the caller were granted only those.
+    /// The query's own candidates, if it has any, as if the caller were granted only those.
     Candidates,
 }
 
-/// How a trial is set up.
+/// Options of a trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EvalOptions {
-    /// `Some(n)`: each entry has exactly up to `n` examples, its own first ones, or, if it has none,
-    /// queries that only it answers; those are then not evaluated. `None`: entries as they are.
+    /// `Some(n)`: each entry has up to `n` examples, its own first ones, or, if it has none, queries that only it
+    /// answers; those are then not evaluated. `None`: entries are unchanged.
     pub examples: Option<usize>,
-    /// What queries are ranked against.
+    /// The entries that queries are ranked against.
     pub offer: Offer,
     /// Index settings.
     pub index: IndexSettings,
 }
 
-/// Why a trial could not be made or run.
+/// Why a trial failed.
 #[derive(Debug, Error)]
 pub enum EvalError {
     /// The index could not be built.
@@ -61,14 +61,14 @@ pub enum EvalError {
     /// A query could not be routed.
     #[error("the query `{query}` could not be routed")]
     Query {
-        /// Which one.
+        /// The query.
         query: String,
-        /// Why.
+        /// The cause.
         source: QueryError,
     },
 }
 
-/// An evaluation set ready to be searched.
+/// An evaluation set, ready for searches.
 #[derive(Debug)]
 pub struct Trial {
     layers: Layers,
@@ -86,26 +86,26 @@ struct Case {
     requests: Vec<Vec<String>>,
 }
 
-/// What a search for one query showed: the material for fitting scores and thresholds.
+/// The observation of a search for one query, from which scores and thresholds are fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// Whether anything answers the query.
+    /// Whether the query has an answer.
     pub answerable: bool,
     /// Features of the best hit; `None` without hits.
     pub features: Option<ScoreFeatures>,
-    /// For the first ten hits: how far behind the best in fused score, and whether relevant.
+    /// For the first ten hits: the distance to the best in fused score, and whether relevant.
     pub hits: Vec<(f32, bool)>,
-    /// How many entries are relevant.
+    /// Number of relevant entries.
     pub relevant: usize,
-    /// For each request of a query that makes several: whether the first five hits answer it.
+    /// For each request of a query with several: whether the first five hits answer it.
     #[serde(default)]
     pub requests: Vec<bool>,
-    /// The same first ten by reciprocal rank fusion.
+    /// Whether each of the first ten hits by reciprocal rank fusion is relevant.
     pub rrf_hits: Vec<bool>,
 }
 
 impl Observation {
-    /// How far the best hit leads the next in fused score; infinite if it is alone.
+    /// Returns the lead of the best hit over the next in fused score; infinite if it is the only one.
     pub fn lead(&self) -> f32 {
         self.hits
             .get(1)
@@ -186,12 +186,12 @@ impl Trial {
         })
     }
 
-    /// The model that embedded the set.
+    /// Returns the model that embedded the set.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// Searches for every query and compares with its labels.
+    /// Searches for every query and compares the results with its labels.
     ///
     /// # Errors
     /// [`EvalError::Query`].
@@ -240,7 +240,7 @@ impl Trial {
         })
     }
 
-    /// What searches show under `settings`, one for each query.
+    /// Returns the observations of searches under `settings`, one for each query.
     ///
     /// # Errors
     /// [`EvalError::Query`].
@@ -308,7 +308,7 @@ impl Trial {
         }
     }
 
-    /// The verdict and the best hit's score, 0 without hits.
+    /// Returns the verdict and the best hit's score, 0 without hits.
     fn verdict(
         &self,
         case: &Case,
@@ -368,7 +368,7 @@ fn reciprocal_rank_fusion(scores: &EntryScores, layers: &Layers) -> Vec<Vec<f32>
 
 type Entries = Vec<(String, RouteText)>;
 
-/// Gives entries their examples and takes queries that became examples out of the set.
+/// Gives entries their examples and removes queries that became examples from the set.
 fn with_examples(set: EvalSet, options: &EvalOptions) -> (Entries, Vec<LabelledQuery>) {
     let EvalSet {
         entries,
@@ -410,8 +410,8 @@ fn with_examples(set: EvalSet, options: &EvalOptions) -> (Entries, Vec<LabelledQ
     (entries, queries)
 }
 
-/// Takes up to `count` queries, and never more than half, of each entry that alone answers them.
-/// Which ones depends on nothing but their texts.
+/// Takes up to `count` queries, and at most half, of each entry that is their only answer. The choice depends only on
+/// their texts.
 fn lend_queries(
     queries: &mut Vec<LabelledQuery>,
     lacking: &BTreeSet<&str>,
@@ -459,7 +459,7 @@ fn parse_queries(
     labelled.into_iter().map(parse).collect()
 }
 
-/// Every query with its spelling corrected, over what it may be answered with.
+/// Corrects the spelling of every query, with the entries that may answer it.
 fn correct(
     queries: Vec<(RouteQuery, LabelledQuery)>,
     layers: &Layers,
@@ -477,7 +477,7 @@ fn correct(
     corrected.collect()
 }
 
-/// A vector for every text of the entries; none without an embedder.
+/// Returns a vector for every text of the entries; none without an embedder.
 async fn embed_entries(
     entries: &[(String, RouteText)],
     embedder: Option<&dyn Embedder>,
@@ -491,7 +491,7 @@ async fn embed_entries(
     .await
 }
 
-/// The same of the queries.
+/// Returns a vector for every text of the queries; none without an embedder.
 async fn embed_queries(
     queries: &[(RouteQuery, LabelledQuery)],
     embedder: Option<&dyn Embedder>,

@@ -1,6 +1,6 @@
-//! Text to terms: words, identifiers taken apart, stop words dropped, the rest stemmed.
+//! Converts text to terms: splits identifiers, drops stop words, stems the rest.
 //!
-//! One analyser for entries and queries, so that both sides agree. Must not know what is indexed.
+//! Entries and queries share one analyser, so that their terms agree. Must not know the indexed data.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use super::stop_words::is_stop_word;
 
 /// A longer run of letters and digits is a blob (a digest, an encoded file), not a word; it is skipped.
 pub(super) const MAX_WORD_BYTES: usize = 64;
-/// Words of a query that are looked up; what follows is ignored.
+/// Words of a query that are looked up; the rest is ignored.
 pub(super) const MAX_QUERY_WORDS: usize = 512;
 
-/// What one run of letters and digits means.
+/// The terms of one run of letters and digits.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct RunTerms {
     /// Its words in order, stemmed, without stop words.
     pub(super) words: Vec<String>,
-    /// The whole run as one term if it was taken apart at a change of case: `GitHub` is also `github`.
+    /// The whole run as one term if it was split at a change of case: `GitHub` is also `github`.
     pub(super) joined: Option<String>,
 }
 
@@ -30,14 +30,14 @@ pub(crate) struct Analyser {
 }
 
 impl Analyser {
-    /// An analyser for English text and identifiers of any language.
+    /// Creates an analyser for English text and identifiers of any language.
     pub(crate) fn new() -> Self {
         Analyser {
             stemmer: Stemmer::create(Algorithm::English),
         }
     }
 
-    /// The terms of one run, as [`for_each_run`] gives it.
+    /// Returns the terms of one run of [`for_each_run`].
     pub(super) fn run_terms(&self, run: &str) -> RunTerms {
         let parts = identifier_parts(run);
         let joined = (parts.len() > 1).then(|| self.stem(&run.to_lowercase()));
@@ -73,7 +73,7 @@ pub(super) fn for_each_run(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// The text in the letters that people type (NFKC): the ligature `ﬁ` as `fi`, a letter and its accent as one.
+/// Normalises the text (NFKC): the ligature `ﬁ` becomes `fi`, a letter and its accent become one character.
 fn composed(text: &str) -> Cow<'_, str> {
     match is_nfkc_quick(text.chars()) {
         IsNormalized::Yes => Cow::Borrowed(text),
@@ -105,7 +105,7 @@ pub(super) fn identifier_parts(run: &str) -> Vec<&str> {
     parts
 }
 
-/// An identifier as the words it is made of: `aws.listBuckets_v2` becomes `aws list Buckets v2`.
+/// Splits an identifier into its words: `aws.listBuckets_v2` becomes `aws list Buckets v2`.
 pub(crate) fn split_identifier(identifier: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for_each_run(identifier, |run| {
@@ -114,16 +114,16 @@ pub(crate) fn split_identifier(identifier: &str) -> String {
     words.join(" ")
 }
 
-/// A query's terms, each once, and which stand close together.
+/// A query's terms, each once, and the pairs of terms that are close together.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct AnalysedQuery {
     terms: Vec<String>,
-    /// Weights of the first terms; later ones have [`ASIDE_WEIGHT`].
+    /// Number of terms with full weight; later ones have [`ASIDE_WEIGHT`].
     whole: usize,
     pairs: Vec<(u16, u16)>,
 }
 
-/// Weight of a word of a pasted piece, where the writer's own words have 1.
+/// Weight of a word of a pasted piece, relative to 1 for the writer's own words.
 const ASIDE_WEIGHT: f32 = 0.1;
 
 impl AnalysedQuery {
@@ -137,8 +137,8 @@ impl AnalysedQuery {
         (0..self.terms.len()).map(|at| if at < self.whole { 1.0 } else { ASIDE_WEIGHT })
     }
 
-    /// Ordered pairs of distinct terms (positions in [`terms`](Self::terms)) that stand at most
-    /// [`PAIR_WINDOW`] words apart, sorted.
+    /// Returns ordered pairs of distinct terms (positions in [`terms`](Self::terms)) that are at most [`PAIR_WINDOW`]
+    /// words apart, sorted.
     pub(super) fn pairs(&self) -> &[(u16, u16)] {
         &self.pairs
     }
@@ -147,7 +147,7 @@ impl AnalysedQuery {
 /// Words between which two terms count as close: the next and the one after it.
 pub(super) const PAIR_WINDOW: usize = 2;
 
-/// Terms of a query. Repeated words count once: a long request says little by repeating itself.
+/// Returns the terms of a query. Repeated words count once, because repetition in a long request has little meaning.
 pub(crate) fn analyse_query(text: &str) -> AnalysedQuery {
     let analyser = Analyser::new();
     let mut query = AnalysedQuery::default();
@@ -172,7 +172,7 @@ pub(crate) fn analyse_query(text: &str) -> AnalysedQuery {
     query
 }
 
-/// The same, with the terms of set-aside pieces at a low weight.
+/// Returns the terms of a query, with those of set-aside pieces at a low weight.
 pub(crate) fn analyse_query_beside(text: &str, aside: &str) -> AnalysedQuery {
     let mut query = analyse_query(text);
     for term in analyse_query(aside).terms {
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(query.terms(), ["必", "应", "müller"]);
     }
 
-    /// PDFs write ligatures, some keyboards an accent of its own.
+    /// PDFs contain ligatures, and some keyboards produce separate accents.
     #[test]
     fn a_word_is_the_same_in_whatever_letters_it_is_written() {
         for (written, typed) in [

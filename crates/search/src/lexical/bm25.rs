@@ -7,10 +7,10 @@ use super::index::LexicalIndex;
 
 /// How fast repeated words stop adding to a score.
 pub(super) const K1: f32 = 1.2;
-/// How far long entries are held back.
+/// Strength of the length normalisation, which reduces the scores of long entries.
 const B: f32 = 0.6;
 
-/// One layer as a query sees it.
+/// One layer of a search.
 #[derive(Clone, Copy)]
 pub(crate) struct SearchedLayer<'a> {
     /// The words of the layer's entries.
@@ -19,7 +19,7 @@ pub(crate) struct SearchedLayer<'a> {
     pub(crate) visible: &'a [bool],
 }
 
-/// What the visible entries of all layers say together.
+/// Statistics of the visible entries of all layers together.
 pub(super) struct Statistics {
     /// Mean weighted length.
     pub(super) mean_length: f32,
@@ -64,7 +64,7 @@ pub(super) fn gather(
     }
 }
 
-/// Inverse document frequency of a term that `holders` of `count` entries have; always positive.
+/// Returns the inverse document frequency of a term that `holders` of `count` entries contain; always positive.
 pub(super) fn idf(count: usize, holders: usize) -> f32 {
     let (count, holders) = (count as f64, holders as f64);
     (1.0 + (count - holders + 0.5) / (holders + 0.5)).ln() as f32
@@ -104,7 +104,7 @@ pub(super) fn saturated(frequency: f32, length: f32, mean_length: f32) -> f32 {
     frequency * (K1 + 1.0) / (frequency + held_back(length, mean_length))
 }
 
-/// The frequency at which a term reaches half its worth in an entry of this length.
+/// Returns the frequency at which a term reaches half of its maximum in an entry of this length.
 pub(super) fn held_back(length: f32, mean_length: f32) -> f32 {
     K1 * (1.0 - B + B * length / mean_length)
 }

@@ -1,16 +1,16 @@
-//! Words by entry instead of entries by word, so that one entry can be changed in place and a query
-//! reads the visible entries and no others.
+//! Words by entry instead of entries by word, so that one entry can be changed in place and a query reads only the
+//! visible entries.
 //!
-//! For short texts: a query costs a pass over the words of what is visible. Terms are kept as 32-bit
-//! digests, which need no dictionary; that two terms share one is a matter of one in billions and
-//! moves a rank at worst. Must not know who sees what, or vectors.
+//! For short texts: a query reads all words of the visible entries. Terms are stored as 32-bit digests, which need no
+//! dictionary; a collision of two terms has a probability of one in billions and changes only a rank. Must not know
+//! callers' access, or vectors.
 
 use super::analyser::{AnalysedQuery, Analyser, for_each_run};
 use super::bm25::{K1, held_back, idf};
 
-/// Terms of one entry that are kept; what follows is not found by its words.
+/// Terms of one entry that are stored; later ones are not found.
 const MAX_TERMS: usize = 512;
-/// Bits of the filter that most words of an entry do not pass.
+/// Bits of the filter, which rejects most words of an entry.
 const FILTER_BITS: u32 = 4_096;
 
 /// The terms of entries by their numbers.
@@ -19,12 +19,12 @@ pub(crate) struct ForwardIndex {
     /// Start and number of each entry's terms.
     spans: Vec<(u32, u16)>,
     terms: Vec<u32>,
-    /// Terms that no entry has any more.
+    /// Number of terms that no entry uses any more.
     unused: usize,
 }
 
 impl ForwardIndex {
-    /// Gives an entry the words of a text; none for an empty one.
+    /// Sets the words of an entry from a text; none for an empty one.
     pub(crate) fn set(&mut self, entry: usize, text: &str, analyser: &Analyser) {
         if self.spans.len() <= entry {
             self.spans.resize(entry + 1, (0, 0));
@@ -47,7 +47,7 @@ impl ForwardIndex {
         self.spans[entry] = (from, count);
     }
 
-    /// Drops the terms that no entry has any more.
+    /// Removes the terms that no entry uses any more.
     fn compact(&mut self) {
         let mut kept = Vec::with_capacity(self.terms.len() - self.unused);
         for (from, count) in &mut self.spans {
@@ -59,7 +59,7 @@ impl ForwardIndex {
         self.unused = 0;
     }
 
-    /// The share of a query's terms that an entry has; 0 for a query without terms.
+    /// Returns the share of a query's terms that an entry contains; 0 for a query without terms.
     pub(crate) fn share(&self, entry: u32, query: &ForwardQuery) -> f32 {
         let mut has = vec![false; query.terms.len()];
         for at in self
@@ -84,7 +84,7 @@ impl ForwardIndex {
     }
 }
 
-/// The terms of a query, ready to be looked for.
+/// The terms of a query, prepared for look-ups.
 pub(crate) struct ForwardQuery {
     /// Digests, sorted.
     terms: Vec<u32>,
@@ -92,7 +92,7 @@ pub(crate) struct ForwardQuery {
 }
 
 impl ForwardQuery {
-    /// Of an analysed query.
+    /// Prepares an analysed query.
     pub(crate) fn new(query: &AnalysedQuery) -> Self {
         let mut terms: Vec<u32> = query.terms().iter().map(|term| digest(term)).collect();
         terms.sort_unstable();
@@ -115,17 +115,17 @@ impl ForwardQuery {
     }
 }
 
-/// Scores of the visible entries, in their order, over all layers one after the other.
+/// Scores of the visible entries, in order, with all layers in sequence.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ForwardScores {
     /// BM25, 0 where no term matches.
     pub(crate) scores: Vec<f32>,
-    /// The share of it that the query could reach is this times the score.
+    /// Factor that converts a score to its share of the best possible score.
     pub(crate) share: f32,
 }
 
 impl ForwardScores {
-    /// Scores a query over layers, each with its visible entries, by statistics over these alone.
+    /// Scores a query over layers, each with its visible entries, with statistics of these entries alone.
     pub(crate) fn compute(layers: &[(&ForwardIndex, &[u32])], query: &ForwardQuery) -> Self {
         let visible: usize = layers.iter().map(|(_, visible)| visible.len()).sum();
         if query.terms.is_empty() {
@@ -180,7 +180,7 @@ impl TermMatch {
     }
 }
 
-/// FNV-1a: the same on every machine, so that a ranking is too.
+/// FNV-1a: equal on every machine, and therefore also the ranking.
 fn digest(term: &str) -> u32 {
     let bytes = term.bytes();
     bytes.fold(0x811c_9dc5, |hash, byte| {
@@ -204,7 +204,7 @@ mod tests {
 
     fn forward() -> ForwardIndex {
         let (mut index, analyser) = (ForwardIndex::default(), Analyser::new());
-        // Written over many times, so that it has to be compacted.
+        // Overwritten many times, so that it has to be compacted.
         for round in 0..20 {
             for (entry, text) in TEXTS.iter().enumerate() {
                 let text = if round < 19 { TEXTS[0] } else { text };
@@ -214,7 +214,7 @@ mod tests {
         index
     }
 
-    /// The same scores as the inverted index gives, over what is visible.
+    /// The scores equal those of the inverted index over the visible entries.
     #[test]
     fn it_scores_as_bm25_over_the_visible_entries() {
         let mut builder = LexicalBuilder::new(vec![1.0]);

@@ -1,15 +1,15 @@
 //! The immutable inverted index: terms, postings, lengths and each entry's words in order.
 //!
-//! Holds no statistics that depend on who is asking: those are taken over the visible entries when
-//! a query is scored, so that what a caller may not see is not even counted.
+//! Holds no statistics that depend on the caller: those are computed over the visible entries when a query is scored,
+//! so that invisible entries are not even counted.
 
 use rustc_hash::FxHashMap;
 
 use super::analyser::{Analyser, for_each_run, identifier_parts};
 use crate::near_words::Spellings;
 
-/// Marks the start of a field in a word sequence, so that no pair spans two fields: the highest
-/// numbers stand for fields, the rest for terms.
+/// Marks the start of a field in a word sequence, so that no pair spans two fields: the highest numbers are fields, the
+/// rest are terms.
 pub(super) const FIELD_MARKS: u32 = u32::MAX - 255;
 
 /// Postings and word sequences of one set of entries, numbered from 0 in the order they were added.
@@ -27,11 +27,11 @@ pub(crate) struct LexicalIndex {
     spellings: Spellings,
 }
 
-/// Letters of the shortest word that another may be taken for.
+/// Letters of the shortest word that is a candidate for a correction.
 const LEAST_SPELT: usize = 4;
 
 impl LexicalIndex {
-    /// How many of the visible entries have a term.
+    /// Returns how many of the visible entries contain a term.
     pub(crate) fn holders(&self, term: &str, visible: &[bool]) -> usize {
         let Some(term) = self.term(term) else {
             return 0;
@@ -41,7 +41,7 @@ impl LexicalIndex {
         seen.count()
     }
 
-    /// The words as written; empty if they are not kept.
+    /// Returns the unstemmed words; empty if they are not kept.
     pub(crate) fn spellings(&self) -> &Spellings {
         &self.spellings
     }
@@ -51,7 +51,7 @@ impl LexicalIndex {
         self.terms.get(term).copied()
     }
 
-    /// How many terms there are.
+    /// Returns the number of terms.
     pub(super) fn vocabulary(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -97,7 +97,7 @@ impl LexicalIndex {
     }
 }
 
-/// What a run of letters and digits was resolved to, so that each is analysed and stemmed once.
+/// The terms of a run of letters and digits, cached so that each run is analysed and stemmed once.
 #[derive(Clone, Copy)]
 struct KnownRun {
     first: u32,
@@ -116,7 +116,7 @@ pub(crate) struct LexicalBuilder {
     /// Weighted frequency of each term in the current entry, 0 where it has none.
     current: Vec<f32>,
     touched: Vec<u32>,
-    /// Words as written, if they are kept.
+    /// Unstemmed words, if they are kept.
     spelt: Option<Vec<String>>,
 }
 
@@ -139,7 +139,7 @@ impl LexicalBuilder {
         }
     }
 
-    /// The same; the index keeps its words as they are written, for corrections of spelling.
+    /// Keeps the unstemmed words in the index, for corrections of spelling.
     pub(crate) fn keeping_spellings(self) -> Self {
         LexicalBuilder {
             spelt: Some(Vec::new()),
@@ -226,7 +226,7 @@ impl LexicalBuilder {
         *frequency += weight;
     }
 
-    /// Sorts the occurrences by term (counting sort, so entries stay ascending) and gives the index.
+    /// Sorts the occurrences by term (counting sort, so entries stay ascending) and returns the index.
     pub(crate) fn finish(mut self) -> LexicalIndex {
         let terms = self.index.terms.len();
         let mut starts = vec![0u32; terms + 1];

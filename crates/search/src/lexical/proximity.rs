@@ -1,17 +1,17 @@
-//! A bonus for entries that have the query's words close together and in its order.
+//! A bonus for entries that contain the query's words close together and in its order.
 //!
-//! "Send an email" should prefer `sendEmail` to an entry with both words far apart. Only the entries
-//! that BM25 likes best are looked at, so the cost does not grow with the catalogue.
+//! "Send an email" should prefer `sendEmail` to an entry with both words far apart. Only the entries with the best BM25
+//! scores are inspected, so the cost does not grow with the catalogue.
 
 use super::analyser::{AnalysedQuery, PAIR_WINDOW};
 use super::bm25::{SearchedLayer, Statistics, saturated};
 use super::index::{FIELD_MARKS, LexicalIndex};
 use crate::select::kth_largest;
 
-/// How many entries, best by BM25 first, are looked at.
+/// Number of entries, best by BM25 first, that are inspected.
 const INSPECTED: usize = 128;
-/// Distinct terms of a query from which on the bonus counts in full. In fewer words, two that stand
-/// close together say little more than that both are there; in many, that they belong together.
+/// Distinct terms of a query from which on the bonus counts in full. In a short query, closeness of two words adds
+/// little to their presence; in a long one, it shows that they belong together.
 const TERMS_FOR_FULL_WEIGHT: f32 = 20.0;
 /// Marks a term that the query does not have.
 const ABSENT: u16 = u16::MAX;
@@ -60,8 +60,8 @@ pub(super) fn add_proximity(
     }
 }
 
-/// (layer, entry) of the [`INSPECTED`] best entries, and of all that equal the last of them: ties
-/// must not be decided by where an entry happens to stand.
+/// Returns (layer, entry) of the [`INSPECTED`] best entries, and of all that equal the last of them: ties must not
+/// depend on an entry's position.
 fn best_entries(scores: &[Vec<f32>]) -> Vec<(usize, usize)> {
     let matching = scores
         .iter()
@@ -101,7 +101,7 @@ fn count_pairs(
     counts: &mut [f32],
 ) {
     let mut weight = 0.0;
-    // The last terms, in a ring: their order does not matter.
+    // The last terms, in a ring buffer: their order does not matter.
     let mut recent = [ABSENT; PAIR_WINDOW];
     let mut next = 0;
     for word in index.sequence(entry) {

@@ -5,17 +5,17 @@ use super::bm25::{K1, SearchedLayer, bm25, gather};
 use super::index::LexicalIndex;
 use super::proximity::add_proximity;
 
-/// Scores of every entry of every layer; those of invisible entries are 0 and mean nothing.
+/// Scores of every entry of every layer; those of invisible entries are 0 and meaningless.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LexicalScores {
     /// Score with the proximity bonus, 0 where no term matches, by layer and entry.
     pub(crate) scores: Vec<Vec<f32>>,
-    /// BM25 alone as a share of what the query could reach, 0 to 1, by layer and entry: comparable
-    /// across queries. A word that no visible entry has counts against it.
+    /// BM25 alone as a share of the best possible score, 0 to 1, by layer and entry: comparable across queries. A word
+    /// that no visible entry contains lowers it.
     pub(crate) coverage: Vec<Vec<f32>>,
 }
 
-/// Scores `query` over `layers`. `proximity_weight` 0 gives plain BM25.
+/// Scores `query` over `layers`. With a `proximity_weight` of 0 the result is plain BM25.
 pub(crate) fn score(
     layers: &[SearchedLayer<'_>],
     query: &AnalysedQuery,
@@ -63,7 +63,7 @@ pub(crate) fn score(
     LexicalScores { scores, coverage }
 }
 
-/// The share of a query's terms that an entry has; 0 for a query without terms.
+/// Returns the share of a query's terms that an entry contains; 0 for a query without terms.
 pub(crate) fn share(index: &LexicalIndex, entry: usize, query: &AnalysedQuery) -> f32 {
     let terms = query.terms();
     let known = terms.iter().filter_map(|term| index.term(term));
@@ -71,7 +71,7 @@ pub(crate) fn share(index: &LexicalIndex, entry: usize, query: &AnalysedQuery) -
     held as f32 / terms.len().max(1) as f32
 }
 
-/// The weighted share of a query's terms that a text has; 0 for a query without terms.
+/// Returns the weighted share of a query's terms that a text contains; 0 for a query without terms.
 pub(crate) fn share_in(text: &str, query: &AnalysedQuery) -> f32 {
     let held = analyse_query(text);
     let (mut all, mut both) = (0.0, 0.0);

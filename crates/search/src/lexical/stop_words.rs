@@ -1,8 +1,8 @@
 //! English words that carry no routing signal.
 //!
-//! Function words and the phrases in which people ask for things. They are dropped on both sides:
-//! measured on public tool-selection sets, leaving them in costs up to three points of accuracy for
-//! long requests and gains nothing for short ones. Must not hold a word that names a domain.
+//! Function words and phrases that introduce requests. They are dropped on both sides: measured on public
+//! tool-selection sets, keeping them costs up to three points of accuracy for long requests and gains nothing for short
+//! ones. Must not hold a word that names a domain.
 
 /// Sorted, so that membership is a binary search.
 pub(super) const STOP_WORDS: [&str; STOP_WORDS_LEN] = [

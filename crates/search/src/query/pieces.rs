@@ -1,17 +1,17 @@
-//! Cuts a text into sentences and clauses, by punctuation and conjunctions only.
+//! Splits a text into sentences and clauses, by punctuation and conjunctions only.
 
 use std::collections::BTreeSet;
 
 use super::WHOLE_QUERY_CHARS;
 use crate::lexical::analyse_query;
 
-/// Sentences of a request that are embedded; later ones count only within the whole.
+/// Sentences of a request that are embedded; later ones count only as part of the whole.
 pub const MAX_SENTENCES: usize = 16;
 /// A sentence with fewer distinct terms ("Thanks!") names no task of its own.
 const MIN_SENTENCE_TERMS: usize = 2;
 /// Most clauses of a request; a text with more is prose, not a list of requests.
 const MAX_CLAUSES: usize = 4;
-/// The same as [`MIN_SENTENCE_TERMS`], for a clause.
+/// [`MIN_SENTENCE_TERMS`] for a clause.
 const MIN_CLAUSE_TERMS: usize = 2;
 
 /// Conjunctions between two requests in one sentence, longest first.
@@ -22,7 +22,7 @@ const JOINTS: [&str; 22] = [
     ", additionally, ", " besides, ", ", after that ", " afterwards ", ", next ", "; and ", "; then ", ", and ",
 ];
 
-/// Words that open a request after "and".
+/// Words that begin a request after "and".
 #[rustfmt::skip]
 const OPENERS: [&str; 43] = [
     "what", "what's", "which", "who", "whose", "where", "when", "why", "how", "is", "are", "do", "does", "did", "can", "could",
@@ -30,7 +30,7 @@ const OPENERS: [&str; 43] = [
     "add", "remove", "delete", "update", "search", "look", "i", "i'd", "let", "help", "explain", "compare",
 ];
 
-/// Sentences worth a vector; none if the text is short or is one sentence.
+/// Returns sentences to embed; none if the text is short or is one sentence.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     if text.chars().count() <= WHOLE_QUERY_CHARS {
         return Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     said.take(MAX_SENTENCES).map(str::to_owned).collect()
 }
 
-/// Cuts after `.`, `!`, `?`, `;` or `:` before white space, and at line ends.
+/// Splits after `.`, `!`, `?`, `;` or `:` before white space, and at line ends.
 fn cut(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -104,7 +104,7 @@ fn joined(text: &str) -> Option<(&str, &str)> {
     (!before.is_empty() && !after.is_empty()).then_some((before, after))
 }
 
-/// The first "and" before a word that opens a request.
+/// Returns the first "and" before a word that begins a request.
 fn and_before_opener(text: &str) -> Option<(usize, usize)> {
     const AND: &str = " and ";
     let mut from = 0;
@@ -119,7 +119,7 @@ fn and_before_opener(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// The position of an ASCII text in another; case is ignored.
+/// Returns the position of an ASCII text in another; ignores case.
 fn find_ignoring_case(text: &str, wanted: &str) -> Option<usize> {
     let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
     let mut windows = text.windows(wanted.len());

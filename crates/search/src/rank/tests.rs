@@ -1,4 +1,4 @@
-//! What a search may see and how it orders it.
+//! The visible entries of a search, and their order.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn entries() -> impl Strategy<Value = Vec<RouteEntry>> {
 }
 
 proptest! {
-    /// Authorise before ranking: neither places nor scores betray what the caller may not see.
+    /// Filtering before ranking: neither ranks nor scores disclose invisible entries.
     #[test]
     fn b001_6_a_filtered_search_is_a_search_where_only_the_allowed_exist(
         all in entries(), mask in any::<u32>(), seed in any::<u8>(),
@@ -88,7 +88,7 @@ proptest! {
         prop_assert_eq!(filtered, alone);
     }
 
-    /// Layers share their statistics: how entries are spread over them changes no score.
+    /// Layers share their statistics: the distribution of entries over them changes no score.
     #[test]
     fn b000_1_a_search_over_layers_is_a_search_over_one_index_of_what_is_not_shadowed(
         all in entries(), spread in any::<u32>(), seed in any::<u8>(),
@@ -109,7 +109,7 @@ proptest! {
         prop_assert_eq!(without_scope(stacked), flat);
     }
 
-    /// B000-3: thresholds mean something only if scores fall along a ranking and stay in 0..1.
+    /// B000-3: thresholds are meaningful only if scores fall along a ranking and stay in 0..1.
     #[test]
     fn b000_3_scores_fall_along_a_ranking_and_equal_ones_are_in_order_of_id(
         all in entries(), seed in any::<u8>(),
@@ -227,8 +227,8 @@ fn an_entry_without_vectors_is_found_by_its_words() {
     assert!(one.lexical > 0.0);
 }
 
-/// An entry with two unlike examples is as near to a query as its nearest example lets it be, and no further than one
-/// that has nothing but that example.
+/// An entry with two different examples is as near to a query as its nearest example, and no nearer than an entry with
+/// only that example.
 #[test]
 fn an_entry_is_compared_with_its_nearest_example_too() {
     let axis = |at: usize| {
@@ -273,7 +273,7 @@ fn an_entry_is_compared_with_its_nearest_example_too() {
     assert!(cosine("other").abs() < 1e-3, "{}", cosine("other"));
 }
 
-/// B000-1: what the tenant has withdrawn is seen in no layer.
+/// B000-1: an entry that the tenant has withdrawn is visible in no layer.
 #[test]
 fn b000_1_a_withdrawn_entry_hides_the_same_id_below() {
     let layers = Layers::new(vec![
@@ -296,7 +296,7 @@ fn b000_1_a_withdrawn_entry_hides_the_same_id_below() {
 }
 
 proptest! {
-    /// However many there are.
+    /// Holds for any number of values.
     #[test]
     fn a_range_of_all_at_once_is_that_of_one_after_the_other(
         values in prop::collection::vec(-9_i8..9, 0..70),
@@ -344,7 +344,7 @@ fn a_named_entry_ranks_first_in_any_case_and_separators() {
             "{text}"
         );
     }
-    // Words that a name is made of are no name, and a name has one error at most.
+    // The separate words of a name are not a name, and a name has at most one error.
     for text in ["restart the ops host", "ops.restrat_hosts"] {
         assert_eq!(first(text).1, None, "{text}");
     }
@@ -356,7 +356,7 @@ fn a_named_entry_ranks_first_in_any_case_and_separators() {
     assert!(found.iter().all(|hit| hit.name_match.is_none()));
 }
 
-/// English joins words by hyphens, too: only a long word with several names what is written otherwise.
+/// English also joins words by hyphens: only a long word with several hyphens matches a name with other separators.
 #[test]
 fn a_word_with_hyphens_names_what_is_written_with_them_and_a_long_one_any_name() {
     let ids = ["run_t_test", "to.do", "code-review", "ops.find_full_disks"];
@@ -383,7 +383,7 @@ fn a_word_with_hyphens_names_what_is_written_with_them_and_a_long_one_any_name()
     }
 }
 
-/// Each thing that a request asks for has its best entries right after the best of all.
+/// Each part of a request has its best entries right after the best of all.
 #[test]
 fn of_several_things_that_are_asked_for_each_has_its_best_near_the_front() {
     let (hosts, disks) = (vector(9), vector(4));

@@ -1,4 +1,4 @@
-//! Windows of made-up texts, and that none of a text is lost.
+//! Windows of synthetic texts, and that no part of a text is lost.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ const SMALL: WindowSettings = WindowSettings {
     overlap_tokens: 4,
 };
 
-/// One token for each word.
+/// Returns one token for each word.
 fn words(text: &str) -> Vec<Range<usize>> {
     let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
     text.split_whitespace()

@@ -1,5 +1,4 @@
-//! Fetching the model: from a local HTTP server as the hub, and from scripts
-//! that stand where the Python interpreter would.
+//! Fetching the model: from a local HTTP server as the hub, and from scripts in place of the Python interpreter.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -49,7 +48,7 @@ fn unreachable_hub() -> ModelSource {
     }
 }
 
-/// An executable that stands where the interpreter would.
+/// Creates an executable in place of the interpreter.
 #[cfg(unix)]
 fn interpreter(directory: &Path, script: &str) -> ModelSource {
     use std::os::unix::fs::PermissionsExt;
@@ -67,7 +66,7 @@ fn assert_whole_model(directory: &Path) {
     }
 }
 
-/// Nothing but the model is left in the cache.
+/// Asserts that the cache contains only the model.
 fn assert_clean(cache: &Path) {
     let names: Vec<_> = fs::read_dir(cache)
         .unwrap()

@@ -97,7 +97,7 @@ async fn entries_in_other_languages_attract_no_english_query() {
             verdict.reason
         );
     }
-    // What it asks for is near every text in another language.
+    // Its meaning is near every text in another language.
     let verdict = verdict(&embedder, &layers, "translate this text").await;
     assert_ne!(verdict.kind, VerdictKind::Narrow, "{}", verdict.reason);
 }

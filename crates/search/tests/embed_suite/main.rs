@@ -1,5 +1,5 @@
-//! The embedders as their callers see them. The tests that need the model's
-//! files find them as `model` says, and fail without.
+//! The embedders through their public interface. The tests that need the model's files find them through `model`, and
+//! fail without.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ mod model;
 mod reference;
 mod remote;
 
-/// What the binary does in `main`: reqwest comes without a provider of its own.
+/// Installs a TLS provider as the binary's `main` does: reqwest has none of its own.
 fn install_tls_provider() {
     // The second test in this process finds it installed.
     drop(rustls::crypto::ring::default_provider().install_default());

@@ -1,4 +1,4 @@
-//! The in-process embedder's promises beside accuracy: order, limits, sharing.
+//! Guarantees of the in-process embedder other than accuracy: order, limits, sharing.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -57,7 +57,7 @@ async fn ruling_4_the_identity_names_model_dims_and_quantisation() {
     );
 }
 
-/// Verdicts over texts in other languages depend on it.
+/// Verdicts over texts in other languages depend on this.
 #[test]
 fn the_model_is_for_english_and_knows_english_words_beyond_its_vocabulary() {
     let embedder = model::load();
@@ -222,7 +222,7 @@ fn load_shared(directory: &Path) -> MiniLm {
     MiniLm::load(directory, &options).unwrap()
 }
 
-/// A directory with the model's files, to which others may be added.
+/// Copies the model's files to a directory to which others may be added.
 fn copy_of_model() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for file in ["config.json", "tokenizer.json", "model.safetensors"] {
@@ -256,8 +256,8 @@ fn mapped_weights_give_the_vectors_of_the_models_own_files() {
     assert_eq!(left.len(), 4, "{left:?}");
 }
 
-/// A file that another layout left would be used, and give other vectors: where this fails, `MAGIC` in
-/// `prepacked.rs` takes another number, and this test the new digest.
+/// A file of another layout would be used and give other vectors: if this test fails, change `MAGIC` in `prepacked.rs`,
+/// and the digest here.
 #[test]
 fn another_layout_of_prepacked_weights_is_another_form() {
     let directory = copy_of_model();

@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 
 use charter_search::embed::{MiniLm, MiniLmOptions};
 
-/// Names the directory that holds the model; by default the one that
-/// `make model` fills.
+/// The variable with the model's directory; the default is the one that `make model` fills.
 const VARIABLE: &str = "CHARTER_TEST_MODEL_DIR";
 
 /// The model's directory.
 ///
-/// Panics when there is none: a test that needs the model and skips itself
-/// would hide what it protects.
+/// Panics when there is none: a test that needs the model and skips itself would hide regressions.
 pub(crate) fn directory() -> PathBuf {
     let default =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/models/all-MiniLM-L6-v2");

@@ -13,7 +13,7 @@ use charter_search::embed::{
 };
 use serde_json::{Value, json};
 
-/// What the server does with each request in turn; after the last, the last.
+/// The server's reactions to requests in sequence; the last one repeats.
 type Script = Vec<fn(&[Value]) -> Response>;
 
 /// Authorization and texts of a request.
@@ -60,7 +60,7 @@ async fn serve(script: Script) -> (Server, RemoteOptions) {
     (server, options)
 }
 
-/// Vectors that tell their text's length, last text first.
+/// Returns vectors that encode their text's length, last text first.
 fn vectors(texts: &[Value]) -> Response {
     let items: Vec<Value> = texts
         .iter()
@@ -280,7 +280,7 @@ async fn malformed_answers_are_refused() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_an_error_that_names_it() {
     let (_, mut options) = serve(vec![vectors]).await;
-    // Port 1 is reserved and nothing listens there.
+    // Port 1 is reserved and has no listener.
     options.base_url = "http://127.0.0.1:1/v1".parse().unwrap();
     let embedder = RemoteEmbedder::new(options).unwrap();
     let error = embedder.embed(vec!["one".to_owned()]).await.err().unwrap();

@@ -8,7 +8,7 @@ use tokio_postgres::config::Host;
 
 use super::tls;
 
-/// Where a database is, as far as errors may say.
+/// The address of a database, as errors may show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DatabaseAddress(String);
 
@@ -32,12 +32,12 @@ impl DatabaseAddress {
         Self(format!("{hosts}/{}", config.get_dbname().unwrap_or("")))
     }
 
-    /// A connection that was not made.
+    /// Returns the error of a failed connection attempt.
     pub(super) fn not_reached(&self, error: tokio_postgres::Error) -> StoreError {
         self.failed("connecting to the database", tls::advised(error))
     }
 
-    /// A failure of getting there.
+    /// Returns an error with the database's address.
     pub(super) fn failed(
         &self,
         doing: &'static str,
@@ -53,7 +53,7 @@ impl DatabaseAddress {
     }
 }
 
-/// A cause with the database that it is about.
+/// A cause with its database.
 #[derive(Debug)]
 struct WithDatabase {
     place: DatabaseAddress,

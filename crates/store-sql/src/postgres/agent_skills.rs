@@ -23,7 +23,7 @@ use crate::row::field;
 
 const READING: &str = "reading skills";
 
-/// A skill with its vector; conditions and order follow.
+/// Selects a skill with its vector; callers append conditions and order.
 const SKILL: &str = "SELECT scope, skill_id, summary, is_folder, sub_skills,
      EXISTS (SELECT FROM agent_skill_file AS file
              WHERE file.scope = agent_skill.scope AND file.skill_id = agent_skill.skill_id),

@@ -1,5 +1,5 @@
-//! Approvals in PostgreSQL. A trigger keeps a record from moving backwards; the row of the run is
-//! locked before any of its approvals, by appends and by decisions alike.
+//! Approvals in PostgreSQL. A trigger prevents a record from moving backwards. Appends and decisions both lock the
+//! run's row before any of its approvals.
 
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
@@ -20,13 +20,13 @@ use crate::record::approval::{elsewhere, listed};
 use crate::row::field;
 
 const READING: &str = "reading an approval";
-/// What the run of an approval is called: looked up for the rows of a page alone.
+/// The title of an approval's run, looked up only for the rows of a page.
 const TITLE: &str = "(SELECT title FROM run WHERE run.tenant_id = approval.tenant_id AND run.run_id = approval.run_id)";
 const WRITING: &str = "writing an approval";
-/// What is read of an approval itself, but for whose it is.
+/// The columns of an approval, without its owner.
 const LISTED: &str = "approval_id, tenant_id, run_id, state, requested_at, expires_at, body";
 
-/// Makes the changes that an append to the tenant's run carries.
+/// Applies the approval changes of an append to the tenant's run.
 pub(super) async fn change(
     connection: &Transaction<'_>,
     tenant: &str,
@@ -119,7 +119,7 @@ async fn decide(
     wake(connection, tenant.as_str(), &run).await
 }
 
-/// Makes a run that waits runnable.
+/// Makes a waiting run runnable.
 pub(super) async fn wake(
     connection: &Transaction<'_>,
     tenant: &str,
@@ -137,7 +137,7 @@ pub(super) async fn wake(
     .map(|_| ())
 }
 
-/// Whether any of these approvals of a run is not pending any more.
+/// Whether any of these approvals of a run has been decided.
 pub(super) async fn any_decided(
     connection: &Transaction<'_>,
     tenant: &str,
@@ -185,7 +185,7 @@ impl Approvals for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<ListedApproval>, StoreError> {
         let (at, id) = column::after(page)?;
-        // Each combination apart, so that each has its index whatever values come.
+        // A separate statement for each combination, so that each uses its index for all values.
         let state = match filter.state {
             Some(_) => "state = $4",
             None => "$4::text IS NULL",

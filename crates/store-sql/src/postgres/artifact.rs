@@ -1,5 +1,5 @@
-//! Writing artifacts, in the transaction of the journal's append that tells of them. The run's row is
-//! locked by then, and with it its mission.
+//! Writes artifacts in the transaction of the journal append that records them. The run's row, and so its mission, is
+//! already locked.
 
 use charter_contract::ids::TenantId;
 use charter_contract::mission::{ArtifactKind, MissionState};
@@ -19,7 +19,7 @@ use crate::row::field;
 const READING: &str = "reading a mission";
 const WRITING: &str = "writing an artifact";
 
-/// What an append does to its run's mission.
+/// Changes of an append to its run's mission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addition<'a> {
     /// The run's tenant.
@@ -28,13 +28,13 @@ pub(super) struct Addition<'a> {
     pub(super) run: &'a str,
     /// The last event of the append.
     pub(super) event: u64,
-    /// What is added.
+    /// The added artifacts.
     pub(super) artifacts: &'a [ArtifactRecord],
-    /// Where the mission then stands.
+    /// The mission's new state.
     pub(super) state: Option<MissionState>,
 }
 
-/// Begins the mission of a run that is created, if the run is one's, and adds what comes with it.
+/// Creates the mission of a new run, if the run has one, with its first artifacts.
 pub(super) async fn begin(
     connection: &Transaction<'_>,
     tenant: &TenantId,
@@ -58,7 +58,7 @@ pub(super) async fn begin(
     add_to(connection, &head, addition).await
 }
 
-/// Adds to the mission of a run. An append that says nothing of one costs nothing.
+/// Adds to the mission of a run. Without artifacts and state it executes no statement.
 pub(super) async fn add(
     connection: &Transaction<'_>,
     addition: Addition<'_>,
@@ -148,7 +148,7 @@ pub(super) async fn named(
     .await
 }
 
-/// Puts in a mission with its envelope; `imported_at` when it is an imported one.
+/// Inserts a mission with its envelope; `imported_at` is set for an imported one.
 pub(super) async fn insert_mission(
     connection: &Transaction<'_>,
     run: &str,
@@ -185,13 +185,13 @@ pub(super) async fn insert_mission(
     }
 }
 
-/// Puts an artifact in; whether there was room for it.
+/// Inserts an artifact; returns whether a row was inserted.
 pub(super) async fn insert(
     connection: &Transaction<'_>,
     placed: &PositionedArtifact<'_>,
 ) -> Result<bool, StoreError> {
     let (table, id, has_task) = match placed.record.kind {
-        // The mission has it since it began.
+        // The envelope was stored when the mission began.
         ArtifactKind::MissionEnvelope => return Ok(false),
         ArtifactKind::MissionTaskGraph => return insert_graph(connection, placed).await,
         ArtifactKind::PromptPackage => ("colony_prompt_packages", "package_id", true),
@@ -231,7 +231,7 @@ pub(super) async fn insert(
     Ok(added > 0)
 }
 
-/// A mission has one graph; its tasks are taken out of it.
+/// Inserts the one graph of a mission, and its tasks as rows.
 async fn insert_graph(
     connection: &Transaction<'_>,
     placed: &PositionedArtifact<'_>,
@@ -261,7 +261,7 @@ async fn insert_graph(
     )
     .await?;
     if added > 0 {
-        // `json`, not `jsonb`: a task keeps its text.
+        // `json`, not `jsonb`, preserves a task's text.
         constrained(
             record,
             connection,
@@ -276,8 +276,8 @@ async fn insert_graph(
     Ok(added > 0)
 }
 
-/// Runs a statement. What the database's own constraints refuse is no failure of the engine: the
-/// same call is refused again.
+/// Runs a statement, and maps violated constraints to a refusal instead of an engine error, because a retry cannot
+/// succeed.
 async fn constrained(
     record: &ArtifactRecord,
     connection: &Transaction<'_>,

@@ -1,8 +1,7 @@
-//! The rows of every table, read in one snapshot, and put into an empty database.
+//! Backs up the rows of every table from one snapshot, and restores them into an empty database.
 //!
-//! The layout is not part of it: it is made by the migrations up to the version of the backup, the rows are
-//! copied in, and later migrations follow. Beside it PostgreSQL's own tools (`pg_dump`, base backups with
-//! archived logs) do what they always do.
+//! The layout is not part of a backup. A restore runs the migrations up to the backup's version, copies the rows, and
+//! runs later migrations. PostgreSQL's own tools (`pg_dump`, base backups with archived logs) work too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -26,18 +25,17 @@ use crate::tenant::referring_first;
 const COPYING: &str = "copying a table";
 const RESTORING: &str = "restoring a table";
 
-/// What a piece of a file is sent in.
+/// Size of the pieces in which a file is sent.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// What is made anew from the rows of others when the store is opened, where it can be.
+/// Tables that the store rebuilds from other rows when it is opened, if possible.
 const DERIVED: [&str; 2] = ["lens_near", "memory_near"];
 
-/// Copies the rows of all tables into the new directory `target`, as one snapshot found them. Who uses the
-/// database goes on.
+/// Copies the rows of all tables into the new directory `target`, from one snapshot. The database stays in use.
 ///
 /// # Errors
-/// [`StoreError::AlreadyExists`] when `target` exists; [`StoreError::NotFound`] for a database without
-/// Charter's tables; [`StoreError::Engine`] when nobody answers; [`StoreError::Full`].
+/// [`StoreError::AlreadyExists`] when `target` exists; [`StoreError::NotFound`] for a database without Charter's
+/// tables; [`StoreError::Engine`] when the server does not answer; [`StoreError::Full`].
 pub async fn back_up(
     options: &PostgresOptions,
     target: &Path,
@@ -55,12 +53,11 @@ pub async fn back_up(
     Ok(manifest)
 }
 
-/// Puts the rows of a backup into a database without tables, and brings its layout up to date. All rows
-/// are there or none.
+/// Restores the rows of a backup into a database without tables, and brings its layout up to date, atomically.
 ///
 /// # Errors
-/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine, and a database that
-/// is not empty; [`StoreError::NewerSchema`] when a newer Charter took it.
+/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine, and a database that is not empty;
+/// [`StoreError::NewerSchema`] when a newer Charter took the backup.
 pub async fn restore(backup: &Path, options: &PostgresOptions) -> Result<Manifest, StoreError> {
     let manifest = Manifest::verified(backup)?;
     manifest.must_be_for(backup, BackupEngine::Postgres, schema::newest())?;
@@ -94,13 +91,13 @@ pub(super) async fn connect(
         .await;
     let (client, connection) = connected.map_err(|error| place.not_reached(error))?;
     tokio::spawn(async move {
-        // What it ended with is said by the statement that it ended.
+        // The failed statement reports the connection's error.
         drop(connection.await);
     });
     Ok((client, place))
 }
 
-/// All rows as one moment found them, and the version of their layout.
+/// Opens a snapshot, and returns it with the version of the layout.
 pub(super) async fn snapshot<'c>(
     client: &'c mut Client,
     place: &DatabaseAddress,
@@ -118,7 +115,7 @@ pub(super) async fn snapshot<'c>(
     }
 }
 
-/// The tables that a backup has.
+/// Returns the tables that a backup contains.
 async fn tables(transaction: &Transaction<'_>) -> Result<Vec<Table>, StoreError> {
     let mut tables = layout::tables(transaction).await?;
     tables.retain(|table| !DERIVED.contains(&table.name.as_str()));
@@ -193,15 +190,15 @@ async fn load(
     count_on(transaction).await
 }
 
-/// Puts the rows of a file in the place of those that migrations left in a table.
+/// Replaces the rows that migrations left in a table by those of a file.
 async fn replace_rows(
     transaction: &Transaction<'_>,
     table: &str,
     backup: &Path,
     file: &BackupFile,
 ) -> Result<(), StoreError> {
-    // COPY does not write through row-level security. The owner is bound by it where it is forced; nobody
-    // else sees the table before this transaction ends.
+    // COPY cannot write through row-level security. Where it is forced, it also applies to the owner; no other session
+    // sees the table before this transaction ends.
     let sql = "SELECT relforcerowsecurity FROM pg_class WHERE oid = $1::text::regclass";
     let walled = transaction.query_one(sql, &[&table]).await;
     let walled: bool = walled.map_err(during(RESTORING))?.get(0);
@@ -255,7 +252,7 @@ async fn copy_in(
     }
 }
 
-/// The names in the first line; they become part of a statement, so they are names and nothing else.
+/// Reads the names in the first line. They become part of a statement, so they are validated as names.
 fn columns(file: &mut impl BufRead, path: &Path) -> Result<Vec<String>, StoreError> {
     const LONGEST: u64 = 64 * 1024;
     let mut line = String::new();
@@ -278,7 +275,7 @@ fn columns(file: &mut impl BufRead, path: &Path) -> Result<Vec<String>, StoreErr
     })
 }
 
-/// Lets numbers that the database gives go on after those that it was given.
+/// Advances sequences past the restored numbers.
 async fn count_on(transaction: &Transaction<'_>) -> Result<(), StoreError> {
     let sql = "SELECT quote_ident(c.relname), quote_ident(a.attname),
                       pg_get_serial_sequence(quote_ident(c.relname), a.attname)

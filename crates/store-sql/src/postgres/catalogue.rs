@@ -1,4 +1,4 @@
-//! Packages and documents in PostgreSQL. Registering is in [`change`]; here is the reading.
+//! Reads packages and documents in PostgreSQL. [`change`] registers them.
 
 mod change;
 

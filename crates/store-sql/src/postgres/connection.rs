@@ -10,23 +10,23 @@ use tokio_postgres::IsolationLevel;
 use super::failure::{self, during};
 use super::options::ALL_TENANTS;
 
-/// How often a transaction is run that loses to another one for no fault of its caller's.
+/// How often a transaction is tried that loses to a concurrent one.
 const MAX_TRIES: u32 = 5;
 
 /// The setting that row-level security compares with.
 const TENANT: &str = "charter.tenant";
 
-/// Whose rows a connection sees and writes: the wall behind the conditions of every statement.
+/// The rows that a connection can see and write: the second barrier behind the conditions of every statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RowScope<'a> {
-    /// Those of a tenant; of what is global it reads.
+    /// A tenant's rows; global rows are read-only.
     Tenant(&'a TenantId),
-    /// All: what spans tenants, such as claims, sweeps and loading the catalogue.
+    /// All rows, for work across tenants: claims, sweeps and loading the catalogue.
     Everyone,
 }
 
 impl<'a> RowScope<'a> {
-    /// The rows of a scope. Who writes what is global reaches everything.
+    /// Returns the row scope for a scope. Writers of global rows can access all rows.
     pub(super) fn of(scope: &'a Scope) -> Self {
         match scope {
             Scope::Global => Self::Everyone,
@@ -34,20 +34,20 @@ impl<'a> RowScope<'a> {
         }
     }
 
-    /// Binds a connection to it, until it is bound anew. The answer is not waited for: a connection's
-    /// statements are carried out in their order, and if this one fails the next finds no row.
+    /// Binds a connection to the scope, until it is bound again. Does not wait for the answer: a connection executes
+    /// its statements in order, and if this one fails the next one finds no row.
     pub(super) fn bound(self, client: &Object) {
         let tenant = match self {
             Self::Tenant(tenant) => tenant.as_str(),
             Self::Everyone => ALL_TENANTS,
         };
         let sql = format!("SET {TENANT} = '{}'", tenant.replace('\'', "''"));
-        // Sent when it is first polled.
+        // The first poll sends it.
         drop(client.batch_execute(&sql).now_or_never());
     }
 }
 
-/// Begins a transaction that writes.
+/// Begins a read-write transaction.
 pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
     let transaction = client.build_transaction();
     let level = IsolationLevel::ReadCommitted;
@@ -55,7 +55,7 @@ pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreE
     begun.map_err(during("beginning a transaction"))
 }
 
-/// Begins a transaction whose statements all read the same state.
+/// Begins a transaction whose statements all read one snapshot.
 pub(super) async fn snapshot(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
     let transaction = client.build_transaction();
     let level = IsolationLevel::RepeatableRead;
@@ -63,15 +63,15 @@ pub(super) async fn snapshot(client: &mut Object) -> Result<Transaction<'_>, Sto
     begun.start().await.map_err(during("beginning to read"))
 }
 
-/// What is to happen after a transaction.
+/// The next step after a transaction.
 pub(super) enum TransactionEnd<T> {
-    /// It has ended like this.
+    /// The transaction is complete, with this result.
     So(Result<T, StoreError>),
-    /// It lost to another one and is run again.
+    /// It lost to a concurrent transaction; retry it.
     Again,
 }
 
-/// Commits what went well, and takes back what did not.
+/// Commits a successful transaction, and rolls back a failed one.
 pub(super) async fn end<T>(
     transaction: Transaction<'_>,
     outcome: Result<T, StoreError>,
@@ -83,7 +83,7 @@ pub(super) async fn end<T>(
             committed.map(|()| value).map_err(during("committing"))
         }
         Err(error) => {
-            // If this fails the connection is lost, and the server takes everything back.
+            // If this fails the connection is lost, and the server rolls back.
             drop(transaction.rollback().await);
             Err(error)
         }
@@ -96,9 +96,9 @@ pub(super) async fn end<T>(
     }
 }
 
-/// Runs `$work`, a future over the transaction `$tx`, and commits; again if it loses to another one.
-/// When this is `Ok`, the changes are durable and visible; when it is an error, there are none, unless the
-/// connection was lost in the commit. A caller that goes away before the commit undoes its write.
+/// Runs `$work`, a future over the transaction `$tx`, and commits; retries if it loses to a concurrent transaction. On
+/// `Ok` the changes are durable and visible. On an error there are none, unless the connection was lost during the
+/// commit. Dropping the future before the commit rolls back.
 macro_rules! in_transaction {
     ($store:expr, $reach:expr, $tx:ident => $work:expr) => {{
         let mut tries = 0;

@@ -1,8 +1,8 @@
-//! Evidence in PostgreSQL. Triggers refuse every change and deletion but one: a payload may be removed.
+//! Evidence in PostgreSQL. Triggers refuse every change and deletion except the removal of a payload.
 //!
-//! A record's body is kept as it was captured, its payload beside it. Its attachments, those of the
-//! capture and later ones, are rows of their own, by which it is found; a record is read back with all
-//! of them. Whoever writes evidence of a tenant holds its log.
+//! A record's body is stored as captured, with its payload in a separate column. Its attachments, from the capture and
+//! later, are separate rows by which it is looked up; reading a record returns all of them. Writers of a tenant's
+//! evidence lock the tenant's log.
 
 mod gather;
 
@@ -29,7 +29,7 @@ const READING: &str = "reading evidence";
 const WRITING: &str = "writing evidence";
 const LOOKING_UP: &str = "looking up evidence";
 
-/// How a look-up is asked here.
+/// The SQL dialect of look-ups.
 const DIALECT: Dialect = Dialect {
     columns: "evidence_id, body, payload, payload_removed_at,
         (SELECT coalesce(json_agg(json_build_object(target_kind, target_id) ORDER BY position), '[]')
@@ -97,7 +97,7 @@ async fn insert_record(
         .await
 }
 
-/// Whether the attachment is new.
+/// Attaches a record; returns whether the attachment is new.
 async fn attach(
     connection: &Transaction<'_>,
     (tenant, id): (&str, &str),

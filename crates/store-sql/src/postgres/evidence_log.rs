@@ -1,8 +1,7 @@
 //! The evidence log in PostgreSQL.
 //!
-//! Leaves are appended inside the transaction of what they are about, by who holds the tenant's row of
-//! `evidence_log`, so two never get the same place. This file knows how the tree is stored and not how
-//! it is computed.
+//! Leaves are appended in the transaction of their subject, by the holder of the tenant's row of `evidence_log`, so two
+//! leaves never get the same position. This file knows how the tree is stored, not how it is computed.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +24,7 @@ use crate::row::{Columns, field};
 const READING: &str = "reading the evidence log";
 const APPENDING: &str = "appending to the evidence log";
 
-/// A tenant's log, which nobody else appends to until the transaction ends.
+/// A tenant's log, locked against other appends until the transaction ends.
 pub(super) struct Log {
     tenant: String,
     size: u64,
@@ -111,7 +110,7 @@ fn found(nodes: &BTreeMap<NodeId, Hash>, id: NodeId) -> Result<Hash, StoreError>
     })
 }
 
-/// Leaves so far, also those that were erased, whose hashes stay: the last one's place is found in the
+/// Returns the number of leaves, including erased ones, whose hashes stay: reads the last one's position from the
 /// primary key, without counting.
 async fn size(connection: &impl GenericClient, tenant: &TenantId) -> Result<u64, StoreError> {
     let sql = "SELECT coalesce(max(node_index) + 1, 0) FROM evidence_node
@@ -121,7 +120,7 @@ async fn size(connection: &impl GenericClient, tenant: &TenantId) -> Result<u64,
     column::parse_integer(WHAT, size.unwrap_or(0))
 }
 
-/// Those of these nodes that are there.
+/// Returns those of these nodes that exist.
 async fn nodes(
     connection: &impl GenericClient,
     tenant: &TenantId,
@@ -145,7 +144,7 @@ async fn nodes(
     Ok(found.into_iter().collect())
 }
 
-/// How many leaves there are, and the root over them.
+/// Returns the number of leaves, and their root hash.
 pub(super) async fn head(
     connection: &impl GenericClient,
     tenant: &TenantId,
@@ -168,7 +167,7 @@ fn node(row: &dyn Columns) -> Result<(NodeId, Hash), StoreError> {
     Ok((NodeId { level, index }, Hash(hash)))
 }
 
-/// What another replica removes at the same time is left to it.
+/// Removes payloads captured before `before`; skips rows that another replica removes concurrently.
 async fn remove(
     connection: &Transaction<'_>,
     before: i64,

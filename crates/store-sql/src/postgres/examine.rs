@@ -1,4 +1,4 @@
-//! A look at a database without changing anything: what `charter doctor` and a dry migration say.
+//! Examines a database without changing it, for `charter doctor` and a dry-run migration.
 
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
@@ -9,7 +9,7 @@ use super::failure::during;
 use super::options::PostgresOptions;
 use super::{schema, tls};
 
-/// What is to be known of a database before it is used.
+/// Properties of a database, read before it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
     /// `host:port/database`.
@@ -20,30 +20,30 @@ pub struct Examination {
     pub schema_version: u32,
     /// The user that Charter connects as.
     pub user: String,
-    /// Whether this user is a superuser or may pass row-level security by.
+    /// Whether this user is a superuser or may bypass row-level security.
     pub bypasses_row_security: bool,
     /// The extension pgvector.
     pub vector: VectorExtension,
-    /// The time by the server's clock.
+    /// The current time by the server's clock.
     pub now: Timestamp,
 }
 
-/// Whether a database searches vectors.
+/// Whether a database can search vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VectorExtension {
-    /// It does, by this version.
+    /// Yes, with this version.
     Installed(String),
-    /// The server has this version, and a superuser may install it.
+    /// Not yet: the server has this version, and a superuser may install it.
     Available(String),
-    /// The server has none.
+    /// No: the server does not have the extension.
     Absent,
 }
 
-/// Looks at a database.
+/// Examines a database.
 ///
 /// # Errors
-/// [`StoreError::Refused`] for options that cannot be meant; [`StoreError::Engine`] when nobody answers
-/// there, or lets this user in.
+/// [`StoreError::Refused`] for invalid options; [`StoreError::Engine`] when the server does not answer or rejects the
+/// user.
 pub async fn examine(options: &PostgresOptions) -> Result<Examination, StoreError> {
     let config = options.parse()?;
     let place = DatabaseAddress::of(&config);
@@ -53,7 +53,7 @@ pub async fn examine(options: &PostgresOptions) -> Result<Examination, StoreErro
     let driven = tokio::spawn(connection);
     let examined = look(&client, &place).await;
     drop(client);
-    // What it ended with is said by the look itself.
+    // The examination itself reports the connection's error.
     drop(driven.await);
     examined
 }

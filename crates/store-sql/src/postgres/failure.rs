@@ -1,4 +1,4 @@
-//! PostgreSQL's errors in the terms of [`StoreError`].
+//! Maps PostgreSQL's errors to [`StoreError`].
 
 use std::error::Error as StdError;
 
@@ -9,7 +9,7 @@ use tokio_postgres::error::{DbError, SqlState};
 
 use super::address::DatabaseAddress;
 
-/// What was being done, to be put before an engine error: `.map_err(during("reading tags"))`.
+/// Adds the current activity to an engine error: `.map_err(during("reading tags"))`.
 pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
     move |error| classify(doing, error)
 }
@@ -44,13 +44,13 @@ fn classify(doing: &'static str, error: Error) -> StoreError {
     }
 }
 
-/// Why the database does not take a value or a change, in its own words: the same call is refused again.
+/// Returns why the database permanently refuses a value or a change, in its own words.
 pub(super) fn refusal(error: &Error) -> Option<String> {
     let said = error.as_db_error()?;
     let code = said.code();
     if *code == SqlState::CHARACTER_NOT_IN_REPERTOIRE || *code == SqlState::UNTRANSLATABLE_CHARACTER
     {
-        // U+0000 is the one character that UTF-8 has and PostgreSQL does not hold.
+        // UTF-8 has the character U+0000, but PostgreSQL cannot store it.
         return Some("it has the character U+0000, which PostgreSQL cannot hold".to_owned());
     }
     let refused = code.code().starts_with("23") || *code == SqlState::INVALID_TEXT_REPRESENTATION;
@@ -66,7 +66,7 @@ fn of_table(error: &Error) -> String {
     table.unwrap_or("database").to_owned()
 }
 
-/// Whether a transaction failed only because another one ran at the same time.
+/// Whether a transaction failed only because of a concurrent one.
 pub(super) fn lost_to_another(error: &StoreError) -> bool {
     let StoreError::Engine { source, .. } = error else {
         return false;
@@ -77,7 +77,7 @@ pub(super) fn lost_to_another(error: &StoreError) -> bool {
     })
 }
 
-/// What kept a call from getting a connection.
+/// Returns the error of a failed request for a connection.
 pub(super) fn of_pool(place: &DatabaseAddress, error: PoolError) -> StoreError {
     match error {
         PoolError::Closed => StoreError::Closed,

@@ -1,5 +1,5 @@
-//! Runs and journals in PostgreSQL. Triggers keep events from being changed, or deleted apart from
-//! their run. An append locks the run's row and then the lease's, and is decided on what they say then.
+//! Runs and journals in PostgreSQL. Triggers prevent changes of events, and their deletion apart from their run. An
+//! append locks the run's row and then the lease's, and checks their current values.
 
 mod claim;
 
@@ -30,7 +30,7 @@ const LISTING: &str = "listing runs";
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
 
-/// What an append has to fit to; the run stays as it is until the transaction ends.
+/// Reads the run's state that an append is checked against, and locks the run until the transaction ends.
 async fn head(
     connection: &Transaction<'_>,
     tenant: &TenantId,
@@ -223,7 +223,7 @@ async fn park(
     lease::release_fence(connection, run.as_str(), fence).await
 }
 
-/// Lets a run wait, unless what it waits for has happened already.
+/// Makes a run wait, unless its wake-up event has happened already.
 async fn begin_wait(
     connection: &Transaction<'_>,
     (tenant, run): (&str, &str),
@@ -242,7 +242,7 @@ async fn begin_wait(
     Ok(())
 }
 
-/// What another replica sweeps at the same time is left to it.
+/// Sweeps runs; skips rows that another replica sweeps concurrently.
 async fn sweep(connection: &Transaction<'_>, before: i64, limit: usize) -> Result<u64, StoreError> {
     const DOING: &str = "sweeping runs";
     let finished: Vec<(String, String)> = rows(
@@ -264,7 +264,7 @@ async fn sweep(connection: &Transaction<'_>, before: i64, limit: usize) -> Resul
     Ok(swept)
 }
 
-/// A tenant's run.
+/// Reads a tenant's run.
 pub(super) async fn one(
     connection: &impl GenericClient,
     tenant: &TenantId,
@@ -280,7 +280,7 @@ pub(super) async fn one(
     .await
 }
 
-/// The events after `after`, at most `limit`, on a page of large entries.
+/// Reads the events after `after`, at most `limit`, on a page of large entries.
 pub(super) async fn events(
     connection: &impl GenericClient,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! API keys in PostgreSQL. Whoever changes a key locks its row first.
+//! API keys in PostgreSQL. A change of a key locks its row first.
 
 use async_trait::async_trait;
 use charter_contract::ids::{KeyId, TenantId};
@@ -56,7 +56,7 @@ async fn create(
     outbox::insert(connection, messages).await
 }
 
-/// What a key is looked up for.
+/// The purpose of a key's look-up.
 enum For {
     Reading,
     Changing,

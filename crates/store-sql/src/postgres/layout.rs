@@ -1,4 +1,4 @@
-//! What the database says of its own tables.
+//! Reads the database's own description of its tables.
 
 use charter_store::StoreError;
 use tokio_postgres::GenericClient;
@@ -8,28 +8,28 @@ use crate::tenant::Reference;
 
 const READING: &str = "reading the list of tables";
 
-/// Kept by the migrations.
+/// The table that the migrations maintain.
 const OF_MIGRATIONS: &str = "refinery_schema_history";
 
-/// A table, as a name that may stand in a statement.
+/// A table; its name is quoted for use in a statement.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     pub(super) name: String,
-    /// Those of its columns that are written: what is generated follows from them.
+    /// Its written columns, without generated ones.
     pub(super) columns: Vec<String>,
-    /// The column that says whose a row is.
+    /// The column with the owner of a row.
     pub(super) owner: Option<String>,
 }
 
 impl Table {
-    /// The columns, some of which have names that are also words of the language.
+    /// Returns the columns, quoted because some names are also keywords.
     pub(super) fn quoted_columns(&self) -> String {
         let quoted = self.columns.iter().map(|name| format!("\"{name}\""));
         quoted.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Every table by name, but for that of the migrations.
+/// Returns every table by name, except that of the migrations.
 pub(super) async fn tables(client: &impl GenericClient) -> Result<Vec<Table>, StoreError> {
     let sql = "SELECT quote_ident(c.relname), array_agg(a.attname::text ORDER BY a.attnum),
                       min(a.attname::text) FILTER (WHERE a.attname IN ('tenant_id', 'scope'))
@@ -48,7 +48,7 @@ pub(super) async fn tables(client: &impl GenericClient) -> Result<Vec<Table>, St
     Ok(tables.collect())
 }
 
-/// Which tables refer to which.
+/// Returns the references between tables.
 pub(super) async fn references(client: &impl GenericClient) -> Result<Vec<Reference>, StoreError> {
     let sql = "SELECT quote_ident(c.relname), quote_ident(other.relname), k.confdeltype = 'c'
                FROM pg_constraint AS k

@@ -1,5 +1,5 @@
-//! Leases in PostgreSQL. Whoever takes or checks a lease locks its row, so that a write under a fence
-//! and a takeover come one after the other.
+//! Leases in PostgreSQL. Acquiring or checking a lease locks its row, so that a fenced write and a takeover are
+//! serialised.
 
 use std::collections::HashSet;
 
@@ -18,15 +18,15 @@ use crate::row::{Columns, field};
 const READING: &str = "reading a lease";
 const WRITING: &str = "writing a lease";
 
-/// Refuses a write under any fence but the one in force (0 when the resource was never leased), and
-/// keeps it in force until the transaction ends.
+/// Refuses a write under any fence but the current one (0 when the resource was never leased), and keeps it current
+/// until the transaction ends.
 pub(super) async fn check_fence(
     connection: &Transaction<'_>,
     resource: &str,
     fence: Fence,
 ) -> Result<(), StoreError> {
     if fence == Fence(0) {
-        // Nobody can lock a row that is not there: one of the fence 0 and nobody's says the same.
+        // A row that does not exist cannot be locked, so create one with fence 0 and no holder, which is equivalent.
         execute(
             WRITING,
             connection,
@@ -64,7 +64,7 @@ fn fenced_off(resource: &str, held: Fence, current: Fence) -> StoreError {
     }
 }
 
-/// Gives back the lease that a write was made under, in the same transaction.
+/// Releases the lease that a write was made under, in the same transaction.
 pub(super) async fn release_fence(
     connection: &Transaction<'_>,
     resource: &str,
@@ -80,8 +80,8 @@ pub(super) async fn release_fence(
     .map(|_| ())
 }
 
-/// Takes a resource unless another holder's lease on it is live: one statement, which decides on the
-/// row as it is when it is its turn.
+/// Acquires a resource unless another holder's lease on it is live: one statement, which decides by the row's state
+/// when it gets the lock.
 pub(super) async fn acquire(
     connection: &impl GenericClient,
     resource: &str,
@@ -130,7 +130,7 @@ impl Leases for PostgresStore {
         expires_at: Timestamp,
     ) -> Result<Vec<String>, StoreError> {
         let client = self.client_in_time().await?;
-        // Locked in one order, so that two who renew do not wait for each other.
+        // Locked in one order, so that two concurrent renewals do not deadlock.
         let held: Vec<String> = rows(
             WRITING,
             &client,

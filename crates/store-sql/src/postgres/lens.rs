@@ -1,4 +1,4 @@
-//! Indexes of lenses in PostgreSQL. Whoever changes one locks its lens's document.
+//! Indexes of lenses in PostgreSQL. A change of an index locks its lens's document.
 
 mod near;
 
@@ -25,7 +25,7 @@ use crate::row::{Columns, field};
 const READING: &str = "reading the index of a lens";
 const WRITING: &str = "writing the index of a lens";
 
-/// Stores an index in the place of whatever its lens had.
+/// Stores an index, and replaces the lens's earlier one.
 pub(super) async fn replace_index(
     connection: &Transaction<'_>,
     scope: &Scope,

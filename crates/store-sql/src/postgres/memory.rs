@@ -1,5 +1,5 @@
-//! Memories in PostgreSQL. Triggers keep versions from being overwritten and forgotten. Whoever
-//! changes memories of a tenant locks the tenant's row first, so that revisions come into sight in order.
+//! Memories in PostgreSQL. Triggers prevent versions from being overwritten or deleted. Changes lock the tenant's row
+//! first, so that revisions become visible in order.
 
 mod changes;
 mod near;

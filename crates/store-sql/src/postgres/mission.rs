@@ -1,5 +1,5 @@
-//! Missions in PostgreSQL: reading. Every artifact is read through the view `colony_artifacts`; triggers
-//! and constraints keep what was written (`migrations/V2__missions.sql`).
+//! Reads missions in PostgreSQL. Every artifact is read through the view `colony_artifacts`; triggers and constraints
+//! protect written rows (`migrations/V2__missions.sql`).
 
 mod import;
 
@@ -86,7 +86,7 @@ impl Missions for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<MissionRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        // One statement for each combination of filters, so that each uses its index.
+        // A separate statement for each combination of filters, so that each uses its index.
         let which = match filter.state {
             Some(_) => "state = $4",
             None => "$4::text IS NULL",

@@ -1,9 +1,9 @@
-//! Notices in PostgreSQL, by LISTEN and NOTIFY on a connection of their own.
+//! Notices in PostgreSQL, by LISTEN and NOTIFY on a dedicated connection.
 //!
-//! A writer does not notify in its transaction: the commit of one that does takes a lock of the whole
-//! cluster, so that all writers would commit one after the other. It says so here when it has committed,
-//! and what comes together is one NOTIFY. Whoever dies in between leaves its messages unannounced; readers
-//! look from time to time by themselves.
+//! A writer does not notify in its transaction: the commit of a notifying transaction takes a cluster-wide lock, so
+//! that all writers would commit in sequence. Instead it announces its commit here, and announcements within a short
+//! time share one NOTIFY. If the process dies in between, its messages stay unannounced; readers also poll at
+//! intervals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresStore;
 
-/// The channel, known to all processes over a database.
+/// The channel, shared by all processes on a database.
 const CHANNEL: &str = "charter_outbox";
 
-/// Time for which announcements are gathered.
+/// How long announcements are collected.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// Time between attempts to connect again, at first and at most.
+/// First and longest pause between reconnects.
 const RETRY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// The connection of one process, and what it is told and tells.
+/// The connection of one process, for incoming and outgoing notices.
 #[derive(Debug)]
 pub(super) struct Announcer {
     shared: Arc<Shared>,
@@ -36,14 +36,14 @@ pub(super) struct Announcer {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Something was committed here that others are to be told of.
+    /// This process committed messages that other processes need to know about.
     committed: Notify,
-    /// Somebody may have published something.
+    /// Another process may have published messages.
     heard: Notify,
 }
 
 impl Announcer {
-    /// Listens from now on, and connects again whenever the connection is lost.
+    /// Starts listening, and reconnects whenever the connection is lost.
     pub(super) fn start(mut config: Config, tls: MakeRustlsConnect) -> Self {
         config.application_name("charter notices");
         let shared = Arc::new(Shared::default());
@@ -54,12 +54,12 @@ impl Announcer {
         }
     }
 
-    /// Tells the other processes, soon.
+    /// Notifies the other processes soon.
     pub(super) fn announce(&self) {
         self.shared.committed.notify_one();
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     pub(super) fn stop(&self) {
         self.task.abort();
     }
@@ -85,7 +85,7 @@ async fn keep_listening(config: Config, tls: MakeRustlsConnect, shared: Arc<Shar
     }
 }
 
-/// Whether a connection stood before it was lost.
+/// Whether a connection was open before it was lost.
 enum LinkHistory {
     Something,
     Nothing(tokio_postgres::Error),
@@ -112,7 +112,7 @@ async fn listen(config: &Config, tls: &MakeRustlsConnect, shared: &Arc<Shared>) 
             }
         }
     }
-    // What was said meanwhile was missed.
+    // Notices during the interruption were missed.
     shared.heard.notify_one();
     before
 }
@@ -125,7 +125,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Begins to listen, then tells the others whenever something was committed here.
+/// Starts listening, then notifies the others after commits of this process.
 async fn speak(client: Client, shared: Arc<Shared>) {
     if client
         .batch_execute(&format!("LISTEN {CHANNEL}"))
@@ -134,7 +134,7 @@ async fn speak(client: Client, shared: Arc<Shared>) {
     {
         return;
     }
-    // What was published before this connection listened has to be looked for.
+    // Messages from before this connection listened have to be read.
     shared.heard.notify_one();
     loop {
         shared.committed.notified().await;
@@ -144,7 +144,7 @@ async fn speak(client: Client, shared: Arc<Shared>) {
             .await
             .is_err()
         {
-            // Said again on the next connection.
+            // The next connection sends it again.
             shared.committed.notify_one();
             return;
         }
@@ -163,7 +163,7 @@ impl Notices for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Tells the other processes that messages were committed, if there were any.
+    /// Notifies the other processes of committed messages, if there are any.
     pub(super) fn announce(&self, messages: usize) {
         if messages > 0 {
             self.announcer.announce();

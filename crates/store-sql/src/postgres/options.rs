@@ -1,4 +1,4 @@
-//! How to connect.
+//! Connection options.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -12,50 +12,48 @@ use tokio_postgres::config::{Host, SslMode};
 /// tenant has that name.
 pub(super) const ALL_TENANTS: &str = "*";
 
-/// Who says that a server is the one it claims to be.
+/// The certificate authorities that may vouch for a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum TrustedRoots {
-    /// What the platform trusts.
+    /// Those of the platform.
     #[default]
     Platform,
     /// The certificates in this file (PEM), and no others.
     File(PathBuf),
 }
 
-/// How to connect to a database.
+/// Connection options of a database.
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database?sslmode=require`, with the parameters of libpq
-    /// that tokio-postgres knows. `sslmode` is `disable`, `prefer` or `require`, which is meant where a
-    /// URL says nothing and its server is on another machine; a server that speaks TLS has to have a
-    /// certificate that `roots` vouch for, in its name.
+    /// `postgres://user:password@host:port/database?sslmode=require`, with the libpq parameters that tokio-postgres
+    /// supports. `sslmode` is `disable`, `prefer` or `require`; the default for a server on another machine is
+    /// `require`. A server with TLS needs a certificate for its name from one of `roots`.
     pub url: String,
-    /// Connections, at least one; calls beyond wait for one.
+    /// Number of connections, at least one; further calls wait for one.
     pub connections: usize,
-    /// How long a statement may run before the server ends it.
+    /// Timeout of a statement, enforced by the server.
     pub statement_timeout: Duration,
-    /// How long a statement may wait for another transaction.
+    /// How long a statement may wait for a lock.
     pub lock_timeout: Duration,
-    /// How long connecting may take, and waiting for a free connection.
+    /// Timeout of connecting, and of waiting for a free connection.
     pub connect_timeout: Duration,
-    /// Who vouches for the server.
+    /// Trusted certificate authorities.
     pub roots: TrustedRoots,
-    /// A standby of it that listings are read from.
+    /// A standby server for listings.
     pub standby: Option<StandbyOptions>,
 }
 
-/// A standby of the database, and how far it may be behind.
+/// A standby of the database, and its allowed lag.
 #[derive(Clone)]
 pub struct StandbyOptions {
     /// As [`PostgresOptions::url`].
     pub url: String,
-    /// What was committed longer ago than this is in every listing.
+    /// Commits older than this appear in every listing.
     pub may_lag: Duration,
 }
 
 impl PostgresOptions {
-    /// The defaults for a database: 16 connections, 30 s for a statement, 10 s for a lock and for a
-    /// connection.
+    /// Returns the defaults: 16 connections, 30 s for a statement, 10 s for a lock and for a connection.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -69,7 +67,7 @@ impl PostgresOptions {
         }
     }
 
-    /// The same, for the standby.
+    /// Returns the same options for the standby.
     pub(super) fn of_standby(&self, standby: &StandbyOptions) -> Self {
         Self {
             url: standby.url.clone(),
@@ -78,7 +76,7 @@ impl PostgresOptions {
         }
     }
 
-    /// What the URL says. An error never repeats it: it may hold a password.
+    /// Parses the URL. An error never repeats it, because it may contain a password.
     pub(super) fn parse(&self) -> Result<Config, StoreError> {
         let refused = |detail: String| StoreError::Refused {
             what: "database URL",
@@ -105,7 +103,7 @@ impl PostgresOptions {
         Ok(config)
     }
 
-    /// For the connections of the pool.
+    /// Configures the connections of the pool.
     pub(super) fn bounded(&self, config: &Config) -> Config {
         let bounds = format!(
             "-c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={}",
@@ -116,7 +114,7 @@ impl PostgresOptions {
         with_settings(config, &bounds)
     }
 
-    /// For migrations, which take as long as they take.
+    /// Configures migrations, which have no statement timeout.
     pub(super) fn unbounded(&self, config: &Config) -> Config {
         let settings =
             format!("-c statement_timeout=0 -c lock_timeout=0 -c charter.tenant={ALL_TENANTS}");
@@ -124,7 +122,7 @@ impl PostgresOptions {
     }
 }
 
-/// Whether what is said to a host goes over a network.
+/// Whether traffic to a host goes over a network.
 fn is_elsewhere(host: &Host) -> bool {
     match host {
         Host::Unix(_) => false,
@@ -138,19 +136,19 @@ fn is_elsewhere(host: &Host) -> bool {
 fn with_settings(config: &Config, settings: &str) -> Config {
     let mut config = config.clone();
     let given = config.get_options().unwrap_or_default().to_owned();
-    // What comes last holds, so what the URL says does.
+    // The last setting wins, so the URL takes precedence.
     config.options(format!("{settings} {given}"));
     config
 }
 
-/// What was wrong with a text that was parsed: the cause knows, and names a parameter, not its value.
+/// Describes a parse error: the cause names a parameter, not its value.
 fn parse_error_text(error: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(error);
     cause.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 impl std::fmt::Debug for PostgresOptions {
-    /// Without the URL, which may hold a password.
+    /// Omits the URL, which may contain a password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PostgresOptions")
             .field("connections", &self.connections)
@@ -167,7 +165,7 @@ impl std::fmt::Debug for PostgresOptions {
 mod tests {
     use super::*;
 
-    /// A password does not go over a network in the clear because somebody forgot a parameter.
+    /// A forgotten parameter must not send a password over a network in clear text.
     #[test]
     fn over_a_network_tls_is_required_unless_the_url_says_otherwise() {
         for (url, mode) in [

@@ -1,11 +1,10 @@
 //! The outbox in PostgreSQL.
 //!
-//! Transactions end in another order than they began, so a number that a writer took could come into
-//! sight after a larger one, and a reader would pass it over. Hence writers take none: a message gets
-//! its number when somebody reads, under a lock, after its transaction has ended. Writers never wait
-//! for each other, nor readers for a writer, and nothing depends on what else the server does (a test
-//! against the oldest running transaction, `pg_snapshot_xmin`, waits for every long one of the whole
-//! cluster).
+//! Transactions commit in a different order than they began, so a number that a writer chose could become visible after
+//! a larger one, and a reader would skip it. Hence writers assign none: a reader numbers a message, under a lock, after
+//! its transaction has committed. Writers never wait for each other, nor readers for a writer, and nothing depends on
+//! the server's other load (a test against the oldest running transaction, `pg_snapshot_xmin`, waits for every long one
+//! of the whole cluster).
 
 use async_trait::async_trait;
 use charter_contract::ids::{TenantId, UserId};
@@ -27,7 +26,7 @@ const NUMBERING: &str = "numbering outbox messages";
 /// Messages that one transaction numbers.
 const BATCH: i64 = 10_000;
 
-/// Writes messages as part of another change.
+/// Inserts messages as part of another change.
 pub(super) async fn insert(
     connection: &Transaction<'_>,
     messages: &[NewMessage],
@@ -62,19 +61,19 @@ pub(super) async fn insert(
     .map(|_| ())
 }
 
-/// Whether messages wait for their numbers.
+/// Whether there are messages without a number.
 async fn any_unnumbered(connection: &impl GenericClient) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT FROM outbox WHERE message_id IS NULL)";
     let found = row(READING, connection, sql, params![], |row| field(row, 0)).await?;
     Ok(found.unwrap_or(false))
 }
 
-/// Numbers what has been committed, in the order of writing; returns how many it found.
+/// Numbers committed messages in the order of writing; returns their count.
 async fn number(connection: &Transaction<'_>) -> Result<i64, StoreError> {
     let sql = "SELECT last FROM outbox_numbers FOR UPDATE";
     let last: Option<i64> = row(NUMBERING, connection, sql, params![], |row| field(row, 0)).await?;
     let last = last.unwrap_or(0);
-    // Read only now: what others numbered while this one waited for the lock is in sight.
+    // Read only after the lock, so that numbers from concurrent readers are visible.
     let numbered = execute(
         NUMBERING,
         connection,
@@ -92,7 +91,7 @@ async fn number(connection: &Transaction<'_>) -> Result<i64, StoreError> {
 }
 
 impl PostgresStore {
-    /// Gives every committed message its number.
+    /// Numbers all committed messages.
     async fn number_messages(&self) -> Result<(), StoreError> {
         loop {
             let client = self.client(RowScope::Everyone).await?;
@@ -137,8 +136,8 @@ impl Outbox for PostgresStore {
     ) -> Result<Vec<Message>, StoreError> {
         self.number_messages().await?;
         let client = self.client(RowScope::Tenant(tenant)).await?;
-        // Written so that only an index which leads with the tenant has this order: that of the numbers would be
-        // walked over everybody's messages. What is about the global catalogue has an index of its own.
+        // Only an index that leads with the tenant provides this order; the index of the numbers would be scanned over
+        // all tenants' messages. Messages about the global catalogue have their own index.
         rows(
             READING,
             &client,
@@ -172,7 +171,7 @@ impl Outbox for PostgresStore {
     }
 
     async fn sweep_messages(&self, before: Timestamp) -> Result<u64, StoreError> {
-        // A number is given to what nobody has read too, so that the last one counts it.
+        // Unread messages are numbered too, so that the last number includes them.
         self.number_messages().await?;
         self.sweep(
             "DELETE FROM outbox WHERE (tenant_id, entry) IN

@@ -1,12 +1,12 @@
-//! Vectors in the form of the extension pgvector: what memories and passages of lenses have in common.
+//! Vectors in the form of the extension pgvector: shared by memories and passages of lenses.
 
-/// How an index is read: nearest first, on and on until the filters have let enough through, and planned
-/// for the rows at hand, for which comparing every vector may be less work.
+/// Settings of an index scan: nearest first, continued until enough rows pass the filters, and planned for the actual
+/// values, for which comparing every vector may be cheaper.
 pub(super) const READING: &str =
     "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200;
      SET LOCAL hnsw.max_scan_tuples = 200000; SET LOCAL plan_cache_mode = force_custom_plan";
 
-/// The components of a stored vector; none of bytes that are no vector, which a search passes over.
+/// Returns the components of a stored vector; `None` for invalid bytes, which a search skips.
 pub(super) fn components(bytes: &[u8]) -> Option<Vec<f32>> {
     let (chunks, rest) = bytes.as_chunks::<4>();
     let components: Vec<f32> = chunks.iter().map(|c| f32::from_le_bytes(*c)).collect();
@@ -16,7 +16,7 @@ pub(super) fn components(bytes: &[u8]) -> Option<Vec<f32>> {
     sound.then_some(components)
 }
 
-/// A vector as the extension reads it.
+/// Formats a vector for the extension.
 pub(super) fn literal(components: &[f32]) -> String {
     let components: Vec<String> = components.iter().map(f32::to_string).collect();
     format!("[{}]", components.join(","))

@@ -19,7 +19,7 @@ use crate::record::request::{COLUMNS, OF_ENDED_RUN, no_result, oldest_first, rec
 const READING: &str = "reading a request";
 const HOLDING: &str = "holding a request";
 
-/// Records a result with its messages; nothing of it where the request has one or awaits none.
+/// Records a result with its messages; does nothing if the request already has a result or awaits none.
 async fn put_result(
     connection: &Transaction<'_>,
     (tenant, request): (&TenantId, &RequestId),
@@ -165,7 +165,7 @@ impl Requests for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<RequestRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        // One statement for each filter, so that each uses its index.
+        // A separate statement for each filter, so that each uses its index.
         let whose = match user {
             Some(_) => "user_id = $2",
             None => "$2::text IS NULL",
@@ -343,7 +343,7 @@ impl Requests for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Why nothing changed: the request is not there, or has what was to be recorded.
+    /// Explains why nothing changed: the request does not exist, or already has the value.
     async fn once(
         &self,
         changed: u64,

@@ -1,4 +1,4 @@
-//! Route examples in PostgreSQL. A trigger keeps an example from moving backwards
+//! Route examples in PostgreSQL. A trigger prevents an example from moving backwards
 //! (`migrations/V16__route_examples.sql`).
 
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! The schema's versions, and the step between, under a lock of the database's own.
+//! The schema's versions and migrations, under an advisory lock of the database.
 
 use std::error::Error as StdError;
 
@@ -17,7 +17,7 @@ const LOCK: i64 = 0x0063_6861_7274_6572;
 
 const DOING: &str = "migrating the database";
 
-/// Whether vectors are searched by the extension pgvector.
+/// Whether the extension pgvector searches vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pgvector {
     Used,
@@ -30,7 +30,7 @@ fn runner() -> Runner {
         .set_abort_missing(true)
 }
 
-/// The newest schema version that this build knows.
+/// Returns the newest schema version that this build knows.
 pub(super) fn newest() -> u32 {
     let versions = runner();
     let versions = versions.get_migrations().iter().map(|m| m.version());
@@ -40,12 +40,12 @@ pub(super) fn newest() -> u32 {
         .unwrap_or(0)
 }
 
-/// Brings a database to [`newest`], each migration in its own transaction, and takes pgvector up where it
-/// can be had. Replicas that start at the same time wait for each other.
+/// Migrates a database to [`newest`], each migration in its own transaction, and installs pgvector if possible.
+/// Replicas that start at the same time wait for each other.
 ///
 /// # Errors
-/// [`StoreError::NewerSchema`] when the database is ahead; [`StoreError::Engine`] when nobody answers, or
-/// an applied migration is not the one that this build knows under its number.
+/// [`StoreError::NewerSchema`] when the database has a newer version; [`StoreError::Engine`] when the server does not
+/// answer, or an applied migration differs from this build's migration with that number.
 pub(super) async fn migrate(
     config: &Config,
     tls: &MakeRustlsConnect,
@@ -55,7 +55,7 @@ pub(super) async fn migrate(
     let (mut client, connection) = connected.map_err(|error| place.not_reached(error))?;
     let driven = tokio::spawn(connection);
     let migrated = migrate_locked(&mut client, place).await;
-    // The lock goes with the connection, whatever became of the migrations.
+    // Closing the connection releases the lock, after success and failure.
     drop(client);
     match driven.await {
         Ok(Ok(())) => migrated,
@@ -80,7 +80,7 @@ async fn migrate_locked(
     })
 }
 
-/// Brings a database to a version, under whatever lock the caller holds.
+/// Migrates a database to a version; the caller holds the lock.
 pub(super) async fn migrate_to(
     client: &mut Client,
     place: &DatabaseAddress,
@@ -105,7 +105,7 @@ pub(super) async fn migrate_to(
         .map_err(|source| place.failed(DOING, Box::<dyn StdError + Send + Sync>::from(source)))
 }
 
-/// The version of a database, 0 for an empty one.
+/// Returns the version of a database, 0 for an empty one.
 pub(super) async fn version(client: &impl GenericClient) -> Result<u32, StoreError> {
     let doing = "reading the schema version";
     let sql = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";

@@ -1,9 +1,9 @@
-//! Reads from a standby, for what may be a little behind.
+//! Reads from a standby, for listings that may lag a little.
 //!
-//! How far a standby is behind it cannot say itself: one that is cut off has replayed all that it received. So
-//! the primary is asked for the end of its log, and the standby until it has come that far: then it had, at that
-//! moment, everything from before the primary was asked. Where this was longer ago than may be, or the standby
-//! does not answer, the primary is read.
+//! A standby cannot know its own lag: one that is cut off has replayed everything that it received. So this asks the
+//! primary for the end of its log, and polls the standby until it has replayed that position. The standby then has
+//! everything from before the question. If the question is older than the allowed lag, or the standby does not answer,
+//! the primary is read.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,12 +17,12 @@ use super::PostgresStore;
 use super::connection::RowScope;
 use super::failure::during;
 
-/// Looks at the standby within the time that it may be behind.
+/// Number of polls of the standby within its allowed lag.
 const LOOKS: u32 = 8;
 
 const ASKING: &str = "asking how far the standby is";
 
-/// A standby that is followed.
+/// A standby whose lag is monitored.
 #[derive(Debug)]
 pub(super) struct Standby {
     pool: Pool,
@@ -32,7 +32,7 @@ pub(super) struct Standby {
 
 #[derive(Debug)]
 struct Shared {
-    /// It has everything from before this moment; absent while nobody knows.
+    /// The standby has everything from before this moment; absent while its lag is unknown.
     has: Mutex<Option<Instant>>,
     may_lag: Duration,
 }
@@ -48,7 +48,7 @@ impl Shared {
 }
 
 impl Standby {
-    /// Follows from now on how far it is.
+    /// Starts monitoring its lag.
     pub(super) fn follow(primary: Pool, pool: Pool, may_lag: Duration) -> Self {
         let shared = Arc::new(Shared {
             has: Mutex::default(),
@@ -62,7 +62,7 @@ impl Standby {
         }
     }
 
-    /// A connection to it, if it is near enough and answers.
+    /// Returns a connection to it, if its lag is small enough and it answers.
     async fn client(&self) -> Option<Object> {
         if !self.shared.is_in_time() {
             return None;
@@ -71,7 +71,7 @@ impl Standby {
         client.map_err(|error| self.failed(&error)).ok()
     }
 
-    /// Leaves it alone until it is known to be near enough again.
+    /// Stops using it until its lag is known to be small enough again.
     fn failed(&self, error: &dyn std::error::Error) {
         tracing::warn!(error = %error, "the standby did not answer: the primary is read");
         *self.shared.has() = None;
@@ -113,7 +113,7 @@ async fn keep_looking(primary: Pool, standby: Pool, shared: Arc<Shared>) {
     }
 }
 
-/// Waits until the standby has what the primary has now; whether it came that far in time.
+/// Waits until the standby has replayed the primary's current position; returns whether it did in time.
 async fn reaches(
     primary: &Pool,
     standby: &Pool,
@@ -131,7 +131,7 @@ async fn reaches(
     let end: String = end.get(0);
     drop(primary);
     let standby = standby.get().await.map_err(of_pool)?;
-    // A server that is no standby any more has a log of its own.
+    // A promoted server is no longer a standby, and has its own log.
     let sql = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::text::pg_lsn";
     while asked.elapsed() <= shared.may_lag {
         let there = standby.query_one(sql, &[&end]).await;
@@ -146,12 +146,12 @@ async fn reaches(
 /// A connection for a listing.
 pub(super) struct Reader {
     pub(super) client: Object,
-    /// Whether it is to the standby.
+    /// Whether it leads to the standby.
     of_standby: bool,
 }
 
 impl PostgresStore {
-    /// A connection for what may be a little behind.
+    /// Returns a connection for reads that may lag a little.
     pub(super) async fn reader(&self, reach: RowScope<'_>) -> Result<Reader, StoreError> {
         if let Some(standby) = &self.standby
             && let Some(client) = standby.client().await
@@ -168,7 +168,7 @@ impl PostgresStore {
         })
     }
 
-    /// Whether a read that failed is to be done again, by the primary.
+    /// Whether a failed read is retried on the primary.
     pub(super) fn reads_again<T>(&self, reader: &Reader, outcome: &Result<T, StoreError>) -> bool {
         match (outcome, &self.standby) {
             (Err(error), Some(standby)) if reader.of_standby && error.is_transient() => {
@@ -180,8 +180,8 @@ impl PostgresStore {
     }
 }
 
-/// Runs `$work`, a future over the connection `$client`, on the standby where there is one that is near enough;
-/// on the primary else, and when the standby fails.
+/// Runs `$work`, a future over the connection `$client`, on the standby if there is one with small enough lag;
+/// otherwise on the primary, also when the standby fails.
 macro_rules! on_reader {
     ($store:expr, $reach:expr, $client:ident => $work:expr) => {
         loop {

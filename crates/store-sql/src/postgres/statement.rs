@@ -1,4 +1,4 @@
-//! The ways in which this engine runs a statement, each prepared once per connection.
+//! Helpers that run a statement, each prepared once per connection.
 
 use charter_store::StoreError;
 use deadpool_postgres::GenericClient;
@@ -13,7 +13,7 @@ use crate::row::Columns;
 
 const COLUMN: &str = "reading a column";
 
-/// The values of a statement, in the order of their numbers.
+/// The values of a statement, in the order of their placeholders.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The values of a statement.
@@ -25,7 +25,7 @@ macro_rules! params {
 
 pub(super) use params;
 
-/// The values of a statement that has only the conditions that are asked for.
+/// Returns the values of a statement that has only the requested conditions.
 pub(super) fn bound(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     let bound = values.iter().map(|value| match value {
         Value::Text(text) => text as &(dyn ToSql + Sync),
@@ -34,7 +34,7 @@ pub(super) fn bound(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     bound.collect()
 }
 
-/// Every row, in the statement's order.
+/// Returns every row, in the statement's order.
 pub(super) async fn rows<T>(
     doing: &'static str,
     connection: &impl GenericClient,
@@ -47,7 +47,7 @@ pub(super) async fn rows<T>(
     found.iter().map(|row| read(row)).collect()
 }
 
-/// The rows of a page of large entries, read as they arrive.
+/// Returns the rows of a page of large entries, read as they arrive.
 pub(super) async fn rows_within<T>(
     doing: &'static str,
     connection: &impl GenericClient,
@@ -70,7 +70,7 @@ pub(super) async fn rows_within<T>(
     Ok(listed)
 }
 
-/// The first row, if there is one.
+/// Returns the first row, if there is one.
 pub(super) async fn row<T>(
     doing: &'static str,
     connection: &impl GenericClient,
@@ -82,7 +82,7 @@ pub(super) async fn row<T>(
     found.first().map(|row| read(row)).transpose()
 }
 
-/// Changes rows and says how many.
+/// Changes rows and returns their number.
 pub(super) async fn execute(
     doing: &'static str,
     connection: &impl GenericClient,

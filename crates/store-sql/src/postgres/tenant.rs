@@ -1,4 +1,4 @@
-//! Everything of one tenant in PostgreSQL.
+//! Counts, exports and erases all data of one tenant in PostgreSQL.
 
 use std::path::Path;
 
@@ -29,8 +29,7 @@ const COUNTING: &str = "counting a tenant's rows";
 const EXPORTING: &str = "exporting a table";
 const ERASING: &str = "erasing a tenant";
 
-/// Writes the rows of a tenant into the new directory `target`, as one snapshot found them. Who uses the
-/// database goes on.
+/// Writes the rows of a tenant into the new directory `target`, from one snapshot. The database stays in use.
 ///
 /// # Errors
 /// As [`super::back_up`].
@@ -71,14 +70,14 @@ pub async fn export_tenant(
     Ok(manifest)
 }
 
-/// Lets the rest of a transaction see and write the rows of a tenant, or of all.
+/// Restricts the rest of a transaction to the rows of a tenant, or extends it to all rows.
 async fn reach(transaction: &impl GenericClient, tenant: &str) -> Result<(), StoreError> {
     let sql = "SELECT set_config('charter.tenant', $1, true)";
     let set = transaction.query(sql, &[&tenant]).await;
     set.map(|_| ()).map_err(during(ERASING))
 }
 
-/// The tables that say whose a row is, each with the column that does.
+/// Returns the tables with an owner column, each with that column.
 async fn owned(client: &impl GenericClient) -> Result<Vec<(Table, String)>, StoreError> {
     let tables = layout::tables(client).await?.into_iter();
     let owned = tables.filter_map(|table| table.owner.clone().map(|owner| (table, owner)));
@@ -108,7 +107,7 @@ async fn rows_of(connection: &Transaction<'_>, tenant: &TenantId) -> Result<RowC
     Ok(rows)
 }
 
-/// The next revisions of catalogue and skills; that of the skills.
+/// Raises the revisions of catalogue and skills; returns that of the skills.
 async fn raise(client: &impl GenericClient) -> Result<SkillsRevision, StoreError> {
     let sql = "UPDATE catalogue SET revision = revision + 1";
     client.execute(sql, &[]).await.map_err(during(ERASING))?;
@@ -127,11 +126,11 @@ async fn erase(
         let done = client.query(sql, &[&tenant.as_str()]).await;
         done.map_err(during(ERASING))
     };
-    // It may take longer than any request.
+    // It may take longer than a request.
     let begun = client.batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0");
     begun.await.map_err(during(ERASING))?;
     of_tenant("SELECT set_config('charter.erasing', $1, true)").await?;
-    // In the order of those who register packages, skills, and evidence: they wait until this has ended.
+    // In the lock order of registrations, skill writes and evidence writes, which wait until this ends.
     let skills = raise(client).await?;
     of_tenant("SELECT FROM evidence_log WHERE tenant_id = $1 FOR UPDATE").await?;
     of_tenant("DELETE FROM lease WHERE resource IN (SELECT run_id FROM run WHERE tenant_id = $1)")

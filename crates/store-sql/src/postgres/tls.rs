@@ -1,5 +1,4 @@
-//! TLS by rustls with ring. A certificate is always checked, with the server's name; what was wrong with one is
-//! said with what to do.
+//! TLS by rustls with ring. The server's certificate and name are always checked; a failure includes advice.
 
 use std::error::Error as StdError;
 use std::io;
@@ -58,7 +57,7 @@ fn failed(doing: &'static str, source: rustls::Error) -> StoreError {
     }
 }
 
-/// Why a connection was not made: what was wrong with the server's TLS and what to do about it, before the cause.
+/// A failed TLS connection: the fault with advice, and the cause.
 #[derive(Debug)]
 struct Untrusted {
     advice: &'static str,
@@ -77,7 +76,7 @@ impl StdError for Untrusted {
     }
 }
 
-/// A failure to connect, with advice where TLS was what failed.
+/// Wraps a failure to connect, with advice if TLS failed.
 pub(super) fn advised(error: Error) -> Box<dyn StdError + Send + Sync> {
     match error.source().and_then(advice) {
         Some(advice) => Box::new(Untrusted {
@@ -89,7 +88,7 @@ pub(super) fn advised(error: Error) -> Box<dyn StdError + Send + Sync> {
 }
 
 fn advice(cause: &(dyn StdError + 'static)) -> Option<&'static str> {
-    // The driver has no other name for it.
+    // The driver has no other way to identify it.
     if cause.to_string() == "server does not support TLS" {
         return Some(
             "the server speaks no TLS: switch it on there (ssl = on), or write sslmode=disable into \

@@ -1,4 +1,4 @@
-//! Embeddings in PostgreSQL, as bytes that are read back.
+//! Embeddings in PostgreSQL, as bytes.
 
 use async_trait::async_trait;
 use charter_store::StoreError;

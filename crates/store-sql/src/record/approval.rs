@@ -7,8 +7,7 @@ use charter_store::approval::{ApprovalRecord, ApprovalState, ListedApproval};
 use crate::column;
 use crate::row::{Columns, field};
 
-/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body`, the title of the run, and
-/// whose it is.
+/// Reads `approval_id, tenant_id, run_id, state, requested_at, expires_at, body`, the title of the run, and its owner.
 pub(crate) fn listed(row: &dyn Columns) -> Result<ListedApproval, StoreError> {
     let approval: String = field(row, 0)?;
     let tenant: String = field(row, 1)?;

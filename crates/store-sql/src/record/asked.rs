@@ -1,15 +1,15 @@
-//! Statements that have only the conditions that are asked for, so that each combination uses its own index.
+//! Builds statements that have only the requested conditions, so that each combination uses its own index.
 
-/// A value to compare with.
+/// A value of a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Of a text column.
+    /// For a text column.
     Text(String),
-    /// Of an integer column.
+    /// For an integer column.
     Integer(i64),
 }
 
-/// A statement as it grows.
+/// A statement that is being built.
 pub(crate) struct StatementBuilder {
     sql: String,
     values: Vec<Value>,
@@ -17,7 +17,7 @@ pub(crate) struct StatementBuilder {
 }
 
 impl StatementBuilder {
-    /// A statement to which conditions are added; `mark` stands before the number of a value.
+    /// Starts a statement; `mark` is the prefix of placeholders.
     pub(crate) fn new(sql: String, mark: char) -> Self {
         Self {
             sql,
@@ -26,18 +26,18 @@ impl StatementBuilder {
         }
     }
 
-    /// The statement with its values.
+    /// Returns the statement with its values.
     pub(crate) fn whole(self) -> (String, Vec<Value>) {
         (self.sql, self.values)
     }
 
-    /// One condition more.
+    /// Adds a condition.
     pub(crate) fn and<const N: usize>(&mut self, condition: &str, values: [Value; N]) {
         self.sql.push_str(" AND ");
         self.push(condition, values);
     }
 
-    /// Each `?` of `sql` becomes one of the values.
+    /// Appends `sql`; each `?` becomes the placeholder of one of the values.
     pub(crate) fn push<const N: usize>(&mut self, sql: &str, values: [Value; N]) {
         let mut parts = sql.split('?');
         self.sql.extend(parts.next());

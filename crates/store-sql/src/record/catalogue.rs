@@ -1,4 +1,4 @@
-//! Packages and documents: rows, and what is checked before they are written.
+//! Packages and documents: rows, and checks before writing.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) fn revision(row: &dyn Columns) -> Result<CatalogueRevision, StoreErro
     column::parse_integer("catalogue revision", field(row, 0)?).map(CatalogueRevision)
 }
 
-/// The catalogue's one row is not there.
+/// Returns the error for the missing row of the catalogue.
 pub(crate) fn without_revision() -> StoreError {
     StoreError::Corrupt {
         what: "catalogue",
@@ -34,7 +34,7 @@ pub(crate) fn without_revision() -> StoreError {
     }
 }
 
-/// The revision after `found`, if the caller knew `found`.
+/// Returns the revision after `found`, if the caller expected `found`.
 pub(crate) fn next_revision(
     found: CatalogueRevision,
     expected: CatalogueRevision,
@@ -50,7 +50,7 @@ pub(crate) fn next_revision(
     Ok(CatalogueRevision(found.0 + 1))
 }
 
-/// What [`document`] reads.
+/// The columns of [`document`].
 pub(crate) const DOCUMENT: &str =
     "scope, kind, id, package, package_version, content_hash, created_at, updated_at, body";
 
@@ -70,7 +70,7 @@ pub(crate) fn document(row: &dyn Columns) -> Result<StoredDocument, StoreError> 
     })
 }
 
-/// What [`package_version`] reads.
+/// The columns of [`package_version`].
 pub(crate) const PACKAGE_VERSION: &str =
     "scope, package, version, content_hash, change, revision, documents, actor, at";
 
@@ -89,7 +89,7 @@ pub(crate) fn package_version(row: &dyn Columns) -> Result<PackageVersion, Store
     })
 }
 
-/// What [`document_version`] reads.
+/// The columns of [`document_version`].
 pub(crate) const DOCUMENT_VERSION: &str =
     "package_version, change, content_hash, body, revision, at";
 
@@ -104,7 +104,7 @@ pub(crate) fn document_version(row: &dyn Columns) -> Result<DocumentVersion, Sto
     })
 }
 
-/// A package to take out of force.
+/// A package to unregister.
 pub(crate) struct Removal {
     pub(crate) scope: Scope,
     pub(crate) package: PackageName,
@@ -113,7 +113,7 @@ pub(crate) struct Removal {
     pub(crate) at: Timestamp,
 }
 
-/// What every row of one change says.
+/// The fields that all rows of one change share.
 pub(crate) struct Step<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) package: &'a PackageName,
@@ -128,7 +128,7 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// The message that tells others.
+    /// Returns the outbox message of the change.
     pub(crate) fn message(&self) -> NewMessage {
         let payload = json!({
             "revision": self.revision,
@@ -147,7 +147,7 @@ impl Step<'_> {
     }
 }
 
-/// A document's place within a scope.
+/// A document's kind and id within a scope.
 pub(crate) type DocumentAddress = (String, String);
 
 /// Reads `kind, id, content_hash`.

@@ -1,4 +1,4 @@
-//! Evidence: rows, and what is asked of them.
+//! Evidence: rows, and look-up statements.
 
 use charter_contract::catalogue::evidence::{
     AbsenceReason, Attachment, EvidenceRecord, PayloadAbsence,
@@ -37,7 +37,7 @@ pub(crate) fn target<'a>(
     })
 }
 
-/// The id of the run that captured a record: the first that it was attached to then.
+/// Returns the id of the run that captured a record: the first run that it was attached to at its capture.
 pub(crate) fn run_of(record: &EvidenceRecord) -> Option<&str> {
     let mut runs = record
         .attached_to
@@ -58,7 +58,7 @@ pub(crate) fn record(row: &dyn Columns) -> Result<EvidenceRecord, StoreError> {
     Ok(record)
 }
 
-/// What [`head`] reads, in either engine.
+/// The columns of [`head`], in every engine.
 pub(crate) const HEAD: &str =
     "evidence_id, body, CASE WHEN payload IS NULL THEN payload_removed_at END";
 
@@ -73,7 +73,7 @@ pub(crate) fn head(row: &dyn Columns) -> Result<EvidenceHead, StoreError> {
     })
 }
 
-/// What a record says whose payload was removed.
+/// Returns the note that replaces a removed payload.
 pub(crate) fn removed(id: &str, at: i64) -> Result<PayloadAbsence, StoreError> {
     let note = format!("payload removed on {}", column::parse_micros(at)?);
     let note = Text::parse(&note).map_err(|error| StoreError::Corrupt {
@@ -87,7 +87,7 @@ pub(crate) fn removed(id: &str, at: i64) -> Result<PayloadAbsence, StoreError> {
     })
 }
 
-/// A new record with its payload behind a salt.
+/// Seals a new record, with its payload behind a salt.
 pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<SealedRecord, StoreError> {
     let refused = |detail: &str| StoreError::Refused {
         what: WHAT,
@@ -103,19 +103,19 @@ pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<SealedR
     SealedRecord::seal(record, salt()?).map_err(|error| refused(&error.to_string()))
 }
 
-/// How an engine's statements look.
+/// The SQL dialect of an engine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dialect {
-    /// What [`record`] reads.
+    /// The columns of [`record`].
     pub(crate) columns: &'static str,
-    /// The key by which an attachment knows its record.
+    /// The key by which an attachment refers to its record.
     pub(crate) key: &'static str,
-    /// What stands before the number of a value.
+    /// The prefix of placeholders.
     pub(crate) mark: char,
 }
 
-/// The statement of a look-up with its values. It has only the conditions that are asked for, so that
-/// each combination uses its own index.
+/// Builds the statement of a look-up, with its values. It has only the requested conditions, so that each combination
+/// uses its own index.
 pub(crate) fn query(
     dialect: Dialect,
     tenant: &TenantId,

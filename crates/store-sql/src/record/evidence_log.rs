@@ -9,7 +9,7 @@ use charter_store::tenant::LogHead;
 use crate::column;
 use crate::row::{Columns, field};
 
-/// What errors call it.
+/// The log's name in errors.
 pub(crate) const WHAT: &str = "evidence log";
 
 /// Reads `leaf_index, leaf, body, payload, payload_salt`.

@@ -7,7 +7,7 @@ use charter_store::key::{KeyHash, KeyPresence, KeyRecord, Revocation};
 use crate::column;
 use crate::row::{Columns, field};
 
-/// What [`record`] reads.
+/// The columns of [`record`].
 pub(crate) const RECORD: &str = "tenant_id, key_id, name, hash, user_id, rights, created_by, \
      created_at, expires_at, last_used_at, revoked_at, revoked_by, rotated_from, makers";
 
@@ -45,17 +45,17 @@ pub(crate) fn record(row: &dyn Columns) -> Result<KeyRecord, StoreError> {
     })
 }
 
-/// What an engine writes of a key's rights.
+/// Returns the column value of a key's rights.
 pub(crate) fn rights(key: &KeyRecord) -> Result<String, StoreError> {
     column::json("key", key.key_id.as_str(), &key.rights)
 }
 
-/// What an engine writes of a key's makers.
+/// Returns the column value of a key's makers.
 pub(crate) fn makers(key: &KeyRecord) -> Result<String, StoreError> {
     column::json("makers of a key", key.key_id.as_str(), &key.makers)
 }
 
-/// Reads whether there is any key, and whether one of them lets somebody in.
+/// Reads whether there is any key, and whether one of them is valid.
 pub(crate) fn kept(row: &dyn Columns) -> Result<KeyPresence, StoreError> {
     let (any, live): (bool, bool) = (field(row, 0)?, field(row, 1)?);
     Ok(match (any, live) {
@@ -65,7 +65,7 @@ pub(crate) fn kept(row: &dyn Columns) -> Result<KeyPresence, StoreError> {
     })
 }
 
-/// The key whose place a new one takes.
+/// Returns the id of the key that a new one replaces.
 pub(crate) fn replaced(new: &KeyRecord) -> Result<&KeyId, StoreError> {
     let replaced = new.rotated_from.as_ref();
     replaced.ok_or_else(|| unknown(&new.key_id))
@@ -85,7 +85,7 @@ pub(crate) fn exists(key: &KeyRecord) -> StoreError {
     }
 }
 
-/// What keeps a key from being rotated.
+/// Returns the error of a key that cannot be rotated.
 pub(crate) fn refused(key: &KeyId, detail: &str) -> StoreError {
     StoreError::Refused {
         what: "key",

@@ -9,7 +9,7 @@ use charter_store::lens::{
 use crate::column;
 use crate::row::{Columns, field};
 
-/// The kind of lenses among documents.
+/// The document kind of lenses.
 pub(crate) const KIND: &str = charter_contract::catalogue::DocumentKind::DomainLens.as_str();
 
 pub(crate) fn record(row: &dyn Columns) -> Result<LensRecord, StoreError> {
@@ -54,7 +54,7 @@ pub(crate) fn chunk(row: &dyn Columns) -> Result<LensChunk, StoreError> {
     })
 }
 
-/// The vectors of a chunk, which are stored one after the other.
+/// Splits the stored vectors of a chunk, which are concatenated.
 pub(crate) fn parts(bytes: &[u8], parts: i64) -> Result<Vec<Vec<u8>>, StoreError> {
     let damaged = || StoreError::Corrupt {
         what: "passage",
@@ -72,12 +72,12 @@ pub(crate) fn parts(bytes: &[u8], parts: i64) -> Result<Vec<Vec<u8>>, StoreError
     }
 }
 
-/// The vectors of a chunk as they are stored, and how many they are.
+/// Returns the stored form of a chunk's vectors, and their number.
 pub(crate) fn stored(chunk: &LensChunk) -> (Vec<u8>, i64) {
     (chunk.vectors.concat(), column::limit(chunk.vectors.len()))
 }
 
-/// The answer of an engine that compares no vectors.
+/// Returns the error of an engine that compares no vectors.
 pub(crate) fn not_searched(asked: &NearestPassages<'_>) -> StoreError {
     StoreError::Refused {
         what: "search of passages",
@@ -93,7 +93,7 @@ pub(crate) fn passage_gone(passage: &PassageKey) -> StoreError {
     }
 }
 
-/// That the index that is there is the one that the caller knows.
+/// Checks that the stored index is the one that the caller expects.
 pub(crate) fn check_generation(
     lens: &LensId,
     found: Option<LensGeneration>,

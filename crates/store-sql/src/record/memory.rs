@@ -11,31 +11,31 @@ use charter_store::memory::{
 use crate::column;
 use crate::row::{Columns, field};
 
-/// What errors call one.
+/// A memory's name in errors.
 pub(crate) const WHAT: &str = "memory";
 
-/// What [`record`] reads.
+/// The columns of [`record`].
 pub(crate) const RECORD: &str = "memory.memory_id, memory.tenant_id, user_id, visibility, \
      memory.created_at, memory.expires_at, latest, current, proposed, removed_at, removed_by";
 
-/// How many columns that are.
+/// The number of those columns.
 pub(crate) const RECORD_COLUMNS: usize = 11;
 
-/// What [`version_at`] reads.
+/// The columns of [`version_at`].
 pub(crate) const VERSION: &str =
     "memory_version.version, state, at, author, agent_id, based_on, decided_by, decided_at, body";
 
-/// How many columns that are.
+/// The number of those columns.
 pub(crate) const VERSION_COLUMNS: usize = 9;
 
-/// The number of a version, if there is one.
+/// Returns the number of a version, if there is one.
 pub(crate) fn version_number(number: Option<i64>) -> Result<Option<u64>, StoreError> {
     let number = number.map(|number| column::parse_integer("version", number));
     number.transpose()
 }
 
-/// Reads [`RECORD`]. What has expired and is not swept yet reads as removed; `None` for `now` tells
-/// it as it is stored.
+/// Reads [`RECORD`]. An expired memory that is not swept yet reads as removed; with `None` for `now` it reads as
+/// stored.
 pub(crate) fn record(
     row: &dyn Columns,
     now: Option<Timestamp>,
@@ -76,7 +76,7 @@ pub(crate) fn record(
     Ok(record)
 }
 
-/// Reads [`VERSION`] from a column on.
+/// Reads [`VERSION`], starting at a column.
 pub(crate) fn version_at(row: &dyn Columns, from: usize) -> Result<MemoryVersion, StoreError> {
     let state: String = field(row, from + 1)?;
     let author: String = field(row, from + 3)?;
@@ -113,7 +113,7 @@ pub(crate) fn refused(memory: &MemoryId, detail: String) -> StoreError {
     }
 }
 
-/// What `current` and `proposed` become with a new version.
+/// Returns the new `current` and `proposed` of a memory with a new version.
 pub(crate) fn places(state: MemoryState, version: i64) -> (Option<i64>, Option<i64>) {
     match state {
         MemoryState::Accepted => (Some(version), None),
@@ -123,7 +123,7 @@ pub(crate) fn places(state: MemoryState, version: i64) -> (Option<i64>, Option<i
     }
 }
 
-/// What [`change`] reads, before the revision: a memory, one of its versions and its vector.
+/// The number of columns of [`change`] before the vector: a memory and one of its versions.
 const CHANGED_VECTOR: usize = RECORD_COLUMNS + VERSION_COLUMNS;
 
 /// Reads [`RECORD`], [`VERSION`], `model, bytes, revision`.
@@ -144,7 +144,7 @@ pub(crate) fn change(row: &dyn Columns) -> Result<MemoryChange, StoreError> {
     })
 }
 
-/// Changes of the same revision as one.
+/// Merges changes of the same revision.
 pub(crate) fn by_revision(found: Vec<MemoryChange>) -> Vec<MemoryChange> {
     let mut changes: Vec<MemoryChange> = Vec::with_capacity(found.len());
     for change in found {
@@ -156,7 +156,7 @@ pub(crate) fn by_revision(found: Vec<MemoryChange>) -> Vec<MemoryChange> {
     changes
 }
 
-/// Where a living memory stands.
+/// The version numbers of a living memory.
 pub(crate) struct MemoryHead {
     pub(crate) latest: u64,
     pub(crate) current: Option<u64>,
@@ -173,7 +173,7 @@ pub(crate) fn standing(row: &dyn Columns) -> Result<MemoryHead, StoreError> {
 }
 
 impl MemoryHead {
-    /// That a new version may follow, for a caller who knows `expected` as the one in force.
+    /// Checks that a new version may follow, for a caller that expects `expected` as the current one.
     pub(crate) fn check_next(
         &self,
         memory: &MemoryId,
@@ -194,7 +194,7 @@ impl MemoryHead {
         Ok(())
     }
 
-    /// That this version waits for a decision.
+    /// Checks that this version waits for a decision.
     pub(crate) fn check_proposed(&self, memory: &MemoryId, version: u64) -> Result<(), StoreError> {
         if self.proposed == Some(version) {
             return Ok(());
@@ -204,7 +204,7 @@ impl MemoryHead {
     }
 }
 
-/// That a tenant that has `held` memories may have one more.
+/// Checks that a tenant with `held` memories may add one.
 pub(crate) fn check_room(memory: &MemoryId, held: i64, most: u64) -> Result<(), StoreError> {
     if column::parse_integer("number of memories", held)? >= most {
         return Err(refused(memory, format!("the tenant has {most} already")));
@@ -212,7 +212,7 @@ pub(crate) fn check_room(memory: &MemoryId, held: i64, most: u64) -> Result<(), 
     Ok(())
 }
 
-/// That a version is new: in force, or proposed.
+/// Checks that a new version is accepted or proposed.
 pub(crate) fn check_new(new: &NewVersion) -> Result<(), StoreError> {
     if matches!(new.state, MemoryState::Accepted | MemoryState::Proposed) {
         return Ok(());

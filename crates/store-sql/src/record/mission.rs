@@ -1,4 +1,4 @@
-//! Missions and artifacts: rows, and what is checked before they are written.
+//! Missions and artifacts: rows, and checks before writing.
 
 use charter_contract::ids::TenantId;
 use charter_contract::mission::upcast::versions;
@@ -10,7 +10,7 @@ use charter_store::mission::{ArtifactRecord, MissionImport, MissionRecord, Store
 use crate::column;
 use crate::row::{Columns, field};
 
-/// What [`record`] reads.
+/// The columns of [`record`].
 pub(crate) const RECORD: &str = "colony_missions.tenant_id, mission_id, run_id, title, state, \
      artifacts, payload, colony_missions.created_at, updated_at, imported_at";
 
@@ -62,21 +62,21 @@ pub(crate) fn artifact(row: &dyn Columns) -> Result<StoredArtifact, StoreError> 
     })
 }
 
-/// The mission of a run, and how many artifacts it has.
+/// The mission of a run, with the number of its artifacts.
 pub(crate) struct MissionHead {
     pub(crate) tenant: String,
     pub(crate) mission: String,
     pub(crate) artifacts: u64,
 }
 
-/// An artifact with where it is put.
+/// An artifact with its position.
 pub(crate) struct PositionedArtifact<'a> {
     pub(crate) record: &'a ArtifactRecord,
     pub(crate) place: u64,
     pub(crate) event: u64,
 }
 
-/// Nothing may be said of a mission that is not there.
+/// Refuses artifacts and states for a run without a mission.
 pub(crate) fn no_mission(
     artifacts: &[ArtifactRecord],
     state: Option<MissionState>,
@@ -93,7 +93,7 @@ pub(crate) fn no_mission(
     }
 }
 
-/// An artifact is of its run's mission (B002-3).
+/// Checks that an artifact belongs to its run's mission (B002-3).
 pub(crate) fn check_mission(head: &MissionHead, record: &ArtifactRecord) -> Result<(), StoreError> {
     let of = (record.tenant_id.as_str(), record.mission_id.as_str());
     if of == (head.tenant.as_str(), head.mission.as_str()) {
@@ -105,7 +105,7 @@ pub(crate) fn check_mission(head: &MissionHead, record: &ArtifactRecord) -> Resu
     ))
 }
 
-/// One version is written, whatever can be read (B002-1).
+/// Checks that the written version is the current one; older versions are only read (B002-1).
 pub(crate) fn check_version(record: &ArtifactRecord) -> Result<(), StoreError> {
     let written = MissionSchemaVersion::default();
     if record.schema_version == written.as_str() {
@@ -130,8 +130,8 @@ pub(crate) fn exists(record: &ArtifactRecord) -> StoreError {
     }
 }
 
-/// The envelope that begins a mission of a run of `tenant`, and what comes with it; nothing when the
-/// run is no mission's.
+/// Returns the envelope that begins a mission of a run of `tenant`, and the other artifacts; nothing if the run has no
+/// mission.
 pub(crate) fn begins<'a>(
     tenant: &TenantId,
     artifacts: &'a [ArtifactRecord],
@@ -147,8 +147,8 @@ pub(crate) fn begins<'a>(
     Ok(Some((envelope, rest)))
 }
 
-/// What is there already under the id of an artifact that was not put in is the same (B002-15), and
-/// if nothing is, there was room for one only (B002-11).
+/// Checks an artifact that was not inserted: a stored one with its id must be identical (B002-15); if there is none,
+/// the mission allows only one of its kind (B002-11).
 pub(crate) fn check_repeat(
     record: &ArtifactRecord,
     held: Option<&StoredArtifact>,
@@ -160,7 +160,7 @@ pub(crate) fn check_repeat(
     }
 }
 
-/// What an import does to a mission that is there already: nothing, if it is the same.
+/// Checks that an import of an existing mission is identical to it, and so changes nothing.
 pub(crate) fn check_same(
     held: &MissionRecord,
     held_run: Option<&RunRecord>,
@@ -187,7 +187,7 @@ pub(crate) fn check_same(
     })
 }
 
-/// What is imported has ended, is one mission, and can be read; returns its envelope.
+/// Checks that an import has ended, is one mission, and is readable; returns its envelope.
 pub(crate) fn check_import(import: &MissionImport) -> Result<&StoredArtifact, StoreError> {
     if import.run.phase != RunPhase::Finished || !import.state.is_final() {
         return Err(refused_import(

@@ -10,7 +10,7 @@ use crate::row::{Columns, field};
 pub(crate) const COLUMNS: &str = "tenant_id, request_id, asked, verdict, answer, created_at, updated_at, user_id, \
      run_id, result";
 
-/// What a request is whose run has ended and that has no result.
+/// The condition for a request whose run has ended and that has no result.
 pub(crate) const OF_ENDED_RUN: &str = "run_id IS NOT NULL AND result IS NULL AND EXISTS (
      SELECT 1 FROM run WHERE run.tenant_id = request.tenant_id AND run.run_id = request.run_id
      AND run.phase = 'finished')";
@@ -39,7 +39,7 @@ pub(crate) fn taken(what: &'static str, request: &RequestId) -> StoreError {
     }
 }
 
-/// Why a result was not recorded, of a request that awaits a run or does not.
+/// Explains why a result was not recorded; `awaits` is set for a request that awaits a run.
 pub(crate) fn no_result(awaits: Option<()>, request: &RequestId) -> StoreError {
     match awaits {
         Some(()) => taken("result", request),
@@ -50,7 +50,7 @@ pub(crate) fn no_result(awaits: Option<()>, request: &RequestId) -> StoreError {
     }
 }
 
-/// What a change returned, in the order in which it was to be chosen.
+/// Sorts the result of a change into the order of selection.
 pub(crate) fn oldest_first(requests: &mut [RequestRecord]) {
     requests.sort_by(|a, b| {
         let key = |request: &RequestRecord| {

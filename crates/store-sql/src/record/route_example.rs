@@ -12,7 +12,7 @@ use super::asked::{StatementBuilder, Value};
 use crate::column::{self, Cursor};
 use crate::row::{Columns, field};
 
-/// What [`record`] reads.
+/// The columns of [`record`].
 pub(crate) const RECORD: &str = "tenant_id, example_id, kind, document, text, words, source, request_id, status, \
      suggested_at, decided_at, decided_by";
 
@@ -43,7 +43,7 @@ pub(crate) fn record(row: &dyn Columns) -> Result<RouteExampleRecord, StoreError
     })
 }
 
-/// The statement of a listing; `mark` is the dialect's placeholder prefix.
+/// Builds the statement of a listing; `mark` is the dialect's placeholder prefix.
 pub(crate) fn listing(
     mark: char,
     tenant: &TenantId,
@@ -71,7 +71,7 @@ pub(crate) fn listing(
     Ok(asked.whole())
 }
 
-/// The cursor of an example in a listing.
+/// Returns the cursor of an example in a listing.
 pub(crate) fn place(example: &RouteExampleRecord) -> Cursor {
     Cursor {
         at: column::micros(example.suggested_at),
@@ -101,7 +101,7 @@ pub(crate) fn unknown(example: &RouteExampleId) -> StoreError {
     }
 }
 
-/// The refusal of a transition from another status.
+/// Returns the refusal of a transition from another status.
 pub(crate) fn elsewhere(found: &RouteExampleRecord) -> StoreError {
     StoreError::Refused {
         what: "route example",

@@ -1,4 +1,4 @@
-//! Runs and their journals: rows, and what is checked before they are written.
+//! Runs and their journals: rows, and checks before writing.
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_store::StoreError;
@@ -73,11 +73,11 @@ pub(crate) fn refused(run: &RunId, detail: String) -> StoreError {
     }
 }
 
-/// What [`record`] reads.
+/// The columns of [`record`].
 pub(crate) const RECORD: &str =
     "run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at, user_id";
 
-/// What an append has to fit to.
+/// The state of a run that an append is checked against.
 pub(crate) struct RunHead {
     pub(crate) version: u64,
     pub(crate) phase: RunPhase,
@@ -94,7 +94,7 @@ pub(crate) fn head(row: &dyn Columns) -> Result<RunHead, StoreError> {
     })
 }
 
-/// That a run's version is the number of its first events.
+/// Checks that a run's version equals the number of its first events.
 pub(crate) fn check_version(run: &RunRecord, events: &[NewEvent]) -> Result<(), StoreError> {
     if run.version == events.len() as u64 {
         return Ok(());
@@ -117,7 +117,7 @@ pub(crate) fn missing(run: &RunId) -> StoreError {
     }
 }
 
-/// What an append leads to: the last hash, once everything fits. The fence is checked before.
+/// Checks an append against the run; returns the new last hash. The fence is checked before.
 pub(crate) fn check_append<'a>(
     head: &RunHead,
     append: &'a Append,
@@ -141,12 +141,11 @@ pub(crate) fn check_append<'a>(
     Ok((last_hash, newest))
 }
 
-/// Runs that are read at once where titles are looked at, and how many a page looks at in all.
+/// Runs that one statement reads when titles are filtered, and the most that a page reads in total.
 const PORTION: usize = 250;
 const MAX_SCANNED: usize = 5_000;
 
-/// A page of runs as it fills. Whoever lists carries out one statement after the other until the page is
-/// there.
+/// A page of runs that is being filled. The caller executes one statement after another until the page is complete.
 pub(crate) struct Listing<'a> {
     tenant: &'a TenantId,
     filter: &'a RunFilter,
@@ -158,7 +157,7 @@ pub(crate) struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     /// # Errors
-    /// [`StoreError::Refused`] for a cursor that no page gave out.
+    /// [`StoreError::Refused`] for an invalid cursor.
     pub(crate) fn new(
         tenant: &'a TenantId,
         filter: &'a RunFilter,
@@ -175,7 +174,7 @@ impl<'a> Listing<'a> {
         })
     }
 
-    /// How many runs the next statement reads.
+    /// Returns how many runs the next statement reads.
     fn portion(&self) -> usize {
         let room = self.page.limit() + 1;
         match self.filter.reads_titles() {
@@ -184,8 +183,8 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// The next statement, with `mark` before the number of a value. What says where a run stands is in the
-    /// words of the indexes over runs that have ended and runs that have not.
+    /// Returns the next statement, with `mark` as prefix of placeholders. The conditions on the phase use the wording
+    /// of the partial indexes on finished and unfinished runs.
     pub(crate) fn statement(&self, mark: char) -> (String, Vec<Value>) {
         let mut asked = StatementBuilder::new(format!("SELECT {RECORD} FROM run WHERE true"), mark);
         asked.and("tenant_id = ?", [Value::Text(self.tenant.to_string())]);
@@ -219,7 +218,7 @@ impl<'a> Listing<'a> {
         asked.whole()
     }
 
-    /// Takes what the statement found; the page, once it is there.
+    /// Adds the rows of a statement; returns the page once it is complete.
     pub(crate) fn take(&mut self, found: Vec<RunRecord>) -> Option<Page<RunRecord>> {
         let is_last = found.len() < self.portion();
         for run in found {
@@ -248,19 +247,19 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// Where a claimed run's turn is read, and the fence of its new lease.
+/// Columns with a claimed run's turn, and with the fence of its new lease.
 const TURN: usize = 10;
 const FENCE: usize = 11;
 
-/// A run that may be claimed, with its turn among its tenant's.
+/// A claimable run, with its turn among its tenant's runs.
 pub(crate) type ClaimCandidate<T> = (i64, T);
 
-/// Reads [`RECORD`] with a run's turn after it.
+/// Reads [`RECORD`] and the run's turn.
 pub(crate) fn claimable(row: &dyn Columns) -> Result<ClaimCandidate<RunRecord>, StoreError> {
     Ok((field(row, TURN)?, record(row)?))
 }
 
-/// Reads the same, and the fence under which the run was claimed.
+/// Reads [`RECORD`], the turn, and the fence of the claim.
 pub(crate) fn claimed(
     row: &dyn Columns,
     claim: &Claim,
@@ -275,7 +274,7 @@ pub(crate) fn claimed(
     Ok((turn, ClaimedRun { run, lease }))
 }
 
-/// Runs in the order in which they are to be chosen.
+/// Sorts runs into the order of selection.
 pub(crate) fn in_turn<T>(
     mut found: Vec<ClaimCandidate<T>>,
     run: impl Fn(&T) -> &RunRecord,
@@ -295,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    /// The newest of many runs, from `first` on.
+    /// Returns the newest of many runs, starting at `first`.
     fn runs(first: usize, count: usize) -> Vec<RunRecord> {
         let run = |n: usize| RunRecord {
             run_id: RunId::from_uuid(Uuid::from_u128(n as u128)),
@@ -312,8 +311,8 @@ mod tests {
         (first..first + count).map(run).collect()
     }
 
-    /// A title that nothing has ends a page after so many runs, and the next page goes on there; one that a
-    /// run has further on is found by it.
+    /// A filter for an unused title ends a page after a bounded number of runs, and the next page continues there; a
+    /// matching run further on is found by a later page.
     #[test]
     fn a_page_looks_at_a_bounded_number_of_titles() {
         let tenant = TenantId::parse("acme").unwrap();

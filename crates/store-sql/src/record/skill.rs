@@ -14,7 +14,7 @@ use charter_store::vector::TextHash;
 use crate::column;
 use crate::row::{Columns, field};
 
-/// The word of an origin.
+/// Returns the word for an origin.
 pub(crate) fn origin(origin: VectorOrigin) -> &'static str {
     match origin {
         VectorOrigin::Embedded => "embedded",
@@ -64,7 +64,7 @@ pub(crate) fn vector(row: &dyn Columns, word: &str, id: &str) -> Result<SkillVec
     })
 }
 
-/// A file's columns from the first on: path, hash, size, whether executable.
+/// Reads a file's columns, starting at `first`: path, hash, size, whether executable.
 pub(crate) fn entry(row: &dyn Columns, first: usize) -> Result<SkillFileEntry, StoreError> {
     let hash: Vec<u8> = field(row, first + 1)?;
     Ok(SkillFileEntry {
@@ -93,7 +93,7 @@ pub(crate) fn index(
     Ok((SkillsRevision(revision), model))
 }
 
-/// The index's one row is not there.
+/// Returns the error for the missing row of the index.
 pub(crate) fn without_index() -> StoreError {
     StoreError::Corrupt {
         what: "index of skills",
@@ -102,7 +102,7 @@ pub(crate) fn without_index() -> StoreError {
     }
 }
 
-/// The revision after `found`, if the caller knew `found`.
+/// Returns the revision after `found`, if the caller expected `found`.
 pub(crate) fn next_revision(
     found: SkillsRevision,
     expected: SkillsRevision,
@@ -118,7 +118,7 @@ pub(crate) fn next_revision(
     Ok(SkillsRevision(found.0 + 1))
 }
 
-/// Files with their skills, in order, by skill.
+/// Groups files by skill, keeping their order.
 pub(crate) fn by_skill(
     found: Vec<(String, SkillFileEntry)>,
 ) -> Result<Vec<(SkillId, Vec<SkillFileEntry>)>, StoreError> {
@@ -132,8 +132,8 @@ pub(crate) fn by_skill(
     Ok(skills)
 }
 
-/// What is published with a write. It is the tenant's message where the skills are, so that the writer's
-/// connection may write it.
+/// Returns the outbox message of a write. It belongs to the skills' tenant, so that the writer's connection may insert
+/// it.
 pub(crate) fn changed(write: &SkillsWrite, revision: SkillsRevision) -> NewMessage {
     if write.changes.len() > MAX_CHANGED_NAMED {
         let message = everything_changed(revision, write.at);
@@ -158,7 +158,7 @@ pub(crate) fn changed(write: &SkillsWrite, revision: SkillsRevision) -> NewMessa
     }
 }
 
-/// What is published when every vector may be another one.
+/// Returns the outbox message for a change of all vectors.
 pub(crate) fn everything_changed(revision: SkillsRevision, at: Timestamp) -> NewMessage {
     NewMessage {
         topic: CHANGED_TOPIC.to_owned(),

@@ -24,7 +24,7 @@ use crate::row::field;
 
 const READING: &str = "reading skills";
 
-/// Revision and model of the index.
+/// Returns revision and model of the index.
 fn index(connection: &Connection) -> Result<(SkillsRevision, Option<SkillsModel>), StoreError> {
     row(
         READING,
@@ -36,7 +36,7 @@ fn index(connection: &Connection) -> Result<(SkillsRevision, Option<SkillsModel>
     .ok_or_else(record::without_index)
 }
 
-/// A skill with its vector; conditions and order follow.
+/// Selects a skill with its vector; callers append conditions and order.
 const SKILL: &str = "SELECT scope, skill_id, summary, is_folder, sub_skills,
      EXISTS (SELECT 1 FROM agent_skill_file WHERE agent_skill_file.skill_key = agent_skill.skill_key),
      origin, summary_hash, bytes

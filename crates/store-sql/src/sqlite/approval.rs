@@ -1,5 +1,4 @@
-//! Approvals in SQLite. A trigger keeps a record from moving backwards
-//! (`migrations/V3__approvals.sql`).
+//! Approvals in SQLite. A trigger prevents a record from moving backwards (`migrations/V3__approvals.sql`).
 
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
@@ -20,11 +19,11 @@ use crate::row::field;
 
 const READING: &str = "reading an approval";
 const WRITING: &str = "writing an approval";
-/// What is read of an approval and its run.
+/// The columns of an approval and its run.
 const LISTED: &str = "approval_id, approval.tenant_id, run_id, state, requested_at, expires_at, body, title, \
      approval.user_id";
 
-/// Makes the changes that an append carries; `run` is the run's key.
+/// Applies the approval changes of an append; `run` is the run's key.
 pub(super) fn change(
     connection: &Connection,
     run: i64,
@@ -105,7 +104,7 @@ fn decide(
     wake(connection, run)
 }
 
-/// Makes a run that waits runnable.
+/// Makes a waiting run runnable.
 pub(super) fn wake(connection: &Connection, run: i64) -> Result<(), StoreError> {
     execute(
         "waking a run",
@@ -118,7 +117,7 @@ pub(super) fn wake(connection: &Connection, run: i64) -> Result<(), StoreError> 
     .map(|_| ())
 }
 
-/// Whether any of these approvals of a run is not pending any more.
+/// Whether any of these approvals of a run has been decided.
 pub(super) fn any_decided(
     connection: &Connection,
     run: i64,
@@ -146,7 +145,7 @@ fn list(
     page: &PageRequest,
 ) -> Result<Page<ListedApproval>, StoreError> {
     let (at, id) = column::after(page)?;
-    // All of them, and those of one user: apart, so that either has its index.
+    // Separate statements for all users and for one, so that each uses its index.
     let whose = match filter.user_id {
         Some(_) => "approval.user_id = ?7",
         None => "?7 IS NULL",

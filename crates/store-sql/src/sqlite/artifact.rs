@@ -1,4 +1,4 @@
-//! Writing artifacts, in the transaction of the journal's append that tells of them.
+//! Writes artifacts in the transaction of the journal append that records them.
 
 use charter_contract::ids::TenantId;
 use charter_contract::mission::{ArtifactKind, MissionState};
@@ -18,20 +18,20 @@ use crate::row::field;
 const READING: &str = "reading a mission";
 const WRITING: &str = "writing an artifact";
 
-/// What an append does to its run's mission.
+/// Changes of an append to its run's mission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addition<'a> {
     /// The run's key.
     pub(super) run: i64,
     /// The last event of the append.
     pub(super) event: u64,
-    /// What is added.
+    /// The added artifacts.
     pub(super) artifacts: &'a [ArtifactRecord],
-    /// Where the mission then stands.
+    /// The mission's new state.
     pub(super) state: Option<MissionState>,
 }
 
-/// Begins the mission of a run that is created, if the run is one's, and adds what comes with it.
+/// Creates the mission of a new run, if the run has one, with its first artifacts.
 pub(super) fn begin(
     connection: &Connection,
     tenant: &TenantId,
@@ -64,7 +64,7 @@ pub(super) fn begin(
     )
 }
 
-/// Adds to the mission of a run. An append that says nothing of one costs nothing.
+/// Adds to the mission of a run. Without artifacts and state it executes no statement.
 pub(super) fn add(connection: &Connection, addition: Addition<'_>) -> Result<(), StoreError> {
     if addition.artifacts.is_empty() && addition.state.is_none() {
         return Ok(());
@@ -155,7 +155,7 @@ pub(super) fn named(
     )
 }
 
-/// Puts in a mission with its envelope; `imported_at` when it is an imported one.
+/// Inserts a mission with its envelope; `imported_at` is set for an imported one.
 pub(super) fn insert_mission(
     connection: &Connection,
     run: i64,
@@ -191,7 +191,7 @@ pub(super) fn insert_mission(
     }
 }
 
-/// The statement that puts an artifact into its table.
+/// The statement that inserts an artifact into its table.
 macro_rules! into {
     ($table:literal, $id:literal) => {
         concat!(
@@ -215,13 +215,13 @@ macro_rules! into {
     };
 }
 
-/// Puts an artifact in; whether there was room for it.
+/// Inserts an artifact; returns whether a row was inserted.
 pub(super) fn insert(
     connection: &Connection,
     placed: &PositionedArtifact<'_>,
 ) -> Result<bool, StoreError> {
     let sql = match placed.record.kind {
-        // The mission has it since it began.
+        // The envelope was stored when the mission began.
         ArtifactKind::MissionEnvelope => return Ok(false),
         ArtifactKind::MissionTaskGraph => return insert_graph(connection, placed),
         ArtifactKind::PromptPackage => into!("colony_prompt_packages", "package_id", task),
@@ -258,7 +258,7 @@ pub(super) fn insert(
     Ok(added > 0)
 }
 
-/// A mission has one graph; its tasks are taken out of it.
+/// Inserts the one graph of a mission, and its tasks as rows.
 fn insert_graph(
     connection: &Connection,
     placed: &PositionedArtifact<'_>,
@@ -298,8 +298,8 @@ fn insert_graph(
     Ok(added > 0)
 }
 
-/// Runs a statement. What the database's own constraints refuse is no failure of the engine: the
-/// same call is refused again.
+/// Runs a statement, and maps violated constraints to a refusal instead of an engine error, because a retry cannot
+/// succeed.
 fn constrained(
     record: &ArtifactRecord,
     connection: &Connection,
@@ -315,7 +315,7 @@ fn constrained(
     })
 }
 
-/// The constraint that a statement violates, in the database's words.
+/// Returns the violated constraint, in the database's words.
 fn violated(error: &Error) -> Option<String> {
     match error {
         Error::SqliteFailure(failure, said) if failure.code == ErrorCode::ConstraintViolation => {

@@ -1,4 +1,4 @@
-//! A copy of the database of a data directory, taken while it may be in use, and put back.
+//! Copies the database of a data directory, even while it is in use, and restores it.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,15 +17,15 @@ use crate::row::field;
 const COPYING: &str = "copying the database";
 const RESTORING: &str = "restoring the database";
 
-/// What a restored database is called until it has been looked through.
+/// The file name of a restored database until it has been checked.
 const RESTORED: &str = "charter.db.restoring";
 
-/// Copies the database of the data directory `data` into the new directory `target`, as one moment found it,
-/// and looks through the copy. Who uses the database goes on; nobody waits. Blocks.
+/// Copies the database of the data directory `data` into the new directory `target`, from one snapshot, and checks the
+/// copy. The database stays in use, and no other call waits. Blocks.
 ///
 /// # Errors
-/// [`StoreError::NotFound`] without a database; [`StoreError::AlreadyExists`] when `target` does;
-/// [`StoreError::Corrupt`] when what was copied is not sound; [`StoreError::Full`].
+/// [`StoreError::NotFound`] without a database; [`StoreError::AlreadyExists`] when `target` exists;
+/// [`StoreError::Corrupt`] when the copy is damaged; [`StoreError::Full`].
 pub fn back_up(data: &Path, target: &Path, at: Timestamp) -> Result<Manifest, StoreError> {
     let source = open_to_read(data)?;
     backup::create(target)?;
@@ -36,7 +36,7 @@ pub fn back_up(data: &Path, target: &Path, at: Timestamp) -> Result<Manifest, St
     Ok(manifest)
 }
 
-/// The database of the data directory `data`, beside whoever uses it.
+/// Opens the database of the data directory `data`, even while it is in use.
 pub(super) fn open_to_read(data: &Path) -> Result<Connection, StoreError> {
     let path = data.join(DATABASE);
     if !path.exists() {
@@ -52,13 +52,13 @@ pub(super) fn open_to_read(data: &Path) -> Result<Connection, StoreError> {
     Ok(source)
 }
 
-/// Copies all pages in one step, so that writers do not make it begin anew; the layout's version.
+/// Copies all pages in one step, so that writers do not restart the copy; returns the layout's version.
 fn copy(source: &Connection, path: &Path) -> Result<u32, StoreError> {
     let mut target = Connection::open(path).map_err(during(COPYING))?;
     Backup::new(source, &mut target)
         .and_then(|backup| backup.step(-1))
         .map_err(during(COPYING))?;
-    // One file, without a log beside it.
+    // One file, without a log.
     target
         .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         .map_err(during(COPYING))?;
@@ -66,7 +66,7 @@ fn copy(source: &Connection, path: &Path) -> Result<u32, StoreError> {
     schema::version(&target)
 }
 
-/// Refuses a database with damage, or with a row that refers to none.
+/// Refuses a damaged database, or one with a dangling reference.
 fn look_through(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let said = |sql| {
         statement::rows("checking the copy", connection, sql, [], |row| {
@@ -86,13 +86,13 @@ fn look_through(connection: &Connection, path: &Path) -> Result<(), StoreError> 
     }
 }
 
-/// Puts the database of a backup into a data directory that has none. What is half done is not seen: the
-/// database has its name when it has been looked through. Blocks.
+/// Restores the database of a backup into a data directory without one. A partial restore is not visible: the database
+/// gets its name after it has been checked. Blocks.
 ///
 /// # Errors
-/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine;
-/// [`StoreError::AlreadyExists`] where there is a database; [`StoreError::Locked`] while it is in use;
-/// [`StoreError::NewerSchema`] when a newer Charter took it.
+/// As [`Manifest::verified`]; [`StoreError::Refused`] for a backup of another engine; [`StoreError::AlreadyExists`]
+/// when there is a database; [`StoreError::Locked`] while it is in use; [`StoreError::NewerSchema`] when a newer
+/// Charter took the backup.
 pub fn restore(backup: &Path, data: &Path, holder: &str) -> Result<Manifest, StoreError> {
     let manifest = Manifest::verified(backup)?;
     manifest.must_be_for(backup, BackupEngine::Sqlite, schema::newest())?;

@@ -1,4 +1,4 @@
-//! Packages and documents in SQLite. Registering is in [`change`]; here is the reading.
+//! Reads packages and documents in SQLite. [`change`] registers them.
 
 mod change;
 
@@ -37,8 +37,8 @@ fn revision(connection: &Connection) -> Result<CatalogueRevision, StoreError> {
     .ok_or_else(record::without_revision)
 }
 
-/// The table in its own order, which is the order of the disk; sorting afterwards is cheaper than
-/// reading in order through the index.
+/// Reads the table in its own order, which is the order on disk; sorting afterwards is cheaper than reading in order
+/// through the index.
 fn load(connection: &Connection) -> Result<(CatalogueRevision, Vec<StoredDocument>), StoreError> {
     let revision = revision(connection)?;
     let mut documents = rows(

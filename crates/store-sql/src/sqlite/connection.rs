@@ -1,4 +1,4 @@
-//! How connections are set up: durability, integrity and memory.
+//! Configures connections: durability, integrity and memory.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,28 +8,28 @@ use rusqlite::{Connection, Error};
 
 use super::failure::during;
 
-/// How long to wait for another connection; only a checkpoint or a recovery ever holds one up.
+/// How long to wait for another connection; only a checkpoint or a recovery ever blocks one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Compiled statements that a connection keeps: more than all the statements of this crate.
+/// Compiled statements that a connection caches: more than all the statements of this crate.
 const STATEMENT_CACHE: usize = 256;
 
 /// Page cache of the write connection, in KiB.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
 
-/// Page cache of each read connection, in KiB; the mapped file does most of the work.
+/// Page cache of each read connection, in KiB; most reads use the mapped file.
 const READER_CACHE_KIB: i64 = 4 * 1024;
 
-/// How much of the file a read connection maps. Address space, not memory.
+/// Bytes of the file that a read connection maps. This is address space, not memory.
 const READER_MMAP_BYTES: i64 = 256 * 1024 * 1024;
 
-/// What the log is cut back to after a checkpoint, in bytes.
+/// Size to which the log is truncated after a checkpoint, in bytes.
 const LOG_LIMIT_BYTES: i64 = 64 * 1024 * 1024;
 
-/// What becomes of deleted content.
+/// The pragma that controls overwriting of deleted content.
 const SECURE_DELETE: &str = "secure_delete";
 
-/// Opens the write connection and creates the database if need be.
+/// Opens the write connection and creates the database if necessary.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] when the file is not a database or is damaged.
@@ -47,9 +47,9 @@ fn prepare_writer(connection: &Connection) -> Result<(), Error> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // Delete triggers fire also for rows that REPLACE would remove.
+    // With this, delete triggers also fire for rows that REPLACE would remove.
     connection.pragma_update(None, "recursive_triggers", true)?;
-    // What is deleted is overwritten in its page; `overwriting` does so in freed pages too.
+    // Deleted content is overwritten in its page; `overwriting` also does so in freed pages.
     connection.pragma_update_and_check(None, SECURE_DELETE, "FAST", |_| Ok(()))?;
     connection.pragma_update(None, "journal_size_limit", LOG_LIMIT_BYTES)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -57,7 +57,7 @@ fn prepare_writer(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets up a connection that was opened read-only.
+/// Configures a connection that was opened read-only.
 pub(super) fn prepare_reader(connection: &Connection) -> Result<(), Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
@@ -67,7 +67,7 @@ pub(super) fn prepare_reader(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs `work`, which takes something away for good: pages that become free are overwritten with zeros.
+/// Runs `work`, which deletes content permanently: freed pages are overwritten with zeros.
 pub(super) fn overwriting<T>(
     connection: &Connection,
     work: impl FnOnce() -> Result<T, StoreError>,
@@ -82,10 +82,10 @@ pub(super) fn overwriting<T>(
     done
 }
 
-/// Bounds the database file, the log not counted; `None` lifts the bound. A file that is larger
-/// already stays as it is and does not grow.
+/// Limits the size of the database file, without the log; `None` removes the limit. A file that is already larger keeps
+/// its size and does not grow.
 pub(super) fn set_max_bytes(connection: &Connection, max_bytes: Option<u64>) -> Result<(), Error> {
-    /// SQLite's own bound, in pages.
+    /// SQLite's own limit, in pages.
     const MOST_PAGES: i64 = 4_294_967_294;
     let page_size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
     let pages = max_bytes.map_or(MOST_PAGES, |bytes| {

@@ -1,8 +1,8 @@
-//! Evidence in SQLite. Triggers refuse every change and deletion but one: a payload may be removed
+//! Evidence in SQLite. Triggers refuse every change and deletion except the removal of a payload
 //! (`migrations/V2__evidence_log.sql`).
 //!
-//! A record's body is kept as it was captured, its payload beside it. Its attachments, those of the capture and later
-//! ones, are rows of their own, by which it is found; a record is read back with all of them.
+//! A record's body is stored as captured, with its payload in a separate column. Its attachments, from the capture and
+//! later, are separate rows by which it is looked up; reading a record returns all of them.
 
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
@@ -24,7 +24,7 @@ use crate::row::field;
 const READING: &str = "reading evidence";
 const WRITING: &str = "writing evidence";
 const LOOKING_UP: &str = "looking up evidence";
-/// How a look-up is asked here.
+/// The SQL dialect of look-ups.
 const DIALECT: Dialect = Dialect {
     columns: "evidence_id, body, payload, payload_removed_at,
         (SELECT json_group_array(json(target)) FROM
@@ -75,7 +75,7 @@ fn insert_record(
     evidence_log::append(connection, tenant, key, &sealed.entry(record.id.clone()))
 }
 
-/// Whether the attachment is new.
+/// Attaches a record; returns whether the attachment is new.
 fn attach(
     connection: &Connection,
     (key, id): (i64, &str),

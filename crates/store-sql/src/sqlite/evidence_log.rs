@@ -1,7 +1,7 @@
 //! The evidence log in SQLite (`migrations/V2__evidence_log.sql`).
 //!
-//! Leaves are appended on the write thread, inside the transaction of what they are about, so two
-//! never get the same place. This file knows how the tree is stored and not how it is computed.
+//! Leaves are appended on the write thread, in the transaction of their subject, so two leaves never get the same
+//! position. This file knows how the tree is stored, not how it is computed.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ fn log_key_or_new(connection: &Connection, tenant: &TenantId) -> Result<i64, Sto
     Ok(connection.last_insert_rowid())
 }
 
-/// Leaves so far, also those that were erased, whose hashes stay: the last one's place is found in the
+/// Returns the number of leaves, including erased ones, whose hashes stay: reads the last one's position from the
 /// primary key, without counting.
 fn size(connection: &Connection, log: i64) -> Result<u64, StoreError> {
     let size: Option<i64> = row(
@@ -96,7 +96,7 @@ fn size(connection: &Connection, log: i64) -> Result<u64, StoreError> {
     column::parse_integer(WHAT, size.unwrap_or(0))
 }
 
-/// How many leaves a tenant's log has, and the root over them.
+/// Returns the number of a tenant's leaves, and their root hash.
 pub(super) fn head(connection: &Connection, tenant: &TenantId) -> Result<LogHead, StoreError> {
     let Some(log) = log_key(connection, tenant)? else {
         return log_head(0, Ok(Hash::empty()));
@@ -175,7 +175,7 @@ impl EvidenceLog for SqliteStore {
     ) -> Result<BTreeMap<NodeId, Hash>, StoreError> {
         let (tenant, nodes) = (tenant.clone(), nodes.to_vec());
         self.read(move |connection| {
-            // No log has this key, so a tenant without one has no node either.
+            // No log has this key, so a tenant without a log finds no nodes.
             let log = log_key(connection, &tenant)?.unwrap_or(-1);
             nodes
                 .into_iter()

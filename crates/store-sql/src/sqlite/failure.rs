@@ -1,11 +1,11 @@
-//! SQLite's errors in the terms of [`StoreError`].
+//! Maps SQLite's errors to [`StoreError`].
 
 use std::sync::Arc;
 
 use charter_store::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
 
-/// What was being done, to be put before an engine error: `.map_err(during("reading tags"))`.
+/// Adds the current activity to an engine error: `.map_err(during("reading tags"))`.
 pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
     move |error| classify(doing, error)
 }
@@ -44,14 +44,14 @@ fn classify(doing: &'static str, error: Error) -> StoreError {
 enum Kind {
     Full,
     Corrupt,
-    /// A rule of the schema, which the same call breaks again.
+    /// A violated rule of the schema; a retry violates it again.
     Refused,
     Other,
 }
 
 fn kind(error: &Error) -> Kind {
     match error.sqlite_error() {
-        // The shared-memory file of the write-ahead log cannot grow only for want of space.
+        // The shared-memory file of the write-ahead log fails to grow only when space is exhausted.
         Some(e) if e.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Kind::Full,
         Some(e) if e.code == ErrorCode::DiskFull => Kind::Full,
         Some(e) if e.code == ErrorCode::DatabaseCorrupt || e.code == ErrorCode::NotADatabase => {

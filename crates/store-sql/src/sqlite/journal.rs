@@ -1,5 +1,5 @@
-//! Runs and journals in SQLite. Triggers keep events from being changed, or deleted apart from
-//! their run (`migrations/V1__initial.sql`).
+//! Runs and journals in SQLite. Triggers prevent changes of events, and their deletion apart from their run
+//! (`migrations/V1__initial.sql`).
 
 use async_trait::async_trait;
 use charter_contract::ids::{RunId, TenantId};
@@ -29,7 +29,7 @@ pub(super) use read::{events, one};
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
 
-/// A run's key, and what an append has to fit to.
+/// Reads a run's key, and the state that an append is checked against.
 fn head(
     connection: &Connection,
     tenant: &TenantId,
@@ -184,7 +184,7 @@ fn park(
     lease::release_fence(connection, run.as_str(), fence)
 }
 
-/// Lets a run wait, unless what it waits for has happened already.
+/// Makes a run wait, unless its wake-up event has happened already.
 fn begin_wait(connection: &Connection, key: i64, wait: &RunWait) -> Result<(), StoreError> {
     execute(
         WRITING,
@@ -335,7 +335,7 @@ impl Journal for SqliteStore {
                     fence: lease::FIRST,
                     expires_at: claim.until,
                 };
-                // What may be claimed nobody has leased.
+                // Claimable runs have no live lease.
                 if let Some(lease) = lease::acquire(connection, wanted, column::micros(claim.now))?
                 {
                     claimed.push(ClaimedRun { run, lease });

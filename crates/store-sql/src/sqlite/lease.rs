@@ -17,7 +17,7 @@ const WRITING: &str = "writing a lease";
 /// The fence of a resource's first lease.
 pub(super) const FIRST: Fence = Fence(1);
 
-/// A stored lease; one that was given back has no holder.
+/// A stored lease; a released one has no holder.
 struct StoredLease {
     holder: Option<String>,
     fence: Fence,
@@ -40,7 +40,7 @@ fn held(connection: &Connection, resource: &str) -> Result<Option<StoredLease>, 
     )
 }
 
-/// Refuses a write under any fence but the one in force (0 when the resource was never leased).
+/// Refuses a write under any fence but the current one (0 when the resource was never leased).
 pub(super) fn check_fence(
     connection: &Connection,
     resource: &str,
@@ -79,8 +79,8 @@ fn store(connection: &Connection, lease: &Lease) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Takes every lease, and every hold on a request, from its holder. Fences stay, so a holder that lives
-/// on is fenced off by the next one.
+/// Releases every lease, of resources and of requests. Fences stay, so the next holder's fence rejects an old holder
+/// that is still alive.
 pub(super) fn release_all(connection: &Connection) -> Result<(), StoreError> {
     let sql = "UPDATE lease SET holder = NULL WHERE holder IS NOT NULL";
     execute(WRITING, connection, sql, [])?;
@@ -89,7 +89,7 @@ pub(super) fn release_all(connection: &Connection) -> Result<(), StoreError> {
     execute(WRITING, connection, sql, []).map(|_| ())
 }
 
-/// Gives back the lease that a write was made under, in the same transaction.
+/// Releases the lease that a write was made under, in the same transaction.
 pub(super) fn release_fence(
     connection: &Connection,
     resource: &str,
@@ -104,7 +104,7 @@ pub(super) fn release_fence(
     .map(|_| ())
 }
 
-/// Takes a resource unless another holder's lease on it is live; `wanted` has the first fence.
+/// Acquires a resource unless another holder's lease on it is live; `wanted` has the first fence.
 pub(super) fn acquire(
     connection: &Connection,
     mut wanted: Lease,

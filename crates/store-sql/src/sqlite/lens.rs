@@ -22,7 +22,7 @@ use crate::row::{Columns, field};
 const READING: &str = "reading the index of a lens";
 const WRITING: &str = "writing the index of a lens";
 
-/// Stores an index in the place of whatever its lens had.
+/// Stores an index, and replaces the lens's earlier one.
 pub(super) fn replace_index(
     connection: &Connection,
     scope: &Scope,

@@ -1,5 +1,4 @@
-//! Memories in SQLite. Triggers keep versions from being overwritten and forgotten
-//! (`migrations/V6__memories.sql`).
+//! Memories in SQLite. Triggers prevent versions from being overwritten or deleted (`migrations/V6__memories.sql`).
 
 mod changes;
 mod read;

@@ -1,5 +1,5 @@
-//! Missions in SQLite: reading. Every artifact is read through the view `colony_artifacts`; triggers
-//! and constraints keep what was written (`migrations/V9__missions.sql`).
+//! Reads missions in SQLite. Every artifact is read through the view `colony_artifacts`; triggers and constraints
+//! protect written rows (`migrations/V9__missions.sql`).
 
 mod import;
 
@@ -45,7 +45,7 @@ fn list(
     page: &PageRequest,
 ) -> Result<Page<MissionRecord>, StoreError> {
     let (at, id) = column::after(page)?;
-    // One statement for each combination of filters, so that each uses its index.
+    // A separate statement for each combination of filters, so that each uses its index.
     let which = match filter.state {
         Some(_) => "state = ?4",
         None => "?4 IS NULL",

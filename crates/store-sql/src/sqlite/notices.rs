@@ -1,4 +1,4 @@
-//! Notices in SQLite: one process has the data directory, so nobody else publishes.
+//! Notices in SQLite: one process owns the data directory, so there are no other publishers.
 
 use async_trait::async_trait;
 use charter_store::notices::Notices;

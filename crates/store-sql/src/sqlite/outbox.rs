@@ -16,7 +16,7 @@ use crate::row::field;
 
 const READING: &str = "reading outbox messages";
 
-/// Writes messages as part of another change.
+/// Inserts messages as part of another change.
 pub(super) fn insert(connection: &Connection, messages: &[NewMessage]) -> Result<(), StoreError> {
     for message in messages {
         execute(

@@ -1,7 +1,7 @@
-//! Read connections: a few, opened once, each lent to one blocking read at a time.
+//! Read connections: a few, opened once, each used by one blocking read at a time.
 //!
-//! In write-ahead mode readers neither wait for the write thread nor hold it up; each read sees
-//! one consistent state, that of its first statement.
+//! In write-ahead mode readers neither wait for the write thread nor block it; each read sees one consistent state,
+//! that of its first statement.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ pub(super) struct ReaderPool {
     count: usize,
 }
 
-/// A connection on loan; it goes back also when the read panics.
+/// A borrowed connection; it returns to the pool even if the read panics.
 struct PooledConnection {
     connection: Option<Connection>,
     idle: Arc<Mutex<Vec<Connection>>>,
@@ -54,8 +54,7 @@ impl ReaderPool {
         })
     }
 
-    /// Runs `work` on a blocking thread inside one read transaction; waits while all connections
-    /// are on loan.
+    /// Runs `work` on a blocking thread inside one read transaction; waits while all connections are borrowed.
     pub(super) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -77,7 +76,7 @@ impl ReaderPool {
         })?
     }
 
-    /// Lets no further read start, waits for those that run, and closes the connections.
+    /// Prevents further reads, waits for the running ones, and closes the connections.
     pub(super) async fn close(&self) {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         if let Ok(all) = self.permits.acquire_many(count).await {

@@ -328,7 +328,7 @@ fn list(
     page: &PageRequest,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let (at, id) = column::after(page)?;
-    // One statement for each filter, so that each uses its index.
+    // A separate statement for each filter, so that each uses its index.
     let whose = match user {
         Some(_) => "user_id = ?2",
         None => "?2 IS NULL",
@@ -356,7 +356,7 @@ fn list(
     }))
 }
 
-/// Why nothing changed: the request is not there, or has what was to be recorded.
+/// Explains why nothing changed: the request does not exist, or already has the value.
 fn once(
     connection: &Connection,
     changed: usize,

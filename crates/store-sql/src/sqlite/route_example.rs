@@ -1,4 +1,4 @@
-//! Route examples in SQLite. A trigger keeps an example from moving backwards
+//! Route examples in SQLite. A trigger prevents an example from moving backwards
 //! (`migrations/V19__route_examples.sql`).
 
 use async_trait::async_trait;

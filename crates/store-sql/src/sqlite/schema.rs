@@ -1,4 +1,4 @@
-//! The schema's versions: what a database has, what this build knows, and the step between.
+//! The schema's versions: that of a database, that of this build, and the migrations in between.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use super::failure::during;
 
 refinery::embed_migrations!("src/sqlite/migrations");
 
-/// A migration that a database has not seen yet.
+/// A pending migration of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingMigration {
     /// Its number; migrations are applied in this order.
     pub version: u32,
-    /// What it does, in a few words joined by `_`.
+    /// Its description, a few words joined by `_`.
     pub name: String,
 }
 
@@ -38,12 +38,12 @@ fn known() -> Vec<PendingMigration> {
     known
 }
 
-/// The newest schema version that this build knows.
+/// Returns the newest schema version that this build knows.
 pub(super) fn newest() -> u32 {
     known().last().map_or(0, |m| m.version)
 }
 
-/// The version of a database, 0 for an empty one.
+/// Returns the version of a database, 0 for an empty one.
 pub(super) fn version(connection: &Connection) -> Result<u32, StoreError> {
     let doing = "reading the schema version";
     let table: Option<i64> = connection
@@ -66,7 +66,7 @@ pub(super) fn version(connection: &Connection) -> Result<u32, StoreError> {
         .map_err(during(doing))
 }
 
-/// What a database of `version` lacks.
+/// Returns the migrations after `version`.
 pub(super) fn pending(version: u32) -> Vec<PendingMigration> {
     known()
         .into_iter()
@@ -74,11 +74,11 @@ pub(super) fn pending(version: u32) -> Vec<PendingMigration> {
         .collect()
 }
 
-/// Brings a database to [`newest`] in one transaction: a crash leaves the version that it had.
+/// Migrates a database to [`newest`] in one transaction: a crash leaves its version unchanged.
 ///
 /// # Errors
-/// [`StoreError::NewerSchema`] when the database is ahead; [`StoreError::Engine`] when an applied
-/// migration is not the one that this build knows under its number.
+/// [`StoreError::NewerSchema`] when the database has a newer version; [`StoreError::Engine`] when an applied migration
+/// differs from this build's migration with that number.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let found = version(connection)?;
     let supported = newest();

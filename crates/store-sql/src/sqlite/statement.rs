@@ -1,4 +1,4 @@
-//! The three ways in which this crate runs a statement, each compiled once per connection.
+//! Helpers that run a statement, each compiled once per connection.
 
 use charter_store::StoreError;
 use rusqlite::types::{self, ValueRef};
@@ -11,7 +11,7 @@ use crate::row::Columns;
 
 const COLUMN: &str = "reading a column";
 
-/// Every row, in the statement's order.
+/// Returns every row, in the statement's order.
 pub(super) fn rows<T>(
     doing: &'static str,
     connection: &Connection,
@@ -28,7 +28,7 @@ pub(super) fn rows<T>(
     Ok(read_rows)
 }
 
-/// The rows of a page of large entries.
+/// Returns the rows of a page of large entries.
 pub(super) fn rows_within<T>(
     doing: &'static str,
     connection: &Connection,
@@ -49,7 +49,7 @@ pub(super) fn rows_within<T>(
     Ok(listed)
 }
 
-/// The bytes of a row's texts and blobs.
+/// Returns the total size of a row's texts and blobs in bytes.
 fn bytes_of(row: &Row<'_>, columns: usize) -> Result<usize, rusqlite::Error> {
     let mut bytes = 0_usize;
     for column in 0..columns {
@@ -60,7 +60,7 @@ fn bytes_of(row: &Row<'_>, columns: usize) -> Result<usize, rusqlite::Error> {
     Ok(bytes)
 }
 
-/// The first row, if there is one.
+/// Returns the first row, if there is one.
 pub(super) fn row<T>(
     doing: &'static str,
     connection: &Connection,
@@ -74,7 +74,7 @@ pub(super) fn row<T>(
     row.map(|row| read(row)).transpose()
 }
 
-/// Changes rows and says how many.
+/// Changes rows and returns their number.
 pub(super) fn execute(
     doing: &'static str,
     connection: &Connection,
@@ -87,7 +87,7 @@ pub(super) fn execute(
         .map_err(during(doing))
 }
 
-/// The values of a statement that has only the conditions that are asked for.
+/// Returns the values of a statement that has only the requested conditions.
 pub(super) fn bound(values: Vec<Value>) -> impl Params {
     params_from_iter(values.into_iter().map(|value| match value {
         Value::Text(text) => types::Value::from(text),
@@ -95,9 +95,9 @@ pub(super) fn bound(values: Vec<Value>) -> impl Params {
     }))
 }
 
-/// Inserts one row; `None` when its key is there already.
+/// Inserts one row; returns `None` when its key exists already.
 ///
-/// The statement must say `ON CONFLICT DO NOTHING`, so that a duplicate ends nothing.
+/// The statement must contain `ON CONFLICT DO NOTHING`, so that a duplicate is not an error.
 pub(super) fn insert(
     doing: &'static str,
     connection: &Connection,

@@ -1,6 +1,6 @@
-//! Everything of one tenant in SQLite.
+//! Counts, exports and erases all data of one tenant in SQLite.
 //!
-//! A row is a tenant's if its table has a column that says so, or if it refers to such a row.
+//! A row belongs to a tenant if its table has an owner column, or if it refers to such a row.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,11 +32,10 @@ const COUNTING: &str = "counting a tenant's rows";
 const EXPORTING: &str = "exporting a table";
 const ERASING: &str = "erasing a tenant";
 
-/// Content of files is kept once for all scopes: what only a tenant's files refer to is the tenant's.
+/// File content is stored once for all scopes: content that only a tenant's files refer to belongs to the tenant.
 const CONTENT: &str = "agent_skill_content";
 
-/// Writes the rows of a tenant into the new directory `target`, as one moment found them. Who uses the
-/// database goes on. Blocks.
+/// Writes the rows of a tenant into the new directory `target`, from one snapshot. The database stays in use. Blocks.
 ///
 /// # Errors
 /// As [`super::back_up`].
@@ -62,7 +61,7 @@ pub fn export_tenant(
     Ok(manifest)
 }
 
-/// Writes each row as a line; how many.
+/// Writes each row as a line; returns the number of rows.
 fn export(
     connection: &Connection,
     sql: &str,
@@ -96,12 +95,12 @@ fn shown(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// The tables of a database, and what refers to what.
+/// The tables of a database, and the references between them.
 struct Layout {
-    /// Each with the column that says whose a row is, where it has one.
+    /// Each with its owner column, if it has one.
     tables: BTreeMap<String, Option<String>>,
     references: Vec<Reference>,
-    /// For each reference the columns on both sides.
+    /// The columns on both sides of each reference.
     columns: Vec<(String, String)>,
 }
 
@@ -134,7 +133,7 @@ impl Layout {
         })
     }
 
-    /// Each table that may have rows of a tenant, and the condition that picks them; `?1` is the tenant.
+    /// Returns each table that may have rows of a tenant, with the condition that selects them; `?1` is the tenant.
     fn owned(&self) -> BTreeMap<&str, String> {
         let tables = self.tables.keys();
         let owned = tables.filter_map(|table| Some((table.as_str(), self.of_tenant(table)?)));

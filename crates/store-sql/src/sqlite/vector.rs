@@ -74,7 +74,7 @@ fn look_up(
     Ok(found)
 }
 
-/// One pass over the table in its own order; going through the index would jump about in it.
+/// Reads the table once in its own order; the index would cause random reads.
 fn read_all(connection: &Connection, model: &str) -> Result<Vec<StoredVector>, StoreError> {
     let Some(key) = model_key(connection, model)? else {
         return Ok(Vec::new());

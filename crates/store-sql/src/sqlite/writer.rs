@@ -1,16 +1,15 @@
-//! Group commit: one write connection, and many callers' writes committed at once.
+//! Group commit: one write connection that commits the writes of many callers together.
 //!
-//! Writes queue. Whoever finds the connection free takes what is queued, runs each job in its own
-//! savepoint inside one transaction, commits once, and only then answers every caller. While it
-//! waits for the disk the next batch gathers, so an idle store answers one write per sync and a
-//! busy one hundreds.
+//! Writes queue. The caller that finds the connection free drains the queue, runs each job in its own savepoint inside
+//! one transaction, commits once, and only then answers every caller. The next batch gathers while the commit waits for
+//! the disk, so an idle store answers one write per sync and a busy one hundreds.
 //!
-//! That is a caller, while callers write one at a time, and else a thread kept for it. A caller that
-//! leads saves the way to the thread and back, a fifth of the time of a small write; RocksDB's write
-//! groups are led by their first writer for the same reason. Where many write, a caller would keep
-//! its thread from other tasks for the time of a sync.
+//! While callers write one at a time, the caller itself commits; otherwise a dedicated thread does. A caller that
+//! commits saves the handover to the thread and back, a fifth of the time of a small write; RocksDB's write groups are
+//! led by their first writer for the same reason. With many writers, a caller would block its thread's other tasks
+//! during a sync.
 //!
-//! This file knows nothing of what the jobs write.
+//! Must not know the content of the jobs.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,50 +26,50 @@ use super::failure::{classify_shared, during};
 use super::locked;
 use crate::lock::DirectoryLock;
 
-/// Writes that wait; further callers wait for a place.
+/// Capacity of the queue; further callers wait for a free slot.
 const QUEUE: usize = 1024;
 
-/// Writes that share one commit.
+/// Most writes of one commit.
 const MAX_BATCH: usize = 256;
 
-/// After so many batches of a single job each, callers write one at a time: a caller then commits
-/// its write itself.
+/// After this number of consecutive batches with a single job, writes count as one at a time: a caller then commits its
+/// write itself.
 const ALONE: u32 = 4;
 
 const COMMITTING: &str = "committing a batch of writes";
 
-/// Runs one write, or fails it unrun when there is no transaction to run it in.
+/// Runs one write, or fails it without running it when there is no transaction.
 type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) -> ExecutedWrite + Send>;
 
-/// A write between its run and the commit.
+/// A write between its execution and the commit.
 struct ExecutedWrite {
-    /// Tells the caller how it ended, given how the commit ended.
+    /// Sends the result to the caller, after the result of the commit.
     answer: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
-    /// Whether it failed because the device is full, which may end the whole transaction.
+    /// Whether it failed because the device is full, which may roll back the whole transaction.
     out_of_space: bool,
 }
 
-/// The writes that wait.
+/// The queued writes.
 #[derive(Default)]
 struct PendingWrites {
     jobs: VecDeque<Job>,
-    /// Whether the thread sleeps and has to be woken for what comes.
+    /// Whether the thread sleeps and has to be woken for new jobs.
     thread_sleeps: bool,
-    /// How many batches before this one held a single job.
+    /// Number of consecutive batches with a single job.
     single: u32,
     closed: bool,
 }
 
-/// What callers and the thread share.
+/// State that callers and the thread share.
 struct WriteQueue {
     queue: Mutex<PendingWrites>,
     filled: Condvar,
     places: Arc<Semaphore>,
-    /// Held while a batch is run and committed; absent once closed.
+    /// Locked while a batch is run and committed; absent once closed.
     connection: Mutex<Option<Connection>>,
 }
 
-/// The way to the write connection.
+/// Access to the write connection.
 pub(super) struct Writer {
     desk: Arc<WriteQueue>,
     thread: Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
@@ -115,9 +114,8 @@ impl Writer {
         })
     }
 
-    /// Runs `work` in the next batch. When this returns `Ok`, its changes are durable and all of
-    /// them visible; when it returns an error, none are. A caller that goes away does not undo its
-    /// write.
+    /// Runs `work` in the next batch. On `Ok`, its changes are durable and all visible; on an error, none are. A caller
+    /// that goes away does not undo its write.
     pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -133,15 +131,15 @@ impl Writer {
         answered.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Waits for the queued writes and ends the thread; later writes get [`StoreError::Closed`].
+    /// Waits for the queued writes and stops the thread; later writes get [`StoreError::Closed`].
     ///
     /// # Errors
-    /// When the last checkpoint fails. Nothing is lost: the next open replays the log.
+    /// When the last checkpoint fails. No data is lost: the next open replays the log.
     pub(super) fn close(&self) -> Result<(), StoreError> {
         self.desk.close();
         match locked(&self.thread).take().map(JoinHandle::join) {
             Some(Ok(checkpointed)) => checkpointed,
-            // A panic of the thread has reached its callers as `Closed`.
+            // A panic of the thread was reported to its callers as `Closed`.
             Some(Err(_)) => Err(StoreError::Closed),
             None => Ok(()),
         }
@@ -150,14 +148,14 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // A checkpoint that fails loses nothing, and there is nobody left to tell.
+        // A failed checkpoint loses no data, and there is no caller left to report it to.
         drop(self.close());
     }
 }
 
 impl WriteQueue {
-    /// Queues a job and sees to it that somebody runs it: this thread, if it writes alone, the
-    /// connection is free and the runtime can spare the thread; else the write thread.
+    /// Queues a job and ensures that it runs: on this thread, if it is the only writer, the connection is free and the
+    /// runtime can spare the thread; otherwise on the write thread.
     fn enqueue(&self, job: Job) -> Result<(), StoreError> {
         let mut queue = locked(&self.queue);
         if queue.closed {
@@ -172,12 +170,12 @@ impl WriteQueue {
         if let Some(connection) = self.free_connection() {
             tokio::task::block_in_place(|| self.commit_batch(connection));
         }
-        // What came meanwhile, or all of it while another works with the connection.
+        // Jobs that arrived since, or all of them if another thread uses the connection.
         self.wake_thread(&locked(&self.queue));
         Ok(())
     }
 
-    /// The connection, if nobody works with it.
+    /// Returns the connection, if it is not in use.
     fn free_connection(&self) -> Option<MutexGuard<'_, Option<Connection>>> {
         match self.connection.try_lock() {
             Ok(connection) => Some(connection),
@@ -186,7 +184,7 @@ impl WriteQueue {
         }
     }
 
-    /// Wakes the thread if it sleeps while something is queued.
+    /// Wakes the thread if it sleeps while jobs are queued.
     fn wake_thread(&self, queue: &PendingWrites) {
         if queue.thread_sleeps && !queue.jobs.is_empty() {
             self.filled.notify_one();
@@ -198,14 +196,14 @@ impl WriteQueue {
         self.filled.notify_one();
     }
 
-    /// Commits batches until the writer is closed and nothing is queued.
+    /// Commits batches until the writer is closed and the queue is empty.
     fn serve(&self) {
         while self.sleep_until_filled() {
             self.commit_batch(locked(&self.connection));
         }
     }
 
-    /// Whether something is queued, once something is or the writer is closed.
+    /// Waits for a job or the end; returns whether there is a job.
     fn sleep_until_filled(&self) -> bool {
         let mut queue = locked(&self.queue);
         while queue.jobs.is_empty() && !queue.closed {
@@ -219,8 +217,8 @@ impl WriteQueue {
         !queue.jobs.is_empty()
     }
 
-    /// Takes what is queued and commits it. Others may have taken all of it meanwhile. Callers are
-    /// answered when the connection is free again, so that the first of them may lead.
+    /// Drains the queue and commits the jobs. Another thread may have drained it first. Callers are answered after the
+    /// connection is released, so that the first of them may commit the next batch.
     fn commit_batch(&self, connection: MutexGuard<'_, Option<Connection>>) {
         let mut batch: Vec<Job> = {
             let mut queue = locked(&self.queue);
@@ -251,14 +249,13 @@ impl WriteQueue {
     }
 }
 
-/// Whether this thread may be kept from its runtime's other tasks: the runtime has more threads,
-/// and gives its tasks to another one meanwhile.
+/// Whether this thread may be blocked: the runtime has more threads, which run its tasks in the meantime.
 fn may_block() -> bool {
     Handle::try_current()
         .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
-/// Runs jobs in one transaction until none are left or one of them lost the transaction.
+/// Runs jobs in one transaction until none are left or one of them rolled the transaction back.
 fn transact(
     connection: &Connection,
     jobs: &mut Drain<'_, Job>,
@@ -294,7 +291,7 @@ where
     let out_of_space = matches!(result, Err(StoreError::Full { .. }));
     let answer = move |committed: Result<(), StoreError>| {
         let result = result.and_then(|value| committed.map(|()| value));
-        // A caller that has gone away is not told; its write stands.
+        // The caller may be gone; its write stays committed.
         drop(reply.send(result));
         drop(place);
     };
@@ -331,10 +328,10 @@ where
     Ok(value)
 }
 
-/// Ends a transaction that cannot be committed; SQLite may have ended it already.
+/// Rolls back a transaction that cannot be committed; SQLite may have done so already.
 fn roll_back(connection: &Connection) {
     if !connection.is_autocommit() {
-        // If even this fails the next BEGIN does too, and its callers are told.
+        // If this fails, the next BEGIN fails too, and its callers get the error.
         drop(execute(connection, "ROLLBACK"));
     }
 }

@@ -1,8 +1,8 @@
-//! Killed at any moment, the store has everything that it acknowledged and nothing half-written.
+//! After a kill at any moment, the store has every write that it acknowledged and no partial write.
 //!
-//! The test starts itself again as a writer process: the ignored test `writer` writes from several
-//! tasks and prints each write after its call has returned. The parent kills it, reopens the
-//! directory and compares what is there with what was printed.
+//! The test starts itself again as a writer process: the ignored test `writer` writes from several tasks and prints
+//! each write after its call has returned. The parent kills it, reopens the directory and compares its content with the
+//! printed lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -31,13 +31,13 @@ use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::store_suite::Outcome;
 use charter_testkit::store_suite::sample::{self, Made};
 
-/// Where the writer writes; absent in an ordinary run.
+/// The writer's directory; absent in an ordinary run.
 const DIRECTORY: &str = "CHARTER_CRASH_TEST_DIR";
 /// Kills per test: each a new process on the same directory.
 const ROUNDS: u32 = 25;
-/// Documents that every registration of the writer puts in force.
+/// Documents of each registration by the writer.
 const DOCUMENTS: usize = 20;
-/// Runs that the writer appends to; each by its own task.
+/// Runs that the writer appends to, each in its own task.
 const RUNS: u128 = 4;
 
 /// A mission, artifact by artifact.
@@ -47,7 +47,7 @@ fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(dir, &SqliteOptions::default())
 }
 
-/// Says that a write was acknowledged. One `write` call per line, so that a kill cuts none in two.
+/// Reports an acknowledged write. One `write` call per line, so that a kill cuts no line in two.
 fn acknowledge(line: &str) {
     use std::io::Write;
     std::io::stdout()
@@ -55,7 +55,7 @@ fn acknowledge(line: &str) {
         .unwrap();
 }
 
-/// Registers one package over and over, always all of it under the same new content.
+/// Registers one package repeatedly, each time with all documents under the same new content.
 async fn register(store: SharedStore) -> Outcome {
     let name = PackageName::parse("p")?;
     loop {
@@ -83,7 +83,7 @@ async fn register(store: SharedStore) -> Outcome {
     }
 }
 
-/// An artifact of the `n`th run's mission: a line of the example, under an id of its own.
+/// Returns an artifact of the `n`th run's mission: a line of the example, under its own id.
 fn artifact(n: u128, line: usize, id: u64) -> Made<ArtifactRecord> {
     let text = |line: usize| {
         let text = EXAMPLE.lines().nth(line).unwrap_or_default();
@@ -150,7 +150,7 @@ async fn record(store: SharedStore, start: u32) -> Outcome {
     Ok(())
 }
 
-/// The writer process; does nothing in an ordinary run.
+/// The writer process; without its variable it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "started by the test below"]
 async fn writer() {
@@ -168,7 +168,7 @@ async fn writer() {
     for n in 0..RUNS {
         tasks.spawn(failing(append(Arc::clone(&store), n)));
     }
-    // None of them ends by itself.
+    // None of the tasks ends by itself.
     let ended = tasks.join_next().await;
     acknowledge(&format!("failed {ended:?}"));
 }
@@ -196,7 +196,7 @@ fn start_writer(dir: &Path, round: u32) -> Child {
         .unwrap()
 }
 
-/// What a writer said it had written.
+/// The writes that a writer acknowledged.
 #[derive(Debug, Default)]
 struct Acknowledged {
     revision: u64,
@@ -229,7 +229,7 @@ impl Acknowledged {
     }
 }
 
-/// Lets a writer go on for `acknowledgements` writes and kills it without warning.
+/// Lets a writer run for `acknowledgements` writes and kills it without warning.
 fn run_and_kill(dir: &Path, round: u32, acknowledgements: u32, seen: &mut Acknowledged) {
     let mut writer = start_writer(dir, round);
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
@@ -243,7 +243,7 @@ fn run_and_kill(dir: &Path, round: u32, acknowledgements: u32, seen: &mut Acknow
         }
     }
     writer.kill().unwrap();
-    // Written and acknowledged before the kill, but not read yet.
+    // Acknowledged before the kill, but not read yet.
     for line in lines {
         seen.hear(&line.unwrap());
     }
@@ -251,7 +251,7 @@ fn run_and_kill(dir: &Path, round: u32, acknowledgements: u32, seen: &mut Acknow
     assert!(heard >= acknowledgements, "the writer ended by itself");
 }
 
-/// All documents of one registration or none, and one message for each revision.
+/// Asserts all documents of one registration or none, and one message for each revision.
 async fn check_catalogue(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     let (CatalogueRevision(revision), documents) = store.load().await?;
     assert!(revision >= seen.revision, "{revision} {seen:?}");
@@ -286,7 +286,7 @@ async fn check_catalogue(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     Ok(())
 }
 
-/// Gapless, chained, never half an append, and never shorter than was acknowledged.
+/// Asserts that journals have no gap, are chained, contain no partial append, and no acknowledged event is missing.
 async fn check_journals(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     for n in 0..RUNS {
         let (acme, id) = (sample::tenant("acme")?, sample::run(n));
@@ -309,7 +309,7 @@ async fn check_journals(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     Ok(())
 }
 
-/// One artifact for each append, and the mission's state and count with them.
+/// Asserts one artifact for each append, and a matching state and count of the mission.
 async fn check_mission(store: &SqliteStore, n: u128, version: u64) -> Outcome {
     let (acme, mission) = (sample::tenant("acme")?, MissionId::parse(&format!("m{n}"))?);
     let filter = ArtifactFilter::default();
@@ -331,7 +331,7 @@ async fn check_mission(store: &SqliteStore, n: u128, version: u64) -> Outcome {
     Ok(())
 }
 
-/// Everything acknowledged, and never half a pair.
+/// Asserts every acknowledged record, and no half pairs.
 async fn check_records(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     let acme = sample::tenant("acme")?;
     for n in &seen.evidence {
@@ -357,8 +357,7 @@ async fn check_records(store: &SqliteStore, seen: &Acknowledged) -> Outcome {
     Ok(())
 }
 
-/// B000-19: every record that is there has its leaf, every leaf its record, and the stored tree is
-/// the one of the leaves.
+/// B000-19: every stored record has its leaf, every leaf its record, and the stored tree matches the leaves.
 async fn check_log(store: &SqliteStore) -> Outcome {
     let acme = sample::tenant("acme")?;
     let (mut nodes, mut logged) = (BTreeMap::new(), BTreeSet::new());
@@ -405,7 +404,7 @@ async fn killed_at_any_moment_nothing_acknowledged_is_lost_and_nothing_is_half_w
     let mut seen = Acknowledged::default();
     for round in 0..ROUNDS {
         let before = seen.total();
-        // From the very first write to a few hundred; every residue of the batch size comes up.
+        // From the very first write to a few hundred, with every remainder of the batch size.
         run_and_kill(dir.path(), round, 1 + round * 13 % 211, &mut seen);
         let store = open(dir.path())?;
         check_catalogue(&store, &seen).await?;

@@ -1,4 +1,4 @@
-//! A database from before there was an evidence log gets one, whole, when it is opened.
+//! Opening a database from before the evidence log creates a complete log.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) mod migrations {
     refinery::embed_migrations!("src/sqlite/migrations");
 }
 
-/// A database as the first version of the schema made it.
+/// Creates a database with the first version of the schema.
 fn of_version_1(path: &Path) -> Result<Connection, Box<dyn std::error::Error + Send + Sync>> {
     let mut connection = Connection::open(path)?;
     let runner = migrations::migrations::runner();

@@ -1,5 +1,5 @@
-//! What SQLite and its directory do when something is wrong: a full device, a second process,
-//! damaged or newer files, and attempts to change what must never change.
+//! Faults of SQLite and its directory: a full device, a second process, damaged or newer files, and attempts to change
+//! immutable rows.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +26,7 @@ fn open(dir: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(dir, &SqliteOptions::default())
 }
 
-/// Messages of 64 KiB each.
+/// Returns messages of 64 KiB each.
 fn bulk(count: usize) -> Result<Vec<NewMessage>, Box<dyn std::error::Error + Send + Sync>> {
     let message = NewMessage {
         payload: "x".repeat(64 * 1024),
@@ -35,8 +35,8 @@ fn bulk(count: usize) -> Result<Vec<NewMessage>, Box<dyn std::error::Error + Sen
     Ok(vec![message; count])
 }
 
-/// Writes until the store is full; then everything written before is there, nothing of the refused
-/// write is, and reading works. Returns how many messages there are.
+/// Writes until the store is full. Then every earlier write is present, no part of the refused write is, and reads
+/// work. Returns the number of messages.
 async fn fill(store: &SqliteStore) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
     let record = sample::tags("acme", 1, sample::at(9)?)?;
     store.put_tags(&record).await?;
@@ -59,7 +59,7 @@ async fn fill(store: &SqliteStore) -> Result<usize, Box<dyn std::error::Error + 
     Ok(written)
 }
 
-/// The store takes writes again and all of them are there.
+/// Asserts that the store accepts writes again, and that all of them are present.
 async fn assert_recovered(store: &SqliteStore, written: usize) -> Outcome {
     store.publish(bulk(5)?).await?;
     let messages = store.messages(0, 10_000).await?;
@@ -87,7 +87,7 @@ async fn a_full_quota_refuses_writes_until_it_is_raised() -> Outcome {
     Ok(())
 }
 
-/// Callers that share a commit with the write that fills the store are refused or kept, each whole.
+/// Concurrent writes in the commit that fills the store are refused or kept, each as a whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_quota_leaves_every_concurrent_write_whole_or_absent() -> Outcome {
     let dir = tempfile::tempdir()?;
@@ -116,7 +116,7 @@ async fn a_full_quota_leaves_every_concurrent_write_whole_or_absent() -> Outcome
     assert_recovered(&store, kept * 3).await
 }
 
-/// A small file system of its own, unmounted when dropped; needs the right to mount.
+/// A small file system, unmounted when dropped; requires permission to mount.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -147,7 +147,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Where mounting is not allowed the quota tests above stand alone.
+/// Without permission to mount, only the quota tests above run.
 #[tokio::test]
 async fn a_full_disk_refuses_writes_until_there_is_space() -> Outcome {
     let Some(disk) = SmallDisk::mount("4m") else {
@@ -190,7 +190,7 @@ async fn a_second_open_is_refused_and_names_the_holder() -> Outcome {
     Ok(())
 }
 
-/// The next process need not wait for the lease of one that was killed; its fence is a new one.
+/// The next process does not wait for the lease of a killed one; its fence is new.
 #[tokio::test]
 async fn an_opened_directory_has_no_lease_of_the_last_process() -> Outcome {
     let dir = tempfile::tempdir()?;
@@ -247,7 +247,7 @@ async fn a_file_that_is_no_database_is_named() -> Outcome {
     Ok(())
 }
 
-/// Another process may still hold the lock file that was removed.
+/// Another process may still hold the removed lock file.
 #[tokio::test]
 async fn a_database_without_its_lock_file_is_not_opened() -> Outcome {
     let dir = tempfile::tempdir()?;
@@ -272,7 +272,7 @@ async fn a_damaged_page_is_found() -> Outcome {
     store.close().await?;
     let path = dir.path().join(DATABASE);
     let mut bytes = std::fs::read(&path)?;
-    // Everything after the first page: the schema is readable, no table is.
+    // All pages but the first: the schema is readable, but no table is.
     bytes[4096..].fill(0xA5);
     std::fs::write(&path, bytes)?;
     let damage = match open(dir.path()) {
@@ -311,7 +311,7 @@ async fn a_newer_schema_is_refused_and_left_alone() -> Outcome {
     Ok(())
 }
 
-/// B000-19 and B002-14: whoever gets at the database cannot change the past by accident.
+/// B000-19 and B002-14: direct access to the database cannot change the past by accident.
 #[tokio::test]
 async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome {
     let dir = tempfile::tempdir()?;
@@ -386,7 +386,7 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
     Ok(())
 }
 
-/// Each lookup by which something is found, and the index that it must use.
+/// Each look-up, with the index that it must use.
 const LOOKUPS: &[(&str, &str)] = &[
     (
         "SELECT * FROM api_key WHERE hash = x'00'",

@@ -1,5 +1,5 @@
-//! Storage on its two engines: the contract that both keep, what a crash, a full disk and a damaged file
-//! leave, and what a real PostgreSQL server does. One program, so that the crate is linked once for all.
+//! Storage on its two engines: the contract of both, the state after a crash, a full disk and a damaged file, and the
+//! behaviour of a real PostgreSQL server. One program, so that the crate is linked once.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,5 @@
-//! The third layer of validation, alone (B002-16): what the database's own constraints refuse of
-//! missions and artifacts, written past every check of ours, on every engine. And rows of an older version, as an older
-//! Charter would have left them.
+//! The third layer of validation, separately (B002-16): the constraints of every database on missions and artifacts,
+//! with writes that bypass Charter's checks. Also rows of an older version, as an older Charter wrote them.
 
 mod engines;
 mod forms;
@@ -23,7 +22,7 @@ const EXAMPLE: &str = include_str!("../../../contract/tests/missions/waterfront.
 
 pub(crate) type Done<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A table of artifacts, its id where it has one of its own, and whether its rows name a task.
+/// A table of artifacts, its id column if it has one, and whether its rows name a task.
 pub(crate) const TABLES: [(&str, Option<&str>, bool); 9] = [
     ("colony_task_graphs", None, false),
     ("colony_prompt_packages", Some("package_id"), true),
@@ -36,7 +35,7 @@ pub(crate) const TABLES: [(&str, Option<&str>, bool); 9] = [
     ("colony_writeback_proposals", Some("proposal_id"), false),
 ];
 
-/// The example as a mission of another id.
+/// Returns the example with another mission id.
 pub(crate) fn texts(mission: &str) -> Vec<String> {
     let id = format!("\"mission_id\":\"{mission}\"");
     let texts = EXAMPLE.lines();
@@ -61,14 +60,14 @@ fn records(mission: &str, count: usize) -> Done<Vec<ArtifactRecord>> {
     records.collect()
 }
 
-/// Mission `m1` with all its artifacts, and `m2` with envelope and plan only.
+/// Creates mission `m1` with all its artifacts, and `m2` with envelope and plan only.
 pub(crate) async fn two_missions(dir: &Path) -> Outcome {
     let store = SqliteStore::open(dir, &SqliteOptions::default())?;
     fill(&store).await?;
     Ok(store.close().await?)
 }
 
-/// See [`two_missions`].
+/// Fills a store as for [`two_missions`].
 async fn fill(store: &dyn Store) -> Outcome {
     for (n, mission, count) in [(1, "m1", 13), (2, "m2", 2)] {
         let (run, events) = sample::new_run("tenant_velocity", n, 0)?;
@@ -78,7 +77,7 @@ async fn fill(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The database past the store, set up as the store sets it up.
+/// Opens the database without the store, configured as the store does.
 pub(crate) fn raw(dir: &Path) -> Done<Connection> {
     let connection = Connection::open(dir.join("charter.db"))?;
     connection.pragma_update(None, "foreign_keys", true)?;

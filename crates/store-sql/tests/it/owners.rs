@@ -1,4 +1,4 @@
-//! The migration that names the owner of runs, approvals, evidence and messages, and the makers of keys.
+//! The migration that adds the owner of runs, approvals, evidence and messages, and the makers of keys.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +31,7 @@ const KEYS: [(u8, &str, &str, Option<u8>); 7] = [
     (7, "ann", "local", None),
 ];
 
-/// Runs by their number, with the first event of each, and whose it says that it is.
+/// Runs by their number, with the first event of each, and the owner in that event.
 const RUNS: [(u128, &str, Option<&str>); 3] = [
     (
         1,
@@ -118,7 +118,7 @@ fn write_runs(connection: &Connection) -> Outcome {
     Ok(())
 }
 
-/// Makers follow from the creators' names; `local` is none.
+/// Makers are derived from the creators' names; `local` is not a maker.
 async fn keys_have_their_makers(store: &SqliteStore) -> Outcome {
     let acme = sample::tenant("acme")?;
     for (n, makers) in [

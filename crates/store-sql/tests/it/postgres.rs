@@ -1,5 +1,5 @@
-//! Storage on a real PostgreSQL server: the contract that every engine keeps, and what several
-//! processes on one database do to each other.
+//! Storage on a real PostgreSQL server: the contract of every engine, and the interaction of several processes on one
+//! database.
 
 pub(crate) mod database;
 mod distribution;

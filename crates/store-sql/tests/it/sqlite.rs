@@ -1,4 +1,4 @@
-//! The storage contract, run against SQLite in a directory of its own per case.
+//! The storage contract, run against SQLite with a separate directory per case.
 
 use std::sync::Arc;
 

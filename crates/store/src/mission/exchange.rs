@@ -1,4 +1,4 @@
-//! Between what is stored and a bundle, which leaves and enters (`charter_domain::mission::bundle`).
+//! Converts between stored missions and bundles for export and import (`charter_domain::mission::bundle`).
 
 use charter_contract::ids::{TenantId, UserId};
 use charter_contract::mission::envelope::MissionEnvelope;
@@ -12,24 +12,23 @@ use super::{ArtifactRecord, MissionRecord, StoredArtifact};
 use crate::StoreError;
 use crate::journal::{JournalEvent, NewEvent, RunPhase, RunRecord};
 
-/// A mission to import: what [`MissionImport::of`] made of a bundle that was verified.
+/// A mission to import, built from a verified bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissionImport {
     /// The run, finished; its version is the number of events.
     pub run: RunRecord,
     /// The whole journal.
     pub events: Vec<NewEvent>,
-    /// Where the mission stands.
+    /// The mission's state.
     pub state: MissionState,
-    /// All artifacts in the order of writing, the envelope first, each at its place from 1 on.
+    /// All artifacts in the order of writing, the envelope first, with positions from 1 on.
     pub artifacts: Vec<StoredArtifact>,
-    /// When it is imported.
+    /// Time of the import.
     pub at: Timestamp,
 }
 
 impl MissionImport {
-    /// What importing a bundle for a tenant writes. The bundle is one that
-    /// `charter_domain::mission::bundle::verify` returned.
+    /// Builds the import of a bundle for a tenant. The bundle is a result of `charter_domain::mission::bundle::verify`.
     ///
     /// # Errors
     /// [`StoreError::Refused`] when the mission is another tenant's, or has not ended;
@@ -83,7 +82,7 @@ impl MissionImport {
     }
 }
 
-/// The bundle of what is stored of a mission: `artifacts` and `events` are all of them, in order.
+/// Builds the bundle of a stored mission: `artifacts` and `events` are complete and in order.
 #[must_use]
 pub fn bundle(
     mission: &MissionRecord,

@@ -1,8 +1,8 @@
-//! Paths that stay beneath a granted root, and how they are opened so that they do.
+//! Paths beneath a granted root, and how to open them without leaving it.
 //!
-//! The kernel resolves them (openat2 with `RESOLVE_BENEATH`, no links, no magic links); where it
-//! cannot, each part is opened by itself and links are refused. Nothing is opened by a path that
-//! was checked before: what was opened is what is used. Must not know operations.
+//! The kernel resolves them (openat2 with `RESOLVE_BENEATH`, no links, no magic links); if it cannot, each part is
+//! opened separately and links are refused. A path is never checked first and opened later: all operations use the
+//! opened descriptor. Must not know operations.
 
 use std::fmt;
 use std::fs::File;
@@ -17,20 +17,20 @@ use super::super::parameters::input;
 use crate::builtin_grants::{Root, denied};
 use crate::outcome::Failure;
 
-/// Parts of a path, and levels that are walked into.
+/// Most parts of a path, and most levels of a walk.
 pub(super) const MAX_DEPTH: usize = 64;
 /// Longest name of a file, in bytes.
 const MAX_NAME_BYTES: usize = 255;
-/// How often a path is resolved anew when directories move meanwhile.
+/// How often a path is resolved again if directories move during its resolution.
 const ATTEMPTS: usize = 8;
 
-/// Opened directories: readable, and never through a link.
+/// Flags of opened directories: readable, and never through a link.
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// A relative path of plain parts; none of them for the root itself.
+/// A relative path of plain parts; empty for the root itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RelativePath(Vec<String>);
 
@@ -60,7 +60,7 @@ impl RelativePath {
         Ok(Self(parts))
     }
 
-    /// Whether this path is the other one, or leads below it.
+    /// Whether this path equals the other one, or is below it.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
@@ -75,12 +75,12 @@ impl fmt::Display for RelativePath {
     }
 }
 
-/// Who keeps a path beneath its root.
+/// The mechanism that keeps a path beneath its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resolver {
     /// openat2 (Linux 5.6).
     Kernel,
-    /// One open for each part.
+    /// A separate open for each part.
     Parts,
 }
 
@@ -92,12 +92,12 @@ pub(super) struct Tree {
     resolver: Resolver,
 }
 
-/// A name in an opened directory; nothing need be there.
+/// A name in an opened directory; the entry need not exist.
 #[derive(Debug)]
 pub(super) struct EntryLocation {
     pub(super) directory: OwnedFd,
     pub(super) name: String,
-    /// As people read it: `root:path`.
+    /// For display: `root:path`.
     pub(super) shown: String,
 }
 
@@ -114,7 +114,7 @@ impl Tree {
             root,
             resolver: Resolver::Kernel,
         };
-        // EPERM: a filter around this process that does not know the call.
+        // EPERM: a filter around this process does not know openat2.
         if let Err(Errno::NOSYS | Errno::PERM) = tree.resolve(Path::new(".")) {
             tree.resolver = Resolver::Parts;
         }
@@ -127,7 +127,7 @@ impl Tree {
         self
     }
 
-    /// A path as people read it.
+    /// Formats a path for display.
     pub(super) fn shown(&self, path: &RelativePath) -> String {
         format!("{}:{path}", self.name)
     }
@@ -138,12 +138,12 @@ impl Tree {
             .map_err(|errno| fault(&self.shown(path), errno))
     }
 
-    /// The place that a path names. The root itself is none.
+    /// Returns the location of a path. The root itself has none.
     pub(super) fn place(&self, path: &RelativePath) -> Result<EntryLocation, Failure> {
         self.place_in(path, |above| self.descend(above))
     }
 
-    /// The same; directories above that are missing are made.
+    /// Returns the location of a path, and creates missing parent directories.
     pub(super) fn place_with_parents(&self, path: &RelativePath) -> Result<EntryLocation, Failure> {
         self.place_in(path, |above| self.descend_by_parts(above, Missing::Make))
     }
@@ -174,8 +174,8 @@ impl Tree {
 
     fn resolve(&self, path: &Path) -> Result<OwnedFd, Errno> {
         let stay = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        // Refusing links is the resolution's business here; by `NOFOLLOW` the kernel would call the
-        // last one "not a directory".
+        // The resolve flags refuse links here; with `NOFOLLOW` the kernel would report a link at the end as "not a
+        // directory".
         let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
         let mut outcome = Err(Errno::AGAIN);
         for _ in 0..ATTEMPTS {
@@ -218,7 +218,7 @@ fn is_link(directory: &OwnedFd, name: &str) -> bool {
 }
 
 impl EntryLocation {
-    /// What is there, if anything; a link is itself.
+    /// Returns the metadata of the entry, if it exists; links are not followed.
     pub(super) fn stat(&self) -> Result<Option<Stat>, Failure> {
         match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -227,13 +227,13 @@ impl EntryLocation {
         }
     }
 
-    /// What is there.
+    /// Returns the metadata of the entry.
     pub(super) fn existing(&self) -> Result<Stat, Failure> {
         self.stat()?.ok_or_else(|| self.fault(Errno::NOENT))
     }
 
-    /// Opens a regular file for reading. Links, pipes, sockets and devices are refused, and not
-    /// opened if they were there when asked; one that appears later is not waited for.
+    /// Opens a regular file for reading. Links, pipes, sockets and devices are refused; they are not opened if they
+    /// existed at the check, and opening one that appears later does not block.
     pub(super) fn file(&self) -> Result<(File, Stat), Failure> {
         self.require_file(&self.existing()?)?;
         let flags =
@@ -264,7 +264,7 @@ pub(super) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// A failed system call as a failure of the call.
+/// Converts a failed system call to a failure of the call.
 pub(super) fn fault(shown: &str, errno: Errno) -> Failure {
     let failed = |message| Failure::new(ErrorType::ExecutionError, message);
     let resource = |message| Failure::new(ErrorType::ResourceError, message);

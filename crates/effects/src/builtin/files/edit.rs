@@ -1,4 +1,4 @@
-//! Replacing ranges of lines in a text. Pure.
+//! Replaces ranges of lines in a text. Pure.
 
 use charter_contract::agentic::file_system_operation::LineEdit;
 
@@ -11,11 +11,11 @@ pub(super) enum EditFault {
     Unexpected { start: u64, end: u64, found: String },
 }
 
-/// How much of lines that were not expected is quoted, in bytes.
+/// Bytes of unexpected lines that are quoted.
 const QUOTED_BYTES: usize = 500;
 
-/// The text with the ranges replaced. Edits are in order and do not overlap, as their contract
-/// says. A replacement that is not empty ends its last line as the file ends lines.
+/// Returns the text with the ranges replaced. The contract ensures that edits are in order and do not overlap. A
+/// nonempty replacement ends its last line with the file's line ending.
 pub(super) fn apply(text: &str, edits: &[LineEdit]) -> Result<String, EditFault> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let ending = match lines.first() {
@@ -33,7 +33,7 @@ pub(super) fn apply(text: &str, edits: &[LineEdit]) -> Result<String, EditFault>
         for line in &lines[kept_from..start] {
             edited.push_str(line);
         }
-        // Lines after a last line without an ending start on a line of their own.
+        // Lines added after a last line without a line ending begin on their own line.
         if start == lines.len() && !edited.is_empty() && !edited.ends_with('\n') {
             edited.push_str(ending);
         }
@@ -50,7 +50,7 @@ pub(super) fn apply(text: &str, edits: &[LineEdit]) -> Result<String, EditFault>
     Ok(edited)
 }
 
-/// The range as indexes: `end_line` one before `start_line` inserts.
+/// Returns the range as indexes: `end_line` one before `start_line` inserts.
 fn bounds(edit: &LineEdit, count: usize) -> Result<(usize, usize), EditFault> {
     let index = |line: u64| usize::try_from(line).ok().filter(|at| *at <= count);
     let beyond = |line| EditFault::Beyond { line, count };
@@ -60,7 +60,7 @@ fn bounds(edit: &LineEdit, count: usize) -> Result<(usize, usize), EditFault> {
     Ok((start, end.max(start)))
 }
 
-/// Compares but for the ending of the last line.
+/// Compares the lines, ignoring the ending of the last one.
 fn require(edit: &LineEdit, expected: &str, found: &str) -> Result<(), EditFault> {
     let trimmed = |text: &str| -> String {
         let text = text.strip_suffix('\n').unwrap_or(text);

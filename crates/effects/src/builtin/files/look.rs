@@ -1,4 +1,4 @@
-//! `fs.list` and `fs.stat`: what is there.
+//! `fs.list` and `fs.stat`: directory entries and their metadata.
 
 use charter_contract::agentic::response::ActionType;
 use charter_contract::time::Timestamp;
@@ -20,8 +20,8 @@ struct DirectoryEntry {
     kind: &'static str,
     size: u64,
     modified: Option<Timestamp>,
-    /// Whether `path` can be used in a call: some names are not UTF-8, or hold what paths of the
-    /// contract do not.
+    /// Whether `path` can be used in a call: some names are not UTF-8, or contain characters that the contract forbids
+    /// in paths.
     usable: bool,
 }
 
@@ -29,7 +29,7 @@ struct DirectoryEntry {
 struct Listing {
     path: String,
     entries: Vec<DirectoryEntry>,
-    /// Whether there is more than was asked for.
+    /// Whether there are more entries than requested.
     truncated: bool,
 }
 
@@ -41,7 +41,7 @@ struct Status {
     modified: Option<Timestamp>,
     /// Permission bits, octal.
     mode: String,
-    /// Names that the file has; the others may lie anywhere on its file system.
+    /// Number of hard links; the others may be anywhere on its file system.
     links: u64,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn list(task: &Task) -> Result<Success, Failure> {
 }
 
 pub(super) fn stat(task: &Task) -> Result<Success, Failure> {
-    // A directory may be the root itself, which has no place.
+    // A directory may be the root itself, which has no location.
     let stat = match task.tree.place(&task.path) {
         Ok(place) => place.existing()?,
         Err(failure) => match task.tree.directory(&task.path) {

@@ -1,4 +1,4 @@
-//! `fs.read`: a file, or some lines of it. Also how every operation reads a whole file.
+//! `fs.read`: a file, or some lines of it. Every operation reads whole files with it.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -15,24 +15,24 @@ use super::beneath::{EntryLocation, io_fault};
 use super::{MAX_FILE_BYTES, Task};
 use crate::outcome::{Failure, Success};
 
-/// Most bytes that are read to get to the lines of a larger file: 256 MiB.
+/// Most bytes that are scanned to find lines of a larger file: 256 MiB.
 const MAX_SCANNED_BYTES: u64 = 256 << 20;
-/// How much is read between two looks at the budget.
+/// Bytes that are read between two checks of the budget.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// What `fs.read` answers.
+/// Answer of `fs.read`.
 #[derive(Debug, Serialize)]
 struct ReadResult {
     path: String,
     size: u64,
-    /// Of the whole file; absent for lines of a file over the limit.
+    /// Hash of the whole file; absent for lines of a file over the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
     encoding: Encoding,
-    /// Not UTF-8 text, or with NUL. Its content is given in base 64 only.
+    /// Whether the file is not UTF-8 text, or contains NUL. Its content is then base64 only.
     binary: bool,
     content: Option<String>,
-    /// The lines given, counted from one; none when the file has fewer.
+    /// The returned lines, counted from one; absent if the file has fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<Lines>,
 }
@@ -86,7 +86,7 @@ fn text_reading(
     range: Option<&LineRange>,
 ) -> ReadResult {
     let encoding = operation.encoding.unwrap_or(Encoding::Utf8);
-    // Lines of a large file come without the rest of it, so they are cut already.
+    // Lines of a large file are read without the rest, so they are already cut.
     let (bytes, lines) = match (range, &hash) {
         (None, _) => (bytes, None),
         (Some(range), None) => {
@@ -115,7 +115,7 @@ fn text_reading(
     }
 }
 
-/// Bytes as text, unless they are something else.
+/// Returns bytes as text, if they are text.
 pub(super) fn text_of(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     (!text.contains('\0')).then_some(text)
@@ -155,7 +155,7 @@ pub(super) fn size(stat: &Stat) -> u64 {
 }
 
 impl Task {
-    /// A whole file, within the limit; it may grow meanwhile.
+    /// Reads a whole file, within the limit; the file may grow during the read.
     pub(super) fn whole(&self, file: impl Read, place: &EntryLocation) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         let mut file = file.take(MAX_FILE_BYTES + 1);
@@ -176,7 +176,7 @@ impl Task {
         Ok(bytes)
     }
 
-    /// The hash of a file of any size.
+    /// Returns the hash of a file of any size.
     pub(super) fn digest(
         &self,
         mut file: impl Read,

@@ -1,4 +1,4 @@
-//! `fs.move`, `fs.copy`, `fs.delete`: what changes names.
+//! `fs.move`, `fs.copy`, `fs.delete`: operations that change names.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -21,14 +21,14 @@ use super::replace::{Over, Staged, move_to_nothing, require_unchanged, sync};
 use super::walk::{Next, Walk, open_directory};
 use crate::outcome::{Failure, Success};
 
-/// Most entries of a directory that is copied or removed whole.
+/// Most entries of a directory that can be copied or removed with its content.
 const MAX_TREE_ENTRIES: usize = 10_000;
 /// Most bytes that one call copies: 1 GiB.
 const MAX_COPIED_BYTES: u64 = 1 << 30;
-/// How much is copied between two looks at the budget.
+/// Bytes that are copied between two checks of the budget.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Gives a file or directory another path in the same root.
+/// Moves a file or directory to another path in the same root.
 pub(super) fn relocate(task: &Task) -> Result<Success, Failure> {
     let (from, to) = ends(task)?;
     let stat = movable(&from)?;
@@ -50,7 +50,7 @@ pub(super) fn relocate(task: &Task) -> Result<Success, Failure> {
     answer(&destinations(task), &[action])
 }
 
-/// Copies a file, or a directory with all that it holds.
+/// Copies a file, or a directory with its content.
 pub(super) fn copy(task: &Task) -> Result<Success, Failure> {
     let (from, to) = ends(task)?;
     let stat = movable(&from)?;
@@ -73,7 +73,7 @@ pub(super) fn copy(task: &Task) -> Result<Success, Failure> {
     answer(&destinations(task), &[action])
 }
 
-/// Removes a file, a link or a directory; one that is not empty only if that is said.
+/// Removes a file, a link or a directory; a directory with content only if the call requests that.
 pub(super) fn delete(task: &Task) -> Result<Success, Failure> {
     let place = task.tree.place(&task.path)?;
     let stat = place.existing()?;
@@ -116,7 +116,7 @@ fn ends(task: &Task) -> Result<(EntryLocation, EntryLocation), Failure> {
     ))
 }
 
-/// Links and special files stay where they are.
+/// Refuses links and special files, which cannot be moved.
 fn movable(from: &EntryLocation) -> Result<Stat, Failure> {
     let stat = from.existing()?;
     match kind(&stat) {
@@ -141,7 +141,7 @@ fn misplaced(place: &EntryLocation, errno: Errno) -> Failure {
 }
 
 impl Task {
-    /// The content of a file about to be moved or removed, checked against what is expected.
+    /// Returns the content of a file before it is moved or removed, checked against the expected content.
     fn known_content(
         &self,
         place: &EntryLocation,
@@ -162,7 +162,7 @@ impl Task {
         Ok(Some(content))
     }
 
-    /// The file that a destination holds, if overwriting it was asked for.
+    /// Returns the file at the destination, if the call requests overwriting.
     fn occupant(&self, to: &EntryLocation, from: &Stat) -> Result<Option<Stat>, Failure> {
         let Some(there) = to.stat()? else {
             return Ok(None);
@@ -206,7 +206,7 @@ fn copy_file(
     Ok((action_type, content))
 }
 
-/// Reads a file to its end, piece by piece, within what may still be copied.
+/// Reads a file to its end, piece by piece, within the remaining copy limit.
 fn pour(
     task: &Task,
     mut file: File,
@@ -235,7 +235,7 @@ fn too_much(from: &EntryLocation) -> Failure {
     Failure::new(ErrorType::ResourceError, message)
 }
 
-/// Copies into a directory beside the destination, which takes its name when it is complete.
+/// Copies into a directory beside the destination, and renames it when it is complete.
 fn copy_directory(
     task: &Task,
     from: &EntryLocation,
@@ -325,7 +325,7 @@ fn fill(
     })
 }
 
-/// A directory that this call made, below another; it is still walked without links.
+/// Opens a directory that this call created, below another; still without following links.
 fn descend(base: &OwnedFd, path: &str, staging: &EntryLocation) -> Result<OwnedFd, Failure> {
     let mut at = base
         .try_clone()
@@ -342,7 +342,7 @@ fn make_directory(place: &EntryLocation) -> Result<(), Failure> {
     rustix::fs::mkdirat(&place.directory, &place.name, mode).map_err(|errno| place.fault(errno))
 }
 
-/// Removes a directory; the number of entries that went with it.
+/// Removes a directory; returns the number of removed entries.
 fn delete_directory(task: &Task, place: &EntryLocation) -> Result<usize, Failure> {
     if task.operation.expected_hash.is_some() {
         return Err(input(format!(
@@ -360,7 +360,7 @@ fn delete_directory(task: &Task, place: &EntryLocation) -> Result<usize, Failure
     Ok(removed)
 }
 
-/// What would be removed, counted first so that too much is refused before anything is gone.
+/// Counts the entries to remove, so that a call over the limit removes nothing.
 fn count(task: &Task, place: &EntryLocation) -> Result<usize, Failure> {
     let directory =
         open_directory(&place.directory, &c_string(place)?).map_err(|errno| place.fault(errno))?;
@@ -374,7 +374,7 @@ fn count(task: &Task, place: &EntryLocation) -> Result<usize, Failure> {
     Ok(walk.seen)
 }
 
-/// Removes what a directory holds: files on the way down, directories on the way up.
+/// Removes the content of a directory: files on the way down, directories on the way up.
 fn empty(task: &Task, place: &EntryLocation) -> Result<(), Failure> {
     let directory = match open_directory(&place.directory, &c_string(place)?) {
         Err(Errno::NOENT) => return Ok(()),

@@ -1,7 +1,7 @@
-//! How a file gets its content: written beside its place, forced to disk, and moved there in one
-//! step. Whoever looks sees the old file or the new one, also after a crash.
+//! Writes a file's content atomically: to a temporary file beside it, synced to disk, then renamed. Readers see the old
+//! file or the new one, also after a crash.
 //!
-//! Must not know which operation asks.
+//! Must not know the operations that use it.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,19 +16,19 @@ use uuid::Uuid;
 use super::beneath::{EntryLocation, io_fault};
 use crate::outcome::Failure;
 
-/// Held between the last look at a file and its replacement, so that two calls of this process
-/// cannot both replace what they saw.
+/// Held between the last check of a file and its replacement, so that two calls of this process cannot both replace the
+/// version that they read.
 static REPLACING: Mutex<()> = Mutex::new(());
 
-/// What may be at the place when the new file goes there.
+/// The entry that the new file may replace.
 pub(super) enum Over<'a> {
-    /// Nothing.
+    /// No entry may exist.
     Nothing,
-    /// The file that was looked at, unchanged since.
+    /// The file that was checked, unchanged since.
     Same(&'a Stat),
 }
 
-/// A file beside its place, gone unless it is moved there.
+/// A temporary file beside its destination, deleted unless it is moved there.
 pub(super) struct Staged<'p> {
     place: &'p EntryLocation,
     name: String,
@@ -36,7 +36,7 @@ pub(super) struct Staged<'p> {
 }
 
 impl<'p> Staged<'p> {
-    /// Makes the file. With the mode and owner of the one that it will replace.
+    /// Creates the file, with the mode and owner of the file that it will replace.
     pub(super) fn new(place: &'p EntryLocation, like: Option<&Stat>) -> Result<Self, Failure> {
         let name = format!(".charter-{}.tmp", Uuid::new_v4().simple());
         let flags =
@@ -71,7 +71,7 @@ impl<'p> Staged<'p> {
         written.map_err(|error| io_fault(&self.place.shown, &error))
     }
 
-    /// Moves the file to its place, on disk when this returns.
+    /// Moves the file to its destination; it is on disk when this returns.
     pub(super) fn settle(self, over: &Over<'_>) -> Result<(), Failure> {
         let synced = self.file.sync_all();
         synced.map_err(|error| io_fault(&self.place.shown, &error))?;
@@ -91,7 +91,7 @@ impl<'p> Staged<'p> {
 
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
-        // After a settled move the name is gone, and that is as it should be.
+        // After a successful move the temporary name no longer exists.
         match rustix::fs::unlinkat(&self.place.directory, &self.name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => tracing::warn!(%error, "a temporary file was not removed"),
@@ -99,7 +99,7 @@ impl Drop for Staged<'_> {
     }
 }
 
-/// Fails when a file is another than the one looked at, or was written to since.
+/// Fails if the file is not the one that was checked, or was written to since.
 pub(super) fn require_unchanged(place: &EntryLocation, before: &Stat) -> Result<(), Failure> {
     let identity = |stat: &Stat| {
         let changed = (
@@ -119,7 +119,7 @@ pub(super) fn require_unchanged(place: &EntryLocation, before: &Stat) -> Result<
     }
 }
 
-/// Moves a name to a place where nothing may be.
+/// Moves a name to a destination that must not exist.
 pub(super) fn move_to_nothing(
     from: &OwnedFd,
     name: &str,
@@ -130,7 +130,7 @@ pub(super) fn move_to_nothing(
     moved.map_err(|errno| to.fault(errno))
 }
 
-/// Forces a directory's names to disk.
+/// Syncs a directory's entries to disk.
 pub(super) fn sync(place: &EntryLocation) -> Result<(), Failure> {
     rustix::fs::fsync(&place.directory).map_err(|errno| place.fault(errno))
 }

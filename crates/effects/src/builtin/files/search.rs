@@ -1,5 +1,4 @@
-//! `fs.search`: lines that match, in text files below a directory. Binary and large files are
-//! counted, not searched.
+//! `fs.search`: matching lines in text files below a directory. Binary and large files are counted, not searched.
 
 use std::fs::File;
 use std::io::Read;
@@ -24,7 +23,7 @@ use crate::outcome::{Failure, Success};
 const MAX_SEARCHED_BYTES: u64 = 256 << 20;
 /// Largest compiled pattern, in bytes: 1 MiB.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// How much of a matching line is given, in bytes.
+/// Bytes of a matching line that are returned.
 const MAX_LINE_BYTES: usize = 500;
 /// Most globs of one call.
 const MAX_GLOBS: usize = 100;
@@ -37,17 +36,17 @@ struct Match {
     text: String,
 }
 
-/// What `fs.search` answers.
+/// Answer of `fs.search`.
 #[derive(Debug, Default, Serialize)]
 struct FileSearchResult {
     path: String,
     matches: Vec<Match>,
     files_searched: usize,
-    /// Files that are not text.
+    /// Number of files that are not text.
     binary_files: usize,
-    /// Files over the size limit, or that may not be read.
+    /// Number of files over the size limit, or without read permission.
     skipped_files: usize,
-    /// Whether there may be more: a limit was reached.
+    /// Whether there may be more matches: a limit was reached.
     truncated: bool,
 }
 
@@ -82,7 +81,7 @@ fn pattern(task: &Task) -> Result<Regex, Failure> {
         .map_err(|error| input(format!("`pattern`: {error}")))
 }
 
-/// Globs, in which `*` stays within a directory and `**` does not; none when none are given.
+/// Builds the globs, in which `*` stays within a directory and `**` does not; absent if the call has none.
 pub(super) fn globs<'g>(given: impl Iterator<Item = &'g str>) -> Result<Option<GlobSet>, Failure> {
     let wrong = |error: globset::Error| input(format!("a glob: {error}"));
     let mut set = GlobSetBuilder::new();

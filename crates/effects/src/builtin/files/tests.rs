@@ -1,4 +1,4 @@
-//! File tools on real directories. Every answer is held to its tool's output schema.
+//! File tools on real directories. Every answer is validated against its tool's output schema.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -25,7 +25,7 @@ use crate::builtin_grants::Root;
 
 const RESOLVERS: [Resolver; 2] = [Resolver::Kernel, Resolver::Parts];
 
-/// A root `work` with something beside it that no call may touch.
+/// A root `work`, beside a file that no call may access.
 pub(super) struct Field {
     dir: TempDir,
     pub(super) access: RootAccess,
@@ -63,7 +63,7 @@ impl Field {
         std::fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// Everything below the root, by path.
+    /// Returns everything below the root, by path.
     pub(super) fn names(&self) -> Vec<String> {
         let listed = self.call(Builtin::FsList, json!({"path": ".", "recursive": true}));
         let entries = listed.unwrap();
@@ -126,7 +126,7 @@ pub(super) fn on(
         .map_err(|failure| (failure.kind, failure.message))
 }
 
-/// The one action of an answer: its type, and its details without the id.
+/// Returns the one action of an answer: its type, and its details without the id.
 pub(super) fn action(answer: &Value) -> (String, Value) {
     let actions = answer["actions"].as_array().unwrap();
     assert_eq!(actions.len(), 1, "{answer}");

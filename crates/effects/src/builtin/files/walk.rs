@@ -1,5 +1,5 @@
-//! Walking directories below an opened one: in order of names, to a depth, within a number of
-//! entries, and never through a link. Must not know what is looked for.
+//! Walks directories below an opened one: in order of names, to a depth, within a number of entries, and never through
+//! a link. Must not know the purpose of the walk.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -12,44 +12,44 @@ use super::super::budget::Budget;
 use super::beneath::{MAX_DEPTH, fault};
 use crate::outcome::Failure;
 
-/// Most entries that one call looks at.
+/// Most entries that one call visits.
 pub(super) const MAX_ENTRIES: usize = 100_000;
 
 /// One entry of a directory.
 pub(super) struct Entry {
-    /// Relative to where the walk began; what is not UTF-8 in it is replaced.
+    /// Relative to the root of the walk; parts that are not UTF-8 are replaced.
     pub(super) path: String,
     /// Its name in its directory.
     pub(super) name: CString,
     pub(super) stat: Stat,
-    /// Whether `path` is exactly what it is called.
+    /// Whether `path` is exactly its name.
     pub(super) named_exactly: bool,
 }
 
-/// What to do after an entry.
+/// How the walk continues after an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Go on; into it, if it is a directory.
+    /// Continue; enter the entry if it is a directory.
     Enter,
-    /// Go on beside it.
+    /// Continue without entering it.
     Pass,
-    /// Enough.
+    /// Stop the walk.
     Stop,
 }
 
-/// A walk and what it has seen.
+/// A walk and its counts.
 pub(super) struct Walk<'a> {
     pub(super) budget: &'a Budget,
-    /// Where the walk begins, as people read it.
+    /// The root of the walk, for display.
     pub(super) shown: &'a str,
-    /// Most entries to look at.
+    /// Most entries to visit.
     pub(super) most: usize,
-    /// Entries looked at.
+    /// Number of visited entries.
     pub(super) seen: usize,
 }
 
 impl Walk<'_> {
-    /// Shows every entry to `visit`, with the directory that it is in.
+    /// Passes every entry to `visit`, with the directory that contains it.
     pub(super) fn run(
         &mut self,
         directory: &OwnedFd,
@@ -73,7 +73,7 @@ impl Walk<'_> {
         for name in self.names(directory)? {
             self.budget.check()?;
             let stat = match rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
-                // Gone since it was listed.
+                // Deleted since it was listed.
                 Err(Errno::NOENT) => continue,
                 stat => stat.map_err(|errno| fault(self.shown, errno))?,
             };
@@ -105,7 +105,7 @@ impl Walk<'_> {
         Ok(Next::Pass)
     }
 
-    /// A directory below; none when it went away, became something else, or may not be read.
+    /// Opens a directory below; returns `None` if it was deleted, replaced, or is not readable.
     fn enter(&self, directory: &OwnedFd, entry: &Entry) -> Result<Option<OwnedFd>, Failure> {
         match open_directory(directory, &entry.name) {
             Ok(below) => Ok(Some(below)),

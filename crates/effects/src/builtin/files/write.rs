@@ -1,5 +1,4 @@
-//! `fs.write`, `fs.create`, `fs.edit`, `fs.make_directory`: what gives a file or directory its
-//! content.
+//! `fs.write`, `fs.create`, `fs.edit`, `fs.make_directory`: operations that create or change content.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +18,7 @@ use super::replace::{Over, Staged, sync};
 use super::{MAX_FILE_BYTES, Task};
 use crate::outcome::{Failure, Success};
 
-/// What the operations of this file answer.
+/// Answer of the operations of this file.
 #[derive(Debug, Serialize)]
 struct WriteResult {
     path: String,
@@ -28,7 +27,7 @@ struct WriteResult {
     after: Content,
 }
 
-/// Replaces the content of a file that is there.
+/// Replaces the content of an existing file.
 pub(super) fn write(task: &Task) -> Result<Success, Failure> {
     let bytes = content(task)?;
     let place = task.tree.place(&task.path)?;
@@ -38,7 +37,7 @@ pub(super) fn write(task: &Task) -> Result<Success, Failure> {
     write_file(task, &place, &bytes, Some((before, stat)))
 }
 
-/// Makes a file; over another only if that is said.
+/// Creates a file; overwrites one only if the call requests that.
 pub(super) fn create(task: &Task) -> Result<Success, Failure> {
     let bytes = content(task)?;
     let place = task.place_to_make(&task.path)?;

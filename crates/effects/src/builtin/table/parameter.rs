@@ -1,5 +1,5 @@
-//! What each built-in tool takes. An example stands for every parameter, and together they are a
-//! call that the tool accepts: a test holds the two together.
+//! The parameters of each built-in tool. Every parameter has an example, and together the examples are a call that the
+//! tool accepts, which a test checks.
 
 use charter_contract::json::decode_stored;
 use charter_contract::parameter::ParameterType::{self, Array, Boolean, Integer, Object, String};
@@ -12,13 +12,13 @@ pub(in super::super) struct Parameter {
     pub(super) kind: ParameterType,
     pub(super) need: Need,
     pub(super) description: &'static str,
-    /// As JSON.
+    /// A JSON text.
     pub(super) example: &'static str,
-    /// The only values, if not all of the type are allowed.
+    /// The allowed values, if not all of the type are allowed.
     allowed: &'static [&'static str],
 }
 
-/// Whether a call must give it.
+/// Whether the parameter is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     Required,

@@ -1,4 +1,4 @@
-//! The table against the code that carries tools out, and against the page that describes them.
+//! Compares the table with the code that runs tools, and with the page that describes them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use super::parameter::Need;
 use super::*;
 use crate::call::ToolCall;
 
-/// The examples of all parameters together, or of the required ones.
+/// Returns the examples of all parameters together, or of the required ones.
 fn example(builtin: Builtin, only: Option<Need>) -> Map<std::string::String, Value> {
     parameters(builtin)
         .iter()

@@ -21,9 +21,9 @@ use operands::{actual_text, matrix, name, numbers, properties};
 
 pub(super) use shown::{Shown, Spelling};
 
-/// Bytes of a dictionary that take as long to read as an instruction.
+/// Bytes of a dictionary that cost as much reading time as one instruction.
 const STEP_BYTES: usize = 64;
-/// How many instructions a form takes as long as, before its own are read.
+/// Reading time of a form before its own instructions, in instructions.
 const FORM_STEPS: usize = 64;
 /// Operators that change the text state and show nothing.
 const TEXT_OPERATORS: [&[u8]; 11] = [
@@ -60,7 +60,7 @@ struct State<'a> {
 /// A marked part of the content, and the text that replaces its letters.
 struct Marked {
     actual: Option<String>,
-    /// The first letter of the part.
+    /// Index of the first letter of the part.
     from: usize,
 }
 
@@ -72,14 +72,14 @@ pub(super) struct Reader<'a, 'd> {
     line: Affine,
     pen: Affine,
     marked: Vec<Marked>,
-    /// Forms that are being shown, so that none shows itself.
+    /// Forms that are being shown, to detect a form that shows itself.
     open_forms: Vec<ObjectIdentifier>,
     pub(super) shown: Vec<Shown>,
     pub(super) faults: BTreeSet<UnreadReason>,
 }
 
 impl<'a, 'd> Reader<'a, 'd> {
-    /// For a page whose coordinates are changed by `transform`.
+    /// Creates a reader of a page whose coordinates are changed by `transform`.
     pub(super) fn new(document: &'d mut Document<'a>, transform: Affine) -> Self {
         let text = TextState {
             face: None,
@@ -103,7 +103,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         }
     }
 
-    /// Reads the content of a page: a stream, or streams that are one after the other.
+    /// Reads the content of a page: one stream, or several in sequence.
     pub(super) fn page(&mut self, page: &Dict<'a>, resources: &Resources<'a>) {
         let mut content = Vec::new();
         match page.get::<Object<'a>>("Contents") {
@@ -244,7 +244,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         }
     }
 
-    /// Counts a dictionary that was read for an instruction.
+    /// Counts a dictionary that an instruction uses.
     fn count(&mut self, dict: &Dict<'_>) {
         self.document.steps += dict.data().len() / STEP_BYTES;
     }
@@ -308,7 +308,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         }
     }
 
-    /// Thousandths of an em, against the direction of writing.
+    /// Moves the pen by thousandths of an em, against the direction of writing.
     fn move_back(&mut self, thousandths: f64) {
         let text = &self.state.text;
         let by = -thousandths / 1000.0 * text.size;

@@ -1,6 +1,6 @@
-//! The fonts of a PDF: from the bytes of a shown string to letters and the distances that they move the pen.
+//! The fonts of a PDF: converts the bytes of a shown string to letters and the distances that they move the pen.
 //!
-//! Must not know places on the page. A font that cannot be read shows its printable ASCII codes.
+//! Must not know positions on the page. A font that cannot be read shows its printable ASCII codes.
 
 mod cids;
 mod guard;
@@ -22,18 +22,18 @@ use super::UnreadReason;
 use super::streams::Unpacking;
 use cids::CidLetters;
 
-/// The width of a letter, in ems, where a font has none.
+/// Default width of a letter, in ems.
 const USUAL_WIDTH: f64 = 0.5;
 
-/// Most letters that one code spells.
+/// Most letters that one code maps to.
 const MOST_SPELLED: usize = 32;
 
-/// The fonts that the document has shown text in.
+/// The fonts of the text that the document has shown so far.
 pub(super) struct Fonts<'a> {
     cache: FontCache<'a>,
     programs: FontResolverFn,
     cmaps: CMapResolverFn,
-    /// By where the font's dictionary lies in the file.
+    /// By the location of the font's dictionary in the file.
     faces: HashMap<(usize, usize), Rc<Face<'a>>>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Face<'a> {
 /// The letter that a code of a string shows.
 #[derive(Debug, Clone)]
 pub(super) struct Letter {
-    /// `None` where the font has no Unicode value.
+    /// `None` if the font has no Unicode value.
     pub(super) text: Option<Rc<str>>,
     /// Ems that the pen moves right, and up.
     pub(super) advance: (f64, f64),
@@ -79,7 +79,7 @@ impl Default for Fonts<'_> {
 }
 
 impl<'a> Fonts<'a> {
-    /// The font of a dictionary, read once.
+    /// Returns the font of a dictionary, which is read once.
     pub(super) fn face(&mut self, dict: &Dict<'a>, unpacking: &mut Unpacking) -> Rc<Face<'a>> {
         let at = (dict.data().as_ptr() as usize, dict.data().len());
         if let Some(face) = self.faces.get(&at) {
@@ -116,7 +116,7 @@ impl<'a> Fonts<'a> {
     }
 }
 
-/// The glyphs of a Type 3 font have units of their own; its letters are taken to be half as wide as high.
+/// Returns the line height. Type 3 glyphs have their own units; a letter's width is assumed to be half its height.
 fn em(dict: &Dict<'_>) -> f64 {
     if dict
         .get::<Name<'_>>("Subtype")
@@ -139,7 +139,7 @@ fn em(dict: &Dict<'_>) -> f64 {
 }
 
 impl Face<'_> {
-    /// Replaces a font that cannot be read.
+    /// Returns the replacement of a font that cannot be read.
     pub(super) fn unreadable(reason: UnreadReason) -> Self {
         Self {
             font: None,
@@ -151,12 +151,12 @@ impl Face<'_> {
         }
     }
 
-    /// Why its letters are not known.
+    /// Returns why its letters are unknown.
     pub(super) fn fault(&self) -> Option<UnreadReason> {
         self.fault
     }
 
-    /// The height of a line of text at size 1.
+    /// Returns the height of a line of text at size 1.
     pub(super) fn em(&self) -> f64 {
         self.em
     }
@@ -166,7 +166,7 @@ impl Face<'_> {
         self.vertical
     }
 
-    /// The next code of `string`, and the bytes that it takes; at least one.
+    /// Returns the next code of `string`, and its length in bytes; at least one.
     pub(super) fn next(&self, string: &[u8]) -> Option<(Code, usize)> {
         let first = *string.first()?;
         let (code, length) = match &self.font {
@@ -210,7 +210,7 @@ impl Face<'_> {
         Letter { text, advance }
     }
 
-    /// A font for simple codes without names mostly keeps those of ASCII.
+    /// Maps a simple code without a name to ASCII, as most such fonts do.
     fn ascii(&self, code: u32) -> Option<Rc<str>> {
         if self.cids.is_some() {
             return None;
@@ -223,7 +223,7 @@ fn printable(code: u32) -> Option<char> {
     char::from_u32(code).filter(|letter| *letter == ' ' || letter.is_ascii_graphic())
 }
 
-/// Letters as one types them: ligatures are taken apart, control characters are spaces.
+/// Normalises letters: ligatures are split, control characters become spaces.
 fn spelled(text: &str) -> Rc<str> {
     let mut spelled = String::new();
     for letter in text.chars().take(MOST_SPELLED) {

@@ -1,8 +1,8 @@
-//! From letters with places to text: words where letters touch, lines where the pen goes on, columns one after the
-//! other.
+//! Converts positioned letters to text: words of letters that touch, lines along the pen's movement, columns in
+//! sequence.
 //!
-//! The order is that of the content, which mostly is that of reading; columns that were written side by side, line by
-//! line, are taken apart ([`columns`]). Must not know fonts or files.
+//! The order is that of the content, which mostly is the reading order; columns that were written side by side, line by
+//! line, are separated ([`columns`]). Must not know fonts or files.
 
 mod accents;
 mod columns;
@@ -13,9 +13,9 @@ use pieces::Piece;
 
 use super::content::Shown;
 
-/// The distance along a line, in ems, over which letters belong to two words.
+/// The distance along a line, in ems, above which letters belong to two words.
 const WORD_GAP: f64 = 0.12;
-/// The distance across a line, in ems, over which two letters are on different lines. An exponent rises less.
+/// The distance across a line, in ems, above which two letters are on different lines. An exponent rises less.
 const LINE_SHIFT: f64 = 0.6;
 /// How far back, in ems, the next letter of a line may begin.
 const OVERLAP: f64 = 0.8;
@@ -24,7 +24,7 @@ const PARAGRAPH_GAP: f64 = 1.9;
 /// The distance between two lines, in ems, within which a word can be hyphenated.
 const HYPHEN_GAP: f64 = 3.0;
 
-/// The text of a page.
+/// Returns the text of a page.
 pub(super) fn text(shown: &[Shown]) -> String {
     let pieces = columns::in_reading_order(pieces::cut(shown));
     let mut text = String::new();
@@ -53,7 +53,7 @@ fn join(text: &mut String, before: &Piece, after: &Piece) {
     }
     let trimmed = text.trim_end_matches(' ').len();
     text.truncate(trimmed);
-    // Across the line, downwards.
+    // The distance across the line, downwards.
     let down = -before.along.cross(after.from - before.from) / em;
     if same_direction && (0.0..HYPHEN_GAP).contains(&down) && is_hyphenated(text, &after.text) {
         text.pop();
@@ -65,7 +65,7 @@ fn join(text: &mut String, before: &Piece, after: &Piece) {
     }
 }
 
-/// Whether a line ends in the middle of a word that the next one goes on with.
+/// Whether a line ends in the middle of a word that continues on the next line.
 fn is_hyphenated(line: &str, next: &str) -> bool {
     let mut last = line.chars().rev();
     let hyphen = last.next();

@@ -1,4 +1,4 @@
-//! The pages of a PDF, in order, with what they inherit. A page that cannot be read keeps its number.
+//! The pages of a PDF, in order, with their inherited attributes. A page that cannot be read keeps its number.
 //!
 //! Must not know the content of a page.
 
@@ -10,7 +10,7 @@ use hayro_font::hayro_syntax::object::array::ArrayIter;
 use hayro_font::hayro_syntax::object::{Array, Dict, MaybeRef, Name};
 use hayro_font::hayro_syntax::page::{Resources, Rotation};
 
-/// A page and what it inherits.
+/// A page with its inherited attributes.
 pub(super) struct PageEntry<'a> {
     pub(super) dict: Dict<'a>,
     pub(super) resources: Resources<'a>,
@@ -25,13 +25,14 @@ struct Node<'a> {
     rotated: i32,
 }
 
-/// The first [`PDF_PAGES`] pages, and one more if there is; `None` for one that the tree names and the file does not have.
+/// Returns the first [`PDF_PAGES`] pages, and one more if there is one; `None` for a page that the file does not
+/// contain.
 pub(super) fn pages<'a>(pdf: &'a Pdf) -> Vec<Option<PageEntry<'a>>> {
     let found = tree(pdf).unwrap_or_default();
     if found.iter().any(Option::is_some) {
         return found;
     }
-    // The tree leads nowhere: pages may lie in the file all the same.
+    // The tree is unusable, but the file may still contain pages.
     let loose = pdf.pages().iter().take(PDF_PAGES + 1);
     let loose = loose.map(|page| {
         Some(PageEntry {

@@ -1,6 +1,6 @@
-//! Unpacks the streams of a PDF within limits. A stream that is cut off or damaged gives what came before the damage.
+//! Unpacks the streams of a PDF within limits. A truncated or damaged stream yields the data before the damage.
 //!
-//! Must not know what a stream is for.
+//! Must not know the purpose of a stream.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -28,7 +28,7 @@ impl Default for Unpacking {
 }
 
 impl Unpacking {
-    /// The data of a stream.
+    /// Unpacks the data of a stream.
     pub(super) fn unpack<'a>(
         &mut self,
         stream: &Stream<'a>,
@@ -44,7 +44,7 @@ impl Unpacking {
         }
         self.take(data.len())?;
         if has_predictor(stream) {
-            // Its size is known to be within the limits.
+            // The size is already known to be within the limits.
             return stream.decoded_data().map_err(|_| UnreadReason::Stream);
         }
         Ok(data)
@@ -65,7 +65,7 @@ impl Unpacking {
             | Filter::JpxDecode => return Err(UnreadReason::Stream),
         };
         if unpacked.len() > most {
-            // Unpacking it again, for each page that shows it, takes time.
+            // Each page that shows it would unpack it again, which takes time.
             self.left -= most;
             return Err(if most == PDF_STREAM_BYTES {
                 UnreadReason::StreamTooLarge
@@ -79,7 +79,7 @@ impl Unpacking {
         Ok(Some(unpacked))
     }
 
-    /// Counts bytes that reading takes in another form.
+    /// Counts bytes that a reader holds in another form.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), UnreadReason> {
         self.left = self
             .left
@@ -100,7 +100,7 @@ fn has_predictor(stream: &Stream<'_>) -> bool {
     })
 }
 
-/// At most `most` + 1 bytes; an error ends what is read, and does not take it away.
+/// Reads at most `most` + 1 bytes; an error ends the result, and keeps the data before it.
 fn read_up_to(reader: impl Read, most: usize) -> Vec<u8> {
     let mut unpacked = Vec::new();
     let most = u64::try_from(most).unwrap_or(u64::MAX);
@@ -124,7 +124,7 @@ fn inflate(data: &[u8], most: usize) -> Vec<u8> {
     }
     let bare = read_up_to(flate2::read::DeflateDecoder::new(data), most);
     if bare.is_empty() && data.len() > 2 {
-        // The header of zlib, of two bytes, is damaged.
+        // The zlib header, of two bytes, is damaged.
         return read_up_to(flate2::read::DeflateDecoder::new(&data[2..]), most);
     }
     bare

@@ -1,4 +1,4 @@
-//! Small PDFs, written by hand: fonts, layout, damage and what is built to be dear.
+//! Small PDFs, written by hand: fonts, layout, damage and inputs that are built to be expensive.
 
 mod damage;
 mod fonts;
@@ -7,7 +7,7 @@ mod streams;
 
 use super::super::{ExtractError, Extracted};
 
-/// A file of objects, the first of which is the catalogue.
+/// Builds a file of objects, the first of which is the catalogue.
 fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut file = b"%PDF-1.7\n".to_vec();
     let mut table = "0000000000 65535 f \n".to_owned();
@@ -25,7 +25,7 @@ fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// A stream with `entries` in its dictionary.
+/// Builds a stream with `entries` in its dictionary.
 fn stream(entries: &str, data: impl AsRef<[u8]>) -> Vec<u8> {
     let data = data.as_ref();
     let mut object = format!("<< /Length {} {entries} >>\nstream\n", data.len()).into_bytes();
@@ -34,8 +34,8 @@ fn stream(entries: &str, data: impl AsRef<[u8]>) -> Vec<u8> {
     object
 }
 
-/// A document with a page for each of `contents`, and `more` objects, numbered from 10 on. `resources` holds for all
-/// pages; its font `/F` is Helvetica, object 3.
+/// Builds a document with a page for each of `contents`, and `more` objects, numbered from 10 on. All pages share
+/// `resources`; its font `/F` is Helvetica, object 3.
 fn pages(contents: &[Vec<u8>], resources: &str, more: &[Vec<u8>]) -> Vec<u8> {
     let first = 10 + more.len();
     let kids: Vec<String> = (0..contents.len())
@@ -74,20 +74,20 @@ fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     super::extract(bytes)
 }
 
-/// The text of a file of which everything is read.
+/// Returns the text of a file that is completely readable.
 fn text(bytes: &[u8]) -> String {
     let found = extract(bytes).unwrap();
     assert_eq!(found.notices, [""; 0], "{:?}", found.text);
     found.text.trim_end().to_owned()
 }
 
-/// The text, and the notices of parts that are not in it.
+/// Returns the text, and the notices of missing parts.
 fn parts(bytes: &[u8]) -> (String, Vec<String>) {
     let found = extract(bytes).unwrap();
     (found.text.trim().to_owned(), found.notices)
 }
 
-/// A line of Helvetica.
+/// Builds a line of Helvetica.
 fn show(x: f64, y: f64, line: &str) -> String {
     format!("BT /F 10 Tf {x} {y} Td ({line}) Tj ET\n")
 }

@@ -1,4 +1,4 @@
-//! What the SDK is given to read of an answer over HTTP, and what it is told instead.
+//! The messages that the SDK receives for an answer over HTTP, and their replacements.
 
 use charter_testkit::http_stub::{HttpStub, Reply};
 use rmcp::model::PingRequest;
@@ -6,7 +6,7 @@ use rmcp::model::PingRequest;
 use super::*;
 use crate::http::{HttpRunner, Redirects};
 
-/// What a ping is answered by a server that replies so.
+/// Returns the response to a ping for a server that replies with `reply`.
 async fn pinged(reply: Reply) -> Result<StreamableHttpPostResponse, Refused> {
     let stub = HttpStub::answering(vec![reply]).unwrap();
     let runner = HttpRunner::new().unwrap();
@@ -18,7 +18,7 @@ async fn pinged(reply: Reply) -> Result<StreamableHttpPostResponse, Refused> {
         .await
 }
 
-/// A result whose structured content is this; the message has two levels more.
+/// Builds a result with this structured content; the message has two levels more.
 fn result(content: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"content":[],"structuredContent":{content}}}}}"#)
 }
@@ -106,7 +106,7 @@ async fn a_status_other_than_success_is_what_it_says() {
     assert_eq!((busy.status, busy.retry_after.as_deref()), (503, Some("3")));
     for (reply, said) in [
         (Reply::text(404, "nothing"), "HTTP 404 Not Found: nothing"),
-        // Whose word a refused credential is, is not known.
+        // It is unknown whether the server or a proxy refused the credential.
         (
             Reply::json(401, told),
             "HTTP 401 Unauthorized: {\"jsonrpc\"",

@@ -1,8 +1,8 @@
-//! The parameters of a tool, out of the JSON Schema of its arguments.
+//! Derives the parameters of a tool from the JSON Schema of its arguments.
 //!
-//! The catalogue's parameters are a list with types and allowed values; the schema may say more. What it says is passed
-//! on beside them, whole, and its server holds calls to it: here is found out which parameters there are, which values
-//! each may have, and which a call cannot do without. Nothing is refused for what a list cannot say. Must not know servers.
+//! The catalogue's parameters are a list with types and allowed values; the schema may contain more. It is passed on in
+//! full, and its server enforces it. This module determines the parameters, their allowed values, and which are
+//! required. A schema is not refused because of rules that a list cannot express. Must not know servers.
 
 mod types;
 
@@ -18,31 +18,31 @@ use super::hash;
 use crate::text::clean;
 use types::{Kinds, Types};
 
-/// Most characters of a parameter's description that are kept, its further rules apart.
+/// Most characters of a parameter's description that are kept, without its further rules.
 pub(super) const MAX_DESCRIPTION: usize = 500;
-/// Most characters of the rules of a parameter that its document cannot say.
+/// Most characters of a parameter's rules that its document cannot express.
 pub(super) const MAX_RULES: usize = 1_000;
 /// Longest name of a parameter, in characters.
 const MAX_NAME: usize = 200;
-/// How much of a name that is none here stays in the one that is made of it.
+/// Characters of an invalid name that remain in its replacement.
 const KEPT_OF_NAME: usize = 100;
-/// Subschemas that are looked at for one tool; beyond them a parameter takes any value.
+/// Most subschemas that are visited for one tool; beyond them a parameter accepts any value.
 const MAX_LOOKS: usize = 20_000;
-/// Subschemas that one leads to by way of references and combinations.
+/// Most levels of references and combinations.
 const MAX_DEPTH: usize = 32;
-/// What a property may have beside what the catalogue says of a parameter.
+/// Keywords of a property that a parameter of the catalogue can express.
 const KNOWN_KEYWORDS: [&str; 6] = ["type", "description", "title", "default", "enum", "const"];
 
-/// Parameters as the catalogue writes them, and those that are left out: their names, and why.
+/// Parameters in the catalogue's form, and those that are left out: their names with the reasons.
 pub(super) struct Parameters {
     pub(super) written: Vec<Value>,
     pub(super) left_out: Vec<(String, String)>,
 }
 
-/// The parameters of a tool.
+/// Returns the parameters of a tool.
 ///
 /// # Errors
-/// When a call cannot do without a parameter that cannot be given here.
+/// When a call requires a parameter that the catalogue cannot express.
 pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, String> {
     let whole = Value::Object(schema.clone());
     let reader = Reader::new(&whole);
@@ -59,7 +59,7 @@ pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, Stri
         let property = arguments.properties.get(name).copied();
         let required = arguments.required.contains(name);
         let types = property.map_or(Types::ANY, |property| reader.types(property, 0));
-        // What allows no value, or null alone, is not given; a call fills in null where it has to.
+        // A parameter that allows no value, or only null, cannot be set; a call sends null if it is required.
         let Some(kinds) = types.of_parameter() else {
             continue;
         };
@@ -102,7 +102,7 @@ pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, Stri
     Ok(parameters)
 }
 
-/// The arguments that a call must have, and that may be null.
+/// Returns the required arguments that may be null.
 pub(crate) fn null_when_absent(schema: &Map<String, Value>) -> Vec<String> {
     let whole = Value::Object(schema.clone());
     let reader = Reader::new(&whole);
@@ -116,7 +116,7 @@ pub(crate) fn null_when_absent(schema: &Map<String, Value>) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The name of a parameter here: its own where that is a name here, else one made of it that no other has.
+/// Returns the name of a parameter here: its own if valid, else a unique one derived from it.
 fn name_here(name: &str, taken: &BTreeSet<String>) -> Result<String, String> {
     if Label::parse(name).is_ok() {
         return Ok(name.to_owned());
@@ -146,7 +146,7 @@ fn name_here(name: &str, taken: &BTreeSet<String>) -> Result<String, String> {
     Ok(format!("{made}-{}", digits.unwrap_or_default()))
 }
 
-/// Whether what a subschema requires is required of every call.
+/// Whether requirements of a subschema apply to every call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Demands {
     Count,
@@ -160,7 +160,7 @@ struct Arguments<'s> {
 }
 
 impl<'s> Arguments<'s> {
-    /// Described or required, by name.
+    /// Returns the names that are described or required.
     fn names(&self) -> impl Iterator<Item = &'s str> {
         let described = self.properties.keys().copied();
         let all: BTreeSet<&'s str> = described.chain(self.required.iter().copied()).collect();
@@ -168,14 +168,14 @@ impl<'s> Arguments<'s> {
     }
 }
 
-/// What a parameter's document says beside name and types.
+/// The fields of a parameter's document beside name and types.
 struct Described {
     description: String,
     default: Option<Value>,
     allowed: Option<Vec<Value>>,
 }
 
-/// Reads one schema, whose references lead into itself.
+/// Reads one schema, with references into itself.
 struct Reader<'s> {
     whole: &'s Value,
     looks: Cell<usize>,
@@ -189,20 +189,20 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Whether there may be another look, so deep; takes it.
+    /// Whether another visit at this depth is allowed; counts it.
     fn looks(&self, depth: usize) -> bool {
         let left = self.looks.get();
         self.looks.set(left.saturating_sub(1));
         left > 0 && depth < MAX_DEPTH
     }
 
-    /// What a reference leads to. Elsewhere, and to an anchor, it leads to nothing that is known.
+    /// Returns the target of a reference. References elsewhere, or to an anchor, are unknown.
     fn target(&self, schema: &Map<String, Value>) -> Option<&'s Value> {
         let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
         self.whole.pointer(pointer)
     }
 
-    /// The properties of the object that a schema describes, and those of its parts.
+    /// Collects the properties of the object that a schema describes, and those of its parts.
     fn gather(&self, schema: &'s Value, demands: Demands, depth: usize, into: &mut Arguments<'s>) {
         let Value::Object(fields) = schema else {
             return;
@@ -241,7 +241,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The types of the values that a schema allows, as far as they can be told without a value.
+    /// Returns the types that a schema allows, as far as they are decidable without a value.
     fn types(&self, schema: &'s Value, depth: usize) -> Types {
         let fields = match schema {
             Value::Bool(false) => return Types::NONE,
@@ -275,7 +275,7 @@ impl<'s> Reader<'s> {
                 types = types.and(Types::any_of(parts));
             }
         }
-        // Authors who leave the type out mean it by what they say of it.
+        // Authors who omit the type imply it with their other keywords.
         if types == Types::ANY && fields.contains_key("properties") {
             types = Types::named("object");
         }
@@ -285,7 +285,7 @@ impl<'s> Reader<'s> {
         types
     }
 
-    /// The type that a schema names first.
+    /// Returns the first type that a schema names.
     fn first_named(&self, schema: &'s Value, depth: usize) -> Option<ParameterType> {
         let Value::Object(fields) = schema else {
             return None;
@@ -311,7 +311,7 @@ impl<'s> Reader<'s> {
             .find_map(|part| self.first_named(part, depth + 1))
     }
 
-    /// The only values that a schema allows, null apart; `None` where it allows others too.
+    /// Returns the only values that a schema allows, except null; `None` if it also allows others.
     fn allowed(&self, schema: &'s Value, depth: usize) -> Option<Vec<Value>> {
         let Value::Object(fields) = schema else {
             return None;
@@ -349,8 +349,8 @@ impl<'s> Reader<'s> {
         Some(all)
     }
 
-    /// Rules that a document cannot say are written into the description: the server holds calls to them, and whoever
-    /// calls can know them.
+    /// Appends rules that a document cannot express to the description: the server enforces them, so callers need to
+    /// know them.
     fn described(&self, property: Option<&'s Value>, kinds: &Kinds) -> Described {
         let Some(property) = property else {
             return Described {
@@ -375,7 +375,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The description of a property, or of what it refers to.
+    /// Returns the description of a property, or of its reference's target.
     fn description_of(&self, property: &'s Value, depth: usize) -> &'s str {
         let Value::Object(fields) = property else {
             return "";
@@ -390,7 +390,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// A description, with the rules that the types do not say.
+/// Returns a description, with the rules that the types do not express.
 fn description(told: &str, property: &Value, kinds: &Kinds) -> String {
     let told = clean(told, MAX_DESCRIPTION);
     let mut rules = match property {
@@ -418,7 +418,7 @@ fn description(told: &str, property: &Value, kinds: &Kinds) -> String {
         .to_owned()
 }
 
-/// Of two schemas the one that is not that of null.
+/// Returns the schema of two that is not the null schema.
 fn the_other_of_null(parts: &[Value]) -> Option<&Map<String, Value>> {
     let null = json!({"type": "null"});
     match parts {
@@ -428,7 +428,7 @@ fn the_other_of_null(parts: &[Value]) -> Option<&Map<String, Value>> {
     }
 }
 
-/// Whether a rule is a choice of bare types, which the parameter's types say.
+/// Whether a rule is a choice of bare types, which the parameter's types already express.
 fn says_types_alone(rule: &Value, kinds: &Kinds) -> bool {
     let bare = |part: &Value| {
         let fields = part.as_object();

@@ -102,7 +102,7 @@ fn a_name_that_is_no_id_becomes_one_that_no_other_name_becomes() {
     assert!(id_of("files", &"a".repeat(191)).len() < MAX_ID);
 }
 
-/// A server that calls its tool what another one's id is made into gets neither in the other's place.
+/// A tool named like the id derived from another tool's name does not replace that tool.
 #[test]
 fn of_two_tools_with_one_id_the_first_is_imported_and_the_other_named() {
     let taken = "xa_b-c14cddc0";
@@ -133,7 +133,7 @@ fn server_texts_are_truncated() {
     let description = json!(document.description).to_string();
     assert_eq!(of(&description, 'd'), MAX_DESCRIPTION);
     let parameter = json!(document.parameters)[0]["description"].to_string();
-    // The one more of each is in `JSON Schema` and `pattern`.
+    // The additional one is in `JSON Schema` and `pattern`.
     assert_eq!(of(&parameter, 'p'), MAX_PARAMETER_DESCRIPTION + 1);
     assert!(parameter.chars().count() < MAX_PARAMETER_DESCRIPTION + MAX_RULES + 50);
     let (_, left_out) = import_tools(&options(&[&long("n")]), &[]);
@@ -164,7 +164,7 @@ fn parameters_are_mapped_and_unsupported_rules_are_reported() {
     );
 }
 
-/// What a list of parameters cannot say is passed on as its server says it, and no reason to leave a tool out.
+/// A schema that a list of parameters cannot express is passed on unchanged, and is no reason to leave a tool out.
 #[test]
 fn a_schema_of_arguments_is_passed_on_whole() {
     let schema = json!({
@@ -241,7 +241,7 @@ fn tools_that_cannot_be_imported_are_skipped_by_name() {
     assert_eq!(whole, [false, true, true, true]);
 }
 
-/// A tool whose output has such a schema.
+/// Builds a tool with an output schema.
 fn answering(name: &str, schema: Value) -> rmcp::model::Tool {
     let Value::Object(schema) = schema else {
         panic!("no object")
@@ -327,7 +327,7 @@ fn all_output_schemas_of_a_server_have_one_allowance() {
         .filter(|made| made.document.output_schema.is_some());
     let checked = checked.count();
     assert!((3..20).contains(&checked), "{checked}");
-    // What has no such schema takes nothing of it.
+    // A tool without such a schema does not count towards the limit.
     assert_eq!(checked + left_out.len(), tools.len() - 1);
     let last = &left_out[left_out.len() - 1];
     assert_eq!(last.tool, "t39");

@@ -2,8 +2,8 @@
 //! write to, and without the server's data.
 //!
 //! Landlock has no right for the mode, owner, times and attributes of a file, so a process could change those of all
-//! files of its user. A read-only mount prevents it. The parent makes the plan from the same reach as the Landlock
-//! rules, so that both grant the same. The child carries it out.
+//! files of its user. A read-only mount prevents it. The parent plans the mounts from the same reach as the Landlock
+//! rules, so that both grant the same. The child executes the plan.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -27,7 +27,7 @@ const EMPTY: &CStr = c"mode=0755,size=1m,nr_inodes=8k";
 /// Mounted over hidden files: a device, which cannot be opened on a mount without devices.
 const COVER: &CStr = c"/dev/null";
 
-/// The mounts in their order, and the working directory.
+/// The mounts in order, and the working directory.
 #[derive(Debug)]
 pub(in crate::sandbox) struct MountPlan {
     steps: Vec<MountStep>,
@@ -58,7 +58,7 @@ enum MountAccess {
     Write,
 }
 
-/// Where a visible path is mounted.
+/// The mount point of a visible path.
 #[derive(Debug)]
 enum MountPoint {
     /// The path exists.
@@ -69,7 +69,7 @@ enum MountPoint {
     File(Vec<CString>),
 }
 
-/// How a path is to be seen. For the same path the first variant is mounted first.
+/// Visibility of a path. For the same path the first variant is mounted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Visibility {
     Hidden,
@@ -81,7 +81,7 @@ impl MountPlan {
     /// Plans the mounts of a process that starts in `directory`.
     ///
     /// # Errors
-    /// When an existing path cannot be looked at.
+    /// When the metadata of an existing path cannot be read.
     pub(in crate::sandbox) fn new(
         reach: &Reach<'_>,
         hidden: &[PathBuf],
@@ -108,7 +108,7 @@ impl MountPlan {
 
     /// Mounts everything. Runs between fork and exec, in a new mount namespace: must not allocate.
     pub(super) fn enter(&mut self) -> io::Result<()> {
-        // Opened first, while the paths still lead to the server's mounts.
+        // All are opened first, while the paths still lead to the server's mounts.
         for step in &mut self.steps {
             step.open()?;
         }
@@ -126,7 +126,7 @@ impl MountPlan {
     }
 }
 
-/// The canonical paths of those that exist. The root cannot be hidden.
+/// Returns the canonical paths of those that exist. The root cannot be hidden.
 fn folders_to_hide(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let found = paths.iter().filter_map(|path| match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -136,7 +136,7 @@ fn folders_to_hide(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     found.collect()
 }
 
-/// The canonical paths of those that can be reached; the Landlock rules skip the others too.
+/// Returns the canonical paths of those that are reachable; the Landlock rules also skip the others.
 fn reachable<'a>(
     paths: impl Iterator<Item = &'a Path>,
     wanted: Visibility,
@@ -144,7 +144,7 @@ fn reachable<'a>(
     paths.filter_map(move |path| Some((path.canonicalize().ok()?, wanted)))
 }
 
-/// The paths that need a mount, those nearer the root first, each with the hidden folder around it.
+/// Returns the paths that need a mount, those nearer the root first, each with the hidden folder around it.
 fn changes_needed(
     mut wanted: Vec<(PathBuf, Visibility)>,
 ) -> Vec<(PathBuf, Visibility, Option<PathBuf>)> {
@@ -248,7 +248,7 @@ impl MountStep {
         Ok(())
     }
 
-    /// Makes an empty folder read-only, once it has all its mount points.
+    /// Makes an empty folder read-only, after all its mount points exist.
     fn close(&self) -> io::Result<()> {
         match (&self.change, &self.tree) {
             (MountChange::HideFolder, Some(tree)) => {
@@ -291,7 +291,7 @@ impl MountPoint {
     }
 }
 
-/// The folders from beneath `hidden` to `last`, the outermost first.
+/// Returns the folders from beneath `hidden` to `last`, the outermost first.
 fn folders_between(hidden: &Path, last: Option<&Path>) -> io::Result<Vec<CString>> {
     let folders = last.into_iter().flat_map(Path::ancestors);
     let inner = folders.take_while(|folder| *folder != hidden);

@@ -39,7 +39,7 @@ impl NotificationFilter {
 /// Installs a filter on this thread and returns its listener.
 pub(super) fn listen(program: BpfProgramRef<'_>) -> io::Result<OwnedFd> {
     let flag = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    // Signals do not interrupt a call that the server has received (Linux 5.19).
+    // With this flag, signals do not interrupt a call that the server has received (Linux 5.19).
     let uninterrupted = flag | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
     match install(program, uninterrupted) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => install(program, flag),
@@ -75,7 +75,7 @@ fn install(program: BpfProgramRef<'_>, flags: libc::c_ulong) -> io::Result<Owned
 /// Receives the next notification; blocks until there is one.
 ///
 /// # Errors
-/// `NOENT` when the thread was killed meanwhile.
+/// `NOENT` when the thread was killed in the meantime.
 pub(in crate::sandbox) fn next_notification(
     listener: BorrowedFd<'_>,
 ) -> Result<Notification, Errno> {
@@ -100,7 +100,7 @@ pub(in crate::sandbox) fn next_notification(
     })
 }
 
-/// Whether the thread is still suspended in the call, so that its number has not been reused meanwhile.
+/// Whether the thread is still suspended in the call, so that its number has not been reused.
 pub(in crate::sandbox) fn is_pending(
     listener: BorrowedFd<'_>,
     notification: &Notification,
@@ -116,10 +116,10 @@ pub(in crate::sandbox) fn is_pending(
     valid == 0
 }
 
-/// Lets the call return: 0, or an error.
+/// Makes the call return: 0, or an error.
 ///
 /// # Errors
-/// `NOENT` when the thread was killed meanwhile.
+/// `NOENT` when the thread was killed in the meantime.
 pub(in crate::sandbox) fn respond(
     listener: BorrowedFd<'_>,
     notification: &Notification,
@@ -144,7 +144,7 @@ pub(in crate::sandbox) fn respond(
 
 #[cfg(test)]
 impl Notification {
-    /// As if this thread had made the call.
+    /// Creates the notification of a call by this thread.
     pub(in crate::sandbox) fn of_this_thread(number: i64, arguments: &[u64]) -> Self {
         let mut all = [0; 6];
         for (at, argument) in arguments.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Runs the compiled programs as the kernel would.
+//! Interprets the compiled programs as the kernel would.
 
 use super::*;
 
@@ -37,7 +37,7 @@ impl Call {
         bytes
     }
 
-    /// The action of a program.
+    /// Returns the action of a program.
     fn run(&self, program: &BpfProgram) -> u32 {
         let (bytes, mut at, mut word) = (self.bytes(), 0, 0_u32);
         loop {
@@ -68,7 +68,7 @@ impl Call {
         }
     }
 
-    /// The error that the call fails with under all programs; 0 where it is let through.
+    /// Returns the error that the call fails with under all programs; 0 if it is allowed.
     fn error(&self, sockets: Sockets) -> i32 {
         self.error_with(sockets, MetadataEnforcement::Mounts)
     }
@@ -158,7 +158,7 @@ fn calls_that_read_or_change_mounts_are_refused() {
     }
 }
 
-/// These numbers lead to the same functions of the kernel.
+/// These numbers call the same functions of the kernel.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn calls_of_x32_are_refused() {

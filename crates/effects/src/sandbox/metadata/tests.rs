@@ -58,7 +58,7 @@ impl Estate {
     }
 }
 
-/// Sets mode and times of a file back.
+/// Resets mode and times of a file.
 fn reset(path: &Path) {
     let file = File::open(path).unwrap();
     let times = Timestamps {

@@ -1,8 +1,8 @@
-//! Reaps the orphans that the first process of a container gets from processes that it did not start, such as those of
-//! `docker exec`: no other process can reap them.
+//! Reaps the orphans that the first process of a container inherits from processes that it did not start, such as those
+//! of `docker exec`: no other process can reap them.
 //!
-//! A child of this process is an orphan of another one if it is in another session: what this process starts stays in
-//! the session of this process, but for the keeper. Must not know scripts.
+//! A child of this process is a foreign orphan if it is in another session: processes that this process starts stay in
+//! its session, except the keeper. Must not know scripts.
 
 use std::fs;
 use std::path::Path;
@@ -19,14 +19,14 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(2);
 /// The state of a process that has ended and is not reaped.
 const ENDED: &str = "Z";
 
-/// The orphans of others, for the first process of a container.
+/// The foreign orphans of the first process of a container.
 #[derive(Debug)]
 pub(super) struct AdoptedOrphans {
     session: i32,
     due: Instant,
 }
 
-/// What `/proc` has on a process.
+/// The fields of a process in `/proc`.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     process: i32,
@@ -36,7 +36,7 @@ struct Stat {
 }
 
 impl AdoptedOrphans {
-    /// `None` if this process is not the first one, or `/proc` is absent or shows another namespace.
+    /// Returns `None` if this process is not the first one, or `/proc` is absent or shows another namespace.
     pub(super) fn of_this_process() -> Option<Self> {
         if !rustix::process::getpid().is_init() {
             return None;
@@ -48,7 +48,7 @@ impl AdoptedOrphans {
         })
     }
 
-    /// Reaps the orphans of others that have ended, if the last time is long enough ago.
+    /// Reaps the foreign orphans that have ended, if the interval has passed.
     pub(super) fn reap_when_due(&mut self, owned: &Mutex<OwnedProcesses>) {
         if Instant::now() < self.due {
             return;
@@ -81,12 +81,12 @@ impl AdoptedOrphans {
 }
 
 impl Stat {
-    /// `None` for entries that are no processes, and for processes that are gone.
+    /// Returns `None` for entries that are not processes, and for processes that have ended.
     fn read(entry: &Path) -> Option<Self> {
         Self::parse(&fs::read_to_string(entry.join("stat")).ok()?)
     }
 
-    /// Number, name in brackets, state, parent, group, session: the name may have any character.
+    /// Parses number, name in brackets, state, parent, group, session; the name may contain any character.
     fn parse(text: &str) -> Option<Self> {
         let (process, named) = text.split_once(' ')?;
         let (_, after_name) = named.rsplit_once(')')?;

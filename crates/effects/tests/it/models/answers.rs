@@ -161,7 +161,7 @@ async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_s
     }
 }
 
-/// Some servers answer in one piece what they were asked to stream.
+/// Some servers do not stream although the request asks for it.
 #[tokio::test]
 async fn an_answer_is_read_as_what_it_is_and_not_as_what_was_asked_for() {
     for case in &CASES {
@@ -177,7 +177,7 @@ async fn an_answer_is_read_as_what_it_is_and_not_as_what_was_asked_for() {
     }
 }
 
-/// A stream that ends after the model has said why it stopped is whole, also without its last word.
+/// A stream that ends after the model's stop reason is complete, even without the end mark.
 #[tokio::test]
 async fn a_stream_without_its_last_word_is_whole_once_the_model_was_done() {
     for (api, answer, last) in [

@@ -1,4 +1,4 @@
-//! What bounds an answer, and how many are asked for at once.
+//! Limits of an answer, and of concurrent requests.
 
 use std::time::Duration;
 

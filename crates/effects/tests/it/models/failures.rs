@@ -1,4 +1,4 @@
-//! Recorded answers that are none, and which failure each is.
+//! Recorded failures, and the classification of each.
 
 use charter_contract::agentic::error::{AgentError, ErrorType};
 use charter_contract::error_code::ErrorCode;
@@ -14,7 +14,7 @@ use super::{KEY, asked, lab, recorded};
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 const ANTHROPIC: ModelApi = ModelApi::Anthropic;
 
-/// What an answer must come to: the fault, its type and code, and whether a retry helps.
+/// The expected fault, its type and code, and whether a retry helps.
 type Expected = (ModelFault, ErrorType, ErrorCode, bool);
 
 const ROUTE: Expected = (
@@ -102,7 +102,7 @@ const CUT_OFF: Expected = (
     false,
 );
 
-/// API, status, answer, what it must come to, tokens that were used (input, output).
+/// API, status, answer, expected failure, tokens that were used (input, output).
 type Case = (ModelApi, u16, &'static str, Expected, [u64; 2]);
 
 const WHOLE: [Case; 25] = [
@@ -331,7 +331,7 @@ const STREAMED: [Case; 4] = [
     ),
 ];
 
-/// B003-3: each is one of the six types, with a code, what was used, and nothing secret.
+/// B003-3: each has one of the six types, a code and the usage, and contains no secret.
 #[tokio::test]
 async fn b003_3_each_recorded_failure_is_classified() {
     for case in WHOLE.iter().chain(&MORE_WHOLE) {
@@ -339,7 +339,7 @@ async fn b003_3_each_recorded_failure_is_classified() {
     }
 }
 
-/// B003-3: a stream that began well can still end in any way.
+/// B003-3: a stream that began successfully can still fail in every way.
 #[tokio::test]
 async fn b003_3_each_recorded_stream_failure_is_classified() {
     for case in &STREAMED {
@@ -367,7 +367,7 @@ async fn check(case: &Case, reply: Reply) {
     assert_public(&failure);
 }
 
-/// What a client is told is an `AgentError` that keeps its contract, in Charter's own words.
+/// Asserts that the client's error is an `AgentError` that satisfies its contract, in Charter's own words.
 fn assert_public(failure: &ModelFailure) {
     assert!(
         failure.message.starts_with("the model lab/the-model "),
@@ -392,7 +392,7 @@ fn assert_public(failure: &ModelFailure) {
     assert_eq!(validate::parse::<AgentError>(&bytes).unwrap(), error);
 }
 
-/// A provider that says the key back in what it complains of.
+/// A provider whose error message repeats the key.
 #[tokio::test]
 async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
     let body = json!({"error": {"message": format!("header {KEY} is wrong"), "code": KEY}});
@@ -412,8 +412,8 @@ async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
     }
 }
 
-/// A stream that breaks off is never taken for a whole one, wherever that happens: the events before
-/// the one in which the model says why it stopped are no answer.
+/// A stream that ends early is never treated as complete, at every possible point: the events before the one with the
+/// stop reason are not an answer.
 #[tokio::test]
 async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
     for (api, answer, end) in [
@@ -460,8 +460,8 @@ async fn an_answer_in_one_piece_that_breaks_off_is_no_answer() {
     }
 }
 
-/// An answer that does not keep the schema after repairs. Each repair says what is wrong, and
-/// what all of them used counts.
+/// An answer that still violates the schema after repairs. Each repair lists the faults, and the usage of all attempts
+/// counts.
 #[tokio::test]
 async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
     let wrong = recorded!("openai/completion.json")
@@ -513,7 +513,7 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
     );
 }
 
-/// What a model writes that is no JSON is sent back too: nothing is guessed from it.
+/// Output that is not JSON is sent back too: no draft is guessed from it.
 #[tokio::test]
 async fn prose_is_sent_back_and_is_a_failure_in_the_end() {
     let prose = recorded!("openai/completion_fenced.json").replace("```json\\n", "Here it is: ");

@@ -1,4 +1,4 @@
-//! What a listener hears of a draft while it comes in.
+//! The text that a listener receives while a draft arrives.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{draft, lab, options, provider, quick, recorded, request};
 
-/// Keeps the pieces of each attempt.
+/// Records the pieces of each attempt.
 #[derive(Default)]
 struct Heard(Mutex<Vec<Vec<String>>>);
 
@@ -31,7 +31,7 @@ impl Heard {
         self.0.lock().unwrap().clone()
     }
 
-    /// The draft of the last attempt.
+    /// Returns the draft of the last attempt.
     fn last(&self) -> Value {
         let last = self.attempts().pop().unwrap().concat();
         serde_json::from_str(&last).unwrap()
@@ -98,7 +98,7 @@ async fn a_draft_in_one_piece_is_heard_once() {
     assert_eq!(heard.last(), draft());
 }
 
-/// What was heard of an attempt that broke off is void.
+/// Text of an attempt that failed is discarded.
 #[tokio::test]
 async fn another_attempt_begins_anew() {
     let stream = recorded!("openai/stream.sse");

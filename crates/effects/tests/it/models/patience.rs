@@ -1,4 +1,4 @@
-//! Which failures are asked again, how long is waited for them, and what that used.
+//! Retried failures, the pauses before retries, and their usage.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ fn good() -> Reply {
     Reply::json(200, recorded!("openai/completion.json"))
 }
 
-/// Only failures that may pass are retried.
+/// Permanent failures are not retried.
 #[tokio::test]
 async fn only_failures_that_may_pass_are_tried_again() {
     for status in [429, 500, 502, 503, 504, 529] {
@@ -51,7 +51,7 @@ async fn attempts_are_bounded_over_all_repairs_together() {
     assert_eq!(failure.usage.input_tokens, 1_117);
 }
 
-/// What a stream had used before it broke off was used.
+/// The usage of a stream before it broke off counts.
 #[tokio::test]
 async fn tokens_of_a_failed_attempt_count() {
     let answer = recorded!("anthropic/stream_tool.sse");
@@ -83,7 +83,7 @@ async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
     assert!(started.elapsed() >= Duration::from_millis(300));
 }
 
-/// Longer than the longest pause, or than the time that is left: whoever asked is told how long.
+/// If the pause exceeds the longest one, or the remaining time, the error contains it.
 #[tokio::test]
 async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
     let busy = |seconds: &str| Reply::json(529, "{}").with_header("retry-after", seconds);
@@ -112,7 +112,7 @@ async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
 async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
     let server = HttpStub::answering(Vec::new()).unwrap();
     let mut options = options(provider(OPEN_AI, &server));
-    // A port that nobody listens on.
+    // A port without a listener.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
@@ -126,7 +126,7 @@ async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
     assert!(!failure.message.contains("127.0.0.1"), "{failure}");
 }
 
-/// An attempt has a time of its own, within that of the request.
+/// An attempt has its own timeout, within that of the request.
 #[tokio::test]
 async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
     let (answer, server) = asked(OPEN_AI, vec![Reply::never(), good()], |options| {
@@ -149,7 +149,7 @@ async fn everything_ends_with_the_time_of_the_request() {
     assert_eq!((failure.fault, failure.attempts), (ModelFault::Timeout, 1));
 }
 
-/// Cancelling ends the connection, and what was used until then is told.
+/// Cancelling closes the connection, and reports the usage until then.
 #[tokio::test]
 async fn an_abandoned_request_is_cancelled_at_once() {
     let (tell, told) = tokio::sync::oneshot::channel();

@@ -1,4 +1,4 @@
-//! What is refused before anybody is asked.
+//! Invalid configurations that are refused before any request.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Answers that are none: which failure each is, and whether the provider is asked once more.
+//! Failed answers: the classification of each, and whether there is a retry.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{BRAVE, KEY, QUESTION, SEARXNG, asked, options, recorded, search};
 use crate::support::{failure, output, sandbox};
 
-/// Provider, status, answer, and what it comes to: kind, whether a retry may help, message.
+/// Provider, status, answer, and expected failure: kind, whether a retry may help, message.
 type Case = (
     SearchProvider,
     u16,
@@ -67,7 +67,7 @@ const ONCE: [Case; 27] = [
     (BRAVE, 200, PAGE, ExecutionError, false, NO_JSON),
     (BRAVE, 200, r#"{"type": "search", "web": []}"#, ExecutionError, false, NO_JSON),
     (BRAVE, 200, r#"{"type": "search", "web": {"results": "none"}}"#, ExecutionError, false, NO_JSON),
-    // One provider's answer is none of the other's.
+    // One provider's answer is invalid for the other.
     (BRAVE, 200, SEARXNG_FOUND, ExecutionError, false, NO_JSON),
     (SEARXNG, 200, BRAVE_FOUND, ExecutionError, false, NO_JSON),
 ];
@@ -134,7 +134,7 @@ async fn a_provider_is_waited_for_as_long_as_it_asks_within_the_calls_time() {
     let (outcome, _) = asked(BRAVE, vec![limited("1"), found()], |_| {}).await;
     output(outcome);
     assert!(started.elapsed() >= Duration::from_secs(1));
-    // Longer than any pause; longer than what is left of the call's time.
+    // The pause exceeds the longest one, or the call's remaining time.
     let server = HttpStub::answering(vec![limited("3"), found()]).unwrap();
     let call = search(options(BRAVE, &server), json!({"query": QUESTION}));
     let (kind, ..) = failure(sandbox().await.run(call).await);
@@ -171,7 +171,7 @@ async fn a_provider_that_does_not_answer_is_given_up_in_time() {
         (TimeoutError, late, true)
     );
     assert_eq!(seen.len(), 1);
-    // The call's own time, where that is shorter.
+    // The call's own timeout applies if it is shorter.
     let server = HttpStub::answering(vec![Reply::never()]).unwrap();
     let call = search(options(SEARXNG, &server), json!({"query": QUESTION}));
     let outcome = sandbox()
@@ -219,7 +219,7 @@ async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
     );
 }
 
-/// B003-3: a provider that repeats the key makes it no less secret.
+/// B003-3: the key stays secret if a provider repeats it.
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_3_no_failure_and_no_result_holds_the_key() {
     let body = json!({"error": {"code": "X", "detail": KEY}}).to_string();
@@ -244,7 +244,7 @@ async fn b003_3_no_failure_and_no_result_holds_the_key() {
     assert!(!shown.contains(KEY), "{shown}");
 }
 
-/// What follows the provider's word to another place is neither followed nor told the key.
+/// A redirect to another origin is not followed, so it does not receive the key.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_does_not_follow_a_redirect_to_another_origin() {
     let other = HttpStub::answering(vec![Reply::json(200, BRAVE_FOUND)]).unwrap();

@@ -1,4 +1,4 @@
-//! Providers that answer what no provider should: too much, of other types, made to mislead.
+//! Invalid answers of providers: too large, of other types, or misleading.
 
 use charter_contract::agentic::error::ErrorType;
 use charter_testkit::http_stub::{Pacing, Reply};
@@ -10,7 +10,7 @@ use std::io::Write;
 use super::{BRAVE, SEARXNG, asked};
 use crate::support::{failure, output};
 
-/// What becomes of the results of an answer.
+/// Returns the results of an answer.
 async fn results(found: Value) -> Value {
     let body = json!({"results": found}).to_string();
     let (outcome, _) = asked(SEARXNG, vec![Reply::json(200, body)], |_| {}).await;
@@ -59,7 +59,7 @@ async fn no_more_results_come_than_were_asked_for() {
     assert_eq!(found[9]["url"], "https://example.org/9");
 }
 
-/// The bound counts what comes out of decompression.
+/// The bound counts decompressed bytes.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_over_the_bound_is_not_read() {
     let long = json!({"results": [], "pad": "x".repeat(3 << 20)}).to_string();

@@ -1,4 +1,4 @@
-//! Off without a configuration, and refused with one that cannot work.
+//! Web search is disabled without a configuration, and an invalid configuration is refused.
 
 use charter_contract::agentic::error::ErrorType;
 use charter_effects::{PlainHttp, SearchOptions, SearchProvider, Secret, SecretSource, WebSearch};

@@ -1,8 +1,8 @@
-//! What is never sent, and what cannot be set up.
+//! Messages that are never sent, and invalid configurations.
 
 use super::*;
 
-/// Only what the operator named is written to: the same origin, the path or one below it.
+/// Only configured addresses are reached: the same origin, the path or one below it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unconfigured_address_is_refused() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
@@ -43,7 +43,7 @@ async fn an_unconfigured_address_is_refused() {
     assert_eq!((server.seen().len(), other.seen().len()), (4, 0));
 }
 
-/// The wall around private addresses stands here as well: the operator has to name them.
+/// Private addresses are refused here too, unless the operator names them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_private_address_needs_to_be_named() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
@@ -79,7 +79,7 @@ async fn a_redirect_is_not_followed() {
     assert_eq!(other.connections(), 0);
 }
 
-/// What cannot work is said at the start, and says nothing of a secret.
+/// An invalid configuration is reported at the start, without any secret.
 #[test]
 fn invalid_webhooks_are_not_set_up() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
@@ -109,7 +109,7 @@ fn invalid_webhooks_are_not_set_up() {
     );
 }
 
-/// Secrets show themselves nowhere.
+/// Secrets never appear in debug output.
 #[test]
 fn a_secret_is_not_shown() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();

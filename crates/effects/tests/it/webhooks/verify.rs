@@ -1,4 +1,4 @@
-//! Checks signatures as a receiver does, in another language: none of the sender's code is used.
+//! Verifies signatures as a receiver does, in another language: none of the sender's code is used.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ expected = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest
 json.dump([one == expected for one in seen["signature"].split(" ")], sys.stdout)
 "#;
 
-/// Which of a message's signatures are by this secret.
+/// Returns, for each of a message's signatures, whether this secret made it.
 pub(super) fn signed_by(seen: &Request, secret: &str) -> Vec<bool> {
     let given = json!({
         "secret": secret, "body": seen.bytes, "id": seen.headers["webhook-id"],

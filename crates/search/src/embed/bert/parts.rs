@@ -1,11 +1,11 @@
-//! The order of the encoder's runs of floats, in which a prepacked file holds them. Knows no file.
+//! The order of the encoder's float arrays in a prepacked file. Knows no file.
 
 use super::super::shape::{HIDDEN, INNER, LAYERS, POSITIONS};
 use super::{Affine, Bert, Layer, Norm};
 use crate::embed::kernel::{Floats, Packed};
 
 impl Bert {
-    /// An encoder whose runs of floats come one after the other from `next`, which is given the length of each.
+    /// Builds an encoder from float arrays that `next` returns in sequence; `next` receives the length of each.
     ///
     /// # Errors
     /// The first one that `next` returns.
@@ -25,7 +25,7 @@ impl Bert {
         })
     }
 
-    /// Every run of floats, in the order in which [`Bert::from_parts`] asks for them.
+    /// Returns every float array, in the order in which [`Bert::from_parts`] requests them.
     pub(in crate::embed) fn parts(&self) -> Vec<&Floats> {
         let mut parts = vec![&self.words, &self.positions];
         parts.extend(self.embedding_norm.parts());

@@ -1,5 +1,5 @@
-//! The three files of the model: names, digests, limits, and how a complete
-//! set is recognised, checked and put in place. Knows no source.
+//! The three files of the model: names, digests, limits, and how a complete set is recognised, checked and moved into
+//! place. Knows no source.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub const MODEL_DIRECTORY: &str = "all-MiniLM-L6-v2";
 /// One file of the model.
 pub(super) struct ModelFile {
     pub(super) name: &'static str,
-    /// Exact length where the file is known byte for byte.
+    /// Exact length, if the file is known byte for byte.
     pub(super) length: Option<u64>,
     /// Greatest accepted length.
     pub(super) limit: u64,
@@ -47,7 +47,7 @@ pub(super) const FILES: [ModelFile; 3] = [
 ];
 
 impl ModelFile {
-    /// Compares a finished digest with the one wanted.
+    /// Compares a finished digest with the expected one.
     pub(super) fn check(&self, digest: Sha256) -> Result<(), SourceError> {
         let Some(expected) = self.sha256 else {
             return Ok(());
@@ -67,7 +67,7 @@ impl ModelFile {
         }
     }
 
-    /// That a file grown to `length` is not too long.
+    /// Checks that a file of `length` bytes is not too long.
     pub(super) fn check_length(&self, length: u64) -> Result<(), SourceError> {
         match length > self.limit {
             true => Err(SourceError::TooLong {
@@ -123,8 +123,8 @@ fn verify_file(directory: &Path, file: &ModelFile) -> Result<(), SourceError> {
     }
 }
 
-/// Renames a checked directory to its place. Another process that was faster
-/// has put the same files there; whatever else is there is moved aside.
+/// Renames a checked directory to its destination. A concurrent process may have moved the same files there first; any
+/// other content is moved aside.
 pub(super) async fn move_into_place(
     gathered: &Path,
     target: &Path,

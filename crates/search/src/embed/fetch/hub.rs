@@ -1,5 +1,5 @@
-//! The model's files by HTTPS from a model hub. Fails fast where there is no
-//! way to it, so that the next source gets its turn.
+//! Downloads the model's files by HTTPS from a model hub. Fails fast if the hub is unreachable, so that the next source
+//! is tried.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::{FILES, FetchProgress, ModelFile, ModelSource, OnProgress, SourceErro
 
 /// Time to reach the hub.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time without a byte after which a download is given up.
+/// Timeout of a download without progress.
 const STALL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Downloads and checks all files into `gathered`.

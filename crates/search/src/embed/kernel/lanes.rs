@@ -15,7 +15,7 @@ pub(crate) trait Lanes: Copy {
     unsafe fn splat(value: f32) -> Self;
     unsafe fn load(from: *const f32) -> Self;
     unsafe fn store(self, to: *mut f32);
-    /// Asks for a line that will be loaded soon; any address is allowed.
+    /// Prefetches a cache line; any address is allowed.
     unsafe fn prefetch(from: *const f32);
     unsafe fn add(self, other: Self) -> Self;
     unsafe fn subtract(self, other: Self) -> Self;

@@ -31,12 +31,12 @@ impl Lanes for Plain {
     }
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Plain {
-        // SAFETY: the caller gives four readable floats.
+        // SAFETY: the caller passes four readable floats.
         unsafe { Plain(from.cast::<[f32; 4]>().read_unaligned()) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
-        // SAFETY: the caller gives room for four floats.
+        // SAFETY: the caller passes space for four floats.
         unsafe { to.cast::<[f32; 4]>().write_unaligned(self.0) }
     }
     #[inline(always)]

@@ -1,8 +1,8 @@
-//! Every instantiation that this machine can run, against plain loops in f64.
+//! Every instantiation that this machine can run, compared with plain loops in f64.
 
 use super::*;
 
-/// Numbers in [-1, 1) that look random and never change.
+/// Pseudo-random numbers in [-1, 1), equal in every run.
 fn numbers(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
     let mut next = || {

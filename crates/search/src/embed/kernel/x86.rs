@@ -1,6 +1,5 @@
-//! AVX-512 and AVX2 forms of the lanes, and the entry points that let the
-//! compiler use those instructions. `Kernels::available` asks the processor
-//! before it hands either table out.
+//! AVX-512 and AVX2 forms of the lanes, and the entry points that let the compiler use those instructions.
+//! `Kernels::available` detects the processor's support before it returns either table.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -55,12 +54,12 @@ impl Lanes for Wide {
     }
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Wide {
-        // SAFETY: the caller gives 16 readable floats.
+        // SAFETY: the caller passes 16 readable floats.
         unsafe { Wide(_mm512_loadu_ps(from)) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
-        // SAFETY: the caller gives room for 16 floats.
+        // SAFETY: the caller passes space for 16 floats.
         unsafe { _mm512_storeu_ps(to, self.0) }
     }
     #[inline(always)]
@@ -119,12 +118,12 @@ impl Lanes for Half {
     }
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Half {
-        // SAFETY: the caller gives 8 readable floats.
+        // SAFETY: the caller passes 8 readable floats.
         unsafe { Half(_mm256_loadu_ps(from)) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
-        // SAFETY: the caller gives room for 8 floats.
+        // SAFETY: the caller passes space for 8 floats.
         unsafe { _mm256_storeu_ps(to, self.0) }
     }
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! What a trial evaluates, on a set small enough to check by hand.
+//! The evaluation of a trial, on a set small enough to check by hand.
 
 use super::super::read::EvalEntry;
 use super::*;
@@ -110,7 +110,7 @@ async fn among_candidates_a_query_is_ranked_as_if_only_those_existed() {
     };
     let report = report(&options).await;
     assert_eq!((report.all.queries, report.misses), (3, 2));
-    // Neither candidate of "c" has one of its words.
+    // Neither candidate of "c" contains one of its words.
     assert_eq!(report.verdicts.true_miss, 2);
 }
 
@@ -147,7 +147,7 @@ fn lent_examples_are_not_evaluated_and_never_more_than_half() {
     assert_eq!(with(None).0[0].1.examples, ["first", "second"]);
 }
 
-/// One vector for each letter that a text starts with.
+/// Embeds a text by the letter that it starts with.
 struct FirstLetter(crate::embed::EmbeddingModel);
 
 #[async_trait::async_trait]

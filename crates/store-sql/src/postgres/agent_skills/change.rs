@@ -1,5 +1,4 @@
-//! Writing skills: everything of one call in one transaction, which holds the index's row from its
-//! first statement on.
+//! Writes skills: each call in one transaction, whose first statement locks the index's row.
 
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
@@ -73,7 +72,7 @@ pub(super) async fn index(
     Ok(revision)
 }
 
-/// The next revision, if the one in force is the expected one, and the model so far.
+/// Returns the next revision, if the current one is the expected one, and the current model.
 async fn raise(
     connection: &Transaction<'_>,
     expected: SkillsRevision,

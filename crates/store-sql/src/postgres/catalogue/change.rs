@@ -1,7 +1,7 @@
-//! Changing the catalogue: one package at a time, each change one revision.
+//! Changes the catalogue: one package at a time, with one revision per change.
 //!
-//! Every function here runs inside one transaction, which holds the catalogue's row from its first statement on;
-//! nobody sees a part of it.
+//! Every function here runs inside one transaction, whose first statement locks the catalogue's row; no part of it is
+//! visible before the commit.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::row::field;
 
 const WRITING: &str = "changing the catalogue";
 
-/// See `Catalogue::register`.
+/// Implements `Catalogue::register`.
 pub(super) async fn register(
     connection: &Transaction<'_>,
     registration: &Registration,
@@ -79,7 +79,7 @@ pub(super) async fn register(
     Ok(next)
 }
 
-/// See `Catalogue::unregister`.
+/// Implements `Catalogue::unregister`.
 pub(super) async fn unregister(
     connection: &Transaction<'_>,
     removal: &Removal,
@@ -128,13 +128,13 @@ async fn next_revision(
     connection: &Transaction<'_>,
     expected: CatalogueRevision,
 ) -> Result<CatalogueRevision, StoreError> {
-    // Whoever else changes the catalogue waits here, and then sees another revision.
+    // Concurrent changes wait here, and then see another revision.
     let sql = "SELECT revision FROM catalogue FOR UPDATE";
     let found = row(WRITING, connection, sql, params![], record::revision).await?;
     record::next_revision(found.ok_or_else(record::without_revision)?, expected)
 }
 
-/// The package's history, the catalogue's revision, and the message that tells others.
+/// Writes the package's history, the catalogue's revision, and the outbox message.
 async fn record_change(connection: &Transaction<'_>, step: &Step<'_>) -> Result<(), StoreError> {
     execute(
         WRITING,
@@ -300,7 +300,7 @@ async fn remove_documents(
     Ok(())
 }
 
-/// Files of the same hash are stored already; others take the place of what the version had.
+/// Stores the version's files; a file with a known hash is already stored. Others replace the version's earlier files.
 async fn store_files(
     connection: &Transaction<'_>,
     registration: &Registration,

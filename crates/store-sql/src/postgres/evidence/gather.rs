@@ -1,10 +1,9 @@
-//! Evidence of one tenant that waits at the same time is written in one transaction.
+//! Writes evidence of one tenant that is queued at the same time in one transaction.
 //!
-//! Whoever appends holds the tenant's log until the commit is on disk. If each of many runs appended for
-//! itself, all but one would wait for that, each with a connection of the pool, and what has to be in time
-//! (the renewal of leases) would wait behind them. So the records are laid down here, and who has the turn
-//! takes all of them along: the group commit of DeWitt et al., "Implementation Techniques for Main Memory
-//! Database Systems", 1984.
+//! A writer holds the tenant's log until the commit is on disk. If each of many runs appended separately, the others
+//! would wait for that, each with a connection of the pool, and time-critical statements (the renewal of leases) would
+//! wait behind them. So callers queue their records here, and the caller whose turn it is writes all of them: the group
+//! commit of DeWitt et al., "Implementation Techniques for Main Memory Database Systems", 1984.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,10 +18,10 @@ use super::put_all;
 use crate::postgres::PostgresStore;
 use crate::postgres::connection::{RowScope, in_transaction};
 
-/// Records that one transaction takes along.
+/// Most records of one transaction.
 const MOST: usize = 256;
 
-/// What was captured together, and who waits for it.
+/// Records of one call, and the channel for its result.
 struct Job {
     records: Arc<[EvidenceRecord]>,
     done: oneshot::Sender<Result<(), StoreError>>,
@@ -39,7 +38,7 @@ impl Line {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The oldest jobs, those of callers who went away left out.
+    /// Returns the oldest jobs, without those of cancelled callers.
     fn next(&self) -> Vec<Job> {
         let mut waiting = self.waiting();
         waiting.retain(|job| !job.done.is_closed());
@@ -53,7 +52,7 @@ impl Line {
     }
 }
 
-/// The lines of all tenants that write now.
+/// The queues of all tenants with current writes.
 #[derive(Default)]
 pub(in crate::postgres) struct Gathering(Mutex<HashMap<TenantId, Arc<Line>>>);
 
@@ -66,7 +65,7 @@ impl Gathering {
         Arc::clone(self.lines().entry(tenant.clone()).or_default())
     }
 
-    /// Forgets a line that nobody stands in.
+    /// Removes a queue that no caller uses.
     fn leave(&self, tenant: &TenantId, line: Arc<Line>) {
         let mut lines = self.lines();
         drop(line);
@@ -80,8 +79,7 @@ impl Gathering {
 }
 
 impl PostgresStore {
-    /// Writes records, together with what others of the tenant have laid down meanwhile. One caller writes
-    /// at a time.
+    /// Writes records, together with those that other callers of the tenant queued. One caller writes at a time.
     pub(super) async fn put_gathered(
         &self,
         tenant: &TenantId,
@@ -100,7 +98,7 @@ impl PostgresStore {
                 match ended.try_recv() {
                     Ok(outcome) => break Some(outcome),
                     Err(TryRecvError::Empty) => self.put_jobs(tenant, line.next()).await,
-                    // Whoever had it went away in the middle, and took it back.
+                    // The caller with the turn was cancelled, and its transaction rolled back.
                     Err(TryRecvError::Closed) => break None,
                 }
             };
@@ -112,8 +110,8 @@ impl PostgresStore {
         outcome
     }
 
-    /// Writes what several captured in one transaction. If one of them cannot be written, each is by
-    /// itself, so that it fails alone.
+    /// Writes several jobs in one transaction. If that fails, writes each separately, so that only the invalid one
+    /// fails.
     async fn put_jobs(&self, tenant: &TenantId, jobs: Vec<Job>) {
         let together = match jobs.len() {
             0 | 1 => false,
@@ -124,7 +122,7 @@ impl PostgresStore {
                 true => Ok(()),
                 false => self.put_together(tenant, std::slice::from_ref(&job)).await,
             };
-            // Who went away is not told.
+            // The caller may be gone.
             drop(job.done.send(outcome));
         }
     }

@@ -1,4 +1,4 @@
-//! Taking up runs that nobody drives.
+//! Claims runs that no worker drives.
 
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
@@ -9,11 +9,11 @@ use super::super::statement::{params, rows};
 use crate::column;
 use crate::record::run::{self as record, RECORD};
 
-/// Runs whose moment has come that one claim looks at, those that are due for longest.
+/// Due runs that one claim considers, the longest overdue first.
 const MOST_DUE: i64 = 1_000;
 
-/// Leases runs to a worker, each tenant's oldest first, then each one's second, and so on. Of a tenant no more are
-/// read than could be taken, so that a claim costs the same whatever waits.
+/// Leases runs to a worker: each tenant's oldest first, then each tenant's second, and so on. Reads no more of a
+/// tenant's runs than it could lease, so that a claim's cost does not depend on the number of waiting runs.
 pub(super) async fn claim(
     connection: &impl GenericClient,
     claim: &Claim,
@@ -21,7 +21,7 @@ pub(super) async fn claim(
     let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
     let free = "run_id <> ALL ($5) AND NOT EXISTS (
                     SELECT FROM lease WHERE resource = run_id AND holder IS NOT NULL AND expires_at > $1)";
-    // Locked before they are leased, in the order of an append; what another one locks is left to it.
+    // Locked before they are leased, in the order of an append; rows that another transaction locks are skipped.
     let sql = format!(
         "WITH RECURSIVE tenants AS (
              (SELECT tenant_id FROM run WHERE phase = 'runnable' ORDER BY tenant_id LIMIT 1)

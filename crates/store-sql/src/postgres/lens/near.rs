@@ -1,5 +1,5 @@
-//! Vectors of passages in the form of pgvector: kept beside the bytes where the server has the extension, and
-//! searched by an index that goes on until enough of what is asked about is found.
+//! Vectors of passages in the form of pgvector: stored beside the bytes if the server has the extension, and searched
+//! by an index scan that continues until enough passages of the requested lenses are found.
 
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;
@@ -18,13 +18,13 @@ use crate::row::field;
 
 const FINDING: &str = "finding passages by meaning";
 
-/// Vectors that one statement keeps: an index of graphs takes about a millisecond for each.
+/// Vectors that one statement inserts: the HNSW index takes about a millisecond for each.
 const BATCH: usize = 500;
 
-/// Passages that one transaction brings over when the extension came after them.
+/// Passages that one transaction converts after the extension was installed.
 const BROUGHT: i64 = 500;
 
-/// The columns of keys.
+/// Returns the columns of keys.
 pub(super) fn columns(passages: &[PassageKey]) -> Result<(Vec<i64>, Vec<i64>), StoreError> {
     let columns = passages
         .iter()
@@ -32,7 +32,7 @@ pub(super) fn columns(passages: &[PassageKey]) -> Result<(Vec<i64>, Vec<i64>), S
     columns.collect()
 }
 
-/// Keeps the vectors of passages of an index for searches, beside their bytes.
+/// Inserts the vectors of an index's passages for searches, beside their bytes.
 pub(super) async fn insert_vectors<'c>(
     connection: &impl GenericClient,
     scope: &str,
@@ -71,7 +71,7 @@ async fn put_batch(
     execute(WRITING, connection, sql, values).await.map(|_| ())
 }
 
-/// The nearest parts to the first vector, and others that are asked for, compared with every vector.
+/// Returns the parts nearest to the first vector, and the other requested parts, compared with every vector.
 pub(super) async fn nearest(
     connection: &Transaction<'_>,
     tenant: &TenantId,
@@ -147,7 +147,7 @@ pub(super) async fn nearest(
     parts.collect()
 }
 
-/// That every index is there, and the tenant's or global.
+/// Checks that every index exists, and belongs to the tenant or is global.
 async fn must_be_there(
     connection: &Transaction<'_>,
     tenant: &TenantId,
@@ -170,7 +170,7 @@ async fn must_be_there(
 }
 
 impl PostgresStore {
-    /// Brings over what was stored before there was the extension.
+    /// Converts passages that were stored before the extension was installed.
     pub(in crate::postgres) async fn bring_over_passages(&self) -> Result<(), StoreError> {
         let mut after = (String::new(), 0, -1);
         loop {
@@ -183,10 +183,10 @@ impl PostgresStore {
     }
 }
 
-/// Scope, index and place of a passage.
+/// Scope, index and position of a passage.
 type PassageAddress = (String, i64, i64);
 
-/// Brings over some, those after a place; returns the last one's.
+/// Converts some passages after a position; returns the position of the last one.
 async fn bring_over(
     connection: &Transaction<'_>,
     after: &PassageAddress,

@@ -1,5 +1,5 @@
-//! Memories' vectors in the form of pgvector: kept beside the bytes where the server has the extension, and
-//! searched by an index that goes on until enough of what the filters let through is found.
+//! Memories' vectors in the form of pgvector: stored beside the bytes if the server has the extension, and searched by
+//! an index scan that continues until enough memories pass the filters.
 
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;
@@ -18,13 +18,13 @@ use crate::row::field;
 
 const FINDING: &str = "finding memories by meaning";
 
-/// A cosine as a whole number, for the wire: billionths.
+/// Factor of a cosine in a query's result, which is an integer: billionths.
 const BILLION: f32 = 1e9;
 
-/// Vectors that one statement brings over when the extension came after them.
+/// Vectors that one statement converts after the extension was installed.
 const BATCH: i64 = 500;
 
-/// Keeps a vector for searches, beside its bytes.
+/// Inserts a vector for searches, beside its bytes.
 pub(super) async fn insert_vector(
     connection: &impl GenericClient,
     key: Key<'_>,
@@ -44,13 +44,13 @@ pub(super) async fn insert_vector(
     .map(|_| ())
 }
 
-/// The nearest memories that a filter lets through.
+/// Returns the nearest memories that pass a filter.
 pub(super) async fn nearest(
     connection: &Transaction<'_>,
     tenant: &TenantId,
     asked: &NearestMemories<'_>,
 ) -> Result<Vec<NearMemory>, StoreError> {
-    // The planner does not know what a filter on the text of a memory lets through.
+    // The planner cannot estimate the selectivity of a filter on the text of a memory.
     connection
         .batch_execute(READING)
         .await
@@ -105,7 +105,7 @@ pub(super) async fn nearest(
 }
 
 impl PostgresStore {
-    /// Brings over what was stored before there was the extension.
+    /// Converts memories that were stored before the extension was installed.
     pub(in crate::postgres) async fn bring_over_memories(&self) -> Result<(), StoreError> {
         let mut after = (String::new(), String::new(), 0);
         loop {
@@ -118,7 +118,7 @@ impl PostgresStore {
     }
 }
 
-/// Brings over some, those after a key; returns the last one's.
+/// Converts some memories after a key; returns the key of the last one.
 async fn bring_over(
     connection: &Transaction<'_>,
     after: &(String, String, i64),

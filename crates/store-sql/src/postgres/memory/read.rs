@@ -1,4 +1,4 @@
-//! Memories and their versions, read back.
+//! Reads memories and their versions.
 
 use charter_contract::ids::{MemoryId, TenantId, UserId};
 use charter_contract::time::Timestamp;

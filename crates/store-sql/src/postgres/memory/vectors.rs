@@ -38,7 +38,7 @@ pub(super) async fn missing(
     .await
 }
 
-/// Several tenants' memories are locked in the order of the tenants' names.
+/// Inserts embeddings; locks the memories of several tenants in the order of the tenants' names.
 pub(super) async fn insert_vectors(
     connection: &Transaction<'_>,
     vectors: &[(TenantId, MemoryId, u64, MemoryVector)],

@@ -1,4 +1,4 @@
-//! New memories, new versions, decisions and removals: each one transaction.
+//! New memories, new versions, decisions and removals, each in one transaction.
 
 use charter_contract::agentic::memory::MemoryState;
 use charter_contract::ids::{MemoryId, TenantId, UserId};
@@ -18,7 +18,7 @@ use crate::row::field;
 pub(super) const NEXT_REVISION: &str =
     "(SELECT coalesce(max(revision), 0) + 1 FROM memory WHERE tenant_id = $1)";
 
-/// Keeps others from changing a tenant's memories until the transaction ends.
+/// Locks a tenant's memories against other changes until the transaction ends.
 pub(super) async fn lock(connection: &Transaction<'_>, tenant: &str) -> Result<(), StoreError> {
     let sql = "INSERT INTO memory_tenant (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING";
     execute(WRITING, connection, sql, params![tenant]).await?;
@@ -27,7 +27,7 @@ pub(super) async fn lock(connection: &Transaction<'_>, tenant: &str) -> Result<(
     locked.map(|_| ())
 }
 
-/// Where a living memory stands; its tenant's memories stay as they are until the transaction ends.
+/// Reads the current versions of a living memory; its tenant's memories are locked until the transaction ends.
 async fn standing(
     connection: &Transaction<'_>,
     tenant: &TenantId,
@@ -151,7 +151,7 @@ async fn supersede(
     forget_vector(connection, key, version).await
 }
 
-/// What is superseded or refused is not searched any more.
+/// Deletes the vector of a superseded or rejected version, which is not searched any more.
 async fn forget_vector(
     connection: &Transaction<'_>,
     key: Key<'_>,
@@ -256,7 +256,7 @@ pub(super) async fn decide(
     .map(|_| ())
 }
 
-/// Takes the content away; `by` nobody when it expired. The tenant's memories are locked by then.
+/// Removes the content; `by` is absent if it expired. The caller has locked the tenant's memories.
 async fn remove(
     connection: &Transaction<'_>,
     key: Key<'_>,
@@ -280,10 +280,10 @@ async fn remove(
     .map(|_| ())
 }
 
-/// What has expired by `$1` and is not removed.
+/// The condition for memories that have expired by `$1` and are not removed.
 const DUE: &str = "removed_at IS NULL AND expires_at IS NOT NULL AND expires_at <= $1";
 
-/// Removes some of what has expired; returns how many.
+/// Removes a batch of expired memories; returns their number.
 pub(super) async fn sweep(connection: &Transaction<'_>, now: i64) -> Result<usize, StoreError> {
     let most = column::limit(SWEEP_BATCH);
     let tenants: Vec<String> = rows(
@@ -300,7 +300,7 @@ pub(super) async fn sweep(connection: &Transaction<'_>, now: i64) -> Result<usiz
     for tenant in &tenants {
         lock(connection, tenant).await?;
     }
-    // Looked up again: another replica may have removed some while this one waited.
+    // Read again after the lock: another replica may have removed some in the meantime.
     let expired: Vec<(String, String, i64)> = rows(
         READING,
         connection,
@@ -318,7 +318,7 @@ pub(super) async fn sweep(connection: &Transaction<'_>, now: i64) -> Result<usiz
     Ok(expired.len())
 }
 
-/// Removes one memory on a person's word, once.
+/// Removes one memory on a person's request, once.
 pub(super) async fn remove_one(
     connection: &Transaction<'_>,
     tenant: &TenantId,

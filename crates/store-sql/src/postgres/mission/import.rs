@@ -1,4 +1,4 @@
-//! Importing a mission that has ended elsewhere, with its run and journal: all or nothing.
+//! Imports a mission that ended elsewhere, with its run and journal, atomically.
 
 use charter_store::StoreError;
 use charter_store::mission::{ArtifactFilter, Imported, MissionImport};

@@ -1,4 +1,4 @@
-//! Writing skills: everything of one call in the transaction of the write thread.
+//! Writes skills: each call in one transaction of the write thread.
 
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
@@ -72,7 +72,7 @@ pub(super) fn index(
     Ok(revision)
 }
 
-/// The next revision, if the one in force is the expected one.
+/// Returns the next revision, if the current one is the expected one.
 fn raise(connection: &Connection, expected: SkillsRevision) -> Result<SkillsRevision, StoreError> {
     let (found, _) = super::index(connection)?;
     let next = record::next_revision(found, expected)?;

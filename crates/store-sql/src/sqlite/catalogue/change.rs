@@ -1,6 +1,6 @@
-//! Changing the catalogue: one package at a time, each change one revision.
+//! Changes the catalogue: one package at a time, with one revision per change.
 //!
-//! Every function here runs inside one transaction of the write thread; nobody sees a part of it.
+//! Every function here runs inside one transaction of the write thread; no part of it is visible before the commit.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::sqlite::{lens, outbox};
 
 const WRITING: &str = "changing the catalogue";
 
-/// See `Catalogue::register`.
+/// Implements `Catalogue::register`.
 pub(super) fn register(
     connection: &Connection,
     registration: &Registration,
@@ -77,7 +77,7 @@ pub(super) fn register(
     Ok(next)
 }
 
-/// See `Catalogue::unregister`.
+/// Implements `Catalogue::unregister`.
 pub(super) fn unregister(
     connection: &Connection,
     removal: &Removal,
@@ -127,7 +127,7 @@ fn next_revision(
     record::next_revision(revision(connection)?, expected)
 }
 
-/// The package's history, the catalogue's revision, and the message that tells others.
+/// Writes the package's history, the catalogue's revision, and the outbox message.
 fn record_change(connection: &Connection, step: &Step<'_>) -> Result<(), StoreError> {
     execute(
         WRITING,
@@ -283,7 +283,7 @@ fn remove_documents(
     Ok(())
 }
 
-/// Files of the same hash are stored already; others take the place of what the version had.
+/// Stores the version's files; a file with a known hash is already stored. Others replace the version's earlier files.
 fn store_files(connection: &Connection, registration: &Registration) -> Result<(), StoreError> {
     let names = [
         column::scope(&registration.scope),

@@ -1,4 +1,4 @@
-//! Evidence from before there was a log: its leaves are written when the store opens, once.
+//! Writes the leaves of evidence from before the log existed, once, when the store opens.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(in super::super) fn log_what_is_unlogged(
     transaction.commit().map_err(during(DOING))
 }
 
-/// The record's leaf, and one for each attachment that its body does not have.
+/// Appends the record's leaf, and one for each attachment that its body does not contain.
 fn log_record(connection: &Connection, key: i64) -> Result<(), StoreError> {
     let sql = "SELECT tenant_id, body, payload, payload_salt FROM evidence WHERE evidence_key = ?1";
     let found = row(DOING, connection, sql, [key], |row| {

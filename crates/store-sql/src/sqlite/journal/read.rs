@@ -1,4 +1,4 @@
-//! Reading runs and journals.
+//! Reads runs and journals.
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_store::StoreError;
@@ -12,7 +12,7 @@ use crate::column;
 use crate::record::run::{self, Listing, RECORD, event, in_turn, record};
 use crate::row::field;
 
-/// The events after `after`, at most `limit`, on a page of large entries.
+/// Reads the events after `after`, at most `limit`, on a page of large entries.
 pub(in crate::sqlite) fn events(
     connection: &Connection,
     tenant: &TenantId,
@@ -33,7 +33,7 @@ pub(in crate::sqlite) fn events(
     listed.map(|listed| listed.rows)
 }
 
-/// The bytes of a run's events. Their lengths are read, and not the events.
+/// Returns the size of a run's events in bytes. Reads their lengths only.
 pub(super) fn bytes(
     connection: &Connection,
     tenant: &TenantId,
@@ -50,7 +50,7 @@ pub(super) fn bytes(
     Ok(bytes.map_or(0, i64::unsigned_abs))
 }
 
-/// A tenant's run.
+/// Reads a tenant's run.
 pub(in crate::sqlite) fn one(
     connection: &Connection,
     tenant: &TenantId,
@@ -84,7 +84,7 @@ pub(super) fn list(
     }
 }
 
-/// Runs that a worker may take at `now`, each tenant's oldest first.
+/// Returns runs that a worker may claim at `now`, each tenant's oldest first.
 pub(super) fn unfinished(
     connection: &Connection,
     after: &str,

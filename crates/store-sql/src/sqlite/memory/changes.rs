@@ -1,4 +1,4 @@
-//! What changed among a tenant's memories, with what a search needs of it.
+//! Changes of a tenant's memories, with the data that a search needs.
 
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;

@@ -1,4 +1,4 @@
-//! New memories, new versions, decisions and removals: each one transaction.
+//! New memories, new versions, decisions and removals, each in one transaction.
 
 use charter_contract::agentic::memory::MemoryState;
 use charter_contract::ids::{MemoryId, TenantId, UserId};
@@ -19,7 +19,7 @@ use crate::row::field;
 pub(super) const NEXT_REVISION: &str =
     "(SELECT coalesce(max(revision), 0) + 1 FROM memory WHERE tenant_id = ?1)";
 
-/// A living memory's key, and where it stands.
+/// Reads a living memory's key and version numbers.
 fn standing(
     connection: &Connection,
     tenant: &TenantId,
@@ -123,7 +123,7 @@ fn supersede(connection: &Connection, key: i64, version: Option<u64>) -> Result<
     forget_vector(connection, key, version)
 }
 
-/// What is superseded or refused is not searched any more.
+/// Deletes the vector of a superseded or rejected version, which is not searched any more.
 fn forget_vector(connection: &Connection, key: i64, version: i64) -> Result<(), StoreError> {
     execute(
         WRITING,
@@ -216,7 +216,7 @@ pub(super) fn decide(
     .map(|_| ())
 }
 
-/// Takes the content away, and overwrites where it stood; `by` nobody when it expired.
+/// Removes the content and overwrites its storage; `by` is absent if it expired.
 fn remove(
     connection: &Connection,
     of: (&str, i64),
@@ -256,7 +256,7 @@ fn take_away(
     .map(|_| ())
 }
 
-/// Removes some of what has expired; returns how many.
+/// Removes a batch of expired memories; returns their number.
 pub(super) fn sweep(connection: &Connection, now: i64) -> Result<usize, StoreError> {
     let expired: Vec<(String, i64, i64)> = rows(
         READING,
@@ -272,7 +272,7 @@ pub(super) fn sweep(connection: &Connection, now: i64) -> Result<usize, StoreErr
     Ok(expired.len())
 }
 
-/// Removes one memory on a person's word, once.
+/// Removes one memory on a person's request, once.
 pub(super) fn remove_one(
     connection: &Connection,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! Who commits, and that nothing queued is lost whoever does.
+//! Which thread commits, and that no queued write is lost in any case.
 
 use std::thread::{ThreadId, current};
 
@@ -13,7 +13,7 @@ fn writer(dir: &tempfile::TempDir) -> Writer {
     Writer::start(connection, lock).unwrap()
 }
 
-/// Writes one number after the other; the threads that ran the writes.
+/// Writes one number after another; returns the threads that ran the writes.
 async fn one_by_one(writer: &Writer, numbers: std::ops::Range<i64>) -> Vec<ThreadId> {
     let mut threads = Vec::new();
     for number in numbers {
@@ -50,7 +50,7 @@ async fn a_caller_that_writes_alone_commits_its_writes_itself() {
     let (threads, own) = threads.await.unwrap();
     let alone = ALONE as usize;
     assert!(threads[..alone].iter().all(|thread| *thread != own));
-    // Not all: the thread may be on its way to sleep and take one more.
+    // Not all of them: the thread may be about to sleep and take one more.
     assert!(threads[alone..].contains(&own));
     writer.close().unwrap();
     assert_eq!(count(&dir), 100);
@@ -64,8 +64,8 @@ async fn a_runtime_of_one_thread_is_never_held_up() {
     assert!(threads.iter().all(|thread| *thread != current().id()));
 }
 
-/// Callers that lead, callers that queue and the thread take turns; each write is run once, and
-/// those that were accepted before the end are in the database.
+/// Committing callers, queueing callers and the thread alternate; each write runs once, and all writes that were
+/// accepted before the end are in the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_accepted_write_is_committed_under_any_leader() {
     let dir = tempfile::tempdir().unwrap();
@@ -90,7 +90,7 @@ async fn every_accepted_write_is_committed_under_any_leader() {
     assert_eq!(count(&dir), i64::try_from(accepted).unwrap());
 }
 
-/// How many writes were accepted before the writer was closed.
+/// Returns how many writes were accepted before the writer was closed.
 async fn write_until_closed(writer: &Writer, busy: &tokio::sync::Notify, caller: i64) -> usize {
     let mut accepted = 0;
     for number in caller * 1_000_000.. {

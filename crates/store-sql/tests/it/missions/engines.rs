@@ -1,4 +1,4 @@
-//! The same statements said to every engine, in its dialect, and what it answers.
+//! Runs the same statements on every engine, in its dialect.
 
 use charter_testkit::postgres_server::Database;
 use charter_testkit::store_suite::Outcome;
@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use crate::missions::{Done, fill, raw, two_missions};
 use crate::postgres::database;
 
-/// A database with the missions `m1` and `m2`, past its store.
+/// A database with the missions `m1` and `m2`, accessed without its store.
 pub(crate) enum Engine {
     Sqlite(
         Connection,
@@ -21,7 +21,7 @@ pub(crate) enum Engine {
     ),
 }
 
-/// One of each.
+/// Returns one engine of each kind.
 pub(crate) async fn engines() -> Done<[Engine; 2]> {
     let dir = tempfile::tempdir()?;
     two_missions(dir.path()).await?;
@@ -33,7 +33,7 @@ pub(crate) async fn engines() -> Done<[Engine; 2]> {
     ])
 }
 
-/// How each says why it refuses: SQLite, PostgreSQL.
+/// The words of a refusal in SQLite and in PostgreSQL.
 const REASONS: [(&str, &str); 5] = [
     ("UNIQUE constraint failed", "violates unique constraint"),
     ("FOREIGN KEY", "violates foreign key constraint"),
@@ -46,7 +46,7 @@ const REASONS: [(&str, &str); 5] = [
 ];
 
 impl Engine {
-    /// What the database says to a statement; nothing when it carries it out. Nothing stays.
+    /// Returns the database's error for a statement; nothing if it succeeds. Rolls back.
     pub(crate) async fn said(&self, sql: &str) -> Done<Option<String>> {
         match self {
             Self::Sqlite(connection, _) => {
@@ -68,7 +68,7 @@ impl Engine {
         }
     }
 
-    /// Expects a statement to be refused, for a reason in SQLite's words or a constraint's name.
+    /// Asserts that a statement is refused, for a reason in SQLite's words or a constraint's name.
     pub(crate) async fn must_refuse(&self, sql: &str, reason: &str) -> Outcome {
         let reason = match self {
             Self::Sqlite(..) => reason,
@@ -82,7 +82,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The payload of a row with fields set, which are given as `'$.field', value, …`.
+    /// Returns the payload of a row with fields set, written as `'$.field', value, …`.
     pub(crate) fn payload_with(&self, set: &str) -> String {
         match self {
             Self::Sqlite(..) => format!("json_set(payload, {set})"),
@@ -93,7 +93,7 @@ impl Engine {
         }
     }
 
-    /// A payload without a field, which is given as `'$.field'`.
+    /// Returns a payload without a field, written as `'$.field'`.
     pub(crate) fn without(&self, payload: &str, field: &str) -> String {
         match self {
             Self::Sqlite(..) => format!("json_remove({payload}, {field})"),
@@ -104,7 +104,7 @@ impl Engine {
         }
     }
 
-    /// The column by which a mission knows its run, and a run that is added as `run-3`.
+    /// Returns the column with a mission's run, and an expression for the run that is added as `run-3`.
     pub(crate) fn run(&self) -> (&'static str, &'static str) {
         match self {
             Self::Sqlite(..) => ("run_key", "last_insert_rowid()"),
@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// Texts that a statement finds.
+    /// Returns the texts that a statement selects.
     pub(crate) async fn texts(&self, sql: &str) -> Done<Vec<String>> {
         match self {
             Self::Sqlite(connection, _) => {

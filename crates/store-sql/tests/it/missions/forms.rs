@@ -1,19 +1,18 @@
-//! What an artifact and a mission must look like.
+//! Constraints on the form of an artifact and a mission.
 
 use charter_testkit::store_suite::Outcome;
 
 use crate::missions::TABLES;
 use crate::missions::engines::{Engine, engines};
 
-/// A way to break a row: columns set to other expressions, changes of the payload by pointers, and what
-/// the database says.
+/// An invalid row: columns set to other expressions, changes of the payload by pointers, and the database's error.
 type Broken = (
     &'static [(&'static str, &'static str)],
     &'static str,
     &'static str,
 );
 
-/// What every artifact's row says of it.
+/// The columns that every artifact's row has.
 const STAMPED: [&str; 6] = [
     "place",
     "event",
@@ -23,7 +22,7 @@ const STAMPED: [&str; 6] = [
     "payload",
 ];
 
-/// Of every artifact.
+/// For every artifact.
 const BROKEN: &[Broken] = &[
     (&[("payload", "'no json'")], "", "JSON"),
     (&[("payload", "payload")], "", "columns_are_the_payloads"),
@@ -66,7 +65,7 @@ const BROKEN: &[Broken] = &[
     ),
 ];
 
-/// Of one kind: the table, the changes of its payload.
+/// For one kind: the table, and the changes of its payload.
 const BROKEN_WORDS: &[(&str, &str, &str)] = &[
     (
         "colony_prompt_packages",
@@ -150,7 +149,7 @@ const BROKEN_WORDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Of a mission.
+/// For a mission.
 const BROKEN_MISSIONS: &[Broken] = &[
     (&[("payload", "'no json'")], "", "JSON"),
     (&[("payload", "payload")], "", "columns_are_the_payloads"),
@@ -186,8 +185,8 @@ const BROKEN_MISSIONS: &[Broken] = &[
     ),
 ];
 
-/// Expressions for a row of `columns` of mission `m1` that is put into another one. What a payload has
-/// set to NULL it does not have.
+/// Returns expressions for a row of `columns` of mission `m1` that is inserted into another one. A payload field that
+/// is set to NULL is absent.
 fn expressions(
     engine: &Engine,
     columns: &[&str],
@@ -226,7 +225,7 @@ fn expressions(
         .join(", ")
 }
 
-/// A row of `m1` put into another mission.
+/// Returns a statement that copies a row of `m1` into another mission.
 pub(crate) fn copied(
     engine: &Engine,
     (table, id, task): (&str, Option<&str>, bool),
@@ -245,7 +244,7 @@ pub(crate) fn copied(
     )
 }
 
-/// Mission `m1` as `m3`, with a run of its own.
+/// Returns statements that copy mission `m1` as `m3`, with its own run.
 fn third_mission(engine: &Engine, changes: &[(&str, &str)], set: &str) -> String {
     let (key, run) = engine.run();
     let columns = [
@@ -260,7 +259,7 @@ fn third_mission(engine: &Engine, changes: &[(&str, &str)], set: &str) -> String
         "producer",
         "payload",
     ];
-    // `RUN` is the column of the run.
+    // `RUN` is replaced by the column of the run.
     let named = changes
         .iter()
         .map(|(column, expression)| match (*column, *expression) {
@@ -295,7 +294,7 @@ async fn b002_16_every_artifact_is_held_to_its_columns_and_references() -> Outco
 async fn hold_to_columns_and_references(engine: &Engine) -> Outcome {
     for table in TABLES {
         let (name, id, task) = table;
-        // The second mission has a graph, and there is room for one only.
+        // The second mission already has a graph, and only one is allowed.
         let (mission, before) = match id {
             Some(_) => ("m2", String::new()),
             None => ("m3", third_mission(engine, &[], "") + "; "),
@@ -303,7 +302,7 @@ async fn hold_to_columns_and_references(engine: &Engine) -> Outcome {
         let into = |changes: &[(&str, &str)], set: &str| {
             before.clone() + &copied(engine, table, mission, changes, set)
         };
-        // What is refused below is refused for the one thing that is wrong with it.
+        // The unchanged copy is valid, so each refusal below has exactly one cause.
         let copy = into(&[], "");
         assert_eq!(engine.said(&copy).await?, None, "{copy}");
         for (changes, set, reason) in BROKEN {
@@ -362,7 +361,7 @@ async fn hold_to_words_and_ranges(engine: &Engine) -> Outcome {
             .must_refuse(&copied(engine, table, "m2", &[], set), reason)
             .await?;
     }
-    // B002-11: a review that rejects is whole without output; and there is one.
+    // B002-11: a review that rejects is complete without output; and there is only one.
     let reviews = table("colony_review_packets").ok_or("no reviews")?;
     let rejected = "'$.review_status', 'rejected', '$.approved_output', NULL";
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What was written is not changed, and goes only as a whole.
+//! Written rows are not changed, and are deleted only as a whole.
 
 use charter_store::journal::{Append, Journal, NextPhase};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -8,7 +8,7 @@ use crate::missions::engines::{Engine, engines};
 use crate::missions::forms::copied;
 use crate::missions::{TABLES, raw, two_missions};
 
-/// The columns of a mission that stay as they were written, each changed.
+/// The immutable columns of a mission, each with a change.
 const REWRITTEN: &[&str] = &[
     "tenant_id = 'x'",
     "mission_id = 'x'",
@@ -20,7 +20,7 @@ const REWRITTEN: &[&str] = &[
     "artifacts = artifacts - 1",
 ];
 
-/// B002-14: whoever gets at the database cannot change what was written, nor take a part of it away.
+/// B002-14: direct access to the database can neither change written rows nor delete a part of them.
 #[tokio::test]
 async fn b002_14_the_engine_refuses_to_change_artifacts() -> Outcome {
     for engine in &engines().await? {
@@ -55,7 +55,7 @@ async fn refuse_to_change_artifacts(engine: &Engine) -> Outcome {
     Ok(())
 }
 
-/// Ways to change a row that are one engine's own.
+/// Changes of a row that only one engine supports.
 async fn refuse_to_empty_or_replace(engine: &Engine) -> Outcome {
     match engine {
         Engine::Sqlite(..) => {
@@ -134,7 +134,7 @@ async fn refuse_to_change_missions(engine: &Engine) -> Outcome {
     Ok(())
 }
 
-/// A mission goes with its run, and leaves nothing in any table.
+/// A mission is deleted with its run, and leaves no row in any table.
 #[tokio::test]
 async fn a_mission_leaves_nothing_behind() -> Outcome {
     let dir = tempfile::tempdir()?;
@@ -156,7 +156,7 @@ async fn a_mission_leaves_nothing_behind() -> Outcome {
         let sql = format!("SELECT count(*) FROM {table}");
         rows.push((table, connection.query_row(&sql, [], |row| row.get(0))?));
     }
-    // Of the mission that goes on.
+    // The rows of the remaining mission.
     rows.retain(|(_, count)| *count > 0);
     assert_eq!(
         rows,

@@ -15,7 +15,7 @@ const OLD_REVIEW: &str = include_str!("../../../../contract/tests/versions/revie
 const OLD_REVIEW_NOW: &str =
     include_str!("../../../../contract/tests/versions/review_packet.v0.as_v1.json");
 
-/// B002-1: rows of the version v0 in the database, and the artifacts that are read.
+/// B002-1: rows of the version v0 in the database, and the resulting artifacts.
 #[tokio::test]
 async fn b002_1_rows_of_an_older_version_are_read_as_the_present_one() -> Outcome {
     let dir = tempfile::tempdir()?;

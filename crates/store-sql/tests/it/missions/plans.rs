@@ -1,4 +1,4 @@
-//! What a plan and its tasks must look like.
+//! Constraints on the form of a plan and its tasks.
 
 use charter_testkit::store_suite::Outcome;
 

@@ -1,16 +1,16 @@
-//! Databases of their own for the cases of a test binary.
+//! A separate database for each case of a test binary.
 
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
 
-/// The options for a database.
+/// Returns the options for a database.
 pub(crate) fn options(database: &Database) -> PostgresOptions {
     PostgresOptions::new(database.url())
 }
 
-/// A database with the newest schema and nothing else: a copy of one that was migrated once.
+/// Returns a database with the newest schema and no rows: a copy of one that was migrated once.
 pub(crate) async fn migrated() -> Database {
     static TEMPLATE: OnceCell<Database> = OnceCell::const_new();
     let server = PostgresServer::shared();
@@ -22,17 +22,17 @@ pub(crate) async fn migrated() -> Database {
     server.copy_of(template.await.name())
 }
 
-/// A store on a database.
+/// Opens a store on a database.
 pub(crate) async fn store(database: &Database) -> PostgresStore {
     PostgresStore::connect(&options(database)).await.unwrap()
 }
 
-/// The database past the store.
+/// Connects to the database without the store.
 pub(crate) async fn raw(database: &Database) -> Client {
     raw_at(&database.superusers_url()).await
 }
 
-/// The database at a URL past the store.
+/// Connects to the database at a URL without the store.
 pub(crate) async fn raw_at(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -1,5 +1,5 @@
-//! Whether the schema can be spread by tenant as `citus/distribute.sql` says: every table is in it, and no key
-//! spans tenants. There is no Citus here; what it refuses beyond that nobody saw.
+//! Whether the schema can be distributed by tenant as `citus/distribute.sql` does: every table is in it, and no key
+//! spans tenants. There is no Citus here; its further restrictions are not tested.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::postgres::near::with_pgvector;
 
 const SCRIPT: &str = include_str!("../../../citus/distribute.sql");
 
-/// Kept by the migrations, for the coordinator alone.
+/// Maintained by the migrations, on the coordinator only.
 const COORDINATORS: &str = "refinery_schema_history";
 
-/// Each table of the script, with the column by which it is spread; without one it is copied to every node.
+/// Returns each table of the script, with its distribution column; a table without one is copied to every node.
 fn script() -> BTreeMap<String, Option<String>> {
     let calls = SCRIPT
         .lines()
@@ -53,7 +53,7 @@ async fn every_table_is_in_the_script() -> Outcome {
     Ok(())
 }
 
-/// A key without the column could not be held over nodes. Those of tables that are copied may be anything.
+/// A unique key without the column cannot be enforced across nodes. Keys of copied tables are unrestricted.
 #[tokio::test]
 async fn every_unique_index_of_a_spread_table_has_its_column() -> Outcome {
     let database = with_pgvector().await;
@@ -82,8 +82,8 @@ async fn every_unique_index_of_a_spread_table_has_its_column() -> Outcome {
     Ok(())
 }
 
-/// A row and what it refers to stand on the same node: the reference has both columns at one place, or goes to a
-/// table that every node has.
+/// A row and its reference's target are on the same node: the reference has both columns at the same position, or leads
+/// to a table that every node has.
 #[tokio::test]
 async fn every_reference_stays_on_its_node() -> Outcome {
     let database = with_pgvector().await;
@@ -113,7 +113,7 @@ async fn every_reference_stays_on_its_node() -> Outcome {
     Ok(())
 }
 
-/// Spread tables are put together by the type and the collation of their columns.
+/// Distributed tables are co-located by the type and the collation of their columns.
 #[tokio::test]
 async fn the_columns_are_of_one_type() -> Outcome {
     let database = with_pgvector().await;

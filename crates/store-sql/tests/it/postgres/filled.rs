@@ -1,5 +1,5 @@
-//! Tables with twenty thousand rows of forty tenants: one row of each as the store writes it, and copies of it
-//! with other ids, times and states, laid down by the server.
+//! Tables with twenty thousand rows of forty tenants: the store writes one row of each, and the server copies it with
+//! other ids, times and states.
 
 use charter_contract::agentic::memory::{MemoryState, Visibility};
 use charter_contract::catalogue::DocumentKind;
@@ -22,10 +22,10 @@ use tokio_postgres::Client;
 use crate::postgres::database::{raw, store};
 use crate::postgres::records;
 
-/// The tenant that is asked for: each fourth row is its.
+/// The tenant of the queries: every fourth row belongs to it.
 pub(crate) const ACME: &str = "acme";
 
-/// Copies of each row; of artifacts, a fifth.
+/// Copies of each row; for artifacts, a fifth of that.
 const ROWS: u32 = 20_000;
 
 const TENANT: &str = "CASE WHEN n % 4 = 0 THEN 'acme' ELSE 'tenant-' || n % 40 END";
@@ -35,10 +35,10 @@ const RUN: &str = "left(run_id, -12) || lpad(to_hex(n), 12, '0')";
 /// Fifty users, each with rows of every tenant.
 const USER: &str = "'u' || (n / 20) % 50";
 
-/// A column, and what its value is in the `n`th copy.
+/// A column, with its value in the `n`th copy.
 type Other = (&'static str, &'static str);
 
-/// Each table with the number of its copies and what is other in them.
+/// Each table with the number of its copies and their changed columns.
 const TABLES: &[(&str, u32, &[Other])] = &[
     (
         "run_tenant",
@@ -353,7 +353,7 @@ pub(crate) async fn fill(database: &Database) -> Outcome {
     first_rows(&store, ACME, 1).await?;
     store.close();
     let client = raw(database).await;
-    // Copies are not changes that somebody makes, and refer to each other as their originals do.
+    // The copies bypass triggers, and refer to each other as their originals do.
     client
         .batch_execute("SET session_replication_role = replica")
         .await?;
@@ -370,7 +370,7 @@ pub(crate) async fn fill(database: &Database) -> Outcome {
     Ok(())
 }
 
-/// A row of each table, as the store writes it, in records with the number `n` and runs from it on.
+/// Writes a row of each table through the store, in records with the number `n` and runs from it on.
 pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
     let tenant = sample::tenant(tenant_id)?;
     Writer::new(tenant_id, n.into())?.whole(store).await?;
@@ -437,7 +437,7 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     first_catalogue(store, tenant_id, n).await
 }
 
-/// A skill of the link graph, and a package with a lens.
+/// Writes a skill of the link graph, and a package with a lens.
 async fn first_catalogue(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
     let scope = Scope::Tenant(sample::tenant(tenant_id)?);
     let write = SkillsWrite {
@@ -467,7 +467,7 @@ async fn first_catalogue(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
     Ok(())
 }
 
-/// Copies what a table has of one tenant; of a table that has many rows of a kind, the first.
+/// Copies a table's rows of one tenant; of a table with many rows per kind, the first.
 async fn copy(client: &Client, table: &str, rows: u32, others: &[Other]) -> Outcome {
     let sql = "SELECT column_name::text FROM information_schema.columns
                WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'
@@ -479,7 +479,7 @@ async fn copy(client: &Client, table: &str, rows: u32, others: &[Other]) -> Outc
         other.map_or(column.as_str(), |(_, value)| *value)
     });
     let values: Vec<&str> = values.collect();
-    // Of a mission every artifact; of everything else one row.
+    // For a mission all artifacts, otherwise one row.
     let first = match table.starts_with("colony") {
         true => "",
         false => "LIMIT 1",

@@ -30,9 +30,9 @@ use crate::postgres::database::{migrated, store};
 
 type Done<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// A call of one subject. What it names is one of a few, so that calls meet.
+/// A call of one noun. Its arguments come from small sets, so that calls interact.
 trait Call: Arbitrary + Copy {
-    /// What a store answers.
+    /// Returns the store's answer.
     async fn answer(self, store: &dyn Store) -> Done<String>;
 }
 
@@ -90,24 +90,24 @@ fn at(seconds: u8) -> Done<Timestamp> {
     Ok(sample::at(seconds.into())?)
 }
 
-/// Two of a listing, those after a time.
+/// Returns a page of two entries, after a time.
 fn page(after: Option<Few>) -> Done<PageRequest> {
     let after = after.map(|Few(n)| at(n).map(|at| format!("{}.zzz", at.as_micros())));
     Ok(PageRequest::new(after.transpose()?, 2))
 }
 
-/// What is told of a tenant's change.
+/// Returns the messages of a tenant's change.
 fn messages(tenant: Tenant) -> Done<Vec<NewMessage>> {
     let mut message = sample::message("changed", 1)?;
     message.tenant = Some(tenant.name().to_owned());
     Ok(vec![message])
 }
 
-/// What a caller is told: the answer, or which error with what it says.
+/// Formats the answer, or the kind and message of the error.
 fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
     match answer {
         Ok(answer) => format!("{answer:?}"),
-        // Each engine has its own words for a constraint of the schema.
+        // The engines' texts for violated constraints differ.
         Err(StoreError::Refused { what, detail, .. }) if detail.contains("constraint") => {
             format!("{what} is refused by the schema")
         }
@@ -115,11 +115,10 @@ fn told<T: Debug>(answer: Result<T, StoreError>) -> String {
     }
 }
 
-/// More messages than a history tells.
+/// More messages than any history publishes.
 const MOST_MESSAGES: usize = 1_000;
 
-/// Makes the calls of a history on an empty store of each engine and compares what they answer, and in the end
-/// what is told of them.
+/// Executes a history on an empty store of each engine and compares the answers, and finally the published messages.
 async fn compare(history: &[impl Call]) -> Done<()> {
     let dir = tempfile::tempdir()?;
     let sqlite = SqliteStore::open(dir.path(), &SqliteOptions::default())?;
@@ -143,7 +142,7 @@ fn same(what: &str, (sqlite, postgres): (String, String)) -> Done<()> {
     }
 }
 
-/// Holds both engines to the same answers, over this many random histories of such calls.
+/// Compares both engines over this many random histories.
 fn hold<C: Call>(cases: u32) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut runner = TestRunner::new(Config {

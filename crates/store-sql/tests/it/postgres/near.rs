@@ -1,5 +1,5 @@
-//! Memories found by pgvector: the contract suite of searching, on memories that carry the names of the suite's
-//! entries as tags; and what of it is the database's alone.
+//! Memory search by pgvector: the contract suite of searching, on memories that carry the names of the suite's entries
+//! as tags; and tests specific to the database.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::postgres::database::{migrated, raw, store};
 
-/// A migrated database that searches vectors.
+/// Creates a migrated database with pgvector.
 pub(crate) async fn with_pgvector() -> Database {
     let database = migrated().await;
     database.install_pgvector();
@@ -30,10 +30,10 @@ pub(crate) async fn with_pgvector() -> Database {
 
 const MODEL: &str = "test/f32";
 
-/// More than any case writes.
+/// A limit that no case reaches.
 const MOST: u64 = 100_000;
 
-/// Memories in a database; each tenant's entries with the memory that stands for it.
+/// Memories in a database; each tenant's entries with the corresponding memory.
 struct Near {
     store: PostgresStore,
     known: Mutex<BTreeMap<(TenantId, SkillId), (MemoryId, IndexedSkill)>>,
@@ -44,7 +44,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000).unwrap()
 }
 
-/// As many components as the index is made for; cosines stay what they are.
+/// Pads a vector to the dimensions of the index; cosines do not change.
 pub(crate) fn padded(vector: &[f32]) -> Vec<f32> {
     let mut vector = vector.to_vec();
     vector.resize(384, 0.0);
@@ -79,7 +79,7 @@ fn version(id: &MemoryId, text: &str, tags: &[String], vector: Option<&[f32]>) -
     }
 }
 
-/// The tags of an entry: what it is, and which.
+/// Returns the tags of an entry: its kind and its name.
 fn tags(skill: &IndexedSkill) -> Vec<String> {
     let kind = match skill.is_folder {
         true => "folder",
@@ -225,8 +225,7 @@ mod postgres {
     charter_testkit::search_suite!(fresh);
 }
 
-/// Whom a memory is private to, what has expired, whose model it is, and how important it is, decide before
-/// what is nearest.
+/// Filters on owner, expiry, model and importance apply before the nearest entries are selected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn filtered_entries_do_not_use_up_the_limit() {
     let near = near().await;
@@ -299,8 +298,8 @@ async fn filtered_entries_do_not_use_up_the_limit() {
     assert_eq!(found(&own).await.len(), 21);
 }
 
-/// What was stored before the extension came is found once a process started with it; removed content is
-/// nowhere any more.
+/// Memories that were stored before the extension was installed are found after a restart; removed content is in no
+/// index.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_extension_that_comes_later_is_taken_up() {
     let near = near().await;

@@ -1,4 +1,4 @@
-//! Opening a database: migrations, and what errors say.
+//! Opening a database: migrations, and error messages.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use charter_testkit::store_suite::Outcome;
 
 use crate::postgres::database::{migrated, options, raw};
 
-/// Replicas that start at the same time on an empty database.
+/// Four replicas start at the same time on an empty database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn four_that_open_at_once_migrate_once() -> Outcome {
     let database = PostgresServer::shared().database();
@@ -54,7 +54,7 @@ async fn a_database_of_a_newer_charter_is_refused() -> Outcome {
     Ok(())
 }
 
-/// The whole chain of an error, and its debugging form.
+/// Returns the whole chain of an error, and its debug output.
 pub(crate) fn all_that_is_said(error: &StoreError) -> String {
     let mut said = format!("{error:?} {error}");
     let mut cause = error.source();

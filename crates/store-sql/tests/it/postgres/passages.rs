@@ -1,5 +1,5 @@
-//! Passages of lenses found by pgvector: the contract suite of searching, on lenses of one passage each that stand
-//! for the suite's entries; and what of it is the database's alone.
+//! Passage search by pgvector: the contract suite of searching, on lenses with one passage for each of the suite's
+//! entries; and tests specific to the database.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 use crate::postgres::database::{raw, store};
 use crate::postgres::near::{padded, with_pgvector};
 
-/// Lenses in a database; each entry of the suite with the lens that stands for it.
+/// Lenses in a database; each entry of the suite with the corresponding lens.
 struct Passages {
     store: PostgresStore,
     known: Mutex<Known>,
@@ -182,7 +182,7 @@ mod postgres {
     charter_testkit::search_suite!(fresh);
 }
 
-/// The case of the contract of storage, where storage does compare.
+/// The case of the storage contract, for a store that compares vectors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named() -> Outcome {
     let database = with_pgvector().await;
@@ -194,8 +194,8 @@ async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named() -> Outcom
     lens::b000_16_the_nearest_passages_are_those_of_the_indexes_named(&*fixture.store).await
 }
 
-/// What was stored before the extension came is found once a process started with it; what is replaced or goes
-/// with its lens is nowhere any more.
+/// Passages that were stored before the extension was installed are found after a restart; replaced passages, and those
+/// of a removed lens, are in no index.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_extension_that_comes_later_takes_passages_up() -> Outcome {
     let passages = passages().await;
@@ -242,7 +242,7 @@ async fn an_extension_that_comes_later_takes_passages_up() -> Outcome {
     Ok(())
 }
 
-/// Many vectors are searched by the index of graphs, not one by one.
+/// Many vectors are searched by the HNSW index, not one by one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passages_are_found_by_the_index() -> Outcome {
     let passages = passages().await;
@@ -281,7 +281,7 @@ async fn passages_are_found_by_the_index() -> Outcome {
     let mut ordinals: Vec<usize> = found.iter().map(|part| part.passage.ordinal).collect();
     ordinals.sort_unstable();
     assert_eq!(ordinals, [0, 1, 2, 3, 4]);
-    // Statistics of a connection are told when it has been quiet, or asks for its own.
+    // A connection reports its statistics after a quiet period, or when flushed explicitly.
     let scans = "SELECT pg_stat_force_next_flush(), (SELECT coalesce(sum(idx_scan), 0)::bigint
                  FROM pg_stat_all_indexes WHERE indexrelname = 'lens_near_384')";
     passages.store.close();

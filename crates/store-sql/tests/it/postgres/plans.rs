@@ -1,7 +1,6 @@
-//! How PostgreSQL finds what the engine asks for. The statements are the engine's own: the server writes the
-//! plan of each that it carried out into its log, and the log is read. They run as Charter's role, behind
-//! row-level security, over tables of twenty thousand rows of forty tenants; once as the server plans
-//! them by itself, and once by the plan that serves whatever values come.
+//! The query plans of PostgreSQL. The statements are the engine's own: the server logs the plan of each executed
+//! statement, and the test reads the log. They run as Charter's role, behind row-level security, over tables of twenty
+//! thousand rows of forty tenants; once with the server's own planning, and once with generic plans.
 
 mod everyones;
 mod examples;
@@ -24,9 +23,9 @@ fn page() -> PageRequest {
     PageRequest::new(None, PAGE)
 }
 
-/// The `n`th row of every table is one of `acme`.
+/// The `n`th row of every table belongs to `acme`.
 const N: u128 = 4_000;
-/// Others, one for each way of planning, in a state in which things happen to them.
+/// Other rows, one for each way of planning, in a state in which calls can change them.
 const OPEN: [u128; 2] = [3_200, 2_400];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

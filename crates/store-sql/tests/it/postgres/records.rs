@@ -1,4 +1,4 @@
-//! Records for the cases of this directory: small, whole, and told apart by their numbers.
+//! Records for the cases of this directory: small, complete, and distinguished by their numbers.
 
 use charter_contract::agentic::memory::MemoryState;
 use charter_contract::agentic::memory::Visibility;
@@ -81,7 +81,7 @@ pub(crate) fn key_id(n: u8) -> KeyId {
     KeyId::from_uuid(Uuid::from_u128(n.into()))
 }
 
-/// Keys of two tenants never have one hash.
+/// Returns a hash that differs between tenants.
 pub(crate) fn key_hash(tenant_id: &str, n: u8) -> KeyHash {
     let mut hash = [n; 32];
     hash[0] = u8::try_from(tenant_id.len()).unwrap_or(0);
@@ -117,7 +117,7 @@ pub(crate) fn example_id(n: u8) -> RouteExampleId {
     RouteExampleId::from_uuid(Uuid::from_u128(n.into()))
 }
 
-/// A suggested example of the `of`th document.
+/// Returns a suggested example of the `of`th document.
 pub(crate) fn route_example(tenant_id: &str, n: u8, of: u8) -> Made<RouteExampleRecord> {
     Ok(RouteExampleRecord {
         example_id: example_id(n),

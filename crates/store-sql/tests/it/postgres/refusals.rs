@@ -1,5 +1,5 @@
-//! What the database refuses whoever asks: changes of what is only ever added to. Missions and artifacts
-//! are in `tests/it/missions`.
+//! Changes of append-only rows, which the database refuses for every user. Missions and artifacts are in
+//! `tests/it/missions`.
 
 use charter_store::evidence::Evidence;
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint};
@@ -8,7 +8,7 @@ use charter_testkit::store_suite::{Outcome, sample};
 
 use crate::postgres::database::{migrated, raw, store};
 
-/// B000-19, B002-14: each statement with what the database says to it.
+/// B000-19, B002-14: each statement with the database's error.
 const REFUSED: &[(&str, &str)] = &[
     ("UPDATE journal_event SET payload = '{}'", "never changed"),
     ("DELETE FROM journal_event", "only together with its run"),

@@ -1,4 +1,4 @@
-//! What several processes on one database do to each other: who waits, who wins, who is told.
+//! Interaction of several processes on one database: waiting, conflicts, and notices.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tokio_postgres::Client;
 
 use crate::postgres::database::{migrated, options, raw, store};
 
-/// Returns when as many statements as that wait for somebody else's transaction.
+/// Waits until `how_many` statements wait for another transaction.
 async fn until_waiting(watcher: &Client, how_many: i64) {
     let sql = "SELECT count(*) FROM pg_stat_activity
                WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -31,8 +31,7 @@ async fn until_waiting(watcher: &Client, how_many: i64) {
     waited.expect("nobody waits");
 }
 
-/// Transactions end in another order than they began; a reader that stands at a message has missed
-/// none that came before it.
+/// Transactions commit in a different order than they began; a reader at a message has missed no earlier one.
 #[tokio::test]
 async fn a_message_that_is_committed_later_comes_later() -> Outcome {
     let database = migrated().await;
@@ -119,7 +118,7 @@ async fn with_a_run(
     Ok(run.run_id)
 }
 
-/// A takeover that is about to be committed fences off an append that is about to be made.
+/// An append that waits for a takeover's commit is then fenced off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_append_waits_for_a_takeover_and_is_fenced_off() -> Outcome {
     for held in [false, true] {
@@ -165,7 +164,7 @@ async fn an_append_waits_for_a_takeover_and_is_fenced_off() -> Outcome {
     Ok(())
 }
 
-/// An append under a lease that has run out is in the journal before the next holder has the lease.
+/// An append under an expired lease is in the journal before the next holder gets the lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_takeover_waits_for_an_append_that_has_begun() -> Outcome {
     let database = migrated().await;
@@ -175,7 +174,7 @@ async fn a_takeover_waits_for_an_append_that_has_begun() -> Outcome {
         .acquire(run.as_str(), "a", sample::at(0)?, sample::at(1)?)
         .await?
         .ok_or("taken")?;
-    // Something that the append of `a` waits for at its end, under its locks.
+    // A lock that the append of `a` waits for at its end, while it holds its own.
     let (mut other, watcher) = (raw(&database).await, raw(&database).await);
     let obstacle = other.transaction().await?;
     obstacle
@@ -195,7 +194,7 @@ async fn a_takeover_waits_for_an_append_that_has_begun() -> Outcome {
         let acme = sample::tenant("acme")?;
         tokio::spawn(async move {
             let lease = store.acquire(run.as_str(), "b", now, until).await;
-            // What the new holder sees first.
+            // The new holder's first read.
             (lease, store.events(&acme, &run, 0, 9).await)
         })
     };
@@ -211,7 +210,7 @@ async fn a_takeover_waits_for_an_append_that_has_begun() -> Outcome {
     Ok(())
 }
 
-/// Two pools, as two processes have them.
+/// Two pools represent two processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn appends_of_two_processes_have_one_winner() -> Outcome {
     let database = migrated().await;
@@ -244,7 +243,7 @@ async fn appends_of_two_processes_have_one_winner() -> Outcome {
     Ok(())
 }
 
-/// A deadlock is nobody's fault, and is not told.
+/// A write that is the victim of a deadlock is retried, without an error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_is_the_victim_of_a_deadlock_is_made_again() -> Outcome {
     let database = migrated().await;
@@ -267,7 +266,8 @@ async fn a_write_that_is_the_victim_of_a_deadlock_is_made_again() -> Outcome {
         tokio::spawn(async move { store.append(append).await })
     };
     until_waiting(&watcher, 1).await;
-    // The append has the run and waits for the lease; this has the lease and waits for the run.
+    // The append has locked the run and waits for the lease; this transaction has locked the lease and waits for the
+    // run.
     crossing.batch_execute("SELECT FROM run FOR UPDATE").await?;
     crossing.commit().await?;
     assert_eq!(appending.await??, 2);
@@ -304,7 +304,7 @@ async fn a_store_lives_on_when_the_server_ends_its_connections() -> Outcome {
     let database = migrated().await;
     let store = store(&database).await;
     assert_eq!(store.calibration("m").await?, None);
-    // Says how many there were, and asks until there is none: a connection ends in its own time.
+    // Returns how many connections it ended, and repeats until there were none: a connection takes time to end.
     let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let other = raw(&database).await;
@@ -313,7 +313,7 @@ async fn a_store_lives_on_when_the_server_ends_its_connections() -> Outcome {
         ended.push(other.query_one(sql, &[]).await?.get::<_, i64>(0));
     }
     assert!(ended[0] > 0);
-    // A connection that ends while it is used costs one call, which may be made again.
+    // A connection that ends during use fails one call, which can be retried.
     match store.calibration("m").await {
         Ok(found) => assert_eq!(found, None),
         Err(error) => assert!(error.is_transient(), "{error:?}"),
@@ -344,7 +344,7 @@ async fn a_text_that_postgresql_cannot_hold_is_refused() -> Outcome {
     Ok(())
 }
 
-/// A process is told of what another one published, also when the connection that it listens on was cut.
+/// A process is notified of another one's messages, even after its listening connection was cut.
 #[tokio::test]
 async fn a_notice_reaches_the_other_processes() -> Outcome {
     let database = migrated().await;
@@ -373,7 +373,7 @@ async fn a_notice_reaches_the_other_processes() -> Outcome {
             }
         };
         tokio::time::timeout(soon, listening).await?;
-        // Connecting is a reason to look as well.
+        // Reconnecting also triggers a read.
         tokio::time::timeout(soon, other.notice()).await?;
         one.publish(vec![sample::message("news", 1)?]).await?;
         tokio::time::timeout(soon, other.notice()).await?;
@@ -381,7 +381,7 @@ async fn a_notice_reaches_the_other_processes() -> Outcome {
     Ok(())
 }
 
-/// Whoever claims at the same time gets other runs, each is claimed once, and nobody waits.
+/// Concurrent claims get different runs, each run is claimed once, and no claim waits.
 #[tokio::test]
 async fn a_run_is_claimed_by_one_of_many() -> Outcome {
     let database = migrated().await;
@@ -412,7 +412,7 @@ async fn a_run_is_claimed_by_one_of_many() -> Outcome {
         });
     }
     let mut all = claiming.join_all().await.concat();
-    // Who found all candidates locked left before the end; nothing is left for anybody else.
+    // A claim that found all candidates locked returned early; no run is left for another claim.
     let rest = Claim {
         holder: "last".to_owned(),
         now: sample::at(1)?,
@@ -434,8 +434,8 @@ async fn a_run_is_claimed_by_one_of_many() -> Outcome {
     Ok(())
 }
 
-/// Writers of evidence wait for each other's commits; a lease is renewed in time all the same, and a record
-/// that cannot be written fails alone.
+/// Writers of evidence wait for each other's commits; a lease is still renewed in time, and only an invalid record
+/// fails.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn those_who_write_evidence_together_hold_no_lease_up() -> Outcome {
     const WRITERS: u32 = 24;
@@ -481,7 +481,7 @@ async fn those_who_write_evidence_together_hold_no_lease_up() -> Outcome {
     Ok(())
 }
 
-/// The steps of a run leave the indexes of its row alone, which are entered when it begins and when it ends.
+/// The steps of a run do not update the indexes of its row, except at its begin and end.
 #[tokio::test]
 async fn steps_write_a_runs_row_beside_itself() -> Outcome {
     const STEPS: u64 = 100;
@@ -511,7 +511,7 @@ async fn steps_write_a_runs_row_beside_itself() -> Outcome {
         let row = raw.query_one(sql, &[]).await?;
         let (updates, beside): (i64, i64) = (row.get(1), row.get(2));
         if u64::try_from(updates)? == STEPS {
-            // Now and then a page has no room.
+            // Occasionally a page is full.
             assert!(10 * beside >= 9 * updates, "{beside} of {updates}");
             return Ok(());
         }

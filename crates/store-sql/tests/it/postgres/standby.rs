@@ -1,5 +1,5 @@
-//! A standby: one that takes a killed server's place, where a store that knows both goes on and has all that it
-//! was told is kept; and one that listings are read from.
+//! A standby: it takes over from a killed server, and a store with both addresses continues without losing acknowledged
+//! writes; and it serves listings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use tokio_postgres::Client;
 
 use crate::postgres::database::{raw, raw_at};
 
-/// Runs in a row that each writer creates at most.
+/// Most runs that each writer creates.
 const RUNS: u128 = 100_000;
 
-/// For how long every writer's commit waits for the stalled standby before the server is killed.
+/// How long every writer's commit waits for the stalled standby before the server is killed.
 const STALLED: &str = "1 second";
 
-/// Waits until the server acknowledges nothing without its standby.
+/// Waits until the server requires its standby for every acknowledgement.
 async fn followed(database: &Database) {
     let client = raw(database).await;
     let sql = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
@@ -34,8 +34,8 @@ async fn followed(database: &Database) {
     }
 }
 
-/// Waits until so many commits have waited for the standby for [`STALLED`]. If the server acknowledged commits without
-/// the standby, none would wait.
+/// Waits until `commits` commits have waited for the standby for [`STALLED`]. If the server acknowledged commits
+/// without the standby, none would wait.
 async fn held_up(database: &Database, commits: i64) {
     let client = raw(database).await;
     let sql = format!(
@@ -52,7 +52,7 @@ async fn held_up(database: &Database, commits: i64) {
     }
 }
 
-/// Creates runs one after another until it is told to stop; returns those that were acknowledged.
+/// Creates runs one after another until it is stopped; returns the acknowledged ones.
 async fn write(store: Arc<PostgresStore>, first: u128, stop: Arc<AtomicBool>) -> BTreeSet<RunId> {
     let mut acknowledged = BTreeSet::new();
     for n in first..first + RUNS {
@@ -73,7 +73,7 @@ async fn number(store: &PostgresStore) -> Result<usize, StoreError> {
     Ok(runs.len())
 }
 
-/// Waits until a store has more runs than it had.
+/// Waits until a store has more runs than before.
 async fn goes_on(store: &PostgresStore, before: usize) {
     let begun = Instant::now();
     while !number(store).await.is_ok_and(|now| now > before + 20) {
@@ -99,12 +99,12 @@ async fn a_store_goes_on_with_the_standby_and_has_all_that_was_acknowledged() ->
     goes_on(&store, 0).await;
     let receiver = standby.stall();
     // Each writer's commit waits for the standby, which does not receive it. A run that is acknowledged without the
-    // standby would be lost, and the comparison below would find it missing.
+    // standby would be lost, and the comparison below would detect it.
     held_up(&database, 4).await;
     primary.kill();
     receiver.end();
-    // There is soon nobody to be asked, for the standby takes no writes yet: sessions of a server that was killed go on
-    // until they notice.
+    // Soon no server answers, because the standby accepts no writes yet: sessions of a killed server continue until
+    // they notice.
     let killed = Instant::now();
     while number(&store).await.is_ok() {
         assert!(killed.elapsed() < Duration::from_secs(60), "it answers");
@@ -129,15 +129,15 @@ async fn a_store_goes_on_with_the_standby_and_has_all_that_was_acknowledged() ->
     assert!(lost.is_empty(), "{} of {}", lost.len(), acknowledged.len());
     assert!(acknowledged.len() > kept);
     store.close();
-    // Its server is gone.
+    // The server no longer exists.
     std::mem::forget(database);
     Ok(())
 }
 
-/// How far a standby may be behind in these tests.
+/// The standby's allowed lag in these tests.
 const MAY_LAG: Duration = Duration::from_millis(1_500);
 
-/// The runs that a listing shows.
+/// Returns the runs in a listing.
 async fn listed(store: &PostgresStore) -> BTreeSet<RunId> {
     let tenant = sample::tenant("acme").unwrap();
     let page = store
@@ -156,7 +156,7 @@ async fn create(store: &PostgresStore, n: u128) -> RunId {
     run.run_id
 }
 
-/// Waits until a listing shows these runs and no others; how long that took.
+/// Waits until a listing has exactly these runs; returns the elapsed time.
 async fn until_listed(store: &PostgresStore, runs: &BTreeSet<RunId>) -> Duration {
     let begun = Instant::now();
     while listed(store).await != *runs {
@@ -166,7 +166,7 @@ async fn until_listed(store: &PostgresStore, runs: &BTreeSet<RunId>) -> Duration
     begun.elapsed()
 }
 
-/// Lists runs until the standby has answered a listing, which shows that the store reads from it.
+/// Lists runs until the standby has answered a listing, which proves that the store reads from it.
 async fn until_read(store: &PostgresStore, standby: &Client) {
     let sql = "SELECT clock_timestamp()::text";
     let since: String = standby.query_one(sql, &[]).await.unwrap().get(0);
@@ -186,8 +186,8 @@ async fn until_read(store: &PostgresStore, standby: &Client) {
     }
 }
 
-/// A listing comes from the standby while that has what is older than it may be behind; everything else, and
-/// the listing when the standby lags or is gone, comes from the primary. A backup may be taken of it.
+/// A listing comes from the standby while its lag is within the limit; otherwise, and for all other reads, the primary
+/// is used. The standby can be backed up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn listings_are_read_from_a_standby_that_is_near_enough() -> Outcome {
     let primary = PostgresServer::mortal();
@@ -218,7 +218,7 @@ async fn listings_are_read_from_a_standby_that_is_near_enough() -> Outcome {
     assert!(behind < MAY_LAG + Duration::from_secs(5), "{behind:?}");
     standby.hold_replay(false);
 
-    // Near again, then gone.
+    // First caught up again, then gone.
     runs.insert(create(&store, 3).await);
     until_listed(&store, &runs).await;
     until_read(&store, &of_standby).await;

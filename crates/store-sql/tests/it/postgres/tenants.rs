@@ -1,6 +1,6 @@
-//! Everything of one tenant, on both engines: exported, and erased without a trace but the evidence log's tree.
+//! Exports all data of one tenant on both engines, and erases it with no trace but the evidence log's tree.
 //!
-//! Which tables have to have nothing is read from each database, so a new one is here by itself.
+//! The tables to check are read from each database, so new tables are included automatically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,22 +23,22 @@ use crate::postgres::near::with_pgvector;
 
 const OTHER: &str = "umbra";
 
-/// Tables whose rows are nobody's: each is here for a reason.
+/// Tables without owner, each with the reason.
 const OF_NO_TENANT: [&str; 11] = [
     // One row each: revisions and counters.
     "agent_skill_index",
     "catalogue",
     "outbox_numbers",
-    // A function of model and text, without saying whose; `charter reindex` forgets what nobody needs.
+    // A function of model and text, without an owner; `charter reindex` deletes unused ones.
     "embedding",
     "embedding_model",
     "vector",
     "calibration",
-    // Of runs: an erasure takes those of the tenant's.
+    // For runs: an erasure deletes those of the tenant.
     "lease",
-    // Empty but for the time of an erasure.
+    // Empty except during an erasure.
     "erasing",
-    // Of the migrations.
+    // For the migrations.
     "refinery_schema_history",
     // SQLite's own.
     "sqlite_sequence",
@@ -47,7 +47,7 @@ const OF_NO_TENANT: [&str; 11] = [
 /// Tables that no sample fills.
 const WITHOUT_ROWS: [&str; 3] = ["evidence_unlogged", "lens_near", "memory_near"];
 
-/// The rows of an export, by table.
+/// Returns the rows of an export, by table.
 fn exported(directory: &Path) -> BTreeMap<String, Vec<Value>> {
     let manifest = Manifest::verified(directory).unwrap();
     let files = manifest.files.iter().map(|file| {
@@ -62,11 +62,11 @@ fn exported(directory: &Path) -> BTreeMap<String, Vec<Value>> {
     files.collect()
 }
 
-/// What is done with an engine past its store.
+/// Operations on an engine without its store.
 trait Engine {
     async fn export(&self, tenant: &str, target: &Path) -> Result<Manifest, StoreError>;
     async fn tables(&self) -> BTreeSet<String>;
-    /// Runs a statement as the role of the store; what it was refused with.
+    /// Runs a statement as the role of the store; returns the refusal.
     async fn refused(&self, sql: &str) -> String;
 }
 
@@ -137,8 +137,8 @@ fn on_sqlite() -> (SqliteStore, Sqlite) {
     (store, Sqlite(directory))
 }
 
-/// Every row of every table that has a tenant is in its export and in no other's; none of them is there after
-/// the erasure; and everything of the other tenant is as it was.
+/// Every row of a table with an owner is in its tenant's export and in no other. After the erasure none of them exists,
+/// and the other tenant's rows are unchanged.
 async fn nothing_is_left_and_nothing_else_is_touched(
     store: &dyn Store,
     engine: &impl Engine,
@@ -201,7 +201,7 @@ async fn nothing_is_left_and_nothing_else_is_touched(
     Ok(())
 }
 
-/// What is logged after an erasure goes on where the log ended: an old checkpoint and a new one are consistent.
+/// The log continues after an erasure: an old checkpoint and a new one are consistent.
 async fn the_log_goes_on(store: &dyn Store) -> Outcome {
     first_rows(store, ACME, 1).await?;
     let acme = sample::tenant(ACME)?;
@@ -223,7 +223,7 @@ async fn the_log_goes_on(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A tenant whose run goes on is not erased, and what is append-only stays so for everybody else.
+/// A tenant with an unfinished run is not erased, and append-only rows stay protected for other tenants.
 async fn a_tenant_at_work_is_refused(store: &dyn Store, engine: &impl Engine) -> Outcome {
     first_rows(store, ACME, 1).await?;
     let (run, events) = sample::new_run(ACME, 9, 0)?;
@@ -250,7 +250,7 @@ async fn a_tenant_at_work_is_refused(store: &dyn Store, engine: &impl Engine) ->
     Ok(())
 }
 
-/// The catalogue and the skills of others are as they were, and known to have changed.
+/// The catalogue and the skills of others are unchanged, and their revisions are raised.
 async fn revisions_are_raised(store: &dyn Store) -> Outcome {
     first_rows(store, ACME, 1).await?;
     first_rows(store, OTHER, 4).await?;

@@ -1,4 +1,4 @@
-//! TLS to a server that speaks it: whom a store trusts, and what it says when it does not.
+//! TLS to a server: the certificates that a store trusts, and the error messages for others.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use charter_testkit::store_suite::Outcome;
 use crate::postgres::database::raw;
 use crate::postgres::opening::all_that_is_said;
 
-/// An authority of a test, and what it vouches for.
+/// A certificate authority of a test.
 struct Authority {
     directory: tempfile::TempDir,
 }
@@ -40,7 +40,7 @@ impl Authority {
         self.directory.path().join(name)
     }
 
-    /// A certificate for `localhost` that is valid for so many days from now, and its key.
+    /// Creates a certificate for `localhost` that is valid for `days` days from now, and its key.
     fn certificate(&self, days: i32) -> (PathBuf, PathBuf) {
         std::fs::write(self.file("names"), "subjectAltName=DNS:localhost").unwrap();
         self.openssl(
@@ -69,7 +69,7 @@ fn options(url: &str, sslmode: &str, roots: TrustedRoots) -> PostgresOptions {
     options
 }
 
-/// What a store says that does not open, which has to be what an examination says.
+/// Returns the error of a store that cannot open; an examination must return the same error.
 async fn refusal(options: &PostgresOptions) -> String {
     let opened = PostgresStore::connect(options).await;
     let said = all_that_is_said(&opened.expect_err("a store that does not open"));
@@ -94,7 +94,7 @@ async fn a_server_that_the_given_authority_vouches_for_is_spoken_to_in_secret() 
         let options = options(&url, sslmode, authority.roots());
         let store = PostgresStore::connect(&options).await?;
         assert_eq!(store.calibration("none").await?, None);
-        // Every connection of the process, as the server sees it.
+        // Every connection of the process, from the server's statistics.
         let client = raw(&database).await;
         let sql = "SELECT count(*), count(*) FILTER (WHERE ssl), min(version) FROM pg_stat_ssl
                    JOIN pg_stat_activity USING (pid) WHERE usename = 'charter'";
@@ -158,7 +158,7 @@ async fn a_server_without_tls_is_refused_where_tls_is_demanded() -> Outcome {
     Ok(())
 }
 
-/// A certificate that takes the place of a trusted one is noticed by the connections that come after.
+/// Later connections detect a certificate that replaced a trusted one.
 #[tokio::test]
 async fn connections_made_later_are_checked_too() -> Outcome {
     let authority = Authority::new("ours");
@@ -175,7 +175,7 @@ async fn connections_made_later_are_checked_too() -> Outcome {
     let (certificate, key) = theirs.certificate(2);
     replace(server, &certificate, &key);
     let mut said = String::new();
-    // The connection that was cut may be given out once more.
+    // The pool may hand out the cut connection once more.
     for _ in 0..3 {
         if let Err(error) = store.calibration("none").await {
             said = all_that_is_said(&error);

@@ -1,5 +1,5 @@
-//! Row-level security: what the database lets nobody see who does not say whose rows they want. Asked as
-//! the role that Charter connects as, which owns the tables.
+//! Row-level security: rows that the database hides without a row scope. Queries run as Charter's role, which owns the
+//! tables.
 
 use charter_store_sql::postgres::examine;
 use charter_testkit::postgres_server::Database;
@@ -9,7 +9,7 @@ use tokio_postgres::{Client, NoTls};
 use crate::postgres::database::{options, raw};
 use crate::postgres::near::with_pgvector;
 
-/// The database as Charter's own role sees it, past the store.
+/// Connects as Charter's own role, without the store.
 async fn owner(database: &Database) -> Client {
     let connected = tokio_postgres::connect(&database.url(), NoTls).await;
     let (client, connection) = connected.unwrap();
@@ -17,7 +17,7 @@ async fn owner(database: &Database) -> Client {
     client
 }
 
-/// Every table with the column that says whose a row is. A new one is here by itself.
+/// Returns every table with its owner column. New tables are included automatically.
 async fn tables(client: &Client) -> Vec<(String, String)> {
     let sql = "SELECT c.table_name::text, c.column_name::text FROM information_schema.columns AS c
          JOIN information_schema.tables AS t USING (table_schema, table_name)
@@ -32,7 +32,7 @@ async fn count(client: &Client, table: &str) -> i64 {
     client.query_one(&sql, &[]).await.unwrap().get(0)
 }
 
-/// Fills every table that has a tenant with one row of `acme`, past every constraint.
+/// Fills every table that has an owner column with one row of `acme`, bypassing every constraint.
 async fn fill(superuser: &Client, tables: &[(String, String)]) {
     let settings = "SET session_replication_role = replica";
     superuser.batch_execute(settings).await.unwrap();
@@ -85,7 +85,7 @@ async fn fill(superuser: &Client, tables: &[(String, String)]) {
     }
 }
 
-/// Without a tenant nothing is seen or written; with one, its own rows; another one's never.
+/// Without a tenant no row is visible or writable; with one, only its own rows are.
 #[tokio::test]
 async fn a_connection_that_names_no_tenant_sees_nothing() -> Outcome {
     let database = with_pgvector().await;
@@ -114,7 +114,7 @@ async fn a_connection_that_names_no_tenant_sees_nothing() -> Outcome {
                 let copy = format!("INSERT INTO {table} ({column}) SELECT 'acme' WHERE true");
                 let refused = client.execute(&copy, &[]).await.unwrap_err();
                 let code = refused.code().map(|code| code.code().to_owned());
-                // Not allowed, or not even a row that could be.
+                // Not permitted, or not a valid row.
                 assert!(
                     matches!(code.as_deref(), Some("42501" | "23502" | "428C9")),
                     "{table}: {refused:?}"
@@ -125,7 +125,7 @@ async fn a_connection_that_names_no_tenant_sees_nothing() -> Outcome {
     Ok(())
 }
 
-/// Every table that says whose its rows are has the wall, for its owner too.
+/// Every table with an owner column has row-level security, also for the table's owner.
 #[tokio::test]
 async fn every_table_with_a_tenant_has_the_wall() -> Outcome {
     let database = with_pgvector().await;
@@ -138,7 +138,7 @@ async fn every_table_with_a_tenant_has_the_wall() -> Outcome {
     Ok(())
 }
 
-/// Who is not bound by it is known beforehand.
+/// A user that bypasses row-level security is detected.
 #[tokio::test]
 async fn a_user_that_passes_the_wall_is_noticed() -> Outcome {
     let database = with_pgvector().await;
@@ -153,7 +153,7 @@ async fn a_user_that_passes_the_wall_is_noticed() -> Outcome {
     Ok(())
 }
 
-/// A tenant's own reads see what is global, and cannot change it.
+/// A tenant's own reads see global rows, and cannot change them.
 #[tokio::test]
 async fn what_is_global_is_read_by_every_tenant() -> Outcome {
     let database = with_pgvector().await;

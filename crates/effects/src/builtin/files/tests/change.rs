@@ -1,4 +1,4 @@
-//! What changes, what it says about it, and that it changes in one step or not at all.
+//! Changing operations, their answers, and their atomicity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// Names the directory that the process of the kill test writes into.
+/// Variable with the directory that the writing process of the kill test uses.
 const WRITER: &str = "CHARTER_TEST_WRITER";
 
 fn edit(line: u64, replacement: &str, expected: &str) -> Value {
@@ -92,7 +92,7 @@ fn b003_every_change_says_what_it_did() {
     );
 }
 
-/// The file tools that the documentation's table names for each action; one row has the rest.
+/// Returns the file tools that the documentation's table names for each action; one row has the rest.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -298,7 +298,7 @@ fn b003_a_file_that_changed_is_left_alone() {
     );
 }
 
-/// Each adds one to what it read, expecting it unchanged: none is lost.
+/// Each thread adds one to the value it read, expecting it unchanged: no addition is lost.
 #[test]
 fn b003_of_two_changes_to_the_same_content_one_wins() {
     let field = Field::new(&[("count", "0")]);
@@ -346,7 +346,7 @@ fn b003_a_directory_is_copied_and_removed_whole() {
         field.names(),
         ["copy", "copy/a", "copy/empty", "copy/sub", "copy/sub/b"]
     );
-    // A link in it stops the copy, and nothing of it stays.
+    // A link in it stops the copy, and no part of the copy remains.
     std::os::unix::fs::symlink("a", field.path("copy/link")).unwrap();
     let stopped = field.call(
         Builtin::FsCopy,
@@ -426,7 +426,7 @@ fn b003_a_change_that_fails_midway_leaves_the_old_file_and_nothing_else() {
         (field.names(), field.content("a")),
         (vec!["a".to_owned()], "old".to_owned())
     );
-    // Somebody else was faster: theirs stays.
+    // A concurrent write came first: its content stays.
     let staged = stage();
     std::fs::write(field.path("a"), "theirs").unwrap();
     let lost = staged.settle(&replace::Over::Same(&before)).unwrap_err();
@@ -437,7 +437,7 @@ fn b003_a_change_that_fails_midway_leaves_the_old_file_and_nothing_else() {
     );
 }
 
-/// Not a test by itself: the process that the next test kills. It replaces a file over and over.
+/// Not a test by itself: the process that the next test kills. It replaces a file in a loop.
 #[test]
 fn writes_until_killed() {
     let Some(directory) = std::env::var_os(WRITER) else {
@@ -478,7 +478,7 @@ fn b003_a_writer_that_is_killed_leaves_the_old_file_or_the_new_one() {
             .lines()
             .map_while(Result::ok)
             .filter(|line| line.ends_with("written"));
-        // Killed while the next one is on its way, each time after another number of them.
+        // Killed during the next write, each time after another number of writes.
         assert_eq!(written.take(round + 1).count(), round + 1);
         writer.kill().unwrap();
         writer.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Every way out of a root that is known, tried with both ways of resolving.
+//! Every known way out of a root, tried with both ways of resolution.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -8,7 +8,7 @@ use rustix::fs::{CWD, FileType as Special, RenameFlags};
 
 use super::*;
 
-/// A call of every file tool on a path.
+/// Returns a call of every file tool on a path.
 fn calls(path: &str) -> Vec<(Builtin, Value)> {
     let edits = json!([{"start_line": 1, "end_line": 1, "replacement": "x"}]);
     vec![
@@ -95,8 +95,7 @@ fn b003_no_path_leads_out_of_a_root() {
             let kind = field.call(builtin, given.clone()).map_err(|(kind, _)| kind);
             assert_eq!(kind, Err(ErrorType::InputError), "{builtin} {given}");
         }
-        // Through links in the middle: to a directory beside, above, at the root of everything, and
-        // even to one inside.
+        // Through links in the middle: to a directory beside the root, above it, to `/`, and to one inside it.
         let through = [
             "away/secret",
             "dir/up/secret",
@@ -121,7 +120,7 @@ fn b003_a_link_itself_is_removed_and_shown_but_never_followed() {
     for resolver in RESOLVERS {
         let field = field(resolver);
         for (builtin, given) in calls("link").into_iter().chain(calls("away")) {
-            // Putting a file in the place of a link, or taking the link away, touches the link alone.
+            // Replacing or removing a link affects only the link.
             if builtin == Builtin::FsDelete {
                 continue;
             }
@@ -141,7 +140,7 @@ fn b003_a_link_itself_is_removed_and_shown_but_never_followed() {
                 .call(Builtin::FsDelete, json!({"path": link, "recursive": true}))
                 .unwrap();
         }
-        // What lies below is removed without going through `dir/up`.
+        // The content is removed without following `dir/up`.
         field
             .call(Builtin::FsDelete, json!({"path": "dir", "recursive": true}))
             .unwrap();
@@ -155,7 +154,7 @@ fn b003_a_link_itself_is_removed_and_shown_but_never_followed() {
     }
 }
 
-/// Ends the other thread of a race, also when the test fails.
+/// Stops the other thread of a race, also when the test fails.
 struct Stopping<'a>(&'a AtomicBool);
 
 impl Drop for Stopping<'_> {
@@ -164,7 +163,7 @@ impl Drop for Stopping<'_> {
     }
 }
 
-/// A directory and a link to another place change names all the time, between every check and use.
+/// A directory and a link to another place swap names continuously, between every check and use.
 #[test]
 fn b003_a_link_planted_meanwhile_is_not_followed() {
     for resolver in RESOLVERS {
@@ -190,7 +189,7 @@ fn b003_a_link_planted_meanwhile_is_not_followed() {
                         read += 1;
                     }
                     Err((kind, message)) => {
-                        // "Not a directory" where the link was gone again when asked what it is.
+                        // "Not a directory" if the link was gone again when its type was read.
                         let known = [ErrorType::PermissionError, ErrorType::InputError];
                         assert!(known.contains(&kind), "{message}");
                         refused += 1;
@@ -199,7 +198,7 @@ fn b003_a_link_planted_meanwhile_is_not_followed() {
                 let given = json!({"path": "swap/new", "content": "x", "overwrite": true});
                 drop(field.call(Builtin::FsCreate, given));
             }
-            // Neither side is empty: the race was run.
+            // Both counts are above zero: the race happened.
             assert!(read > 0 && refused > 0, "read {read}, refused {refused}");
         });
         untouched(&field);
@@ -270,8 +269,8 @@ fn b003_pipes_sockets_and_devices_are_neither_read_nor_waited_for() {
     }
 }
 
-/// A second name of a file cannot be told from the first: what is put in its place is a new file, so
-/// the other name keeps the old content.
+/// A hard link cannot be distinguished from the first name: a write creates a new file, so the other name keeps the old
+/// content.
 #[test]
 fn b003_writing_does_not_reach_through_a_hard_link() {
     let field = Field::new(&[]);

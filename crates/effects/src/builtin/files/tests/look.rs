@@ -1,4 +1,4 @@
-//! What reading, listing and searching answer, and where they stop.
+//! The answers and limits of reading, listing and searching.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -174,7 +174,7 @@ fn b003_names_that_are_not_utf8_are_shown_and_cannot_be_used() {
         (&entry["path"], &entry["usable"]),
         (&json!("\u{fffd}"), &json!(false))
     );
-    // A colon is a name to the system and none to the contract.
+    // The system allows a colon in a name; the contract does not.
     std::fs::write(field.path("a:b"), "").unwrap();
     let given = json!({"path": ".", "pattern": "a*"});
     let listed = field.call(Builtin::FsList, given).unwrap();

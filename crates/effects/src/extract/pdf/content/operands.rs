@@ -7,10 +7,10 @@ use hayro_font::kurbo::Affine;
 
 use super::shown;
 
-/// The longest text that a mark may put in the place of what it shows, in bytes.
+/// Longest replacement text of a mark, in bytes.
 const ACTUAL_TEXT_BYTES: usize = 4 << 10;
 
-/// Its numbers.
+/// Returns its numbers.
 pub(super) fn numbers(instruction: &Instruction<'_, '_>) -> Vec<f64> {
     let operands = instruction.operands();
     let numbers = operands.filter_map(|operand| match operand {
@@ -20,14 +20,14 @@ pub(super) fn numbers(instruction: &Instruction<'_, '_>) -> Vec<f64> {
     numbers.filter(|number| number.is_finite()).collect()
 }
 
-/// Its last six numbers, as a matrix.
+/// Returns its last six numbers, as a matrix.
 pub(super) fn matrix(instruction: &Instruction<'_, '_>) -> Option<Affine> {
     let numbers = numbers(instruction);
     let last = numbers.last_chunk::<6>()?;
     Some(Affine::new(*last))
 }
 
-/// The first name among them.
+/// Returns the first name among its operands.
 pub(super) fn name<'b, 'c>(instruction: &Instruction<'b, 'c>) -> Option<&'b Name<'c>> {
     instruction.operands().find_map(|operand| match operand {
         Object::Name(name) => Some(name),
@@ -35,7 +35,7 @@ pub(super) fn name<'b, 'c>(instruction: &Instruction<'b, 'c>) -> Option<&'b Name
     })
 }
 
-/// The properties of a mark: in the content, or among the resources.
+/// Returns the properties of a mark: from the content, or from the resources.
 pub(super) fn properties<'c, 'r: 'c>(
     instruction: &Instruction<'_, 'c>,
     resources: &Resources<'r>,
@@ -47,7 +47,7 @@ pub(super) fn properties<'c, 'r: 'c>(
     }
 }
 
-/// The text that a mark puts in the place of what it shows.
+/// Returns the replacement text of a mark.
 pub(super) fn actual_text(properties: &Dict<'_>) -> Option<String> {
     let text = properties.get::<PdfString<'_>>("ActualText")?;
     let text = text.as_bytes();

@@ -1,4 +1,4 @@
-//! A letter on the page: what it spells, and where the pen was before and after it.
+//! A letter on the page: its text, and the pen's position before and after it.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ pub(in crate::extract::pdf) enum Spelling {
     Letters(Rc<str>),
     /// The font has no Unicode value.
     Unknown,
-    /// Nothing: what it showed is spelled by the letter before it.
+    /// Nothing: the letter before it contains its text.
     Replaced,
 }
 
@@ -28,7 +28,7 @@ pub(in crate::extract::pdf) struct Shown {
 }
 
 impl Shown {
-    /// `from` and `to` map the em square to the page; `None` where they map it to nothing.
+    /// Creates a letter. `from` and `to` map the em square to the page; `None` if the mapping is degenerate.
     pub(super) fn new(
         text: Option<Rc<str>>,
         from: Affine,
@@ -58,8 +58,8 @@ impl Shown {
     }
 }
 
-/// Replaces a marked part of one line by `actual`. A part of several lines keeps its letters, so
-/// that each line keeps its own.
+/// Replaces a marked part of one line by `actual`. A part of several lines keeps its letters, so that each line keeps
+/// its own.
 pub(super) fn replace(part: &mut [Shown], actual: &str) {
     let [first, rest @ ..] = part else {
         return;
@@ -77,7 +77,7 @@ pub(super) fn replace(part: &mut [Shown], actual: &str) {
     }
 }
 
-/// A text string: UTF-16 or UTF-8 with its mark, else one byte for each letter.
+/// Decodes a text string: UTF-16 or UTF-8 with its mark, else one byte for each letter.
 pub(super) fn decode(text: &[u8]) -> String {
     match text {
         [0xfe, 0xff, rest @ ..] => {

@@ -1,17 +1,16 @@
-//! The letters of a composite font without a table of its own: by the character collection of Adobe that its codes
-//! are of.
+//! The letters of a composite font without its own table: from the Adobe character collection that its codes belong to.
 
 use hayro_font::hayro_cmap::{BfString, CMap, CMapName, CidFamily, load_embedded};
 use hayro_font::hayro_syntax::object::{Array, Dict, Name, Object, String as PdfString};
 
-/// From a code to a letter, by way of the collection's number for it.
+/// Maps a code to a letter, through the collection's number for it.
 pub(super) struct CidLetters {
     numbers: CMap,
     letters: Option<CMap>,
 }
 
 impl CidLetters {
-    /// Of a composite font; `None` for every other one.
+    /// Reads a composite font; `None` for other fonts.
     pub(super) fn from_font(dict: &Dict<'_>) -> Option<Self> {
         let kind = dict.get::<Name<'_>>("Subtype")?;
         if kind.as_ref() != b"Type0" {
@@ -29,7 +28,7 @@ impl CidLetters {
         Some(Self { numbers, letters })
     }
 
-    /// The letters of a code.
+    /// Returns the letters of a code.
     pub(super) fn letter(&self, code: u32) -> Option<String> {
         let letters = self.letters.as_ref()?;
         let number = (1..=4).find_map(|length| self.numbers.lookup_cid_code(code, length))?;

@@ -7,7 +7,7 @@ use hayro_font::hayro_syntax::object::{Array, Dict, Name, Object, Stream};
 use super::super::UnreadReason;
 use super::super::streams::Unpacking;
 
-/// Streams of a font's dictionary and of its descriptor, and how many times their size their reader takes.
+/// Streams of a font's dictionary and of its descriptor, with the memory of their readers as a multiple of their size.
 const STREAMS: [(&str, usize); 6] = [
     ("ToUnicode", 16),
     ("Encoding", 16),
@@ -56,7 +56,7 @@ fn check_dict(dict: &Dict<'_>, unpacking: &mut Unpacking) -> Result<(), UnreadRe
             if let Some(stream) = dict.get::<Stream<'_>>(key) {
                 match unpacking.unpack(&stream) {
                     Ok(data) => unpacking.take(data.len().saturating_mul(times - 1))?,
-                    // The reader does without a damaged one.
+                    // The reader ignores a damaged stream.
                     Err(UnreadReason::Stream) => {}
                     Err(reason) => return Err(reason),
                 }
@@ -66,7 +66,7 @@ fn check_dict(dict: &Dict<'_>, unpacking: &mut Unpacking) -> Result<(), UnreadRe
     Ok(())
 }
 
-/// How many codes the array gives widths: `first [w …]`, or `first last w` with `values` widths.
+/// Returns the number of codes for which the array has widths: `first [w …]`, or `first last w` with `values` widths.
 fn ranges(dict: &Dict<'_>, key: &str, values: usize) -> usize {
     let Some(array) = dict.get::<Array<'_>>(key) else {
         return 0;

@@ -1,8 +1,8 @@
-//! Accents that are shown as letters of their own, above the letter that they belong to.
+//! Combines accents that are shown as separate letters with the letter below them.
 
 use unicode_normalization::char;
 
-/// Accents as letters, and the marks that join the letter before them.
+/// Accents as letters, with their combining marks.
 const ACCENTS: [(char, char); 16] = [
     ('`', '\u{300}'),
     ('\u{b4}', '\u{301}'),
@@ -22,7 +22,7 @@ const ACCENTS: [(char, char); 16] = [
     ('\u{2db}', '\u{328}'),
 ];
 
-/// The letter with the accent, if there is such a one.
+/// Returns the letter with the accent, if Unicode has one.
 pub(super) fn compose(accent: char, letter: char) -> Option<char> {
     let known = ACCENTS.iter().find(|(alone, _)| *alone == accent);
     let mark = known.map_or(accent, |(_, mark)| *mark);

@@ -1,27 +1,27 @@
-//! Columns that the content writes side by side, line by line: each is read down before the next.
+//! Columns that the content writes side by side, line by line: puts the text of each before the next.
 //!
 //! A column is prose: cells of a table, which are short, are left in their rows.
 
 use super::pieces::Piece;
 
-/// Lines of a column, from which it is one.
+/// Least number of lines of a column.
 const LINES: usize = 4;
-/// Letters of a column's line, on average.
+/// Least average number of letters of a column's line.
 const LETTERS: usize = 15;
-/// How much of its column a line fills, on average.
+/// Least average part of the column's width that a line fills.
 const FILLED: f64 = 0.5;
-/// Times that the content goes from one column to the other, from which it writes them side by side.
+/// Least number of times that the content switches columns, for columns that are written side by side.
 const CROSSINGS: usize = 4;
-/// Columns within columns.
+/// Depth of columns within columns.
 const LEVELS: usize = 4;
-/// Left edges of a page that are tried.
+/// Number of left edges of a page that are tried.
 const EDGES: usize = 8;
 /// The narrowest gap between columns, in ems.
 const GUTTER: f64 = 0.5;
-/// Edges that are this close, in points, are one.
+/// Largest distance, in points, of edges that count as equal.
 const EDGE: f64 = 2.0;
 
-/// The pieces in the order in which they are read.
+/// Returns the pieces in reading order.
 pub(super) fn in_reading_order(pieces: Vec<Piece>) -> Vec<Piece> {
     let order = order(&pieces, (0..pieces.len()).collect(), 0);
     let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
@@ -46,7 +46,7 @@ fn order(pieces: &[Piece], of: Vec<usize>, level: usize) -> Vec<usize> {
     of
 }
 
-/// Where most pieces begin, without the leftmost place.
+/// Returns the most frequent left edges of pieces, without the leftmost.
 fn edges(pieces: &[Piece], of: &[usize]) -> Vec<f64> {
     let mut lefts: Vec<f64> = of.iter().map(|at| pieces[*at].from.x).collect();
     lefts.sort_by(f64::total_cmp);
@@ -67,7 +67,7 @@ fn edges(pieces: &[Piece], of: &[usize]) -> Vec<f64> {
         .collect()
 }
 
-/// The pieces on the two sides of an edge, in the bands between those that lie across it; `None` where it is not
+/// Returns the pieces on the two sides of an edge, in the bands between those that cross it; `None` if the edge is not
 /// between two columns that are written side by side.
 fn apart(pieces: &[Piece], of: &[usize], edge: f64) -> Option<Vec<Vec<usize>>> {
     let mut done: Vec<Vec<usize>> = Vec::new();
@@ -95,7 +95,7 @@ enum Side {
     Right,
 }
 
-/// The pieces between two that lie across an edge.
+/// The pieces between two that cross an edge.
 #[derive(Default)]
 struct Band {
     all: Vec<usize>,
@@ -117,7 +117,7 @@ impl Band {
         }
     }
 
-    /// Whether there were two columns.
+    /// Whether the band has two columns.
     fn close(self, pieces: &[Piece], edge: f64, done: &mut Vec<Vec<usize>>) -> bool {
         let least = |of: &[usize], place: fn(&Piece) -> f64| {
             of.iter()

@@ -14,7 +14,7 @@ pub(super) fn is_without_spaces(letter: char) -> bool {
         | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether what a code spells is read from right to left.
+/// Whether the text of a code is read from right to left.
 pub(super) fn is_leftwards(shown: &Shown) -> bool {
     match &shown.spelling {
         Spelling::Letters(text) => text.chars().any(is_right_to_left),
@@ -22,7 +22,7 @@ pub(super) fn is_leftwards(shown: &Shown) -> bool {
     }
 }
 
-/// The text of a line whose letters came from left to right, in the order in which it is read.
+/// Returns the text of a line in reading order; its letters came from left to right.
 pub(super) fn as_read(text: String) -> String {
     let letters = || text.chars().filter(|letter| letter.is_alphabetic());
     let leftwards = letters().filter(|letter| is_right_to_left(*letter)).count();
@@ -37,7 +37,7 @@ pub(super) fn as_read(text: String) -> String {
     })
 }
 
-/// Turns round each stretch that begins and ends with letters of `own` and has none of the others.
+/// Reverses each stretch that begins and ends with letters of `own` and has none of the others.
 fn turn(text: impl Iterator<Item = char>, own: impl Fn(char) -> bool) -> String {
     let mut turned = String::new();
     let mut stretch: Vec<char> = Vec::new();

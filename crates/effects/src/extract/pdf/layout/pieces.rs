@@ -9,16 +9,16 @@ use super::{LINE_SHIFT, OVERLAP, WORD_GAP, accents, direction};
 const PIECE_GAP: f64 = 1.0;
 /// The gap, in ems, that is a space in scripts without spaces.
 const WIDE_WORD_GAP: f64 = 0.6;
-/// The gaps, in ems, that a writer sets between all letters.
+/// The range of gaps, in ems, that count as letter spacing.
 const SPACED_FROM: f64 = 0.05;
 const SPACED_TO: f64 = 0.4;
-/// Gaps within words from which it shows that a writer does.
+/// Least number of gaps within words that indicate letter spacing.
 const SPACED_LETTERS: usize = 4;
 /// How far back, in ems, the second of an accent and its letter begins at least.
 const ACCENT: f64 = 0.1;
 /// How far apart, in ems, two prints of the same text make it bold.
 const OVERPRINT: f64 = 0.15;
-/// How many pieces before it a text may be printed for the first time.
+/// How many pieces back the first print of a text may be.
 const REPRINT: usize = 8;
 
 /// Letters of one line.
@@ -31,7 +31,7 @@ pub(super) struct Piece {
     pub(super) em: f64,
 }
 
-/// The pieces in the order of the content.
+/// Returns the pieces in the order of the content.
 pub(super) fn cut(shown: &[Shown]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut open: Option<Open<'_>> = None;
@@ -52,14 +52,14 @@ pub(super) fn cut(shown: &[Shown]) -> Vec<Piece> {
     once(pieces)
 }
 
-/// A piece that goes on.
+/// An incomplete piece.
 struct Open<'s> {
     text: String,
-    /// Before which bytes of the text there is a gap, and how wide it is, in ems.
+    /// Gaps with their offset in the text and their width, in ems.
     gaps: Vec<(usize, f64)>,
     first: &'s Shown,
     last: &'s Shown,
-    /// Where the pen is, spaces included.
+    /// The pen's position, spaces included.
     pen: Point,
     em: f64,
     /// Whether letters were written from right to left.
@@ -81,7 +81,7 @@ impl<'s> Open<'s> {
         open
     }
 
-    /// Takes the letter, if it goes on with this piece.
+    /// Appends the letter, if it continues this piece.
     fn takes(&mut self, letter: &'s Shown) -> bool {
         let along = self.last.along;
         let em = self.last.em.max(letter.em);
@@ -112,7 +112,7 @@ impl<'s> Open<'s> {
         true
     }
 
-    /// Whether it prints the last letter again, to make it bold.
+    /// Whether the letter repeats the last one, to make it bold.
     fn repeats(&self, letter: &Shown) -> bool {
         let moved = letter.from.distance(self.last.from);
         letter.spelling == self.last.spelling
@@ -120,7 +120,7 @@ impl<'s> Open<'s> {
             && 2.0 * moved < self.last.to.distance(self.last.from)
     }
 
-    /// Whether the letter and the last one, which is in the same place, are a letter and its accent. They become one.
+    /// Whether the letter and the last one, at the same position, are a letter and its accent. If so, they become one.
     fn is_accented(&mut self, letter: &Shown) -> bool {
         let Spelling::Letters(after) = &letter.spelling else {
             return false;
@@ -148,7 +148,7 @@ impl<'s> Open<'s> {
         }
     }
 
-    /// Notes the gap before a letter, unless a space is there.
+    /// Records the gap before a letter, unless there is a space.
     fn note(&mut self, letter: &Shown, gap: f64) {
         let after = match &letter.spelling {
             Spelling::Letters(text) => text.chars().next(),
@@ -164,7 +164,7 @@ impl<'s> Open<'s> {
         }
     }
 
-    /// The text with spaces in its wide gaps. Letters that are all set apart are one word.
+    /// Returns the text with spaces in its wide gaps. Spaced letters are one word.
     fn spaced(text: &str, gaps: &[(usize, f64)]) -> String {
         let limit = WORD_GAP + usual_gap(text, gaps);
         let mut spaced = String::with_capacity(text.len() + gaps.len());
@@ -195,7 +195,7 @@ impl<'s> Open<'s> {
     }
 }
 
-/// The gap between the letters of a word, where the writer sets them apart.
+/// Returns the gap between the letters of a spaced word.
 fn usual_gap(text: &str, gaps: &[(usize, f64)]) -> f64 {
     let in_words = |at: usize| {
         let before = text[..at].chars().next_back();
@@ -216,7 +216,7 @@ fn usual_gap(text: &str, gaps: &[(usize, f64)]) -> f64 {
     }
 }
 
-/// Without texts that are printed again soon after in almost the same place, which makes them bold.
+/// Removes texts that are printed again soon after in almost the same position, which makes them bold.
 fn once(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut kept: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces {

@@ -1,4 +1,4 @@
-//! Damaged files, and files that are built to be dear.
+//! Damaged files, and files that are built to be expensive.
 
 use charter_contract::bounds::{PDF_PAGE_LETTERS, PDF_STREAM_BYTES};
 
@@ -41,7 +41,7 @@ fn b000_16_a_bad_page_does_not_refuse_the_rest() {
     );
 }
 
-/// The tree names a page that the file does not have: the pages after it keep their numbers.
+/// The tree names a page that the file does not contain: the pages after it keep their numbers.
 #[test]
 fn b000_16_a_missing_page_keeps_its_number() {
     let objects = [
@@ -77,7 +77,7 @@ fn b000_16_a_table_of_objects_that_is_wrong_is_made_anew() {
     }
 }
 
-/// Without a word, the reason is the error.
+/// A file without any word yields the error that explains it.
 #[test]
 fn b000_16_a_file_of_which_nothing_can_be_read_is_refused() {
     let contents = [stream("/Filter /FlateDecode", "no deflated data")];
@@ -88,7 +88,7 @@ fn b000_16_a_file_of_which_nothing_can_be_read_is_refused() {
     );
 }
 
-/// Bytes after the end mark are of a mail or a proxy; objects after it are of a version that was cut off.
+/// Bytes after the end mark come from a mail or a proxy; objects after it come from a truncated version.
 #[test]
 fn b000_16_only_a_file_whose_objects_are_cut_off_is_refused() {
     let whole = page(&show(72.0, 700.0, "Whole"));
@@ -101,7 +101,7 @@ fn b000_16_only_a_file_whose_objects_are_cut_off_is_refused() {
     assert_eq!(extract(&cut), Err(ExtractError::Pdf(message)));
 }
 
-/// B000-16: damage to one byte is survived, wherever it is.
+/// B000-16: one damaged byte at any offset is survived.
 #[test]
 fn b000_16_one_damaged_byte_ends_nothing() {
     let whole = page(&show(72.0, 700.0, "Rotate the keys"));
@@ -117,7 +117,7 @@ fn b000_16_one_damaged_byte_ends_nothing() {
     }
 }
 
-/// A page of whose content two bytes are 128: the next page is read.
+/// Two bytes of a page's content are 128: the next page is read.
 #[test]
 fn b000_16_a_page_that_unpacks_to_too_much_is_left_out() {
     let bomb = [129, b' '].repeat(PDF_STREAM_BYTES / 128 + 1);
@@ -138,7 +138,7 @@ fn b000_16_letters_of_a_page_are_bounded() {
     assert_eq!(unread, [PAGE_TOO_LARGE]);
 }
 
-/// Forms of which ten show the next one twice, and the others once, deeper than any file needs.
+/// Ten forms show the next one twice, and the others once, deeper than any file needs.
 #[test]
 fn b000_16_forms_that_multiply_are_bounded() {
     let form = |number: usize| {

@@ -1,4 +1,4 @@
-//! From codes to letters and widths.
+//! The mapping of codes to letters and widths.
 
 use super::{page, pages, parts, stream, text};
 
@@ -9,8 +9,8 @@ const TO_UNICODE: &str = "/CIDInit /ProcSet findresource begin 12 dict begin beg
     1 begincodespacerange <0000> <FFFF> endcodespacerange \
     1 beginbfrange <0041> <005A> <0061> endbfrange endcmap end end";
 
-/// A document in which each letter of a composite font is put where the one before it ends, by the widths that the font
-/// declares as `declared`. Code 0x41 is `a`, and so on; spaces are gaps alone.
+/// Builds a document in which each letter of a composite font begins where the one before it ends, by the widths that
+/// the font declares as `declared`. Code 0x41 is `a`, and so on; spaces are gaps alone.
 fn placed(declared: &str, width: impl Fn(u8) -> f64, words: &str) -> Vec<u8> {
     let mut content = "BT /G 12 Tf 72 700 Td\n".to_owned();
     let mut moved = 0.0;
@@ -32,7 +32,7 @@ fn placed(declared: &str, width: impl Fn(u8) -> f64, words: &str) -> Vec<u8> {
     pages(&[stream("", content + "ET")], "", &more)
 }
 
-/// B000-16: widths of composite fonts are lists or ranges; a letter that follows at its width is of the same word.
+/// B000-16: widths of composite fonts are lists or ranges; a letter that follows at its width belongs to the same word.
 #[test]
 fn words_hold_together_whatever_form_their_widths_have() {
     let narrow = |letter| if letter == b'i' { 200.0 } else { 600.0 };
@@ -112,7 +112,7 @@ fn text_written_downwards_is_one_line() {
     );
 }
 
-/// Without a table of its own, a Japanese font is read by the codes that its encoding names.
+/// A Japanese font without its own table is read by the codes that its encoding names.
 #[test]
 fn predefined_encodings_of_asian_fonts_are_known() {
     let font = "<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /90ms-RKSJ-H \

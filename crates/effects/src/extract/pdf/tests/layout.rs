@@ -1,4 +1,4 @@
-//! From places to words, lines and columns.
+//! The grouping of positioned letters into words, lines and columns.
 
 use super::{page, pages, show, stream, text};
 
@@ -20,7 +20,7 @@ fn b000_16_words_are_told_apart_by_gaps_and_not_by_strings() {
     }
 }
 
-/// A heading whose letters are set apart, each put in its place by itself.
+/// A heading with letter spacing, each letter positioned separately.
 #[test]
 fn letters_that_are_set_apart_are_still_a_word() {
     let parts =
@@ -105,7 +105,7 @@ fn text_is_read_in_any_direction() {
     assert_eq!(text(&page(skewed)), "A watermark");
 }
 
-/// Hebrew whose letters are from left to right in the file, as browsers print it.
+/// Hebrew with its letters from left to right in the file, as browsers print it.
 #[test]
 fn text_from_right_to_left_is_in_the_order_of_reading() {
     let table = "1 begincodespacerange <00> <FF> endcodespacerange \
@@ -122,7 +122,7 @@ fn text_that_is_printed_twice_to_make_it_bold_is_there_once() {
     assert_eq!(text(&page(&shown)), "Bold\n\nBold");
 }
 
-/// Each letter twice, and accents that are letters of their own, as old TeX fonts have them.
+/// Each letter twice, and accents as separate letters, as in old TeX fonts.
 #[test]
 fn letters_in_one_place_are_one() {
     let bold = "[(K) 667 (K) (e) 556 (e) (y) 500 (y)] TJ";
@@ -138,7 +138,7 @@ fn the_text_that_a_mark_declares_takes_the_place_of_what_it_shows() {
     assert_eq!(text(&page(content)), "efficient!");
 }
 
-/// Forms have matrices, fonts and forms of their own; none shows itself.
+/// Forms have their own matrices, fonts and forms; no form shows itself.
 #[test]
 fn forms_are_read_where_they_are_shown() {
     let outer = stream(

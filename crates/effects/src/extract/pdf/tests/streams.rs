@@ -1,4 +1,4 @@
-//! Filters, alone and one after the other.
+//! Filters, alone and in sequence.
 
 use std::io::Write;
 
@@ -37,7 +37,7 @@ fn base_85(data: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Up to 128 bytes at a time, as they are.
+/// Encodes runs of up to 128 literal bytes.
 fn runs(data: &[u8]) -> Vec<u8> {
     let mut runs = Vec::new();
     for part in data.chunks(128) {
@@ -67,7 +67,7 @@ fn b000_16_every_filter_is_undone() {
     }
 }
 
-/// Rows of five bytes, each with the filter "as it is" before it.
+/// Rows of five bytes, each preceded by the filter "none".
 #[test]
 fn rows_that_are_predicted_are_put_together() {
     let content = show(72.0, 700.0, "Predicted rows");
@@ -82,7 +82,7 @@ fn rows_that_are_predicted_are_put_together() {
     assert_eq!(text(&file), "Predicted rows");
 }
 
-/// A stream that breaks off gives the text before the break.
+/// A truncated stream yields the text before the truncation.
 #[test]
 fn b000_16_a_stream_that_breaks_off_is_read_up_to_there() {
     let lines: String = (0..200)

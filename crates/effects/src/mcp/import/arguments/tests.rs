@@ -7,7 +7,7 @@ fn of(schema: Value) -> Parameters {
     parameters(&schema).unwrap_or_else(|reason| panic!("{reason}"))
 }
 
-/// Each parameter without its description, and what is left out.
+/// Returns each parameter without its description, and the ones that are left out.
 fn brief(schema: Value) -> (Vec<Value>, Vec<String>) {
     let Parameters {
         mut written,
@@ -20,7 +20,7 @@ fn brief(schema: Value) -> (Vec<Value>, Vec<String>) {
     (written, left_out.collect())
 }
 
-/// The one parameter of an object with this property.
+/// Returns the one parameter of an object with this property.
 fn one(property: &Value) -> Value {
     let schema = json!({"type": "object", "properties": {"a": property}});
     let (mut written, left_out) = brief(schema);
@@ -132,7 +132,7 @@ fn references_and_parts_of_the_whole_are_followed() {
     );
 }
 
-/// A call that leaves out what may be null sends null where its server wants it named.
+/// A call that omits a nullable argument sends null if its server requires the argument.
 #[test]
 fn required_stays_required_and_nullable_becomes_optional() {
     let Value::Object(schema) = json!({
@@ -183,7 +183,7 @@ fn names_that_are_none_here_get_one_beside_their_own() {
     assert_eq!(beside("page[size]"), "page_size");
     assert_eq!(beside("größe"), "gr__e");
     assert_eq!(left_out, ["", "a\u{7}b"]);
-    // What a call cannot do without is no reason to pretend.
+    // A required argument that cannot be expressed makes the import fail.
     let Value::Object(schema) = json!({"required": ["a\u{7}b"]}) else {
         panic!("no object")
     };
@@ -194,7 +194,7 @@ fn names_that_are_none_here_get_one_beside_their_own() {
     );
 }
 
-/// Defaults and allowed values of other types are the server's business, and no reason to leave a tool out.
+/// The server checks defaults and allowed values of other types; they are no reason to leave a tool out.
 #[test]
 fn arguments_that_do_not_fit_are_not_sent() {
     assert_eq!(
@@ -209,7 +209,7 @@ fn arguments_that_do_not_fit_are_not_sent() {
     assert_eq!((written.len(), left_out.len()), (0, 0));
 }
 
-/// Whatever a schema refers to, finding its parameters ends.
+/// Finding the parameters terminates for every kind of reference.
 #[test]
 fn circles_and_doublings_end() {
     let twice = |at: usize| {

@@ -1,4 +1,4 @@
-//! The types of the values that a JSON Schema allows. Must not know how a schema says them.
+//! The types of the values that a JSON Schema allows. Must not know the schema's syntax.
 
 use charter_contract::parameter::ParameterType;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    /// The same with this type before the others, if it is among them.
+    /// Moves this type before the others, if it is among them.
     pub(super) fn led_by(mut self, kind: Option<ParameterType>) -> Self {
         let at = kind.and_then(|kind| self.others.iter().position(|other| *other == kind));
         if let Some(at) = at
@@ -58,7 +58,7 @@ impl Types {
         null: true,
     };
 
-    /// Of the word for a type. One that JSON Schema does not know says nothing.
+    /// Returns the types for a type's name. An unknown name allows all types.
     pub(super) fn named(word: &str) -> Self {
         let none = Self::NONE;
         match word {
@@ -128,17 +128,17 @@ impl Types {
         }
     }
 
-    /// Whether null is named among others, not only let through where anything is.
+    /// Whether null is named among others, not only allowed because every type is.
     pub(super) fn name_null(self) -> bool {
         self.null && self != Self::ANY
     }
 
-    /// Without null, which leaving a parameter out is here; `None` where nothing is left.
+    /// Removes null, which corresponds to an omitted parameter; `None` if no type is left.
     pub(super) fn of_parameter(self) -> Option<Kinds> {
         let all = [
             (self.string, ParameterType::String),
             (self.number, ParameterType::Number),
-            // A number that may have a fraction may have none.
+            // A number type also includes integers.
             (self.integer && !self.number, ParameterType::Integer),
             (self.boolean, ParameterType::Boolean),
             (self.array, ParameterType::Array),

@@ -49,7 +49,7 @@ fn state() -> impl Strategy<Value = ApprovalState> {
     select(&ApprovalState::WORDS).prop_map(|(state, _)| state)
 }
 
-/// The approval of a number, those of each tenant apart: on SQLite an id is taken once for all tenants.
+/// Returns an approval's id, separate for each tenant: on SQLite an id is unique across tenants.
 fn approval_id(tenant: Tenant, Several(n): Several) -> ApprovalId {
     records::approval_id(missions::number(tenant, Few(n)))
 }

@@ -22,7 +22,7 @@ enum Call {
     Read(Tenant, Key, Option<Few>, Second),
 }
 
-/// One of more than a few, because no key is ever removed.
+/// A larger set than for other records, because no key is ever removed.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 struct Key(#[proptest(strategy = "0..10u8")] u8);
 

@@ -11,7 +11,7 @@ use proptest_derive::Arbitrary;
 use super::{Done, Few, Second, Several, Tenant, at, hold, page, told};
 use crate::postgres::records;
 
-/// More memories than any history but a long one has.
+/// A limit that only long histories reach.
 const MOST_MEMORIES: u64 = 4;
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
@@ -74,7 +74,7 @@ fn decision(before: u8, accept: bool, lasts: Option<Second>) -> Done<MemoryDecis
     })
 }
 
-/// What is left without a vector, in one order: each engine has its own.
+/// Returns the memories without a vector, sorted, because the engines' orders differ.
 async fn without_vector(store: &dyn Store, model: &str) -> Done<String> {
     let found = store.memories_without_vector(model, 50).await?;
     let mut found: Vec<String> = found.iter().map(|found| format!("{found:?}")).collect();

@@ -1,5 +1,5 @@
-//! Calls of missions and their artifacts. Their histories are made together with those of approvals, which stop and
-//! start the same runs.
+//! Calls of missions and their artifacts. Their histories are combined with those of approvals, which stop and start
+//! the same runs.
 
 use charter_contract::ids::MissionId;
 use charter_contract::mission::{ArtifactKind, MissionState};
@@ -49,7 +49,7 @@ fn state() -> impl Strategy<Value = MissionState> {
     ])
 }
 
-/// The mission and the run of a number, those of each tenant apart.
+/// Returns the number of a mission and its run, separate for each tenant.
 pub(super) fn number(tenant: Tenant, Few(n): Few) -> u128 {
     u128::from(n)
         + match tenant {
@@ -58,7 +58,7 @@ pub(super) fn number(tenant: Tenant, Few(n): Few) -> u128 {
         }
 }
 
-/// The next append to a mission's run, by what its journal says.
+/// Returns the next append to a mission's run, according to its journal.
 pub(super) async fn append(store: &dyn Store, tenant: Tenant, run: Few) -> Done<Append> {
     writer(store, tenant, run).await?.append(vec![])
 }
@@ -104,7 +104,7 @@ impl super::Call for Call {
                 state,
                 after,
             } => {
-                // Missions are made when their example says, and told apart by their ids.
+                // Missions have the creation time of their example, and are distinguished by their ids.
                 let after = after.map(|Few(n)| format!("{}.m{n}", i64::MAX));
                 let page = PageRequest::new(after, 2);
                 let filter = MissionFilter {

@@ -1,4 +1,4 @@
-//! Histories of runs, their events, and who holds them.
+//! Histories of runs, their events, and their leases.
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::run_status::RunStatus;
@@ -87,7 +87,7 @@ fn fence(Few(n): Few) -> Fence {
     Fence(n.into())
 }
 
-/// The place and the hash of a run's last event, as far as a caller knows.
+/// Returns the position and the hash of a run's last event, as known to a caller.
 pub(super) async fn last_event(
     store: &dyn Store,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! What is every tenant's: claims, messages, sweeps.
+//! Calls across tenants: claims, messages, sweeps.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome 
         limit: 5,
         except: Vec::new(),
     };
-    // One run in twenty may be claimed; of every tenant no more are read than could be taken.
+    // One run in twenty is claimable; of every tenant no more are read than could be claimed.
     watched
         .look("claim_runs", Everyones, store.claim_runs(&claim))
         .await;

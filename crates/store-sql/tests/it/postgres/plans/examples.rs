@@ -46,7 +46,7 @@ pub(super) async fn look_at_route_examples(watched: &mut Watched) -> Outcome {
             at: sample::at(5)?,
         },
     };
-    // The second call is refused after the same look-up.
+    // The second call is refused after an identical look-up.
     let moved = async { Ok::<_, StoreError>(store.move_example(&acme, step, vec![]).await.ok()) };
     watched.look("move_example", Tenants, moved).await;
     let accepted = store.accepted_examples();

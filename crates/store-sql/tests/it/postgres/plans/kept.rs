@@ -141,7 +141,7 @@ pub(super) async fn look_at_memories_and_skills(watched: &mut Watched) -> Outcom
         )
         .await;
     let removed = store.remove_memory(&acme, &memory, &owner, sample::at(1)?);
-    // The second time it is gone already.
+    // On the second call it is already removed.
     let removed = async { Ok::<_, StoreError>(removed.await.ok()) };
     watched.look("remove_memory", Tenants, removed).await;
     let (scope, skill) = (Scope::Tenant(acme), SkillId::parse(&format!("s{N}"))?);

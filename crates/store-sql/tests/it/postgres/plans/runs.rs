@@ -105,7 +105,7 @@ async fn look_at_lists_of_runs(watched: &mut Watched) -> Outcome {
             Tenants,
             Some(RunStatusFilter::Open),
         ),
-        // Of those that have not ended, which are few.
+        // Of the unfinished runs, which are few.
         (
             "runs that stand somewhere",
             TenantsAndSorted,
@@ -200,7 +200,7 @@ pub(super) async fn look_at_runs(watched: &mut Watched) -> Outcome {
     Ok(())
 }
 
-/// An append to the open run, with its approval.
+/// Returns an append to the open run, with its approval.
 fn appended(run: u128, version: u64, head: EventHash) -> sample::Made<Append> {
     Ok(Append {
         run_id: sample::run(run),
@@ -268,7 +268,7 @@ pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome
         to: ApprovalState::Approved,
         body: "{}".to_owned(),
     };
-    // The second time it is refused, which is looked up in the same way.
+    // The second call is refused, after an identical look-up.
     let decided =
         async { Ok::<_, StoreError>(store.decide_approval(&acme, decision, vec![]).await.ok()) };
     watched.look("decide_approval", Tenants, decided).await;

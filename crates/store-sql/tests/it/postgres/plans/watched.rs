@@ -1,4 +1,4 @@
-//! A server whose log is read: the plan of each statement is judged.
+//! Reads the log of a server, and judges the plan of each statement.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,39 +9,39 @@ use serde_json::Value;
 
 use crate::postgres::database::{options, raw};
 
-/// Rows that one step of a plan may read for a page.
+/// Most rows that one step of a plan may read for a page.
 const MOST_ROWS: f64 = 300.0;
 
-/// Rows of a table from which on reading all of them is a fault.
+/// Number of rows of a table from which a full scan is a fault.
 const MANY: f32 = 1_000.0;
 
-/// What is of no tenant, whoever's call it belongs to: each reading of messages begins with the one, each
-/// append has the other.
+/// Statements without a tenant in calls of every kind: each read of messages begins with the first, each append
+/// contains the second.
 const OF_NO_TENANT: [&str; 2] = [
     "SELECT EXISTS (SELECT FROM outbox WHERE message_id IS NULL)",
     "SELECT fence FROM lease WHERE resource = $1 FOR UPDATE",
 ];
 
-/// Whose rows a call is about.
+/// The owner of a call's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// One tenant's: every index is entered by it.
+    /// One tenant: the tenant leads every index access.
     Tenants,
-    /// As before; where the server plans for whatever tenant comes, it reads all that are one's and sorts them.
+    /// One tenant; a generic plan reads all rows of the tenant and sorts them.
     TenantsAndSorted,
-    /// Those of all, or of whom a key of its own says.
+    /// All tenants, or the owner of a unique key.
     Everyones,
-    /// As before, and all that are in some state are read on purpose.
+    /// All tenants, and the call deliberately reads all rows in a state.
     EveryonesInAState,
 }
 
 use Whose::{Everyones, Tenants, TenantsAndSorted};
 
-/// A server whose log is read, and what was found wrong.
+/// A server whose log is read, with the faults found.
 pub(super) struct Watched {
     server: &'static PostgresServer,
     pub(super) store: Arc<PostgresStore>,
-    /// The rows that things happen to.
+    /// The number of the rows that calls change.
     pub(super) open: u128,
     pub(super) many: HashSet<String>,
     seen: usize,
@@ -69,7 +69,7 @@ impl Watched {
         }
     }
 
-    /// Makes a call and looks at the plans of its statements.
+    /// Executes a call and checks the plans of its statements.
     pub(super) async fn look<T, E: std::fmt::Debug>(
         &mut self,
         name: &str,
@@ -129,7 +129,7 @@ impl Watched {
     }
 }
 
-/// The plans in a piece of the log: JSON, each line of it after a tab.
+/// Extracts the plans from a piece of the log: JSON, each line after a tab.
 fn plans(log: &str) -> Vec<Value> {
     let pieces = log.split(" plan:\n").skip(1);
     let plans = pieces.map(|piece| {
