@@ -166,11 +166,11 @@ impl From<AccessScopes> for Vec<String> {
 pub struct Rights {
     /// `user`, `operator` or `admin`.
     pub role: Role,
-    /// The tier up to which it is served.
+    /// Its maximum tier.
     pub tier: Tier,
-    /// What it may do to the catalogue.
+    /// Its role for the catalogue.
     pub catalogue: CatalogueRole,
-    /// Which skills of the link graph it may reach.
+    /// The skills of the link graph within its reach.
     #[schemars(with = "Vec<String>")]
     pub agent_skills: SkillGrants,
     /// Which parts of the interface it opens.

@@ -24,7 +24,7 @@
 //! Two paths read a document, and they agree: a property test changes valid examples
 //! at random and compares what each accepts. See [`validate::parse`].
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, by writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 #[macro_use]

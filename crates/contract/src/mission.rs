@@ -60,7 +60,7 @@ macro_rules! artifacts {
                 match self { $( Self::$variant(_) => <$inner as Contract>::NAME ),+ }
             }
 
-            /// Which of the ten it is.
+            /// Its kind, one of ten.
             #[must_use]
             pub const fn kind(&self) -> ArtifactKind {
                 match self { $( Self::$variant(_) => ArtifactKind::$variant ),+ }

@@ -74,7 +74,7 @@ pub struct Parameter {
     /// Whether a caller must give it. In a playbook the list it stands in decides.
     #[serde(default)]
     pub required: bool,
-    /// What it is for.
+    /// Its description.
     #[serde(default)]
     pub description: String,
     /// A value that would be accepted.

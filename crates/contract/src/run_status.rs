@@ -23,7 +23,7 @@ string_enum! {
         Incomplete = "incomplete",
         /// It ended early, and nothing was reversed.
         Failed = "failed",
-        /// Somebody ended it.
+        /// It was revoked.
         Aborted = "aborted",
         /// Its models used more tokens than it may.
         BudgetExceeded = "budget_exceeded",

@@ -1,4 +1,4 @@
-//! How long a policy decision takes: `cargo run --release -p charter-domain --example policy_bench`.
+//! Measures how long a policy decision takes: `cargo run --release -p charter-domain --example policy_bench`.
 
 use std::collections::BTreeMap;
 use std::error::Error;

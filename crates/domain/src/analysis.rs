@@ -16,18 +16,17 @@ use sha2::{Digest, Sha256};
 /// Most findings that one rule may emit.
 pub const MAX_FINDINGS: usize = 10_000;
 
-/// The rule of findings that a model stated.
+/// The rule id of findings that a model stated.
 pub const STATED: &str = "stated_by_model";
 
-/// An output of a filter that is no finding.
+/// A filter's output that is not a valid finding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the filter emitted something that is no finding: {0}")]
 pub struct NotAFinding(String);
 
-/// The findings that a rule's filter emitted, in the order emitted.
+/// Returns the findings that a rule's filter emitted, in the order emitted.
 ///
-/// A finding's id is a function of skill, rule, resource and fields, so the same exposure keeps
-/// its id from one run to the next.
+/// A finding's id is a function of skill, rule, resource and fields, so the same exposure keeps its id in every run.
 ///
 /// # Errors
 /// [`NotAFinding`].
@@ -55,7 +54,7 @@ fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding,
     made(skill, rule.rule_id.clone(), severity, resource, fields)
 }
 
-/// A finding that a model states for a skill without rules.
+/// Returns a finding that a model states for a skill without rules.
 ///
 /// # Errors
 /// [`NotAFinding`].
@@ -100,8 +99,8 @@ fn made(
     })
 }
 
-/// Orders findings by a field that their rules gave, largest first: numbers, then texts, then those without it. Equal
-/// ones keep their order.
+/// Orders findings by a field that their rules set, in descending order: numbers first, then texts, then findings
+/// without the field. The sort is stable.
 pub fn order_by<T>(findings: &mut [(Finding, T)], field: &str) {
     findings.sort_by(|(a, _), (b, _)| compare(b.fields.get(field), a.fields.get(field)));
 }

@@ -1,9 +1,9 @@
-//! What an answer is made of besides findings: sentences that a model wrote, each checked against what it cites
-//! ([`CitableSources`]), a picker of sentences from a draft that is still being written ([`SentenceStream`]), tool outputs
-//! as tables ([`outline`]), and the findings of several skills as one list ([`merged`]).
+//! Parts of an answer besides findings: sentences that a model wrote, each checked against its citations
+//! ([`CitableSources`]); an incremental parser for sentences of an incomplete draft ([`SentenceStream`]); tool outputs
+//! as tables ([`outline`]); and the findings of several skills in one list ([`merged`]).
 //!
-//! A model is not believed: a sentence whose citation does not resolve, or that holds a number, an id or a name that
-//! does not occur in what it cites, is dropped. Must not know models, runs or storage.
+//! A model's text is not trusted. A sentence is dropped if a citation does not resolve, or if it contains a number, id
+//! or name that its sources do not contain. Must not know models, runs or storage.
 
 mod cited;
 mod claims;

@@ -1,9 +1,9 @@
-//! Approvals: a person's decision on exactly one thing (rulings 10 and 28).
+//! Approvals: a person's decision on one exact call (rulings 10 and 28).
 //!
-//! An approval is bound to the digest of what is approved, decided once, good until it expires, and
-//! used once: the append that resumes the run consumes it. With four eyes an approver must be a different
-//! person from those who asked for the call (ruling 33). Where the question is whether to repeat what may have
-//! happened, the answer may be that it did. Must not know storage or runs' journals.
+//! An approval is bound to the digest of the approved call, is decided once, expires, and is used once: the append that
+//! resumes the run consumes it. Under the four-eyes principle, the approver must differ from the requesters of the call
+//! (ruling 33). If the question is whether to repeat an interrupted call, the answer may be that the call happened.
+//! Must not know storage or runs' journals.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use crate::gate::{RuleKind, RuleResult};
 use crate::person::CredentialUser;
 
-/// SHA-256 of what is approved, as `sha256:` and 64 hex digits.
+/// SHA-256 of the approved call, as `sha256:` and 64 hex digits.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -26,7 +26,7 @@ use crate::person::CredentialUser;
 pub struct Digest(String);
 
 impl Digest {
-    /// The digest of a value's JSON with its keys in order.
+    /// Computes the digest of a value's JSON with sorted keys.
     #[must_use]
     pub fn from_json(value: &Value) -> Self {
         let mut hash = Sha256::new();
@@ -43,13 +43,13 @@ impl Digest {
         Self(hex)
     }
 
-    /// As written.
+    /// Returns the digest as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What somebody says that they approve. Any text; it is only compared.
+    /// Wraps the digest that a caller claims to approve. Accepts any text, because it is only compared.
     #[must_use]
     pub fn claimed(text: &str) -> Self {
         Self(text.to_owned())
@@ -78,68 +78,68 @@ pub struct ExactCall {
 }
 
 impl ExactCall {
-    /// What an approval of this call is bound to.
+    /// Returns the digest that an approval of this call is bound to.
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest::from_json(&serde_json::json!(self))
     }
 }
 
-/// Who decided, when, and why.
+/// The decision's author, time and reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalDecisionRecord")]
 pub struct DecisionRecord {
-    /// Who.
+    /// The user that decided.
     pub by: UserId,
-    /// Who made the key by which they decided.
+    /// The makers of the API key that was used to decide.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub makers: BTreeSet<UserId>,
-    /// When.
+    /// The time of the decision.
     pub at: Timestamp,
-    /// Why, in their words.
+    /// The reason, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// That an interrupted call did happen, on somebody's word.
+/// A person's report that an interrupted call happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ReportedResult")]
 pub struct ReportedResult {
-    /// What it came to; `null` when nobody knows.
+    /// The output of the call; `null` if it is unknown.
     pub output: Value,
 }
 
-/// An agreement, and what was agreed to.
+/// An approval of the call, or a report that it happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalAgreement")]
 pub struct ApprovalAgreement {
-    /// Who, when, and why.
+    /// The decision's author, time and reason.
     #[serde(flatten)]
     pub decided: DecisionRecord,
-    /// Instead of calling: it happened before. Absent for an agreement to the call.
+    /// The report that the call happened already. Absent if the call itself was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_result: Option<ReportedResult>,
 }
 
-/// Where an approval stands.
+/// The status of an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalState")]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ApprovalStatus {
-    /// Nobody has decided.
+    /// No decision yet.
     Pending,
-    /// Agreed to, and not used yet.
+    /// Approved, and not used yet.
     Approved(ApprovalAgreement),
-    /// Refused.
+    /// Rejected.
     Rejected(DecisionRecord),
-    /// Agreed to and used.
+    /// Approved and used.
     Consumed(ApprovalAgreement),
-    /// Nobody decided in time, or the run ended first.
+    /// Expired without a decision, or the run ended first.
     Lapsed,
 }
 
 impl ApprovalStatus {
-    /// The state's name.
+    /// Returns the status as a word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -157,75 +157,75 @@ impl ApprovalStatus {
 pub struct Approval {
     /// Its id.
     pub approval_id: ApprovalId,
-    /// Whose it is.
+    /// The owning tenant.
     pub tenant_id: TenantId,
-    /// What is approved.
+    /// The call to approve.
     pub call: ExactCall,
-    /// What the decision is bound to.
+    /// The digest that the decision is bound to.
     pub digest: Digest,
-    /// What asks for it.
+    /// The rules that require approval.
     pub rules: Vec<RuleResult>,
-    /// On whose behalf the run acts.
+    /// The user on whose behalf the run acts.
     pub requested_by: UserId,
-    /// The users who started the run, chose its arguments or confirmed it, and the makers of their keys.
+    /// The users that started the run, chose its arguments or confirmed it, and the makers of their keys.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub requesters: BTreeSet<UserId>,
-    /// When it was asked for.
+    /// The time of the request.
     pub requested_at: Timestamp,
-    /// When it lapses, decided or not.
+    /// The time at which the approval lapses, decided or not.
     pub expires_at: Timestamp,
-    /// Whether it takes a person who did not ask.
+    /// Whether the approver must differ from the requesters.
     pub four_eyes: bool,
-    /// Where it stands.
+    /// The status.
     #[serde(flatten)]
     pub state: ApprovalStatus,
 }
 
-/// What a person answers.
+/// A person's answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalAnswer {
-    /// The call may happen.
+    /// Approve the call.
     Approve,
-    /// It may not.
+    /// Reject the call.
     Reject,
-    /// It happened already, before the run could hear of it.
+    /// Report that the call happened before the run received its result.
     Happened(ReportedResult),
 }
 
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalVerdict {
-    /// What they answer.
+    /// The answer.
     pub answer: ApprovalAnswer,
-    /// Who.
+    /// The user that decides.
     pub by: CredentialUser,
-    /// What they saw.
+    /// The digest of the call that the user saw.
     pub digest: Digest,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
-/// Why a decision is refused. The approval is unchanged.
+/// The reason for refusing a decision. The approval remains unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecisionRefusal {
-    /// It was decided, used, or lapsed before.
+    /// The approval was decided, used or lapsed before.
     #[error("the approval is {0} already")]
     Decided(&'static str),
-    /// Its time is over.
+    /// The approval expired at this time.
     #[error("the approval expired at {0}")]
     Expired(Timestamp),
-    /// What was seen is not what would happen.
+    /// The call that the user saw differs from the call that would be made.
     #[error("the approval is for {expected}, not for {given}: look at it again")]
     Changed {
-        /// What it is bound to.
+        /// The digest that the approval is bound to.
         expected: Digest,
-        /// What was seen.
+        /// The digest that the user saw.
         given: Digest,
     },
-    /// Nothing was begun before.
+    /// The call had not begun before.
     #[error("nothing of this was begun before, so it cannot have happened: approve or reject it")]
     NotBegun,
-    /// An asker does not approve their own call.
+    /// The user is a requester of the call, and may not approve it.
     #[error(
         "`{0}` asked for this call, or shares a key maker with a user who did: a different person has to \
          approve it"
@@ -234,11 +234,11 @@ pub enum DecisionRefusal {
 }
 
 impl Approval {
-    /// The state that a decision leads to.
+    /// Returns the status that a decision leads to.
     ///
     /// # Errors
-    /// A [`DecisionRefusal`], in the order decided, expired, changed, not begun, own request. Rejecting one's
-    /// own request is allowed: it only withdraws it.
+    /// A [`DecisionRefusal`], in the order decided, expired, changed, not begun, own request. Rejecting one's own
+    /// request is allowed: it only withdraws the request.
     pub fn decide(
         &self,
         verdict: ApprovalVerdict,
@@ -286,25 +286,25 @@ impl Approval {
         })
     }
 
-    /// Whether a person's agreement counts: where four eyes are wanted, only that of a person who is none
-    /// of those who asked (ruling 33).
+    /// Returns whether a person may approve. Under the four-eyes principle, only a person other than the requesters may
+    /// (ruling 33).
     #[must_use]
     pub fn can_approve(&self, person: &CredentialUser) -> bool {
         let is_requester = person.names().any(|name| *name == self.requested_by);
         !self.four_eyes || !(is_requester || person.may_be_among(&self.requesters))
     }
 
-    /// Whether the question is about repeating what was begun and may have happened.
+    /// Returns whether the approval is about repeating a call that began and may have happened.
     #[must_use]
     pub fn is_about_a_repeat(&self) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.kind == RuleKind::Interrupted)
     }
 
-    /// The state after its use for the call with this digest.
+    /// Returns the status after the approval was used for the call with this digest.
     ///
     /// # Errors
-    /// A [`DecisionRefusal`] unless it is approved, alive and for that call.
+    /// A [`DecisionRefusal`] unless the call is approved, the approval has not expired, and the digest matches.
     pub fn consume(
         &self,
         digest: &Digest,

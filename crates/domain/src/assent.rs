@@ -1,25 +1,25 @@
-//! Whether a text agrees to what was offered before it, or declines it: "yes", "go ahead", "never mind".
+//! Recognises whether a text accepts or declines the preceding offer: "yes", "go ahead", "never mind".
 //!
-//! Such a text has no other content: one word of content makes it a request of its own. So does a question mark, and a yes
-//! beside a no. Knows neither sessions nor what was offered.
+//! Such a text has no other content: one content word makes it a new request. So does a question mark, and a yes beside
+//! a no. Knows neither sessions nor offers.
 
-/// A text of more words is a request of its own.
+/// The maximum number of words; a longer text is a new request.
 const MAX_WORDS: usize = 8;
 
-/// An answer to an offer.
+/// The answer to an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Assent {
-    /// It agrees.
+    /// The text accepts.
     Yes,
-    /// It takes note, and may agree: "ok".
+    /// The text acknowledges, and may accept: "ok".
     Perhaps,
-    /// It declines.
+    /// The text declines.
     No,
 }
 
 type Phrases = &'static [&'static [&'static str]];
 
-/// Phrases that decline, the longest first where one begins another.
+/// Declining phrases; a phrase that begins another one follows it.
 #[rustfmt::skip]
 const NO: Phrases = &[
     &["none", "of", "them"], &["none", "of", "these"], &["none", "of", "those"], &["neither", "of", "them"],
@@ -28,7 +28,7 @@ const NO: Phrases = &[
     &["abort"], &["stop"], &["reject"], &["no"], &["nope"], &["nah"], &["none"], &["neither"], &["nothing"],
 ];
 
-/// Phrases that agree, likewise.
+/// Accepting phrases, in the same order.
 #[rustfmt::skip]
 const YES: Phrases = &[
     &["go", "right", "ahead"], &["go", "ahead"], &["go", "for"], &["go", "on"], &["carry", "on"], &["carry", "out"],
@@ -38,17 +38,17 @@ const YES: Phrases = &[
     &["correct"], &["run"], &["start"], &["begin"], &["execute"], &["perform"],
 ];
 
-/// Words that take note, and that may precede a phrase of the lists above: "ok, cancel it".
+/// Acknowledging words, which may precede a phrase of the lists above: "ok, cancel it".
 const WEAK: [&str; 6] = ["ok", "okay", "sure", "fine", "right", "alright"];
 
-/// Words around such phrases.
+/// Filler words around such phrases.
 #[rustfmt::skip]
 const AROUND: [&str; 20] = [
     "it", "that", "this", "the", "please", "thanks", "thank", "you", "then", "now", "just", "so", "all", "well", "out",
     "for", "me", "plan", "change", "offer",
 ];
 
-/// The answer of a text to an offer; `None` for a text with other content.
+/// Returns the answer of a text to an offer; `None` for a text with other content.
 #[must_use]
 pub fn assent(text: &str) -> Option<Assent> {
     if text.contains('?') {
@@ -84,7 +84,7 @@ pub fn assent(text: &str) -> Option<Assent> {
     }
 }
 
-/// The words behind the first of these phrases that they begin with.
+/// Returns the words after the first of these phrases that they begin with.
 fn after(words: &[String], phrases: Phrases) -> Option<&[String]> {
     let begins = |phrase: &&&[&str]| {
         words.len() >= phrase.len() && words.iter().zip(**phrase).all(|(word, of)| word == of)
@@ -93,7 +93,7 @@ fn after(words: &[String], phrases: Phrases) -> Option<&[String]> {
     Some(&words[phrase.len()..])
 }
 
-/// The words in lower case; an apostrophe parts none.
+/// Returns the words in lower case. Apostrophes do not separate words.
 fn words(text: &str) -> Vec<String> {
     let joined: String = text.chars().filter(|c| !matches!(c, '\'' | '’')).collect();
     let words = joined
@@ -125,7 +125,7 @@ mod tests {
             ("neither", Some(Assent::No)),
             ("none of them", Some(Assent::No)),
             ("forget it", Some(Assent::No)),
-            // A word of content, a question, or both at once.
+            // Content words, questions, and both answers at once.
             ("cancel order A-1002", None),
             ("yes, restart web-01", None),
             ("do it?", None),

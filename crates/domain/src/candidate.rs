@@ -1,11 +1,10 @@
-//! Candidates: what is put together from registered tools when nothing registered fits a request
-//! (seed 000 §2.8 `is_candidate`, §2.11; B000-4, B000-5, B000-18).
+//! Candidates: documents composed of registered tools when no registered document fits a request (seed 000 §2.8
+//! `is_candidate`, §2.11; B000-4, B000-5, B000-18).
 //!
-//! A generator gets a [`Brief`]: the request's words, what it wants, and the [`Boundary`] of the agent
-//! that grounds it. What it returns is measured against the same brief ([`breaches`]), whoever
-//! generated it. [`compose`] is the generator that needs no model; what a code agent
-//! drafts becomes a document by [`drafted`]. Nothing here stores, routes or
-//! runs a candidate, and no word of a request reaches anything that is evaluated.
+//! A generator receives a [`Brief`]: the request's words, the kind of document that it asks for, and the [`Boundary`]
+//! of the agent that grounds it. Its result is checked against the same brief ([`breaches`]) for every generator.
+//! [`compose`] is the generator that needs no model; [`drafted`] turns a code agent's draft into a document. Nothing
+//! here stores, routes or runs a candidate, and no word of a request reaches an evaluator.
 
 mod boundary;
 mod compose;
@@ -24,18 +23,18 @@ pub use compose::compose;
 pub use draft::{CandidateDraft, DraftedParameter, DraftedStep, MAX_REQUESTS, drafted};
 pub use inside::breaches;
 
-/// Most tools that a composition looks at, nearest first; so many steps it has at most.
+/// The maximum number of tools that a composition considers, nearest first, and of its steps.
 pub const MAX_TOOLS: usize = 8;
-/// Largest candidate as JSON, in bytes.
+/// The maximum size of a candidate as JSON, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
-/// Most characters of a request, or of a tool's description, that a candidate repeats.
+/// The maximum number of characters that a candidate repeats of a request or of a tool's description.
 pub(crate) const MAX_WORDS: usize = 200;
-/// Hexadecimal digits of a candidate's key.
+/// The number of hexadecimal digits of a candidate's key.
 const KEY_DIGITS: usize = 16;
-/// What the packages of candidates begin with.
+/// The prefix of the names of candidates' packages.
 const PACKAGE_PREFIX: &str = "generated-";
 
-/// What a request wants done.
+/// The kind of document that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CandidateKind {
     /// An answer: a skill, which only reads.
@@ -53,15 +52,15 @@ impl CandidateKind {
     }
 }
 
-/// The words of a request, and nothing that any language here gives a meaning to: letters, digits
-/// and a little punctuation, without line breaks.
+/// The words of a request, without characters that any language here interprets: only letters, digits and a little
+/// punctuation, without line breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     all: String,
 }
 
 impl Words {
-    /// The words of a text; none when it has no letter or digit.
+    /// Returns the words of a text; `None` if it has no letter or digit.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let all = plain(text);
@@ -69,19 +68,19 @@ impl Words {
         said.then_some(Self { all })
     }
 
-    /// As much of them as a document repeats.
+    /// Returns the words, shortened to the length that documents repeat.
     #[must_use]
     pub fn shown(&self) -> String {
         shortened(&self.all)
     }
 }
 
-/// The same request has the same key, whatever its capitals, white space and special characters.
+/// The key of a request. It ignores case, white space and special characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CandidateKey(String);
 
 impl CandidateKey {
-    /// The key of what is wanted in these words.
+    /// Computes the key of these words and this kind.
     #[must_use]
     pub fn from_words(words: &Words, wanted: CandidateKind) -> Self {
         let asked = format!("{}\n{}", wanted.word(), words.all.to_lowercase());
@@ -90,10 +89,10 @@ impl CandidateKey {
         Self(hex[..KEY_DIGITS].to_owned())
     }
 
-    /// The package that a candidate is registered as.
+    /// Returns the name of the package that the candidate is registered as.
     ///
     /// # Errors
-    /// Never for a key that was made here.
+    /// Never for a key that was computed here.
     pub fn package(&self) -> Result<PackageName, IdError> {
         PackageName::parse(&format!("{PACKAGE_PREFIX}{self}"))
     }
@@ -105,39 +104,39 @@ impl fmt::Display for CandidateKey {
     }
 }
 
-/// Whether a package has a name that candidates are registered under.
+/// Returns whether a package has a name that is reserved for candidates.
 #[must_use]
 pub fn is_generated(package: &PackageName) -> bool {
     package.as_ref().starts_with(PACKAGE_PREFIX)
 }
 
-/// What a generator works from.
+/// The input of a generator.
 #[derive(Debug, Clone)]
 pub struct Brief {
     /// The request's words.
     pub words: Words,
-    /// What it wants.
+    /// The kind of document that the request asks for.
     pub wanted: CandidateKind,
-    /// What may be used.
+    /// The tools and types that the candidate may use.
     pub boundary: Boundary,
-    /// Tools inside the boundary that have to do with the request, nearest first.
+    /// Tools inside the boundary that are related to the request, nearest first.
     pub near: Vec<ToolId>,
 }
 
 impl Brief {
-    /// The candidate's key.
+    /// Returns the candidate's key.
     #[must_use]
     pub fn key(&self) -> CandidateKey {
         CandidateKey::from_words(&self.words, self.wanted)
     }
 
-    /// The id that the candidate has to have.
+    /// Returns the id that the candidate must have.
     #[must_use]
     pub fn document_id(&self) -> String {
         format!("{}.{}", self.boundary.domain(), self.name())
     }
 
-    /// Its short name within the domain.
+    /// Returns the candidate's short name within the domain.
     fn name(&self) -> String {
         format!("generated_{}", self.key())
     }
@@ -154,19 +153,19 @@ impl Brief {
     }
 }
 
-/// Why no candidate could be made within a boundary.
+/// The reason why no candidate can be made within a boundary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoFit {
-    /// No tool comes near.
+    /// No tool is related to the request.
     #[error("no tool within its boundary has to do with the request")]
     NothingNear,
-    /// A question, and only tools that change something come near.
+    /// The request is a question, and only tools that write are related to it.
     #[error("the tools that come near change something, and a skill only reads: {}", names(.0))]
     OnlyWrites(Vec<ToolId>),
-    /// A change, and only tools that read come near.
+    /// The request is a change, and only tools that read are related to it.
     #[error("the tools that come near only read, and none makes the change: {}", names(.0))]
     OnlyReads(Vec<ToolId>),
-    /// A tool needs a parameter whose name no reference can hold.
+    /// A tool requires a parameter whose name cannot be written in a reference.
     #[error("the tool `{tool}` needs the parameter `{parameter}`, whose name no step can refer to")]
     Unreferable {
         /// The tool.
@@ -174,10 +173,10 @@ pub enum NoFit {
         /// The parameter.
         parameter: String,
     },
-    /// The code agent found nothing that it could make.
+    /// The code agent declined, for this reason.
     #[error("the code agent found no way: {0}")]
     Declined(String),
-    /// A name that follows from what is registered is none.
+    /// A name derived from registered names is invalid.
     #[error("a name for the candidate cannot be made")]
     Name(#[from] IdError),
 }
@@ -187,7 +186,7 @@ fn names(tools: &[ToolId]) -> String {
     names.join(", ")
 }
 
-/// Letters, digits and a little punctuation; anything else becomes a space, and spaces one.
+/// Keeps letters, digits and a little punctuation, and replaces anything else by single spaces.
 fn plain(text: &str) -> String {
     let kept = |c: char| c.is_alphanumeric() || ",.?!'-%:/_".contains(c);
     let spaced: String = text
@@ -198,7 +197,7 @@ fn plain(text: &str) -> String {
     words.join(" ")
 }
 
-/// At most [`MAX_WORDS`] characters of a text.
+/// Returns at most [`MAX_WORDS`] characters of a text.
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_WORDS) {
         None => text.to_owned(),

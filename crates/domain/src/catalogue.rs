@@ -1,8 +1,8 @@
-//! The catalogue in memory: one global layer, one small layer per tenant, read together as a view.
+//! The catalogue in memory: one global layer and one small layer per tenant, combined in a view.
 //!
-//! A snapshot is immutable. The six seeded domains and the built-in tools are always there. A tenant's document shadows
-//! the global one of the same id (B000-1), and what a view answers says which layer won. Knows
-//! nothing of where documents are stored.
+//! A snapshot is immutable. It always contains the six seeded domains and the built-in tools. A tenant's document
+//! shadows the global one of the same id (B000-1), and a view's results name the layer that won. Does not know where
+//! documents are stored.
 
 mod conditions;
 mod edges;
@@ -41,7 +41,7 @@ pub use layered::Layered;
 /// The package version that put a document in force.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
-    /// Where the package is registered.
+    /// The scope in which the package is registered.
     pub scope: Scope,
     /// The package.
     pub package: PackageName,
@@ -49,8 +49,8 @@ pub struct Origin {
     pub version: String,
 }
 
-/// The package that the six seeded domains, the built-in tools and those of MCP servers count as. Any other may describe
-/// the domains anew, and none the tools.
+/// The package name of the six seeded domains, the built-in tools and the tools of MCP servers. Other packages may
+/// replace the domains, but not the tools.
 pub const BUILT_IN: &str = "charter";
 
 /// A document in force with its origin.
@@ -58,7 +58,7 @@ pub const BUILT_IN: &str = "charter";
 pub struct CatalogueEntry<T> {
     /// The document.
     pub document: T,
-    /// Who put it there.
+    /// The package version that put the document in force.
     pub origin: Arc<Origin>,
     /// `sha256:…` of its canonical JSON.
     pub content_hash: String,
@@ -67,17 +67,17 @@ pub struct CatalogueEntry<T> {
 /// The documents of one kind in a layer, by id.
 type Shelf<T> = BTreeMap<String, Arc<CatalogueEntry<T>>>;
 
-/// The whole catalogue at one revision.
+/// The complete catalogue at one revision.
 #[derive(Debug, Default, Clone)]
 pub struct Snapshot {
-    /// What everybody sees.
+    /// The layer that every tenant sees.
     pub global: Arc<Layer>,
-    /// What each tenant adds and overrides.
+    /// The documents that each tenant adds or overrides.
     pub tenants: BTreeMap<TenantId, Arc<Layer>>,
 }
 
 impl Snapshot {
-    /// The catalogue as one tenant sees it.
+    /// Returns the catalogue as one tenant sees it.
     #[must_use]
     pub fn view(&self, tenant: &TenantId) -> View {
         View {
@@ -86,7 +86,7 @@ impl Snapshot {
         }
     }
 
-    /// The global layer alone: what holds for every tenant.
+    /// Returns a view of the global layer alone, which applies to every tenant.
     #[must_use]
     pub fn global_view(&self) -> View {
         View {
@@ -96,21 +96,21 @@ impl Snapshot {
     }
 }
 
-/// Which layer a document was found in, and what that means for the other layer's.
+/// The layer in which a document was found, and the relation to the other layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, JsonSchema)]
 #[schemars(rename = "WinningLayer")]
 #[serde(rename_all = "snake_case")]
 pub enum WinningLayer {
-    /// Only the tenant has it.
+    /// Only the tenant's layer has it.
     Tenant,
     /// Only the global layer has it.
     Global,
-    /// The tenant's shadows a global one of the same id.
+    /// The tenant's document shadows a global one of the same id.
     TenantOverGlobal,
 }
 
 impl WinningLayer {
-    /// Whether the tenant's own document answered.
+    /// Returns whether the tenant's own document won.
     #[must_use]
     pub fn is_tenant(self) -> bool {
         match self {
@@ -120,12 +120,12 @@ impl WinningLayer {
     }
 }
 
-/// A document as a view answers it.
+/// A document as resolved by a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedDocument<T> {
     /// The document.
     pub entry: Arc<CatalogueEntry<T>>,
-    /// Why this one.
+    /// The layer that won.
     pub won: WinningLayer,
 }
 
@@ -137,12 +137,12 @@ impl<T> ResolvedDocument<T> {
     }
 }
 
-/// One tenant's view: its own layer over the global one.
+/// One tenant's view: its own layer over the global layer.
 #[derive(Debug, Clone, Default)]
 pub struct View {
     /// The global layer.
     pub global: Arc<Layer>,
-    /// The tenant's own.
+    /// The tenant's own layer.
     pub tenant: Arc<Layer>,
 }
 
@@ -186,7 +186,7 @@ impl View {
         "prompt template"
     );
 
-    /// Whether a document is there, and offered.
+    /// Returns a document's status, if the document exists.
     #[must_use]
     pub fn status(&self, kind: DocumentKind, id: &str) -> Option<Status> {
         let own = self.tenant.status(kind, id);
@@ -205,7 +205,7 @@ impl View {
         ids.into_iter().collect()
     }
 
-    /// The same view with one package's documents in place of what it has in force.
+    /// Returns a view in which these documents replace those that the package has in force.
     #[must_use]
     pub fn with_package(
         &self,
@@ -224,9 +224,9 @@ impl View {
         after
     }
 
-    /// The active guardrails on one level of scope whose globs may cover `target`, by id, with their expressions. Both
-    /// layers': a tenant adds to the global ones and never replaces them (ruling 5), so equal ids
-    /// are both there, the tenant's first.
+    /// Returns the active guardrails of one scope level whose globs may cover `target`, ordered by id, with their
+    /// expressions. A tenant adds guardrails and never replaces global ones (ruling 5). Guardrails of equal ids are
+    /// therefore both returned, the tenant's first.
     #[must_use]
     pub fn guardrails_near(
         &self,
@@ -251,8 +251,8 @@ impl View {
         near
     }
 
-    /// The active policies that govern a tool, by id: the tenant's, then the global ones. Both
-    /// layers' stand, as guardrails do.
+    /// Returns the active policies that govern a tool, ordered by id: first the tenant's, then the global ones. As with
+    /// guardrails, a tenant's policies do not replace global ones.
     #[must_use]
     pub fn policies_over(&self, tool: &str) -> [Vec<Arc<CatalogueEntry<Policy>>>; 2] {
         [&self.tenant, &self.global].map(|layer| {
@@ -265,7 +265,7 @@ impl View {
         })
     }
 
-    /// The same view without policies of other packages.
+    /// Returns the view without the policies of other packages.
     #[must_use]
     pub fn with_policies_of(&self, package: &PackageName) -> Self {
         let mut alone = self.clone();
@@ -275,8 +275,7 @@ impl View {
         alone
     }
 
-    /// The agents that list a skill, by id. At most one does in a catalogue that was checked
-    /// (ruling 8).
+    /// Returns the agents that list a skill, ordered by id. A validated catalogue has at most one (ruling 8).
     #[must_use]
     pub fn owners_of(&self, skill: &str) -> Vec<ResolvedDocument<AgentManifest>> {
         let lists = |agent: &ResolvedDocument<AgentManifest>| {
@@ -286,15 +285,15 @@ impl View {
         let own = self.tenant.lookup().owners_of(skill);
         let global = self.global.lookup().owners_of(skill);
         let ids: BTreeSet<&str> = own.chain(global).collect();
-        // What the tenant shadows may list other skills than what shadows it.
+        // A shadowed agent and the agent that shadows it may list different skills.
         ids.into_iter()
             .filter_map(|id| self.agent(id))
             .filter(lists)
             .collect()
     }
 
-    /// The agent that a skill belongs to: the one that lists it, else the one within whose boundary it
-    /// was generated. A playbook belongs to nobody else than the latter.
+    /// Returns the agent that owns a skill or playbook. A skill belongs to the agent that lists it, or else to the
+    /// agent within whose boundary it was generated. A playbook belongs only to the latter.
     #[must_use]
     pub fn owner_of(&self, id: &str) -> Option<ResolvedDocument<AgentManifest>> {
         let listing = self.owners_of(id).into_iter().next();

@@ -1,37 +1,37 @@
-//! Which option of a question that was asked back an answer names: by its number, its id, its title or words of its title.
+//! Matches an answer to an option of a clarifying question: by number, id, title or words of the title.
 //!
-//! An answer that names none, or more than one, chooses nothing: it is a request of its own.
+//! An answer that matches no option, or more than one, chooses nothing and is a new request.
 
-/// An answer of more words is a request of its own.
+/// The maximum number of words; a longer answer is a new request.
 const MAX_WORDS: usize = 12;
 
-/// Ordinal numbers, from the first option on.
+/// Ordinal numbers, starting with the first option.
 const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
-/// Cardinal numbers, likewise.
+/// Cardinal numbers, in the same order.
 const CARDINALS: [&str; 5] = ["one", "two", "three", "four", "five"];
 
-/// Words around a number.
+/// Filler words around a number.
 const AROUND: [&str; 21] = [
     "the", "option", "number", "no", "nr", "please", "one", "choose", "take", "i", "mean", "want",
     "it", "is", "ok", "yes", "do", "go", "with", "run", "start",
 ];
 
-/// Words of an answer that excludes an option.
+/// Negations: an answer that contains one excludes an option.
 const NEGATIONS: [&str; 6] = ["not", "don", "dont", "never", "neither", "except"];
 
-/// Words between the words of a title.
+/// Filler words between the words of a title.
 const ARTICLES: [&str; 4] = ["a", "an", "them", "that"];
 
-/// An option as an answer may name it.
+/// The texts by which an answer may name an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionNamed<'o> {
-    /// Its id.
+    /// The id.
     pub id: &'o str,
-    /// Its title.
+    /// The title.
     pub title: &'o str,
 }
 
-/// The place of the option that an answer names.
+/// Returns the index of the option that an answer names.
 #[must_use]
 pub fn chosen(answer: &str, options: &[OptionNamed<'_>]) -> Option<usize> {
     let words = words(answer);
@@ -60,8 +60,8 @@ pub fn chosen(answer: &str, options: &[OptionNamed<'_>]) -> Option<usize> {
         .or_else(|| by_words(&words, options))
 }
 
-/// The same for an answer without other content. It is for options that no question listed: a text with other content is a
-/// request of its own.
+/// Like `chosen`, for an answer without other content. Used for options that no question listed: an answer with other
+/// content is a new request.
 #[must_use]
 pub fn chosen_alone(answer: &str, options: &[OptionNamed<'_>]) -> Option<usize> {
     let place = chosen(answer, options)?;
@@ -81,7 +81,7 @@ pub fn chosen_alone(answer: &str, options: &[OptionNamed<'_>]) -> Option<usize> 
     words(answer).iter().all(is_of_option).then_some(place)
 }
 
-/// The place of the only option whose title has every word of an answer: "the restart one".
+/// Returns the index of the only option whose title contains every word of an answer: "the restart one".
 fn by_words(words: &[String], options: &[OptionNamed<'_>]) -> Option<usize> {
     let is_around = |word: &str| AROUND.contains(&word) || ARTICLES.contains(&word);
     let content: Vec<&String> = words.iter().filter(|word| !is_around(word)).collect();
@@ -94,7 +94,7 @@ fn by_words(words: &[String], options: &[OptionNamed<'_>]) -> Option<usize> {
     })
 }
 
-/// The place of the only option of which this holds.
+/// Returns the index of the only option that satisfies a predicate.
 fn only(options: &[OptionNamed<'_>], holds: impl Fn(&OptionNamed<'_>) -> bool) -> Option<usize> {
     let mut places = options
         .iter()
@@ -104,7 +104,7 @@ fn only(options: &[OptionNamed<'_>], holds: impl Fn(&OptionNamed<'_>) -> bool) -
     places.next().is_none().then_some(place)
 }
 
-/// An answer that is a number and words around it.
+/// Matches an answer that consists of a number and filler words.
 fn number(words: &[String], count: usize) -> Option<usize> {
     let place = |word: &str| {
         let digits = word
@@ -122,7 +122,7 @@ fn number(words: &[String], count: usize) -> Option<usize> {
     match (found, named.next()) {
         (Some(place), None) if only_around() => (place < count).then_some(place),
         (Some(_), _) => None,
-        // "two", "number one": the word is a number only where nothing else is.
+        // "two", "number one": a cardinal counts as a number only if no other content is present.
         (None, _) => {
             let last = words.last()?;
             let place = CARDINALS.iter().position(|cardinal| cardinal == last)?;
@@ -134,7 +134,7 @@ fn number(words: &[String], count: usize) -> Option<usize> {
     }
 }
 
-/// The words of a text in lower case: runs of letters and digits.
+/// Returns the words of a text in lower case: runs of letters and digits.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let words = text
         .split(|c: char| !c.is_alphanumeric())

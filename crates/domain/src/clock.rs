@@ -1,20 +1,20 @@
-//! Where the time comes from. Decisions take it as an argument; whoever drives them asks a clock,
-//! so that a test can stand still or leap.
+//! The source of time. Decisions take the time as an argument, and their callers read it from a clock, so that tests
+//! can stop the clock or set it forward.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use charter_contract::time::{TimeError, Timestamp};
 
-/// Tells the time.
+/// A source of time.
 pub trait Clock: Send + Sync {
-    /// The present time. May stand still or go back between two calls.
+    /// Returns the current time. It may be constant or go back between two calls.
     fn now(&self) -> Timestamp;
 
-    /// Time that has passed since some moment in the past. It does not go back, whatever [`Clock::now`] is set to.
+    /// Returns the time since a fixed moment in the past. It is monotonic, even if [`Clock::now`] is set back.
     fn passed(&self) -> Duration;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock {
     started: Timestamp,
@@ -22,10 +22,10 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock, if the machine's shows a time that RFC 3339 can write.
+    /// Starts a clock, if the system time can be written in RFC 3339.
     ///
     /// # Errors
-    /// [`TimeError`] when the machine stands before 1970 or after the year 9999.
+    /// [`TimeError`] when the system time is before 1970 or after the year 9999.
     pub fn start() -> Result<Self, TimeError> {
         let started = read()?;
         Ok(Self {
@@ -36,7 +36,7 @@ impl SystemClock {
 }
 
 impl Clock for SystemClock {
-    /// The time of [`SystemClock::start`] if the machine has been set to an impossible time since.
+    /// Returns the time of [`SystemClock::start`] if the system clock has been set to an impossible time since.
     fn now(&self) -> Timestamp {
         read().unwrap_or(self.started)
     }

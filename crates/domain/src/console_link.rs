@@ -1,4 +1,4 @@
-//! Deep links from evidence into the cloud console that shows the original (seed 000 §2.14).
+//! Deep links from evidence to the cloud console that shows the original (seed 000 §2.14).
 //!
 //! A link is a pure function of evidence type, source and native id, for AWS, Azure and Google
 //! Cloud. The type says which view of the console shows the original: a trail, a bill, a metric; what
@@ -17,7 +17,7 @@ use charter_contract::catalogue::tool::{ConsolePage, NATIVE_ID_PLACEHOLDER};
 use charter_contract::text::ShortText;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Characters that stand in a URL as they are (RFC 3986 §2.3), and the hyphen-like rest encoded.
+/// The characters to encode in a URL component: all except the unreserved ones of RFC 3986 §2.3.
 const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -27,20 +27,20 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 /// A link with its label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// What the reader will see there.
+    /// The label, which describes the target.
     pub label: String,
     /// An https URL.
     pub href: String,
 }
 
-/// Whether Charter knows the console of a system: it is named `aws.…`, `azure.…` or `gcp.…`.
+/// Returns whether Charter knows the console of a system: its name has the form `aws.…`, `azure.…` or `gcp.…`.
 #[must_use]
 pub fn is_known(system: &str) -> bool {
     Cloud::from_system(system).is_some()
 }
 
-/// The link to what the evidence was taken from, in the console of its cloud or else on the page that
-/// the tool names; `None` where there is neither.
+/// Returns the link to the source of the evidence: in the console of its cloud, or else on the page that the tool
+/// names. Returns `None` if there is neither.
 #[must_use]
 pub fn link(
     kind: EvidenceType,
@@ -57,10 +57,9 @@ pub fn link(
     })
 }
 
-/// The page with the native id in its place. Slashes stay, so that `owner/name/pull/12` is a path;
-/// not with a part that a browser takes for a step up or leaves out. An id that is nothing else than
-/// such a part is left out: no encoding keeps a browser from following it. So is one that would make the link longer
-/// than [`FILLED_BYTES`].
+/// Inserts the native id into the page's link. Slashes are kept, so that `owner/name/pull/12` is a path, unless a part
+/// is empty, `.` or `..`, which a browser would resolve. An id that consists only of such a part is left out, because
+/// no encoding keeps a browser from resolving it. So is an id that would make the link longer than [`FILLED_BYTES`].
 fn own(page: &ConsolePage, native_id: &str) -> Link {
     let is_path = native_id
         .split('/')
@@ -112,7 +111,7 @@ fn encode(text: &str) -> String {
     utf8_percent_encode(text, COMPONENT).to_string()
 }
 
-/// The parts of a path, each encoded, with `/` between them.
+/// Encodes the parts of a path, and keeps the slashes between them.
 fn encode_path(path: &str) -> String {
     let parts: Vec<String> = path.trim_matches('/').split('/').map(encode).collect();
     parts.join("/")

@@ -1,7 +1,7 @@
-//! Who needs whom: the graph over documents that [`needs`] draws, as one tenant's view shows it.
+//! The dependency graph of documents, as one tenant's view shows it. [`needs`] lists the references of a document.
 //!
-//! It is walked both ways, from what a document cannot do without to what cannot do without it. A walk is bounded
-//! in depth and in what it returns, safe on cycles, and gives the same answer in the same order each time.
+//! A walk follows references in both directions: to the documents that a document requires, and to those that require
+//! it. It is bounded in depth and in the size of its result, is safe on cycles, and is deterministic.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -13,76 +13,76 @@ use crate::catalogue::{Layer, View};
 use crate::expert_graph::Depth;
 use crate::package::needs;
 
-/// Most documents that a walk returns.
+/// The maximum number of documents that a walk returns.
 pub const MAX_NODES: usize = 1_000;
 
-/// Most references that a walk returns.
+/// The maximum number of references that a walk returns.
 pub const MAX_EDGES: usize = 10_000;
 
-/// A document by its kind and id.
+/// The kind and id of a document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct DocumentRef {
-    /// Which collection.
+    /// The kind.
     pub kind: DocumentKind,
     /// The id.
     pub id: String,
 }
 
-/// Which way a walk goes.
+/// The direction of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DependencySide")]
 #[serde(rename_all = "snake_case")]
 pub enum DependencySide {
-    /// To what a document cannot do without.
+    /// To the documents that a document requires.
     Needs,
-    /// To what cannot do without it.
+    /// To the documents that require it.
     NeededBy,
 }
 
 impl DependencySide {
-    /// Both.
+    /// Both directions.
     pub const ALL: [Self; 2] = [Self::Needs, Self::NeededBy];
 }
 
-/// A document that a walk came to.
+/// A document that a walk reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedDocument {
-    /// Which.
+    /// The document.
     pub document: DocumentRef,
-    /// On which side of where the walk began.
+    /// The direction of the walk that reached it.
     pub side: DependencySide,
-    /// How many references away it is, by the shortest way.
+    /// The number of references on the shortest path to it.
     pub distance: usize,
 }
 
 /// One document's reference to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Dependency {
-    /// Which needs the other.
+    /// The document that has the reference.
     pub from: DocumentRef,
-    /// Which is needed.
+    /// The document that it refers to.
     pub to: DocumentRef,
-    /// Where the reference stands in the document that needs the other.
+    /// The JSON pointer of the reference in the referring document.
     pub pointer: String,
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dependencies {
-    /// The documents that it came to, those on one side together and nearest first.
+    /// The documents that the walk reached, grouped by direction, nearest first.
     pub nodes: Vec<ReachedDocument>,
-    /// The references that it followed.
+    /// The references that the walk followed.
     pub edges: Vec<Dependency>,
-    /// Whether the rest was left out.
+    /// Whether the result was truncated.
     pub truncated: bool,
 }
 
-/// A layer's references, by the document that they lead to.
+/// A layer's references, by target document.
 #[derive(Debug, Default)]
 pub struct Dependents(HashMap<DocumentRef, Vec<(DocumentRef, String)>>);
 
 impl Dependents {
-    /// Those of all documents of a layer.
+    /// Collects the references of all documents of a layer.
     #[must_use]
     pub fn from_layer(layer: &Layer) -> Self {
         let mut dependents = Self::default();
@@ -108,19 +108,19 @@ impl Dependents {
     }
 }
 
-/// The graph that a view shows.
+/// The dependency graph of a view.
 #[derive(Debug, Clone, Copy)]
 pub struct DependencyGraph<'v> {
     /// The documents.
     pub view: &'v View,
-    /// What the tenant's own layer refers to.
+    /// The references of the tenant's own layer.
     pub tenant: &'v Dependents,
-    /// What the global layer refers to.
+    /// The references of the global layer.
     pub global: &'v Dependents,
 }
 
 impl DependencyGraph<'_> {
-    /// What is within `depth` references of a document on some sides of it, each document once.
+    /// Returns the documents within `depth` references of a document in some directions, without duplicates.
     #[must_use]
     pub fn around(
         &self,
@@ -173,7 +173,7 @@ impl DependencyGraph<'_> {
         }
     }
 
-    /// The references on one side of a document.
+    /// Returns the references of a document in one direction.
     fn edges(&self, here: &DocumentRef, side: DependencySide) -> Vec<Dependency> {
         match side {
             DependencySide::Needs => self.needs(here),
@@ -181,7 +181,7 @@ impl DependencyGraph<'_> {
         }
     }
 
-    /// What the document in force refers to, in the order of its fields.
+    /// Returns the references of the documents in force, in the order of their fields.
     fn needs(&self, from: &DocumentRef) -> Vec<Dependency> {
         let layered = self.view.layered(from.kind, &from.id).into_iter();
         let in_force = layered.filter(|layered| layered.in_force);
@@ -196,7 +196,7 @@ impl DependencyGraph<'_> {
                 },
                 pointer: need.pointer,
             };
-            // Two of one id that both count may say the same.
+            // Two documents of one id that both apply may have equal references.
             if seen.insert((dependency.to.clone(), dependency.pointer.clone())) {
                 found.push(dependency);
             }
@@ -204,7 +204,7 @@ impl DependencyGraph<'_> {
         found
     }
 
-    /// The references of documents in force to one, by their kinds and ids.
+    /// Returns the references to a document from documents in force, ordered by kind and id.
     fn needed_by(&self, to: &DocumentRef) -> Vec<Dependency> {
         let own = self.tenant.on(to).iter();
         let shared = self.global.on(to).iter();
@@ -217,7 +217,7 @@ impl DependencyGraph<'_> {
                 pointer: pointer.clone(),
             })
             .collect();
-        // Stable: the references of one document stay in the order of its fields.
+        // The sort is stable: the references of one document stay in the order of its fields.
         found.sort_by(|a, b| a.from.cmp(&b.from));
         found.dedup();
         found

@@ -1,13 +1,13 @@
-//! The evidence log: what makes stored evidence provable to somebody who trusts nobody here
+//! The evidence log, which makes stored evidence provable to third parties that do not trust this installation
 //! (B000-19, seed 000 §2.14).
 //!
-//! Each tenant has one log. Every stored record, every later attachment and every removal of a
-//! payload is a leaf of a Merkle tree as RFC 6962 and RFC 9162 define it ([`tree`], [`proof`]). A
-//! leaf holds digests only ([`entry`]), so it proves a record also after its payload was removed.
-//! The tree's head is signed as a checkpoint ([`checkpoint`]) in the form of C2SP signed notes
-//! ([`note`]). An export ([`bundle`]) carries all of it, and [`verify`] checks one by itself.
+//! Each tenant has one log. Every stored record, every later attachment and every removal of a payload is a leaf of a
+//! Merkle tree as RFC 6962 and RFC 9162 define it ([`tree`], [`proof`]). A leaf holds only digests ([`entry`]), so it
+//! still proves a record after its payload was removed. The tree's head is signed as a checkpoint ([`checkpoint`]) in
+//! the form of C2SP signed notes ([`note`]). An export ([`bundle`]) contains all of it, and [`verify`] checks an export
+//! offline.
 //!
-//! Nothing here knows where leaves are kept, who asks, or what time it is.
+//! Must not know storage, callers or the time.
 
 pub mod bundle;
 pub mod checkpoint;

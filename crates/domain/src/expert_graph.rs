@@ -1,10 +1,9 @@
-//! Walking the domain expert graph (seed 000 §2.12, B000-17).
+//! Walks the domain expert graph (seed 000 §2.12, B000-17).
 //!
-//! What a walk sees is one tenant's view: active nodes, and active edges between active nodes of the
-//! types that the edge's meaning asks for. Anything else is passed over: registration refuses it, yet
-//! a tenant's node may shadow a global one with another type. Every walk is bounded in depth and in
-//! what it returns, safe on cycles, and gives the same answer in the same order each time. Knows
-//! nothing of tiers: who may walk is the engine's business.
+//! A walk sees one tenant's view: active nodes, and active edges between active nodes of the types that the edge's type
+//! requires. Other edges are ignored: registration rejects them, but a tenant's node may shadow a global one with
+//! another type. Every walk is bounded in depth and in the size of its result, is safe on cycles, and is deterministic.
+//! Must not know tiers: the engine decides which callers may walk.
 
 mod coverage;
 mod named;
@@ -28,12 +27,12 @@ pub use named::{is_named, text_of};
 pub use paths::{Path, PathQuery, Paths, Target};
 pub use remedies::OpenRisk;
 
-/// Most edges that any walk follows one after another.
+/// The maximum number of edges in any path of a walk.
 pub const MAX_DEPTH: u8 = 10;
-/// Most nodes, paths or risks that a walk returns.
+/// The maximum number of nodes, paths or risks that a walk returns.
 pub const MAX_FOUND: usize = 1_000;
 
-/// How many edges a walk may follow one after another: 1 to [`MAX_DEPTH`].
+/// The maximum path length of a walk, in edges: 1 to [`MAX_DEPTH`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "u8", into = "u8")]
 #[schemars(!try_from, !into)]
@@ -45,9 +44,9 @@ pub struct Depth(#[schemars(range(min = 1, max = MAX_DEPTH))] u8);
 pub struct NotADepth(u8);
 
 impl Depth {
-    /// To the nodes next to it.
+    /// The adjacent nodes only.
     pub const ONE: Self = Self(1);
-    /// As far as a walk may go.
+    /// The maximum depth.
     pub const MOST: Self = Self(MAX_DEPTH);
 
     pub(crate) fn edges(self) -> usize {
@@ -72,30 +71,30 @@ impl From<Depth> for u8 {
     }
 }
 
-/// A node that a walk came to.
+/// A node that a walk reached.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Neighbour {
-    /// How many edges away it is, by the shortest way.
+    /// The number of edges on the shortest path.
     pub distance: usize,
-    /// The node before it on that way.
+    /// The previous node on that path.
     pub from: GraphNodeId,
     /// The edge between the two.
     pub edge: EdgeType,
-    /// Which way that edge was followed.
+    /// The direction in which that edge was followed.
     pub direction: Direction,
     /// The node.
     pub node: GraphNode,
-    /// The layer that it comes from.
+    /// The layer in which the node was found.
     pub layer: WinningLayer,
 }
 
-/// What a walk found, and whether there was more than it may return.
+/// The result of a walk, and whether it was truncated.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Bounded{T}")]
 pub struct Bounded<T> {
-    /// What it found, in order.
+    /// The results, in order.
     pub found: Vec<T>,
-    /// Whether the rest was left out.
+    /// Whether further results were left out.
     pub truncated: bool,
 }
 
@@ -107,7 +106,7 @@ impl<T> Bounded<T> {
     }
 }
 
-/// One edge as a walk follows it.
+/// One edge, in the direction of the walk.
 #[derive(Debug, Clone)]
 struct Link {
     edge: EdgeType,
@@ -122,33 +121,33 @@ pub struct ExpertGraph<'v> {
 }
 
 impl<'v> ExpertGraph<'v> {
-    /// The graph that a view shows.
+    /// Creates the graph of a view.
     #[must_use]
     pub fn from_view(view: &'v View) -> Self {
         Self { view }
     }
 
-    /// An active node.
+    /// Returns a node, if it is active.
     #[must_use]
     pub fn node(&self, id: &GraphNodeId) -> Option<ResolvedDocument<GraphNode>> {
         let found = self.view.node(id.as_ref());
         found.filter(|found| found.document().status == Status::Active)
     }
 
-    /// All active nodes, by type and id.
+    /// Returns all active nodes, ordered by type and id.
     #[must_use]
     pub fn nodes(&self) -> Vec<ResolvedDocument<GraphNode>> {
         let types = NodeType::ALL.iter();
         types.flat_map(|of_type| self.nodes_of(*of_type)).collect()
     }
 
-    /// The active nodes of a type, in order of their ids.
+    /// Returns the active nodes of a type, ordered by id.
     fn nodes_of(&self, of_type: NodeType) -> impl Iterator<Item = ResolvedDocument<GraphNode>> {
         let nodes = self.view.nodes_of(of_type).into_iter();
         nodes.filter(|found| found.document().status == Status::Active)
     }
 
-    /// The edges of one node that may be followed, in order of type and far end.
+    /// Returns the valid edges of one node, ordered by type and far end.
     fn links(&self, node: &GraphNodeId, direction: Direction) -> Vec<Link> {
         let edges = self.view.edges_at(node.as_ref(), direction).into_iter();
         let mut links: Vec<Link> = edges
@@ -175,8 +174,8 @@ impl<'v> ExpertGraph<'v> {
         links
     }
 
-    /// The nodes within `depth` edges of a node, each once by its shortest way, nearest first; those
-    /// at one distance in the order in which the walk comes to them. No types of edges stand for all.
+    /// Returns the nodes within `depth` edges of a node, each with its shortest path, nearest first. Nodes at the same
+    /// distance keep the order of the walk. An empty list of edge types means all types.
     #[must_use]
     pub fn neighbours(
         &self,
@@ -214,7 +213,7 @@ impl<'v> ExpertGraph<'v> {
         Bounded::truncated(found, MAX_FOUND)
     }
 
-    /// Every node that edges of these types lead to, however far within [`MAX_DEPTH`].
+    /// Returns every node that edges of these types lead to within [`MAX_DEPTH`].
     fn reached(
         &self,
         node: &GraphNodeId,

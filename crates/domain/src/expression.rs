@@ -1,8 +1,8 @@
-//! CEL expressions of guardrails and of steps: compiled before they are needed, bounded and total when run.
+//! CEL expressions of guardrails and steps: compiled in advance, bounded and total when evaluated.
 //!
 //! Google's Common Expression Language has no loops beyond its collections and no I/O, so an expression over a bounded
-//! context ends. How soon is known beforehand: a [`Condition`] is evaluated only where a [`Budget`] covers its work on the
-//! values at hand. Errors are values: an exception whose condition fails grants nothing (B000-12).
+//! context terminates. Its cost is known in advance: a [`Condition`] is evaluated only if a [`Budget`] covers its work
+//! on the current values. Errors are values: an exception whose condition fails grants nothing (B000-12).
 //!
 //! There are two differences from the CEL specification: arithmetic may mix `int` and `double` (`arithmetic`), and the
 //! current time is not available (`calls`).
@@ -35,10 +35,10 @@ use patterns::Patterns;
 pub use reads::{ReadSet, Roots};
 pub use work::Budget;
 
-/// Longest reason that an error gives, in bytes: an operator that fails names the values that it failed on.
+/// The maximum length of an error's reason, in bytes. A failing operator includes its operands in the reason.
 const MAX_REASON: usize = 500;
 
-/// Why an expression is refused or has no answer.
+/// The reason why an expression is rejected or cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     /// It does not compile.
@@ -53,40 +53,40 @@ pub enum ExpressionError {
         CEL_OPERATORS
     )]
     TooDeep,
-    /// It failed on this context.
+    /// Its evaluation failed on this context.
     #[error("the expression failed: {0}")]
     Failed(String),
-    /// It answered something other than true or false.
+    /// It returned a value that is not a boolean.
     #[error("the expression answered {0} instead of true or false")]
     NotBoolean(String),
-    /// It uses a name that is not there.
+    /// It uses an unknown name.
     #[error("`{name}` is no name here: use {}", .roots.names().join(", "))]
     Unknown {
         /// The name.
         name: String,
-        /// The names that are there.
+        /// The known names.
         roots: Roots,
     },
-    /// It takes all steps or parameters at once, so what it waits for is not known.
+    /// It uses all steps or parameters at once, so its dependencies are unknown.
     #[error("the expression takes `{0}` as a whole; name a member: `{0}[\"name\"]`")]
     Whole(&'static str),
     /// It calls an unknown function, or a function with the wrong arguments.
     #[error(transparent)]
     Call(#[from] CallFault),
-    /// A regular expression of it cannot be used.
+    /// It contains an invalid or unsupported regular expression.
     #[error("the regular expression `{pattern}`: {reason}")]
     Pattern {
         /// The regular expression, shortened.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// It would be too much work on these values.
+    /// Its cost on these values exceeds the budget.
     #[error("the expression would go over too much: it reads long lists or large values")]
     Costly,
 }
 
-/// An expression that answers true or false, compiled, and known to be bounded.
+/// A compiled boolean expression with bounded cost.
 #[derive(Debug)]
 pub struct Condition {
     expression: IdedExpr,
@@ -125,13 +125,13 @@ impl Condition {
         })
     }
 
-    /// What the expression reads.
+    /// Returns the names and paths that the expression reads.
     #[must_use]
     pub fn reads(&self) -> &ReadSet {
         &self.reads
     }
 
-    /// The answer on these facts, if the budget covers the work.
+    /// Evaluates the expression on these facts, if the budget covers the work.
     ///
     /// # Errors
     /// [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`], [`ExpressionError::Costly`].
@@ -170,7 +170,7 @@ impl Condition {
     }
 }
 
-/// An expression of a document that is in force, compiled when it is first asked.
+/// An expression of a document in force, which is compiled on first use.
 #[derive(Debug)]
 pub struct LazyCondition {
     source: String,
@@ -179,7 +179,7 @@ pub struct LazyCondition {
 }
 
 impl LazyCondition {
-    /// An expression over `roots`.
+    /// Wraps an expression over `roots`.
     #[must_use]
     pub fn new(source: &str, roots: Roots) -> Self {
         Self {
@@ -189,8 +189,8 @@ impl LazyCondition {
         }
     }
 
-    /// The answer on these facts, if the budget covers compiling the expression and the work. Compiling counts each
-    /// time: what an expression answers must not depend on what was asked before.
+    /// Evaluates the expression on these facts, if the budget covers both compilation and the work. Compilation is
+    /// charged every time, so that the result does not depend on earlier calls.
     ///
     /// # Errors
     /// Each [`ExpressionError`].
@@ -203,7 +203,8 @@ impl LazyCondition {
         }
     }
 
-    /// Whether the expression uses one of these names. One that was not asked yet, or does not compile, uses none.
+    /// Returns whether the expression uses one of these names. An expression that is not compiled yet, or does not
+    /// compile, uses none.
     #[must_use]
     pub fn uses(&self, names: &[&str]) -> bool {
         match self.compiled.get() {
@@ -220,7 +221,7 @@ fn operators(source: &str) -> usize {
     signs.count() + source.matches("in").count()
 }
 
-/// The beginning of an error's text; the rest, which may be a large value, is not even written.
+/// Returns the beginning of an error's text. The rest, which may be a large value, is not formatted at all.
 fn shortened(error: &dyn fmt::Display) -> String {
     struct Beginning(String);
     impl Write for Beginning {
@@ -236,7 +237,7 @@ fn shortened(error: &dyn fmt::Display) -> String {
         }
     }
     let mut beginning = Beginning(String::new());
-    // An error means that the text was cut, which the text shows.
+    // An error means that the text was cut, which the ellipsis shows.
     match write!(beginning, "{error}") {
         Ok(()) | Err(fmt::Error) => beginning.0,
     }

@@ -1,7 +1,7 @@
-//! Texts that mean something only after an earlier one: "and in us-east-1?"
+//! Texts that depend on an earlier one: "and in us-east-1?"
 //!
-//! Decides whether a text leans on what was asked before, and what it takes over from there. The same
-//! text after the same questions always comes to the same. Knows no sessions and no routing.
+//! Decides whether a text refers to an earlier question, and which parameters it inherits from there. Deterministic:
+//! equal texts after equal questions have equal results. Knows no sessions and no routing.
 
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use crate::parameters;
 
-/// A text of more words says for itself what it wants.
+/// The maximum number of words; a longer text is independent.
 const MAX_WORDS: usize = 12;
 
-/// Beginnings that join a text to what was said before, longest first where one begins another.
+/// Openings that connect a text to the previous one; an opening that begins another one follows it.
 const CONNECTIVES: [&str; 17] = [
     "what about",
     "how about",
@@ -33,22 +33,22 @@ const CONNECTIVES: [&str; 17] = [
     "another",
 ];
 
-/// Words that ask for a value other than the last.
+/// Words that ask for a value other than the last one.
 const OTHERS: [&str; 3] = ["other", "another", "different"];
 
-/// What a text comes to by itself.
+/// How well a text matches on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandaloneMeaning {
-    /// Something fits.
+    /// A good match.
     Clear,
-    /// What fits best fits weakly.
+    /// Only a weak match.
     Weak,
-    /// Nothing fits.
+    /// No match.
     Nothing,
 }
 
-/// Why a text is taken for a follow-up, for people; `None` where it stands alone. A text that is
-/// clear by itself never leans on another.
+/// Returns the reason, for people, why a text is treated as a follow-up; `None` if it is independent. A text with a
+/// clear meaning of its own is never a follow-up.
 #[must_use]
 pub fn leans(text: &str, alone: StandaloneMeaning) -> Option<String> {
     let words = words(text);
@@ -73,7 +73,7 @@ pub fn leans(text: &str, alone: StandaloneMeaning) -> Option<String> {
     }
 }
 
-/// Whether a text asks for another value of something: only then earlier values are looked at.
+/// Returns whether a text asks for another value. Only then are earlier values considered.
 #[must_use]
 pub fn asks_for_another(text: &str) -> bool {
     words(text)
@@ -81,13 +81,13 @@ pub fn asks_for_another(text: &str) -> bool {
         .any(|word| OTHERS.contains(&word.as_str()))
 }
 
-/// "The other" of more or fewer than two.
+/// An ambiguous "the other": the candidates are more or fewer than two.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("which {name} is meant? {}", known(.values))]
 pub struct WhichOther {
     /// The parameter.
     pub name: String,
-    /// The values that it could be; more than one, or none.
+    /// The possible values: more than one, or none.
     pub values: Vec<Value>,
 }
 
@@ -99,10 +99,10 @@ fn known(values: &[Value]) -> String {
     format!("it could be {}", values.join(" or "))
 }
 
-/// The parameters that a follow-up has from the question before it: those that its text does not state.
+/// Returns the parameters that a follow-up inherits from the previous question: those that its text does not state.
 ///
-/// "The other X" is the one value of X, among those of earlier questions (`seen`) and the declared
-/// default, that the last question did not have. Names that are not declared are left out.
+/// "The other X" is the one value of X that the last question did not have, among those of earlier questions (`seen`)
+/// and the declared default. Undeclared names are left out.
 ///
 /// # Errors
 /// [`WhichOther`] when there is not exactly one such value.
@@ -133,7 +133,7 @@ pub fn take_over(
     Ok(values)
 }
 
-/// Whether "other", or a word like it, stands before a parameter's name or its first part.
+/// Returns whether "other", or a similar word, precedes a parameter's name or the first part of the name.
 fn names_another(words: &[String], name: &str) -> bool {
     let name = name.to_lowercase();
     let first = name.split('_').next().unwrap_or_default();
@@ -165,7 +165,7 @@ fn other(
     }
 }
 
-/// The words of a text in lower case, without what stands around them.
+/// Returns the words of a text in lower case, without surrounding punctuation.
 fn words(text: &str) -> Vec<String> {
     let bare = |word: &str| {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());

@@ -1,10 +1,9 @@
-//! The gate: one answer for one exact effect, asked before every effect.
+//! The gate decides about one exact effect, before every effect.
 //!
-//! Permission, policy and guardrails may refuse, and last the rate limit; guardrails, the tool, the
-//! playbook's safety class and its review list may ask for a person (rulings 10, 27). The strictest
-//! wins, and the decision names every rule that made it. A decision is a fold over what each rule
-//! says ([`weigh`]), and so is its explanation. Must not know runs or storage: what it judges is
-//! given to it.
+//! Permissions, policies, guardrails and, last, the rate limit may deny an effect. Guardrails, the tool, the playbook's
+//! safety class and its review list may require approval (rulings 10, 27). The strictest result wins, and the decision
+//! names every rule behind it. The decision and its explanation are folds over the results of all rules ([`weigh`]).
+//! Must not know runs or storage: the caller passes all inputs.
 
 mod answer;
 mod considered;
@@ -25,47 +24,47 @@ pub use answer::decide_answer;
 pub use considered::{ConsideredRule, RuleEffect, RuleReason, rate_limit};
 pub use finding::{RuleFinding, RulePhase};
 
-/// What kind of rule spoke.
+/// The kind of a rule.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RuleKind {
-    /// What may be called at all, and by whom.
+    /// A permission: which tools may be called, and by which callers.
     Permission,
-    /// A Cedar policy, or the default deny of what policy governs.
+    /// A Cedar policy, or the default deny for tools that policies govern.
     Policy,
     /// A guardrail.
     Guardrail,
-    /// How often a tool may be called.
+    /// The rate limit of a tool.
     RateLimit,
-    /// The tool asks for an approval of each call.
+    /// The tool requires approval of each call.
     Tool,
     /// The playbook's safety class or review list.
     Safety,
     /// The effect was interrupted, and repeating it may do it twice.
     Interrupted,
-    /// A person's approval, already given.
+    /// An approval that was granted already.
     Approval,
 }
 
-/// One rule's word on an effect.
+/// The result of one rule for an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RuleResult")]
 pub struct RuleResult {
-    /// What kind of rule.
+    /// The kind of the rule.
     pub kind: RuleKind,
-    /// Which one: a guardrail's or policy's id, a tool's, a playbook's, an approval's.
+    /// The rule's id: that of a guardrail, policy, tool, playbook or approval.
     pub id: String,
-    /// What a person is told.
+    /// The message for people.
     pub message: String,
-    /// Why it had no answer, where it had none.
+    /// The reason why the rule could not be evaluated, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl RuleResult {
-    /// A rule's word.
+    /// Creates a result without a note.
     #[must_use]
     pub fn new(kind: RuleKind, id: &(impl ToString + ?Sized), message: impl Into<String>) -> Self {
         Self {
@@ -77,38 +76,38 @@ impl RuleResult {
     }
 }
 
-/// The gate's answer, with the rules that made it.
+/// The gate's decision, with the rules behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "GateDecision")]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum GateDecision {
-    /// It may happen.
+    /// The effect may happen.
     Allow {
-        /// What permits it.
+        /// The rules that permit it.
         permitted_by: Vec<RuleResult>,
-        /// What is said along with it.
+        /// Warnings to show with it.
         warnings: Vec<RuleResult>,
     },
-    /// A person has to agree to exactly this first.
+    /// The effect needs an approval of exactly this call.
     NeedsApproval {
-        /// What asks for it; at least one.
+        /// The rules that require approval; never empty.
         rules: Vec<RuleResult>,
-        /// What else permits it.
+        /// The other rules that permit it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         permitted_by: Vec<RuleResult>,
-        /// What is said along with it.
+        /// Warnings to show with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<RuleResult>,
     },
-    /// It may not happen.
+    /// The effect must not happen.
     Deny {
-        /// What refuses, the first kind first; at least one.
+        /// The rules that deny it, ordered by kind; never empty.
         rules: Vec<RuleResult>,
     },
 }
 
 impl GateDecision {
-    /// `allow`, `warn`, `needs_approval` or `deny`.
+    /// Returns `allow`, `warn`, `needs_approval` or `deny`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -119,7 +118,7 @@ impl GateDecision {
         }
     }
 
-    /// The rules that made the decision.
+    /// Returns the rules behind the decision.
     #[must_use]
     pub fn rules(&self) -> &[RuleResult] {
         match self {
@@ -128,7 +127,7 @@ impl GateDecision {
         }
     }
 
-    /// The same decision where a person has agreed already: only what asks for a person is lifted.
+    /// Returns the decision after an approval. It lifts only the requirement of approval.
     #[must_use]
     pub fn approved(self, approval: &(impl ToString + ?Sized)) -> Self {
         match self {
@@ -149,8 +148,8 @@ impl GateDecision {
         }
     }
 
-    /// The same decision about a call that was made and may have happened: a person is asked about repeating it, whatever
-    /// the tool promises, unless it is refused.
+    /// Returns the decision about a call that was made and may have happened. Unless the call is denied, a repeat needs
+    /// approval, even if the tool declares repeats harmless.
     #[must_use]
     pub fn in_doubt(self, tool: &ToolId, why: &str) -> Self {
         let doubt = RuleResult::new(
@@ -184,7 +183,7 @@ impl GateDecision {
         }
     }
 
-    /// The same decision under what policy says: it may refuse, and it lifts nothing.
+    /// Combines the decision with the policies' result, which may deny but lifts nothing.
     #[must_use]
     pub fn under(mut self, policy: PolicyAnswer) -> Self {
         match (&mut self, policy) {
@@ -203,56 +202,55 @@ impl GateDecision {
     }
 }
 
-/// What policy says; made where policies are evaluated.
+/// The result of the policies. The policy module computes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PolicyAnswer {
     /// No policy in force governs the tool.
     #[default]
     Ungoverned,
-    /// Policies permit it.
+    /// Policies permit the call.
     Permit(Vec<RuleResult>),
-    /// Policies forbid it, or none of those that govern it permits it.
+    /// Policies forbid the call, or none of the governing policies permits it.
     Forbid(Vec<RuleResult>),
 }
 
-/// What a step belongs to, as far as its safety goes.
+/// The safety context of a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StepSafety<'a> {
     /// The playbook and its class; absent for plans without one.
     pub playbook: Option<(&'a str, SafetyClass)>,
-    /// Whether the step is listed for review by a person: by the playbook, or as a mission's proposal.
+    /// Whether the step needs a review: the playbook lists it, or it is a mission's proposal.
     pub reviewed: bool,
     /// The kind of the mission that the step belongs to, if it belongs to one.
     pub mission: Option<&'a str>,
-    /// The plan that the caller sent and nobody registered, if the step belongs to one.
+    /// The unregistered plan that the caller sent, if the step belongs to one.
     pub unregistered: Option<&'a str>,
 }
 
-/// Everything the gate looks at.
+/// All inputs of the gate.
 #[derive(Debug, Clone, Copy)]
 pub struct GateInput<'a> {
     /// The tool in its pinned version.
     pub tool: &'a Tool,
     /// The exact arguments.
     pub parameters: &'a Map<String, Value>,
-    /// Whether the step may write: what only reads may use readonly tools only (B000-11).
+    /// Whether the step may write. A step that only reads may use only readonly tools (B000-11).
     pub may_write: bool,
-    /// Whether the server itself carries the step out, as a stage of a mission or an analysis: its tool may be internal.
+    /// Whether the server itself executes the step, as a stage of a mission or an analysis. Its tool may be internal.
     pub stage: bool,
-    /// Whether nothing is to be changed.
+    /// Whether this is a dry run.
     pub dry_run: bool,
     /// Whether the caller has the tool's permission level.
     pub permitted: bool,
-    /// The guardrails that bear on the subject, in order of resolution.
+    /// The guardrails that apply to the subject, in order of resolution.
     pub guardrails: &'a [ApplicableGuardrail],
     /// The request that the call is for.
     pub tags: &'a RequestTags,
-    /// The domain of the skill or playbook; absent for what has none of its own, where the tool's counts.
+    /// The domain of the skill or playbook; if absent, the tool's domain is used.
     pub domain: Option<&'a str>,
-    /// The step's surroundings.
+    /// The safety context of the step.
     pub safety: StepSafety<'a>,
-    /// Whether the effect was begun before and nobody knows how it ended, and the tool does not
-    /// promise that a repeat is harmless.
+    /// Whether the effect began before with an unknown outcome, and the tool does not declare repeats harmless.
     pub interrupted: bool,
 }
 
@@ -265,14 +263,13 @@ impl GateInput<'_> {
     }
 }
 
-/// The answer for one effect, but for policy: [`GateDecision::under`] adds that.
+/// Decides about one effect, without policies: [`GateDecision::under`] adds them.
 #[must_use]
 pub fn decide(question: &GateInput<'_>) -> GateDecision {
     weigh(question, |_| {})
 }
 
-/// The same answer; `hear` is told of every rule that is considered, in the order in which they are
-/// asked.
+/// Decides like `decide`, and passes every rule that is considered to `hear`, in order of evaluation.
 #[must_use]
 pub fn weigh<'a>(
     question: &GateInput<'a>,
@@ -286,7 +283,7 @@ pub fn weigh<'a>(
     tally.decision()
 }
 
-/// What the rules said so far, as far as it bears on the answer.
+/// The results so far that affect the decision.
 #[derive(Default)]
 struct Tally {
     refusals: Vec<RuleResult>,
@@ -304,7 +301,7 @@ impl Tally {
         }
     }
 
-    /// After a refusal nobody is asked and nothing is warned of.
+    /// After a denial, no approval is requested and no warning is shown.
     fn decision(self) -> GateDecision {
         if !self.refusals.is_empty() {
             return GateDecision::Deny {
@@ -326,7 +323,7 @@ impl Tally {
     }
 }
 
-/// What guardrail expressions may ask of a tool.
+/// Returns the tool's fields that guardrail expressions may use.
 fn described(tool: &Tool) -> Value {
     json!({
         "tool_id": tool.tool_id, "name": tool.name, "tool_class": tool.tool_class,
@@ -335,8 +332,8 @@ fn described(tool: &Tool) -> Value {
     })
 }
 
-/// What guardrail expressions are about, by the names of [`Roots::Gate`](crate::expression::Roots::Gate); `tool` is
-/// described.
+/// Returns the input of guardrail expressions, under the names of [`Roots::Gate`](crate::expression::Roots::Gate).
+/// `tool` is the tool's description.
 fn facts<'v>(tool: &'v Value, question: &'v GateInput<'_>) -> Facts<'v> {
     let numbers = Numbers::among(&question.tool.parameters);
     let domain = question.domain.unwrap_or(question.tool.domain.as_ref());

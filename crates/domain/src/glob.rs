@@ -1,9 +1,9 @@
-//! Globs over dotted ids, as `applies_to` of a guardrail writes them (ruling 6).
+//! Globs over dotted ids, as in a guardrail's `applies_to` (ruling 6).
 //!
-//! `*` stands for exactly one segment; a closing `.*` for any number of them, none included, so
-//! that `security.*` covers the domain `security` and everything under it. A lone `*` covers all.
+//! `*` matches exactly one segment; a closing `.*` matches any number of segments, including none, so that `security.*`
+//! covers the domain `security` and everything under it. A lone `*` covers all ids.
 
-/// Whether a glob covers a dotted id.
+/// Returns whether a glob covers a dotted id.
 #[must_use]
 pub fn covers(glob: &str, id: &str) -> bool {
     if glob == "*" {
@@ -29,7 +29,7 @@ pub fn covers(glob: &str, id: &str) -> bool {
     }
 }
 
-/// The segments before the first `*`: what every id that the glob covers begins with.
+/// Returns the segments before the first `*`: the prefix of every id that the glob covers.
 #[must_use]
 pub fn stem(glob: &str) -> &str {
     let literal = glob.split('.').take_while(|segment| *segment != "*");
@@ -37,7 +37,7 @@ pub fn stem(glob: &str) -> &str {
     glob.get(..length.saturating_sub(1)).unwrap_or(glob)
 }
 
-/// Every stem that a glob covering the id may have, shortest first.
+/// Returns every possible stem of a glob that covers the id, shortest first.
 pub fn stems_over(id: &str) -> impl Iterator<Item = &str> {
     let dots = id.match_indices('.').map(|(at, _)| &id[..at]);
     let whole = (!id.is_empty()).then_some(id);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     proptest! {
-        /// Looking up by stem misses nothing.
+        /// A lookup by stem finds every glob that covers the id.
         #[test]
         fn b000_12_an_id_has_the_stem_of_every_glob_that_covers_it(
             glob in "(\\*|a|b|ab)(\\.(\\*|a|b|ab)){0,3}", id in "(a|b|ab)?(\\.(a|b|ab)){0,3}",

@@ -1,8 +1,8 @@
-//! The one graph of steps that everything compiles to which acts: skill plans, playbooks, execution
-//! plans, pipelines and decision trees.
+//! The common graph of steps that every executable document compiles to: skill plans, playbooks, execution plans,
+//! pipelines and decision trees.
 //!
-//! A graph that exists is sound: ids are unique, sources known, no cycles, and what is reversed is
-//! there. It says what may follow what; when something happens is the run machine's business.
+//! An existing graph is valid: ids are unique, referenced steps exist, there are no cycles, and every reversed step
+//! exists. The graph defines the possible order of steps; the run machine decides when each step runs.
 
 mod compile;
 mod growth;
@@ -31,21 +31,21 @@ pub use step::{
     AfterFailure, Arguments, Branch, Edge, EdgeCondition, Entry, Join, Retry, Step, StepAction,
 };
 
-/// Why steps do not make a graph.
+/// The reason why steps do not form a valid graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GraphError {
-    /// No step at all.
+    /// There are no steps.
     #[error("there is no step")]
     Empty,
-    /// What would be a step's id is none.
+    /// A derived step id is invalid.
     #[error("`{0}` cannot be the id of a step: it is too long")]
     Name(String),
     /// More steps or dependencies than a plan or run may have.
     #[error("the plan has more than {most} {what} ({limit}): make two plans of it")]
     TooLarge {
-        /// What there is too much of.
+        /// The counted things.
         what: &'static str,
-        /// How much there may be.
+        /// The maximum number.
         most: usize,
         /// The name of the limit.
         limit: &'static str,
@@ -53,28 +53,28 @@ pub enum GraphError {
     /// Two steps share an id.
     #[error("the step id `{0}` stands twice")]
     Duplicate(StepId),
-    /// A claim on, a way to, or a reversal of a step that is not there.
+    /// An edge from, a branch to, or a reversal of a missing step.
     #[error("the step `{step}` depends on `{missing}`, which does not exist")]
     Unknown {
         /// The step.
         step: StepId,
-        /// What it names.
+        /// The id of the missing step.
         missing: StepId,
     },
     /// Steps that wait for each other.
     #[error("the steps wait for each other: {}", path(.0))]
     Cycle(Vec<StepId>),
-    /// A reversal that waits for something, or two reversals of one step.
+    /// A reversal with dependencies, or two reversals of one step.
     #[error("`{0}` cannot reverse: a reversal waits for nothing, and a step has one at most")]
     Reversal(StepId),
-    /// A parameter refers to something in a form that cannot be read.
+    /// A parameter with a malformed reference.
     #[error("the parameter `{parameter}` of the step `{step}`: {cause}")]
     Reference {
         /// The step.
         step: StepId,
         /// The parameter.
         parameter: String,
-        /// What is wrong.
+        /// The problem.
         cause: crate::reference::ReferenceError,
     },
     /// An expression that does not compile.
@@ -82,15 +82,15 @@ pub enum GraphError {
     Expression {
         /// The step.
         step: StepId,
-        /// What is wrong.
+        /// The problem.
         cause: crate::expression::ExpressionError,
     },
-    /// Something that the document refers to and does not have.
+    /// The document lacks something that it refers to.
     #[error("the step `{step}`: {detail}")]
     Incomplete {
         /// The step.
         step: StepId,
-        /// What is missing.
+        /// A description of the missing part.
         detail: String,
     },
 }
@@ -100,7 +100,7 @@ fn path(steps: &[StepId]) -> String {
     names.join(" → ")
 }
 
-/// What a graph is made from.
+/// The parts of a graph.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphParts {
     /// The steps in listed order; reversals among them.
@@ -108,33 +108,33 @@ pub struct GraphParts {
     /// Keys that some step's output must have for the run to be complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Label>,
-    /// Time limit of the work, waiting for people not counted, in milliseconds; 0 sets none.
+    /// The time limit of the work in milliseconds, without the time that it waits for people; 0 means no limit.
     #[serde(default)]
     pub timeout_ms: u64,
-    /// Tokens that models may use for it; 0 sets no limit (B002-17).
+    /// The token budget for models; 0 means no limit (B002-17).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub token_budget: u64,
     /// The declared types of numeric parameters, for expressions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub numbers: BTreeMap<Label, ParameterType>,
-    /// What is run once instead when a step fails that the run cannot do without (B003-8).
+    /// The plan that replaces this one, once, when a required step fails (B003-8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Box<StepGraph>>,
-    /// What it was compiled from, where that is no document of the catalogue; a fallback names what
-    /// the run was started with.
+    /// The source of the graph, if it is not a document of the catalogue. A fallback names the source that the run was
+    /// started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<PlanSource>,
 }
 
-/// A sound graph of steps.
+/// A valid graph of steps.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "GraphParts", into = "GraphParts")]
 pub struct StepGraph {
     parts: GraphParts,
     places: HashMap<StepId, usize>,
-    /// For each step, those with an edge from it, once each.
+    /// For each step, the steps with an edge from it, without duplicates.
     followers: Vec<Vec<usize>>,
-    /// For each step, the one that reverses it.
+    /// For each step, the step that reverses it.
     reversals: Vec<Option<usize>>,
 }
 
@@ -145,7 +145,7 @@ impl PartialEq for StepGraph {
 }
 
 impl StepGraph {
-    /// Checks the parts and makes them a graph.
+    /// Validates the parts and builds the graph.
     ///
     /// # Errors
     /// The first [`GraphError`] in the order empty, duplicate, unknown, reversal, cycle, expression.
@@ -155,8 +155,9 @@ impl StepGraph {
         Ok(graph)
     }
 
-    /// Makes a graph without compiling its expressions. In a journal, an expression that no longer compiles fails its step,
-    /// and the run can still be shown, aborted and exported. In a plan that is sent, each was compiled when it was read.
+    /// Builds a graph without compiling its expressions. When a journal is read, an expression that no longer compiles
+    /// fails its step, and the run can still be shown, aborted and exported. For a plan from a caller, the expressions
+    /// were compiled when it was parsed.
     fn linked(parts: GraphParts) -> Result<Self, GraphError> {
         let steps = &parts.steps;
         if steps.iter().all(|step| step.reverses.is_some()) {
@@ -193,19 +194,19 @@ impl StepGraph {
         })
     }
 
-    /// The steps in listed order, reversals among them.
+    /// Returns the steps in listed order, including reversals.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.parts.steps
     }
 
-    /// The step of this id.
+    /// Returns the step with this id.
     #[must_use]
     pub fn step(&self, id: &StepId) -> Option<&Step> {
         self.place(id).map(|at| &self.parts.steps[at])
     }
 
-    /// Where a step stands in the list.
+    /// Returns a step's index in the list.
     #[must_use]
     pub fn place(&self, id: &StepId) -> Option<usize> {
         self.places.get(id).copied()
@@ -217,13 +218,13 @@ impl StepGraph {
         &self.parts.evidence
     }
 
-    /// Time limit of the work in milliseconds; 0 sets none.
+    /// Returns the time limit of the work in milliseconds; 0 means no limit.
     #[must_use]
     pub fn timeout_ms(&self) -> u64 {
         self.parts.timeout_ms
     }
 
-    /// Tokens that models may use for it; 0 sets no limit.
+    /// Returns the token budget for models; 0 means no limit.
     #[must_use]
     pub fn token_budget(&self) -> u64 {
         self.parts.token_budget
@@ -235,19 +236,19 @@ impl StepGraph {
         &self.parts.numbers
     }
 
-    /// What is run once instead when a step fails that the run cannot do without.
+    /// Returns the plan that replaces this one, once, when a required step fails.
     #[must_use]
     pub fn fallback(&self) -> Option<&StepGraph> {
         self.parts.fallback.as_deref()
     }
 
-    /// What it was compiled from, where that is no document of the catalogue.
+    /// Returns the source of the graph, if it is not a document of the catalogue.
     #[must_use]
     pub fn source(&self) -> Option<&PlanSource> {
         self.parts.source.as_ref()
     }
 
-    /// Every step of the graph and of its fallbacks.
+    /// Returns every step of the graph and of its fallbacks.
     pub fn all_steps(&self) -> impl Iterator<Item = &Step> {
         let mut graph = Some(self);
         std::iter::from_fn(move || {
@@ -289,12 +290,12 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The distinct steps that a step has edges from.
+/// Returns the distinct steps that a step has edges from.
 pub(crate) fn sources(step: &Step) -> BTreeSet<&StepId> {
     step.entry.edges.iter().map(|edge| &edge.from).collect()
 }
 
-/// Every other step that a step names.
+/// Returns every other step that a step names.
 fn named_by(step: &Step) -> impl Iterator<Item = &StepId> {
     let ways: Vec<&StepId> = match &step.action {
         StepAction::Choose {
@@ -332,7 +333,7 @@ fn reversals(
     Ok(reversals)
 }
 
-/// A cycle's steps, the first repeated at the end.
+/// Returns the steps of a cycle, with the first one repeated at the end.
 fn find_cycle(steps: &[Step]) -> Option<Vec<StepId>> {
     let nodes: Vec<Node<'_>> = steps
         .iter()

@@ -1,9 +1,8 @@
-//! Which guardrails bear on something, and what they say about one effect.
+//! Resolves the guardrails that apply to a subject, and evaluates them for one effect.
 //!
-//! Resolution is a union: every match of the tenant and of the global layer, in the order skill,
-//! agent, domain, global (seed 000 §2.5, rulings 5 and 6); within a level those that list the persona
-//! come first. Exceptions are evaluated first (B000-12); what follows from a guardrail that bears on an
-//! effect is the business of the gate.
+//! Resolution is a union: every match of the tenant's and of the global layer, in the order skill, agent, domain,
+//! global (seed 000 §2.5, rulings 5 and 6). Within a level, guardrails that list the persona come first. Exceptions are
+//! evaluated first (B000-12). The gate decides what follows from a guardrail that applies.
 
 use std::sync::Arc;
 
@@ -20,36 +19,36 @@ use crate::expression::{Budget, ExpressionError, Fact, Facts};
 use crate::glob;
 use crate::persona::{self, PersonaFit};
 
-/// The names that an expression has of a call, and of nothing else.
+/// The names that expressions may use only for a call.
 const OF_A_CALL: [&str; 3] = ["tool", "parameters", "dry_run"];
 
-/// What guardrails are resolved for. Absent levels match nothing on that level.
+/// The subject for which guardrails are resolved. An absent level has no matches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GuardrailSubject<'a> {
     /// A skill's or playbook's id.
     pub skill: Option<&'a str>,
-    /// The agent that owns it.
+    /// The owning agent.
     pub agent: Option<&'a str>,
     /// Its domain.
     pub domain: Option<&'a str>,
-    /// The persona that is answered. Absent: guardrails bear independently of the personas that they list.
+    /// The persona of the answer. If absent, guardrails apply regardless of the personas that they list.
     pub persona: Option<&'a str>,
 }
 
-/// The request that a call or an answer is for, as far as guardrails read it (seed 000 §2.10).
+/// The properties of the request that guardrails may read (seed 000 §2.10).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestTags {
-    /// How it is answered; absent for a plan or a mission, which answers no request.
+    /// The flow that answers the request; absent for a plan or a mission, which has no request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
-    /// The persona that it is answered for.
+    /// The persona of the answer.
     pub persona: Label,
-    /// The tier that it is answered on.
+    /// The tier of the answer.
     pub tier: Tier,
 }
 
 impl RequestTags {
-    /// The names that expressions have of it, with the domain of the answer. An absent flow reads as an empty text.
+    /// Returns the request's names for expressions, with the domain of the answer. An absent flow is an empty text.
     #[must_use]
     pub fn facts<'v>(&'v self, domain: &'v str) -> [(&'v str, Fact<'v>); 4] {
         [
@@ -61,18 +60,18 @@ impl RequestTags {
     }
 }
 
-/// A guardrail that bears on the subject.
+/// A guardrail that applies to the subject.
 #[derive(Debug, Clone)]
 pub struct ApplicableGuardrail {
-    /// The guardrail, and the layer it came from.
+    /// The guardrail and its layer.
     pub found: ResolvedDocument<Guardrail>,
     /// The glob that matched.
     pub matched: String,
-    /// Its expressions.
+    /// The guardrail's expressions.
     pub conditions: Arc<Conditions>,
 }
 
-/// The expressions are those of the guardrail.
+/// Does not compare the expressions, because they follow from the guardrail.
 impl PartialEq for ApplicableGuardrail {
     fn eq(&self, other: &Self) -> bool {
         self.found == other.found && self.matched == other.matched
@@ -80,7 +79,7 @@ impl PartialEq for ApplicableGuardrail {
 }
 
 impl ApplicableGuardrail {
-    /// Whether an expression decides if it bears on a call: in its `when`, or in an exception.
+    /// Returns whether an expression decides if the guardrail applies to a call: its `when`, or an exception.
     #[must_use]
     pub fn asks_expressions(&self) -> bool {
         let Conditions { when, exceptions } = self.conditions.as_ref();
@@ -88,8 +87,8 @@ impl ApplicableGuardrail {
     }
 }
 
-/// Every guardrail that bears on the subject, strictest level of scope first: skill, agent,
-/// domain, global; within a level those that list the persona first, then by id; each once.
+/// Returns every guardrail that applies to the subject, without duplicates, in the order skill, agent, domain, global.
+/// Within a level, those that list the persona come first; the rest of the order is by id.
 #[must_use]
 pub fn resolve(view: &View, subject: GuardrailSubject<'_>) -> Vec<ApplicableGuardrail> {
     let anything = subject.skill.or(subject.domain).unwrap_or_default();
@@ -115,14 +114,14 @@ pub fn resolve(view: &View, subject: GuardrailSubject<'_>) -> Vec<ApplicableGuar
                 Some((fit, resolved))
             });
             let mut bearing: Vec<(PersonaFit, ApplicableGuardrail)> = bearing.collect();
-            // Stable: those that fit alike stay in the order of their ids.
+            // The sort is stable: guardrails with an equal fit stay in the order of their ids.
             bearing.sort_by_key(|(fit, _)| *fit);
             bearing.into_iter().map(|(_, resolved)| resolved)
         })
         .collect()
 }
 
-/// How a guardrail fits the persona that is answered.
+/// Returns how a guardrail fits the persona of the answer.
 fn fit(guardrail: &Guardrail, persona: Option<&str>) -> Option<PersonaFit> {
     match persona {
         Some(persona) => persona::fit(&guardrail.personas, persona),
@@ -137,34 +136,34 @@ fn matching_glob(guardrail: &Guardrail, target: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether an effect changes something outside.
+/// Whether an effect changes something outside Charter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectClass {
-    /// It only reads.
+    /// The effect only reads.
     Read,
-    /// It writes.
+    /// The effect writes.
     Write,
-    /// No tool is called: it is the answer to a request.
+    /// No tool is called: the effect is the answer to a request.
     Answer,
 }
 
-/// What one guardrail says about an effect.
+/// The result of one guardrail for an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardrailMatch<'a> {
-    /// It bears on it, and what it enforces follows.
+    /// The guardrail applies, and its enforcement takes effect.
     Bears {
-        /// Why an expression of it had no answer, where one had none.
+        /// The reason why an expression could not be evaluated, if it could not.
         note: Option<String>,
     },
-    /// This exception holds.
+    /// This exception applies.
     Excepted(&'a Text),
-    /// Its `when` is false.
+    /// The guardrail's `when` is false.
     Elsewhere(&'a Text),
-    /// It has no `when`, so it bears on writes only, and this writes nothing.
+    /// The guardrail has no `when`, so it applies only to writes, and the effect is not a write.
     OnWritesOnly,
 }
 
-/// The guardrails strictest first, in the order of resolution otherwise.
+/// Returns the guardrails in descending order of strictness, and otherwise in the order of resolution.
 pub fn strictest_first(
     guardrails: &[ApplicableGuardrail],
 ) -> impl Iterator<Item = &ApplicableGuardrail> {
@@ -177,13 +176,13 @@ pub fn strictest_first(
     })
 }
 
-/// What a guardrail says about one effect. `facts` is what its expressions are about, and `budget` is for those of all
-/// guardrails that bear on the effect.
+/// Returns the result of a guardrail for one effect. `facts` is the input of its expressions. `budget` is shared by all
+/// guardrails that apply to the effect.
 ///
-/// A guardrail without `when` bears on writes only; one with `when` bears where it holds, and
-/// where it fails to answer too: a broken rule does not open a door. On an answer without a call bears what is about the
-/// request: a `when` that has no answer without the call is about calls. An exception bears where its condition holds,
-/// and nowhere else.
+/// A guardrail without `when` applies only to writes. One with `when` applies if the expression is true, and also if it
+/// cannot be evaluated, so that a broken rule allows nothing. To an answer without a call, only guardrails about the
+/// request apply: a `when` that cannot be evaluated without a call is about calls. An exception applies only if its
+/// condition is true.
 #[must_use]
 pub fn word<'a>(
     resolved: &'a ApplicableGuardrail,

@@ -1,9 +1,10 @@
-//! Identifiers in a sentence, replaced by what they name: "is A-1002 sent?" is about an order.
+//! Replaces identifiers in a sentence by nouns: "is A-1002 sent?" is about an order.
 //!
-//! An identifier is a word that no text model knows, and one that weighs a lot for words alone. What it names is known:
-//! documents declare parameters with patterns and examples. A value that one domain alone declares is replaced by the
-//! parameter's name (delexicalisation, as in slot filling); one that several declare, such as a region, says nothing of
-//! the subject and is left out. Bounded by the length of the text and the number of shapes.
+//! Text models do not know identifiers, and word search gives them a high weight. Documents declare parameters with
+//! patterns and examples, from which an identifier's noun is derived. A value that only one domain declares is replaced
+//! by the parameter's name (delexicalisation, as in slot filling). A value that several domains declare, such as a
+//! region, does not identify the subject and is removed. The cost is bounded by the length of the text and the number
+//! of shapes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use serde_json::Value;
 
 use crate::parameters::Compiled;
 
-/// Ordinary words, product names and numbers. A pattern that one of them fits does not tell identifiers from words.
+/// Ordinary words, product names and numbers. A pattern that matches one of them does not identify identifiers.
 const ORDINARY: [&str; 14] = [
     "s3",
     "gp2",
@@ -33,10 +34,10 @@ const ORDINARY: [&str; 14] = [
     "b2b",
 ];
 
-/// Prepositions that go with what is left out: "in eu-west-1".
+/// Prepositions that are removed together with their value: "in eu-west-1".
 const PREPOSITIONS: [&str; 7] = ["in", "for", "of", "on", "from", "at", "with"];
 
-/// What an identifier of some shape names; `None` where that says nothing of the subject.
+/// The noun for identifiers of some shape; `None` if the shape does not identify the subject.
 type Noun = Option<String>;
 
 /// The shapes of the identifiers that a caller's documents declare.
@@ -44,20 +45,20 @@ type Noun = Option<String>;
 pub struct Identifiers {
     patterns: Vec<(Arc<Compiled>, Noun)>,
     forms: BTreeMap<Form, Noun>,
-    /// Names of parameters: "profile prod_infra" names a value.
+    /// Names of parameters: in "profile prod_infra" the name precedes a value.
     names: BTreeSet<String>,
 }
 
-/// The form of an example: `A-1002` begins with `A-`, and digits follow; of `sg-0f1e` letters and digits do.
+/// The form of an example: `A-1002` has the prefix `A-` and digits; `sg-0f1e` has letters and digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Form {
-    /// In lower case, with the sign that ends it.
+    /// The prefix in lower case, with the sign that ends it.
     prefix: String,
     digits_only: bool,
 }
 
 impl Form {
-    /// The form of a word, if it is an identifier: letters, a sign, and then a run with a digit.
+    /// Returns the form of a word, if it is an identifier: letters, a sign, and then characters with a digit.
     fn from_word(word: &str) -> Option<Self> {
         let sign = word.find(['-', '_', '/', ':', '#'])?;
         let (prefix, rest) = word.split_at(sign + 1);
@@ -72,7 +73,7 @@ impl Form {
 }
 
 impl Identifiers {
-    /// The shapes that the parameters of these documents have.
+    /// Collects the shapes of the parameters of these documents.
     pub fn from_parameters<'d>(
         declared: impl Iterator<Item = (&'d DomainId, &'d [Parameter])>,
     ) -> Self {
@@ -122,7 +123,7 @@ impl Identifiers {
         }
     }
 
-    /// The text with what its identifiers name in their place.
+    /// Returns the text with its identifiers replaced by nouns.
     #[must_use]
     pub fn replaced(&self, text: &str) -> String {
         let mut words: Vec<String> = Vec::new();
@@ -133,7 +134,8 @@ impl Identifiers {
                 .peek()
                 .map(|next| next.trim_matches(|c: char| !c.is_alphanumeric()));
             if self.names.contains(&bare.to_lowercase()) && value.is_some_and(is_code) {
-                // "profile prod_infra": the name stays for one domain alone, and the value is looked at by itself.
+                // "profile prod_infra": the name is kept only if one domain has it, and the value is examined
+                // separately.
                 if value.and_then(|value| self.named(value)).is_none() {
                     chunks.next();
                     drop_preposition(&mut words);
@@ -156,7 +158,7 @@ impl Identifiers {
                     }
                 }
             }
-            // Another request begins behind it: "reboot vm-1, and list the disks".
+            // Another request follows: "reboot vm-1, and list the disks".
             let joint = match chunk.chars().last() {
                 Some('.') if chunks.peek().is_some() => Some('.'),
                 Some(',') if chunks.peek() == Some(&"and") => Some(','),
@@ -174,7 +176,7 @@ impl Identifiers {
         }
     }
 
-    /// What a word names; `None` for a word that is no identifier.
+    /// Returns the noun of a word; `None` if the word is not an identifier.
     fn named(&self, word: &str) -> Option<&Noun> {
         if !word.chars().any(|c| c.is_ascii_digit()) {
             return None;
@@ -194,12 +196,12 @@ impl Identifiers {
     }
 }
 
-/// Whether a word is a value rather than a word: it has a digit, a sign or a capital within.
+/// Returns whether a word is a value: it has a digit, a sign or an inner capital.
 fn is_code(word: &str) -> bool {
     word.contains(['_', '=', ':', '/']) || word.chars().any(|c| c.is_ascii_digit())
 }
 
-/// Removes a trailing preposition: it belongs to the value that is left out.
+/// Removes a trailing preposition, which belongs to the removed value.
 pub(crate) fn drop_preposition(words: &mut Vec<String>) {
     let bare = |word: &String| {
         word.trim_matches(|c: char| !c.is_alphanumeric())
@@ -223,7 +225,7 @@ fn examples(parameter: &Parameter) -> impl Iterator<Item = &str> {
     texts.filter_map(Value::as_str)
 }
 
-/// Who declares a shape.
+/// The domains that declare a shape, and the names of the parameters.
 #[derive(Default)]
 struct Declared<'d> {
     domains: BTreeSet<&'d DomainId>,
@@ -236,7 +238,7 @@ impl<'d> Declared<'d> {
         self.names.insert(name);
     }
 
-    /// The name of the thing, where one domain alone has such things: `order_id` names an order.
+    /// Returns the noun if only one domain declares the shape: `order_id` names an order.
     fn noun(&self) -> Noun {
         if self.domains.len() != 1 {
             return None;

@@ -1,9 +1,9 @@
-//! What a text asks for, by its form: to read the state of things, to change something, to know a rule, or nothing
-//! that is looked after here (B000-20).
+//! Recognises the intent of a text from its form: to read a state, to change something, to learn a rule, or none of
+//! these (B000-20).
 //!
-//! A sentence is read, not matched: its clauses are told apart, each clause's speech act is taken from its mood, and
-//! what is negated, supposed, put off, reported or quoted orders nothing. [`read()`] looks at the text alone;
-//! [`settle`] adds how well documents fit, where the form leaves a doubt. Both are bounded and know no catalogue.
+//! A text is parsed into clauses, and each clause's speech act follows from its mood. Negated, supposed, postponed,
+//! reported and quoted clauses order nothing. [`read()`] uses the text alone; [`settle`] also uses how well documents
+//! match, if the form is ambiguous. Both are bounded and know no catalogue.
 
 mod act;
 mod action;
@@ -43,32 +43,32 @@ use clause::clauses;
 use reading::ParsedText;
 use token::{Token, TokenKind};
 
-/// Bytes of a text that are read, half of them from its end: a request stands before or after what is pasted.
+/// The number of bytes that are parsed, half of them from the end: a request may precede or follow pasted text.
 const MAX_READ: usize = charter_contract::bounds::INTENT_BYTES;
 
-/// How sure the form is.
+/// The certainty of a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
-    /// The form leaves no doubt.
+    /// The form is unambiguous.
     Certain,
-    /// It says so rather than otherwise.
+    /// The form makes this reading the more probable one.
     Likely,
-    /// It leaves open which of two it is.
+    /// The form is ambiguous between this intent and another one.
     Open(Intent),
 }
 
-/// What a text that asks for a change asks to be done now.
+/// The part of a change that may start now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeTiming {
     /// The change.
     Now,
     /// A trial of it that changes nothing.
     DryRun,
-    /// Nothing: it may be offered.
+    /// Nothing: the change may only be offered.
     Offer(Doubt),
 }
 
-/// Why a change is not started although one is spoken of.
+/// The reason why a change is mentioned but not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
     /// It is to happen later.
@@ -79,30 +79,30 @@ pub enum Doubt {
     Indirect,
     /// It is reported as the request of another person.
     Reported,
-    /// The verb is not known, or may be a noun.
+    /// The verb is unknown, or may be a noun.
     Verb,
     /// The verb has a typing error.
     Spelling,
-    /// What is to be changed was said before, not here.
+    /// The object was mentioned earlier, not in this text.
     Object,
-    /// It was translated.
+    /// The text was translated.
     Translated,
-    /// A model reads it as a change, and the form does not say so.
+    /// A model classified it as a change, and the form does not confirm it.
     Model,
     /// It names a playbook without ordering to run it, or with a typing error in the name.
     Name,
-    /// It has words that are known neither as English nor from the catalogue.
+    /// It has words that are unknown both in English and in the catalogue.
     Language,
-    /// It asks a question beside what it orders.
+    /// It also asks a question.
     Question,
-    /// Its verb is another one than those of the playbook that fits.
+    /// Its verb differs from those of the matching playbook.
     OtherAction,
-    /// It repeats an example of a playbook as a question, in quotation marks or the like.
+    /// It quotes an example of a playbook, or repeats it as a question.
     Example,
 }
 
 impl Doubt {
-    /// Why, for people.
+    /// Returns the reason, for people.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -124,32 +124,32 @@ impl Doubt {
     }
 }
 
-/// What the form of a text says.
+/// The reading of a text by its form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IntentReading {
     /// The intent.
     pub intent: Intent,
-    /// How sure that is.
+    /// The certainty of the intent.
     pub certainty: Certainty,
-    /// What may be started, where the intent is a change.
+    /// The part that may start, if the intent is a change.
     pub start: ChangeTiming,
-    /// Why it asks for nothing, where it does.
+    /// The kind of remark, if the text requests nothing.
     pub remark: Option<Remark>,
-    /// The language that it is written in.
+    /// The language of the text.
     pub language: Language,
-    /// The verbs of change that it orders, in their base forms.
+    /// The ordered verbs of change, in their base forms.
     pub verbs: Vec<String>,
-    /// The actions of its certain orders; of all its orders where none is certain.
+    /// The actions of its certain orders, or of all its orders if none is certain.
     pub actions: Vec<OrderedAction>,
-    /// Whether it asks how to carry out a change.
+    /// Whether it asks how to make a change.
     pub asks_how: bool,
-    /// How many things it asks for: questions, and orders to look at something.
+    /// The number of requests: questions, and orders to look at something.
     pub parts: usize,
-    /// Its questions, as far as their form says what they ask for.
+    /// The questions whose form reveals what they ask for.
     pub asked: Vec<AskedClause>,
-    /// The words that say what it is about, for a search: without greetings, politeness and what is only mentioned.
+    /// The words of the subject, for a search: without greetings, politeness and mere mentions.
     pub subject: String,
-    /// Why, for people.
+    /// The reasons for the reading, for people.
     pub reasons: Vec<String>,
 }
 
@@ -171,7 +171,8 @@ impl IntentReading {
         }
     }
 
-    /// Whether a document with these texts does all that is ordered. An order whose verb cannot be compared passes.
+    /// Returns whether a document with these texts covers all ordered actions. An order whose verb cannot be compared
+    /// counts as covered.
     #[must_use]
     pub fn is_done_by(&self, texts: &[&str]) -> bool {
         self.actions
@@ -179,8 +180,8 @@ impl IntentReading {
             .all(|ordered| sense::does(ordered, texts))
     }
 
-    /// The same, where the caller has said which intent it is. What the form puts off, supposes or forbids is not
-    /// started for all that.
+    /// Replaces the intent by the one that the caller stated. A change that the text postpones, supposes or forbids is
+    /// still not started.
     #[must_use]
     pub fn overruled(self, intent: Intent) -> Self {
         let start = match (intent, self.intent, self.remark) {
@@ -203,7 +204,7 @@ impl IntentReading {
     }
 }
 
-/// The language of a text, without what it quotes.
+/// Returns the language of a text, without its quotations.
 #[must_use]
 pub fn language_of(text: &str) -> Language {
     let text = bounded(text);
@@ -211,7 +212,7 @@ pub fn language_of(text: &str) -> Language {
     language::language(&own, &token::tokens(&own))
 }
 
-/// Reads a text.
+/// Reads the intent of a text.
 #[must_use]
 pub fn read(text: &str) -> IntentReading {
     let text = bounded(text);
@@ -250,12 +251,12 @@ pub fn read(text: &str) -> IntentReading {
     reading
 }
 
-/// Whether a lower-case word is a content word, unlike "the" or "please".
+/// Returns whether a lower-case word is a content word, unlike "the" or "please".
 pub(crate) fn carries_subject(word: &str) -> bool {
     !words::EMPTY_WORDS.contains(&word) && !words::OPENERS.contains(&word)
 }
 
-/// Whether a text has identifiers and no word of content, as "and in eu-west-1?", and does not ask what they are.
+/// Returns whether a text has only identifiers, like "and in eu-west-1?", and does not ask for their meaning.
 fn names_nothing(all: &[Token]) -> bool {
     let said = || {
         all.iter()
@@ -271,7 +272,7 @@ fn names_nothing(all: &[Token]) -> bool {
         && said().all(empty)
 }
 
-/// The beginning and the end of a long text.
+/// Returns the beginning and the end of a long text.
 fn bounded(text: &str) -> String {
     if text.len() <= MAX_READ {
         return text.to_owned();

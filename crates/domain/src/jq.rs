@@ -1,11 +1,11 @@
-//! The language of filters: jq 1.8, run by the interpreter of jaq.
+//! The filter language: jq 1.8, run by the interpreter of jaq.
 //!
-//! `parse` reads jq's grammar and writes it in the terms of jaq, so that everything is evaluated in jq's order; `value` has
-//! jq's arithmetic and its order of values, with integers that keep their digits; `natives` and the prelude have its
-//! functions. Functions that reach out of a filter are not among them, and are refused when the filter is compiled.
+//! `parse` reads jq's grammar and translates it to jaq's terms, so that everything is evaluated in jq's order. `value`
+//! has jq's arithmetic and order of values, with integers of full precision. `natives` and the prelude have jq's
+//! functions. Functions that access anything outside a filter are excluded, and rejected when the filter is compiled.
 //!
-//! Filters are compiled when a package is registered, once they are known to nest no deeper than the stack is. Running
-//! one may loop or grow, so callers run it in a process whose time and memory are bounded.
+//! Filters are compiled when a package is registered, after a check that their nesting fits the stack. A running filter
+//! may loop or grow, so callers run it in a process with bounded time and memory.
 
 mod faults;
 mod natives;
@@ -27,10 +27,10 @@ use crate::source::escape;
 /// The functions that are written in jq.
 const PRELUDE: &str = include_str!("jq/prelude.jq");
 
-/// The name under which a filter is compiled. It is that of a format, and filters cannot name unknown formats.
+/// The name under which a filter is compiled. It has the form of a format, and filters cannot name unknown formats.
 const ENTRY: &str = "@entry";
 
-/// Why a filter is refused or its run failed.
+/// The reason why a filter is rejected or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// It does not compile.
@@ -39,7 +39,7 @@ pub enum FilterError {
     /// It is longer than [`JQ_BYTES`].
     #[error("the filter is longer than {} bytes; split it", JQ_BYTES)]
     TooLong,
-    /// It nests deeper than filters may, or has more brackets.
+    /// It is nested too deeply, or has too many brackets.
     #[error("the filter {0}; split it")]
     TooDeep(String),
     /// It failed on this input.
@@ -78,7 +78,7 @@ impl Filter {
         })
     }
 
-    /// Compiles a filter whose nesting was measured.
+    /// Compiles a filter whose nesting was checked.
     fn compile_shallow(source: &str) -> Result<Self, FilterError> {
         let refused = |fault: faults::Fault<'_>| FilterError::Syntax(fault.message(source));
         let mut definitions = parse::definitions(PRELUDE)
@@ -112,7 +112,7 @@ impl Filter {
             .map_err(|errors| FilterError::Syntax(faults::undefined(source, &errors, &known)))
     }
 
-    /// Everything the filter emits for an input, at most `limit` values.
+    /// Returns the filter's outputs for an input, at most `limit` values.
     ///
     /// # Errors
     /// [`FilterError::Failed`], [`FilterError::TooMany`].
@@ -133,7 +133,7 @@ impl Filter {
     }
 }
 
-/// The failure of a run, from the error that the filter did not catch.
+/// Returns the failure of a run, from the error that the filter did not catch.
 fn raised(exception: Exn<'_, JqValue>) -> FilterError {
     FilterError::Failed(match exception.get_err() {
         Ok(error) => match error.into_val() {

@@ -1,11 +1,9 @@
-//! Pure decisions: overlay, resolution, graphs and the run machine. No I/O and no async; no decision
-//! reads the [`clock`].
+//! Pure decisions: overlay, resolution, graphs and the run machine. No I/O, no async; no decision reads the [`clock`].
 //!
-//! Everything here is a function from values to values. What it decides is carried out by
-//! `charter-engine`; what it decides on is read by it. The same inputs give the same decision, so
-//! every rule can be tested by a table and every run replayed.
+//! Everything here maps values to values. `charter-engine` reads the inputs of decisions and carries decisions out.
+//! Equal inputs give equal decisions, so that every rule can be tested with a table and every run replayed.
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, with writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod analysis;

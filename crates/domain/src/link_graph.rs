@@ -1,9 +1,8 @@
-//! The skill link graph (seed 001): which skill points at which, who may reach what, what is wrong.
+//! The skill link graph (seed 001): links between skills, reachability under grants, and problems.
 //!
-//! One [`LinkGraph`] holds the skills of one scope; a [`SkillsView`] is a tenant's over the global
-//! one. Everything is iterative, so depth costs no stack, and every walk visits a skill once, so a
-//! cycle that two scopes make together (each alone is free of them) ends it nowhere. Must not know
-//! instructions, vectors or callers.
+//! One [`LinkGraph`] holds the skills of one scope; a [`SkillsView`] layers a tenant's graph over the global one.
+//! Algorithms are iterative, so that depth needs no stack. Every walk visits a skill once, so that a cycle across two
+//! scopes (each alone is acyclic) cannot trap it. Must not know instructions, vectors or callers.
 
 mod lint;
 mod view;
@@ -17,19 +16,19 @@ use fixedbitset::FixedBitSet;
 pub use lint::{LinkFinding, MAX_FINDINGS};
 pub use view::{CyclePath, LayerOf, LinkSteps, Reach, SkillPosition, SkillsView, TooManyLinks};
 
-/// Where a skill stands within its scope's graph; free again once the skill is gone.
+/// The index of a skill in its scope's graph; reused once the skill is removed.
 pub type Slot = usize;
 
-/// A skill without its instruction and vector: what discovery and navigation show.
+/// A skill without its instruction and vector, for discovery and navigation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillNode {
     /// Its id.
     pub id: SkillId,
-    /// What it is for, in short.
+    /// A short description of its purpose.
     pub summary: Text,
-    /// Whether it points at other skills.
+    /// Whether it has links to other skills.
     pub is_folder: bool,
-    /// The skills it points at; some may not exist.
+    /// The skills that it links to; some may not exist.
     pub children: Box<[SkillId]>,
 }
 
@@ -39,68 +38,68 @@ pub struct LinkGraph {
     nodes: Vec<Option<SkillNode>>,
     slots: HashMap<SkillId, Slot>,
     free: Vec<Slot>,
-    /// Who points at an id, whether it exists or not.
+    /// The skills that link to an id, whether the id exists or not.
     parents: HashMap<SkillId, BTreeSet<Slot>>,
     folders: FixedBitSet,
     present: FixedBitSet,
 }
 
 impl LinkGraph {
-    /// How many skills it holds.
+    /// Returns the number of skills.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether it holds none.
+    /// Returns whether there are no skills.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// One more than the highest slot in use.
+    /// Returns one more than the highest slot in use.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Where a skill stands.
+    /// Returns the slot of a skill.
     #[must_use]
     pub fn slot(&self, id: &SkillId) -> Option<Slot> {
         self.slots.get(id).copied()
     }
 
-    /// The skill at a slot.
+    /// Returns the skill at a slot.
     #[must_use]
     pub fn node(&self, slot: Slot) -> Option<&SkillNode> {
         self.nodes.get(slot)?.as_ref()
     }
 
-    /// A skill by its id.
+    /// Returns the skill with this id.
     #[must_use]
     pub fn get(&self, id: &SkillId) -> Option<&SkillNode> {
         self.node(self.slot(id)?)
     }
 
-    /// The skills, in no particular order, with their slots.
+    /// Returns the skills with their slots, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &SkillNode)> {
         let nodes = self.nodes.iter().enumerate();
         nodes.filter_map(|(slot, node)| Some((slot, node.as_ref()?)))
     }
 
-    /// Which slots hold folders.
+    /// Returns the slots of folders.
     #[must_use]
     pub fn folders(&self) -> &FixedBitSet {
         &self.folders
     }
 
-    /// Which slots hold skills.
+    /// Returns the slots of skills.
     #[must_use]
     pub fn present(&self) -> &FixedBitSet {
         &self.present
     }
 
-    /// Adds a skill or replaces the one of the same id, and says where it stands.
+    /// Adds a skill or replaces the one with the same id, and returns its slot.
     pub fn insert_or_replace(&mut self, node: SkillNode) -> Slot {
         let slot = match self.slot(&node.id) {
             Some(slot) => {
@@ -118,7 +117,7 @@ impl LinkGraph {
         slot
     }
 
-    /// Takes a skill out; its slot is free from then on. What points at it dangles.
+    /// Removes a skill and frees its slot. Links to it become dangling.
     pub fn remove(&mut self, id: &SkillId) -> Option<Slot> {
         let slot = self.slots.remove(id)?;
         self.unlink(slot);
@@ -129,7 +128,7 @@ impl LinkGraph {
         Some(slot)
     }
 
-    /// The skills that point at an id.
+    /// Returns the skills that link to an id.
     pub fn parents(&self, id: &SkillId) -> impl Iterator<Item = (Slot, &SkillNode)> {
         let slots = self.parents.get(id).into_iter().flatten();
         slots.filter_map(|slot| Some((*slot, self.node(*slot)?)))
@@ -146,7 +145,7 @@ impl LinkGraph {
         slot
     }
 
-    /// Forgets that the skill at a slot points at anything.
+    /// Removes the links of the skill at a slot.
     fn unlink(&mut self, slot: Slot) {
         let Some(node) = self.nodes[slot].as_ref() else {
             return;

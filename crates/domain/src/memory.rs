@@ -1,10 +1,9 @@
-//! What holds for memories (B003-10): what may be remembered, who sees it, whose word puts it in
-//! force, and how long it is kept.
+//! Rules for memories (B003-10): their limits, their visibility, the users that may put them in force, and their
+//! retention.
 //!
-//! Every memory has an owner, the user who first wrote it. A private one is its owner's alone: nobody
-//! else sees it, operators included. A shared one is everybody's of the tenant, so its content comes
-//! into force by an operator's word. What an agent writes for a user is a proposal in either case.
-//! Knows no storage and no time.
+//! Every memory has an owner, the user that first wrote it. A private memory is visible only to its owner, not even to
+//! operators. A shared memory is visible to the whole tenant, so an operator must accept its content. A memory that an
+//! agent writes for a user is a proposal in both cases. Knows no storage and no time.
 
 use std::time::Duration;
 
@@ -13,25 +12,25 @@ use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::UserId;
 use charter_contract::violation::Report;
 
-/// Longest title, in characters.
+/// The maximum length of a title, in characters.
 pub const MAX_TITLE: usize = 200;
-/// Longest content, in bytes.
+/// The maximum length of the content, in bytes.
 pub const MAX_CONTENT: usize = 32 << 10;
-/// Most tags.
+/// The maximum number of tags.
 pub const MAX_TAGS: usize = 32;
-/// Longest tag, in characters.
+/// The maximum length of a tag, in characters.
 pub const MAX_TAG: usize = 100;
-/// Most memories that one names as related.
+/// The maximum number of related memories.
 pub const MAX_RELATED: usize = 50;
-/// Largest metadata, in bytes of JSON.
+/// The maximum size of the metadata, in bytes of JSON.
 pub const MAX_METADATA: usize = 16 << 10;
 
-/// The importance of a memory that says none.
+/// The default importance of a memory.
 const USUAL: u8 = 5;
-/// The importance of what is kept for good.
+/// The importance of memories that never expire.
 const PERMANENT_IMPORTANCE: u8 = 10;
 
-/// Adds what is wrong with an entry beyond its contract: it has a source, and bounds.
+/// Reports violations beyond the entry's contract: a missing source, and exceeded limits.
 pub fn check(entry: &MemoryEntry, report: &mut Report) {
     let related = entry.related_memories.as_ref().map_or(0, Vec::len);
     let metadata = serde_json::to_vec(&entry.metadata).map_or(usize::MAX, |json| json.len());
@@ -77,26 +76,26 @@ pub fn check(entry: &MemoryEntry, report: &mut Report) {
     }
 }
 
-/// Somebody, as far as memories ask.
+/// A user that reads or writes memories.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryReader<'a> {
-    /// Who.
+    /// The user's id.
     pub user: &'a UserId,
-    /// What they may do in their tenant.
+    /// The user's role in the tenant.
     pub role: Role,
 }
 
-/// Whose a memory is.
+/// The ownership of a memory.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryOwnership<'a> {
-    /// Its owner.
+    /// The owner.
     pub owner: &'a UserId,
-    /// Who sees it.
+    /// The visibility.
     pub visibility: Visibility,
 }
 
 impl MemoryOwnership<'_> {
-    /// Whether a person sees what is or was in force.
+    /// Returns whether a user may see versions that are or were in force.
     #[must_use]
     pub fn is_seen_by(self, person: MemoryReader<'_>) -> bool {
         match self.visibility {
@@ -105,7 +104,7 @@ impl MemoryOwnership<'_> {
         }
     }
 
-    /// Whether a person's word puts a version in force, or refuses it.
+    /// Returns whether a user may accept or reject a version.
     #[must_use]
     pub fn is_decided_by(self, person: MemoryReader<'_>) -> bool {
         match self.visibility {
@@ -114,19 +113,19 @@ impl MemoryOwnership<'_> {
         }
     }
 
-    /// Whether a person sees a version of `author` that is proposed or was refused.
+    /// Returns whether a user may see a version of `author` that is proposed or was rejected.
     #[must_use]
     pub fn shows_proposal_to(self, author: &UserId, person: MemoryReader<'_>) -> bool {
         self.is_decided_by(person) || (author == person.user && self.is_seen_by(person))
     }
 
-    /// Whether a person may have the content removed.
+    /// Returns whether a user may remove the content.
     #[must_use]
     pub fn is_removed_by(self, person: MemoryReader<'_>) -> bool {
         self.owner == person.user || self.is_decided_by(person)
     }
 
-    /// How a version begins that a person, or an agent for them, writes.
+    /// Returns the first state of a version that a user, or an agent for the user, writes.
     #[must_use]
     pub fn begins(self, person: MemoryReader<'_>, by_agent: bool) -> MemoryState {
         if !by_agent && self.is_decided_by(person) {
@@ -137,14 +136,14 @@ impl MemoryOwnership<'_> {
     }
 }
 
-/// How much a memory matters, 1 to 10: 5 where it does not say.
+/// Returns the importance of a memory, 1 to 10; the default is 5.
 #[must_use]
 pub fn weight(importance: Option<Importance>) -> u8 {
     importance.map_or(USUAL, Importance::get)
 }
 
-/// How long a memory in force is kept after its last version: as many tenths of `longest` as its
-/// [`weight`]; absent at 10, which is kept for good.
+/// Returns the retention of a memory in force after its last version: a tenth of `longest` per point of [`weight`].
+/// `None` at 10: such a memory never expires.
 #[must_use]
 pub fn kept_for(importance: Option<Importance>, longest: Duration) -> Option<Duration> {
     let weight = weight(importance);
@@ -162,7 +161,7 @@ mod tests {
         UserId::parse(name).unwrap()
     }
 
-    /// Visibility, person, role: seen, decides, sees bob's proposal, removes, begins.
+    /// Visibility, user, role: sees, decides, sees bob's proposal, removes, first state.
     #[test]
     fn b003_10_a_private_memory_is_its_owners_and_a_shared_one_an_operators_to_decide() {
         let (ann, bob) = (user("ann"), user("bob"));

@@ -1,9 +1,9 @@
-//! Missions (seed 002): which stages follow which ([`after_plan`] and its like), where a mission stands
-//! ([`state`]), what is admitted beside what is there ([`admit`]), a mission as one text that proves
-//! itself ([`bundle`]), and what two of them differ in ([`diff`]).
+//! Missions (seed 002): the order of stages ([`after_plan`] and similar functions), a mission's state ([`state`]), the
+//! admission of artifacts ([`admit`]), a mission as a self-verifying text ([`bundle`]), and the differences of two
+//! missions ([`diff`]).
 //!
-//! A mission is a run: its journal, its gate and its approvals are the run's, and this module says only
-//! what is a mission's own. It asks no model and knows no storage.
+//! A mission is a run: it uses the run's journal, gate and approvals, and this module has only the parts that are
+//! specific to missions. It calls no model and knows no storage.
 
 pub mod admit;
 pub mod bundle;

@@ -1,28 +1,27 @@
-//! How deep the tree of a text becomes, known from its tokens before it is parsed: parsers and what walks their trees go
-//! as deep on the stack.
+//! Computes the depth of a text's syntax tree from its tokens before parsing, because the recursion of parsers and tree
+//! walkers is equally deep.
 //!
-//! Of a chain of operators it is not known which is the innermost, so all of them count for each of its operands. Knows
-//! no language.
+//! In a chain of operators the innermost one is unknown, so all of them count for each operand. Knows no language.
 
-/// Counts brackets and operators. Brackets that close nothing are passed over.
+/// Counts brackets and operators. Unmatched closing brackets are ignored.
 #[derive(Debug, Default)]
 pub(crate) struct Nesting {
     ground: Level,
-    /// What is within open brackets, the innermost last.
+    /// The levels of the open brackets, the innermost last.
     open: Vec<Level>,
     deepest: usize,
 }
 
-/// What is between brackets.
+/// The contents of a pair of brackets.
 #[derive(Debug, Default)]
 struct Level {
-    /// Depth of the elements that have ended.
+    /// The maximum depth of the finished elements.
     elements: usize,
-    /// Operators of this element.
+    /// The number of operators of this element.
     operators: usize,
-    /// Depth of its operands that have ended.
+    /// The maximum depth of its finished operands.
     operands: usize,
-    /// Depth of the operand at hand.
+    /// The depth of the current operand.
     operand: usize,
 }
 
@@ -34,13 +33,13 @@ impl Level {
 }
 
 impl Nesting {
-    /// A bracket opens.
+    /// Opens a bracket.
     pub(crate) fn open(&mut self) {
         self.open.push(Level::default());
         self.deepest = self.deepest.max(self.open.len());
     }
 
-    /// A bracket closes: what is in it is an operand, or belongs to one.
+    /// Closes a bracket: its contents are an operand, or a part of one.
     pub(crate) fn close(&mut self) {
         if let Some(inner) = self.open.pop() {
             let level = self.level();
@@ -48,25 +47,25 @@ impl Nesting {
         }
     }
 
-    /// An operator, before or between operands.
+    /// Counts an operator before or between operands.
     pub(crate) fn operator(&mut self) {
         self.operand_ends();
         self.level().operators += 1;
     }
 
-    /// What applies to the operand before it: a member, a call, an index.
+    /// Counts a postfix of the preceding operand: a member, a call, an index.
     pub(crate) fn postfix(&mut self) {
         self.level().operand += 1;
     }
 
-    /// The operand ends, and nothing joins it to the next.
+    /// Ends the operand without an operator before the next one.
     pub(crate) fn operand_ends(&mut self) {
         let level = self.level();
         level.operands = level.operands.max(level.operand);
         level.operand = 0;
     }
 
-    /// The element ends.
+    /// Ends the element.
     pub(crate) fn separator(&mut self) {
         let level = self.level();
         *level = Level {
@@ -75,17 +74,17 @@ impl Nesting {
         };
     }
 
-    /// Whether no bracket is open.
+    /// Returns whether no bracket is open.
     pub(crate) fn is_closed(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// How many brackets are within each other.
+    /// Returns the maximum nesting depth of brackets.
     pub(crate) fn brackets(&self) -> usize {
         self.deepest
     }
 
-    /// How many operators are on one way down.
+    /// Returns the maximum number of operators on one path through the tree.
     pub(crate) fn operators(mut self) -> usize {
         while !self.is_closed() {
             self.close();
@@ -102,7 +101,7 @@ impl Nesting {
 mod tests {
     use super::*;
 
-    /// Brackets and operators of a text with the operators `+` and `.` (a member).
+    /// Measures brackets and operators of a text with the operators `+` and `.` (a member).
     fn measured(text: &str) -> (usize, usize) {
         let mut nesting = Nesting::default();
         for sign in text.chars() {

@@ -1,8 +1,8 @@
-//! A package as its author writes it: files in folders by kind, read into documents whose every
-//! part remembers its file and place.
+//! A package as its author wrote it: files in folders by kind, parsed into documents whose parts remember their file
+//! and position.
 //!
-//! Reading reports all problems, not the first. What only shows against the rest of the catalogue
-//! is checked by [`check`]. Knows nothing of directories, archives or storage.
+//! Parsing reports all problems, not only the first. [`check`] finds the problems that depend on the rest of the
+//! catalogue. Knows nothing of directories, archives or storage.
 
 mod check;
 mod files;
@@ -27,10 +27,10 @@ pub use needs::{Need, needs};
 pub use problem::{Problem, ProblemSeverity, Problems};
 pub use read::{PackageReading, read};
 
-/// The file that names a package.
+/// The file with a package's name.
 pub const MANIFEST: &str = "package.yaml";
 
-/// A place inside a package.
+/// A location inside a package.
 #[derive(Debug, Clone)]
 pub struct SourceLocation {
     /// The file's path, relative to the package.
@@ -44,26 +44,26 @@ pub struct SourceLocation {
 }
 
 impl SourceLocation {
-    /// Where a part of the document stands in the file.
+    /// Returns the position of a part of the document in the file.
     #[must_use]
     pub fn position(&self, pointer: &str) -> Position {
         self.places.position(&format!("{}{pointer}", self.pointer))
     }
 }
 
-/// Something read from a package, with its place.
+/// A value from a package, with its location.
 #[derive(Debug, Clone)]
 pub struct WithLocation<T> {
-    /// What was read.
+    /// The value.
     pub value: T,
-    /// Where it stands.
+    /// The location.
     pub place: SourceLocation,
 }
 
-/// A package whose files all read well.
+/// A package whose files were all parsed without errors.
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// Name, version, scope.
+    /// The name, version and scope.
     pub manifest: WithLocation<PackageManifest>,
     /// Its documents, by file and position.
     pub documents: Vec<WithLocation<Document>>,

@@ -1,8 +1,8 @@
-//! Values for declared parameters: where they come from, and whether they fit.
+//! Values for declared parameters: their sources, and their validation.
 //!
-//! A tool call is checked against the tool's declaration before anything happens (B003-4). The parameters of a skill or
-//! playbook come from the request: given outright, else stated by its words, else from its session, its context, a memory,
-//! the declared default or a model ([`Collected`]).
+//! A tool call is validated against the tool's declaration before anything happens (B003-4). The parameters of a skill
+//! or playbook come from the request: explicit values first, then values in its words, then its session, its context, a
+//! memory, the declared default or a model ([`Collected`]).
 
 mod context;
 mod memories;
@@ -30,7 +30,7 @@ pub use sentence::{Excluded, Misread, SentenceReading, Stated, Unclear, Unread, 
 pub use sources::{Bound, Collected, LeftOut, ValueSource};
 pub(crate) use written::{Misfit, argument_faults, argument_faults_with, exact_argument_faults};
 
-/// One thing wrong with given values.
+/// One problem with supplied values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterFault {
     /// A required parameter has no value.
@@ -38,13 +38,13 @@ pub enum ParameterFault {
     Missing {
         /// Its name.
         name: String,
-        /// What it is for.
+        /// Its description.
         description: String,
     },
-    /// Nothing of that name is declared.
+    /// No parameter of that name is declared.
     #[error("`{name}` is not a parameter here")]
     Unknown {
-        /// The given name.
+        /// The unknown name.
         name: String,
     },
     /// The value has another type.
@@ -52,10 +52,10 @@ pub enum ParameterFault {
     Type {
         /// Its name.
         name: String,
-        /// The declared types, in words.
+        /// The declared types, as text.
         wanted: String,
     },
-    /// The value is none of the allowed ones.
+    /// The value is not one of the allowed values.
     #[error("`{name}` must be one of {allowed}")]
     NotAllowed {
         /// Its name.
@@ -71,7 +71,7 @@ pub enum ParameterFault {
         /// The declared pattern.
         pattern: String,
     },
-    /// The text is too long for the declared pattern.
+    /// The text is too long to be matched against the declared pattern.
     #[error(
         "`{name}` has {bytes} bytes, and matching them with `{pattern}` takes more than {} steps (SCHEMA_STEPS); shorten \
          the text",
@@ -85,12 +85,12 @@ pub enum ParameterFault {
         /// The length of the text.
         bytes: usize,
     },
-    /// Words name a value and do not give it.
+    /// The words refer to a value that cannot be determined.
     #[error("{0}")]
     Unclear(Unclear),
 }
 
-/// Checks given values against a declaration and fills in defaults. `null` counts as not given.
+/// Validates values against a declaration and fills in defaults. `null` counts as absent.
 ///
 /// # Errors
 /// Every [`ParameterFault`], declared parameters first.
@@ -106,20 +106,19 @@ pub fn bind(
     }
 }
 
-/// Values while some are still being asked for.
+/// Values that may still be incomplete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartialValues {
-    /// What fits, and defaults.
+    /// Valid values, and defaults.
     pub values: Map<String, Value>,
     /// Required parameters without a value.
     pub missing: Vec<Label>,
 }
 
-/// The same while values are still being asked for: what fits so far, and the required parameters
-/// that have no value.
+/// Validates values that may be incomplete. Returns the valid ones, and the required parameters without a value.
 ///
 /// # Errors
-/// Every [`ParameterFault`] but those of missing values.
+/// Every [`ParameterFault`] except missing values.
 pub fn bind_so_far(
     declared: &[Parameter],
     given: &Map<String, Value>,
@@ -214,12 +213,12 @@ fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
     }
 }
 
-/// Whether a text matches a pattern, as far as that takes little.
+/// Returns whether a text matches a pattern; false if the match would cost too much.
 fn matches(pattern: &str, text: &str) -> bool {
     matched(pattern, text) == Matched::Fits
 }
 
-/// Whether two parameters of one name take the same values.
+/// Returns whether two parameters of one name accept the same values.
 pub(crate) fn means_the_same(one: &Parameter, other: &Parameter) -> bool {
     one.kind == other.kind
         && one.default == other.default
@@ -227,7 +226,7 @@ pub(crate) fn means_the_same(one: &Parameter, other: &Parameter) -> bool {
         && one.pattern == other.pattern
 }
 
-/// Removes declared parameters that are `null`, because they count as absent. [`bind`] refuses undeclared parameters.
+/// Removes declared parameters that are `null`, because they count as absent. [`bind`] rejects undeclared parameters.
 #[must_use]
 pub fn present(declared: &[Parameter], given: &Map<String, Value>) -> Map<String, Value> {
     let mut present = given.clone();
@@ -265,7 +264,7 @@ mod tests {
         }
     }
 
-    /// B003-4: required, types, allowed values, patterns, defaults; unknown arguments are refused.
+    /// B003-4: required, types, allowed values, patterns, defaults; unknown arguments are rejected.
     #[test]
     fn b003_4_given_values_are_checked_and_defaults_filled() {
         assert_eq!(
@@ -304,7 +303,7 @@ mod tests {
         );
     }
 
-    /// An imported tool's parameter may have a name that is none here, and values of several types.
+    /// An imported tool's parameter may have a name that is invalid here, and values of several types.
     #[test]
     fn b003_4_either_name_and_any_of_its_types_are_taken() {
         let declared: Vec<Parameter> = serde_json::from_value(json!([

@@ -1,24 +1,24 @@
-//! Whether two users may be one person, as far as their credentials show (ruling 33).
+//! Whether two users may be one person, judged by their credentials (ruling 33).
 //!
-//! A user who makes a key can act under the name that it stands for, so a name is its makers' too. Two
-//! names with a maker in common may be one person's. Knows neither credentials nor what people decide.
+//! A user that makes a key can act under the name of the key, so the name also belongs to the makers. Two names with a
+//! common maker may belong to one person. Knows neither credentials nor decisions.
 
 use std::collections::BTreeSet;
 
 use charter_contract::ids::UserId;
 
-/// A user by the credential that they came by.
+/// A user, with the makers of the credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialUser {
     /// The name.
     pub user: UserId,
-    /// The users who made the credential, or the key that made it, and so on. Empty for a key of the
-    /// configuration and for a token of an identity provider: no user can make those.
+    /// The users that made the credential, or the key that made it, and so on. Empty for a key of the configuration and
+    /// for a token of an identity provider, which no user can make.
     pub makers: BTreeSet<UserId>,
 }
 
 impl CredentialUser {
-    /// A user with a credential that no user made.
+    /// Creates a user whose credential no user made.
     #[must_use]
     pub fn known(user: UserId) -> Self {
         Self {
@@ -27,20 +27,20 @@ impl CredentialUser {
         }
     }
 
-    /// The user and the makers of their credential.
+    /// Returns the user and the makers of the credential.
     pub fn names(&self) -> impl Iterator<Item = &UserId> {
         std::iter::once(&self.user).chain(&self.makers)
     }
 
-    /// Whether this may be a person of these names, which are those of users and of the makers of their
-    /// credentials.
+    /// Returns whether this user may be a person with one of these names, which are those of users and of the makers of
+    /// their credentials.
     #[must_use]
     pub fn may_be_among(&self, names: &BTreeSet<UserId>) -> bool {
         self.names().any(|name| names.contains(name))
     }
 }
 
-/// Whether some approver is certainly a different person from some asker.
+/// Returns whether some approver is certainly a different person from some requester.
 #[must_use]
 pub fn can_be_two(askers: &[CredentialUser], approvers: &[CredentialUser]) -> bool {
     askers.iter().any(|asker| {
@@ -138,7 +138,7 @@ mod tests {
         assert!(!can_be_two(one(&ann), one(&made_by_ann)));
         assert!(!can_be_two(one(&ann), &[]));
         assert!(!can_be_two(&[], one(&ann)));
-        // There is no approver for ann; ann approves for bob.
+        // No approver exists for ann; ann can approve for bob.
         assert!(can_be_two(&[ann.clone(), bob], one(&ann)));
     }
 

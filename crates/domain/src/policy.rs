@@ -1,13 +1,12 @@
-//! Cedar policies over tool calls: who may call what, with which arguments, in which run.
+//! Cedar policies for tool calls: which callers may call which tools, with which arguments, in which runs.
 //!
-//! A policy document names the tools that it governs. A governed tool is denied unless a rule
-//! permits the call, and a rule that forbids it wins. Rules are checked against the shipped
-//! [`SCHEMA`] and the declared parameters of each governed tool when they are registered, so none
-//! of them can fail on a value that is absent; one that fails nevertheless denies.
+//! A policy document names the tools that it governs. A governed tool is denied unless a rule permits the call, and a
+//! rule that forbids it wins. At registration, rules are validated against the shipped [`SCHEMA`] and the declared
+//! parameters of each governed tool, so that no rule can fail on an absent value. A rule that fails nevertheless denies
+//! the call.
 //!
-//! Cedar: Cutler et al., *Cedar: A New Language for Expressive, Fast, Safe, and Analyzable
-//! Authorization*, OOPSLA 2024. Knows nothing of guardrails, approvals, rate limits and storage,
-//! nor who carries a decision out.
+//! Cedar: Cutler et al., *Cedar: A New Language for Expressive, Fast, Safe, and Analyzable Authorization*, OOPSLA 2024.
+//! Knows nothing of guardrails, approvals, rate limits and storage, nor of the enforcement of decisions.
 
 mod check;
 mod cost;
@@ -49,8 +48,8 @@ use layer::Governing;
 use typed::CompiledToolRules;
 use weighed::LayerVerdict;
 
-/// The policies of a view, compiled. Made once for a revision of the catalogue; asking it changes
-/// nothing that anybody sees: what a tool's rules compile to is kept from the first question on.
+/// The compiled policies of a view. Built once per revision of the catalogue; decisions change nothing visible, except
+/// that a tool's compiled rules are cached on first use.
 #[derive(Debug)]
 pub struct PolicySet {
     view: View,
@@ -66,7 +65,7 @@ struct Governed {
 }
 
 impl PolicySet {
-    /// Finds out which tools of the view are governed, and by what.
+    /// Determines the governed tools of the view, and the policies that govern them.
     #[must_use]
     pub fn compile(view: View) -> Self {
         let none = view.tenant.policies.is_empty() && view.global.policies.is_empty();
@@ -87,20 +86,19 @@ impl PolicySet {
         }
     }
 
-    /// Whether any policy in force governs the tool.
+    /// Returns whether a policy in force governs the tool.
     #[must_use]
     pub fn governs(&self, tool: &str) -> bool {
         self.governed.contains_key(tool) || !governing(&self.view, tool).is_empty()
     }
 
-    /// What the policies in force say about a call. The same question gets the same answer.
+    /// Returns the decision of the policies in force about a call. Equal questions have equal decisions.
     #[must_use]
     pub fn decide(&self, question: &PolicyQuestion<'_>) -> PolicyDecision {
         self.asked(question, &mut |_| {})
     }
 
-    /// The same decision, with what each rule says that it is made of: the global layer's first, by
-    /// the rules' ids.
+    /// Returns the decision, with the results of all rules: those of the global layer first, ordered by the rules' ids.
     #[must_use]
     pub fn explain(&self, question: &PolicyQuestion<'_>) -> (PolicyDecision, Vec<PolicyStatement>) {
         let mut heard = Vec::new();
@@ -125,7 +123,7 @@ impl PolicySet {
         (decision, heard)
     }
 
-    /// Rules are parsed, checked, evaluated and explained as deep as they nest.
+    /// The recursion of parsing, validation, evaluation and explanation is as deep as the rules' nesting.
     fn asked(
         &self,
         question: &PolicyQuestion<'_>,
@@ -141,7 +139,7 @@ impl PolicySet {
     ) -> PolicyDecision {
         let id = question.tool.tool_id.as_ref();
         let Some(governed) = self.governed.get(id) else {
-            // A run may have pinned a tool that is out of force by now.
+            // A run may have pinned a tool that is no longer in force.
             return decide_anew(question, &governing(&self.view, id), hear);
         };
         let tool = governed.tool.document();
@@ -151,13 +149,13 @@ impl PolicySet {
         {
             Ok(typed) if typed.is_for(question.tool) => typed.decide(question, hear),
             Err(failures) if tool == question.tool => denied(failures.clone()),
-            // A run pinned the tool with another declaration than the one in force.
+            // The run pinned a version of the tool with another declaration than the one in force.
             Ok(_) | Err(_) => decide_anew(question, &governed.by, hear),
         }
     }
 }
 
-/// Decides by policies that were not compiled for this version of the tool.
+/// Decides with policies that were not compiled for this version of the tool.
 fn decide_anew(
     question: &PolicyQuestion<'_>,
     by: &[Governing],
@@ -172,7 +170,7 @@ fn decide_anew(
     }
 }
 
-/// Where the document of a rule comes from.
+/// Returns the origin of a rule's document.
 fn origin(by: &[Governing], rule: &Rule) -> Option<Arc<Origin>> {
     let layer = by.iter().find(|layer| layer.scope == rule.scope)?;
     let mut entries = layer.documents.iter();
@@ -184,7 +182,7 @@ fn denied(failures: Vec<PolicyFailure>) -> PolicyDecision {
     PolicyDecision::Deny(Denial::of_failures(failures))
 }
 
-/// The layers with documents that govern a tool; the global one first.
+/// Returns the layers with documents that govern a tool, the global one first.
 fn governing(view: &View, tool: &str) -> Vec<Governing> {
     let [own, shared] = view.policies_over(tool);
     let layers = [(PackageScope::Global, shared), (PackageScope::Tenant, own)];

@@ -1,5 +1,5 @@
-//! Profiles (seed 000 §2.11 `usable_in_profiles`): a caller with one is served the agents that list it, and those that
-//! list none, with their skills.
+//! Profiles (seed 000 §2.11 `usable_in_profiles`): a caller with a profile may use the agents that list it, and those
+//! that list none, with their skills.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::agent::AgentManifest;
@@ -7,21 +7,21 @@ use charter_contract::ids::Label;
 
 use crate::catalogue::View;
 
-/// Whether an agent is usable in a profile.
+/// Returns whether an agent is usable in a profile.
 #[must_use]
 pub fn admits(agent: &AgentManifest, profile: &Label) -> bool {
     let listed = &agent.composition.usable_in_profiles;
     listed.is_empty() || listed.contains(profile)
 }
 
-/// Whether a skill or playbook is served in a profile: its agent is usable in it, or it belongs to none.
+/// Returns whether a skill or playbook is available in a profile: its agent is usable in it, or it has no agent.
 #[must_use]
 pub fn serves(view: &View, id: &str, profile: &Label) -> bool {
     let owner = view.owner_of(id);
     owner.is_none_or(|agent| admits(agent.document(), profile))
 }
 
-/// The agents in view that are not usable in a profile, and what belongs to them.
+/// Returns the agents in view that are not usable in a profile, with their skills and playbooks.
 #[must_use]
 pub fn outside(view: &View, profile: &Label) -> Vec<(DocumentKind, String)> {
     let agents: Vec<_> = view
@@ -45,7 +45,8 @@ pub fn outside(view: &View, profile: &Label) -> Vec<(DocumentKind, String)> {
     own.chain(skills).chain(playbooks).collect()
 }
 
-/// Whether two agents must not meet in one answer (000 §2.11 `conflicts_with_agents`); one of them saying so is enough.
+/// Returns whether two agents must not contribute to one answer (000 §2.11 `conflicts_with_agents`). It is sufficient
+/// that one of them declares it.
 #[must_use]
 pub fn conflict(one: &AgentManifest, other: &AgentManifest) -> bool {
     let names = |agent: &AgentManifest, other: &AgentManifest| {

@@ -1,9 +1,9 @@
-//! How often a tool may be called: the generic cell rate algorithm, as a function of the time.
+//! Rate limits for tools: the generic cell rate algorithm, as a function of the time.
 //!
-//! A bucket holds `burst` calls and refills by `requests_per_minute`; a call takes one out. Instead
-//! of a level that has to be refilled, the state is one moment: when the bucket would be full again.
-//! (ITU-T I.371, virtual scheduling.) Time is exact: it is counted in minutes divided by the rate,
-//! so that no rounding adds up. Knows no clock, no tenant and no tool.
+//! A bucket holds `burst` calls and refills by `requests_per_minute`; a call removes one. Instead of a level that must
+//! be refilled, the state is one point in time: when the bucket would be full again. (ITU-T I.371, virtual scheduling.)
+//! Time is exact: it is counted in minutes divided by the rate, so that rounding errors do not accumulate. Knows no
+//! clock, no tenant and no tool.
 
 use std::num::NonZeroU64;
 
@@ -12,20 +12,20 @@ use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Microseconds of a minute.
+/// The number of microseconds in a minute.
 const MINUTE: i128 = 60_000_000;
 
 /// A rate and a burst, both at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rate {
-    /// How often a minute.
+    /// The number of calls per minute.
     per_minute: u64,
-    /// How often at once.
+    /// The number of calls at once.
     burst: u64,
 }
 
 impl Rate {
-    /// So many calls a minute, so many at once.
+    /// Creates a rate from the calls per minute and the calls at once.
     #[must_use]
     pub fn new(per_minute: NonZeroU64, burst: NonZeroU64) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Rate {
 }
 
 impl From<&RateLimit> for Rate {
-    /// Without a `burst`, a minute's calls may come at once.
+    /// Without a `burst`, all calls of a minute may come at once.
     fn from(limit: &RateLimit) -> Self {
         let per_minute = limit.requests_per_minute.get();
         Self {
@@ -46,33 +46,33 @@ impl From<&RateLimit> for Rate {
     }
 }
 
-/// The state of one bucket. A new one is full.
+/// The state of one bucket, which is full at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
     rate: Rate,
-    /// When it is full again, in microseconds times the rate.
+    /// The time at which it is full again, in microseconds multiplied by the rate.
     full_at: i128,
 }
 
-/// A call that may not happen yet.
+/// A call that is not allowed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the rate limit is reached; the next call may happen in {wait_ms} ms")]
 pub struct RateLimitExceeded {
-    /// How long to wait, in milliseconds, rounded up.
+    /// The time to wait, in milliseconds, rounded up.
     pub wait_ms: u64,
 }
 
-/// What a bucket holds.
+/// The level of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BucketLevel {
-    /// Calls that may happen now; at least one.
+    /// The number of calls that are allowed now, at least one.
     pub calls: u64,
-    /// Calls that a full bucket holds.
+    /// The number of calls in a full bucket.
     pub burst: u64,
 }
 
 impl Bucket {
-    /// A full bucket.
+    /// Creates a full bucket.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         Self {
@@ -81,11 +81,11 @@ impl Bucket {
         }
     }
 
-    /// Takes one call out.
+    /// Removes one call.
     ///
     /// # Errors
-    /// [`RateLimitExceeded`], and nothing was taken. Where the clock went back, a caller waits no longer than
-    /// an empty bucket takes to fill.
+    /// [`RateLimitExceeded`], and nothing was removed. If the clock went back, the wait is no longer than an empty
+    /// bucket needs to fill.
     pub fn take(&mut self, now: Timestamp) -> Result<(), RateLimitExceeded> {
         self.full_at = self.full_from(now);
         self.look(now)?;
@@ -93,7 +93,7 @@ impl Bucket {
         Ok(())
     }
 
-    /// What a call would find, without taking one.
+    /// Returns the level for a call, without removing one.
     ///
     /// # Errors
     /// As for [`Bucket::take`].
@@ -109,14 +109,14 @@ impl Bucket {
         Ok(BucketLevel { calls, burst })
     }
 
-    /// When it is full: not some time ago, and not later than an empty one would be.
+    /// Returns the time at which it is full: not in the past, and not later than for an empty bucket.
     fn full_from(&self, now: Timestamp) -> i128 {
         let now = self.scaled(now);
         self.full_at
             .clamp(now, now + MINUTE * i128::from(self.rate.burst))
     }
 
-    /// The same bucket under another rate: as many calls are gone from it as before.
+    /// Converts the bucket to another rate. The number of missing calls stays the same.
     #[must_use]
     pub fn at_rate(self, rate: Rate, now: Timestamp) -> Self {
         if rate == self.rate {
@@ -128,7 +128,7 @@ impl Bucket {
         bucket
     }
 
-    /// Whether nothing is missing from it, so that a new one is as good.
+    /// Returns whether it is full, so that a new bucket is equivalent.
     #[must_use]
     pub fn is_full(&self, now: Timestamp) -> bool {
         self.full_at <= self.scaled(now)

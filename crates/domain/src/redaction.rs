@@ -1,15 +1,14 @@
-//! Redaction classes: who may see the payload of an evidence record (seed 000 §2.14).
+//! Redaction classes: the callers that may see the payload of an evidence record (seed 000 §2.14).
 //!
-//! The seed shows `standard` and leaves the rest open. A record without a class is `standard`; a
-//! class that is not known is treated as the strictest, so that a class from a newer version never
-//! shows more here. A payload that is not shown is withheld, never changed: its digest stays in the
-//! evidence log.
+//! The seed shows `standard` and leaves the rest open. A record without a class is `standard`. An unknown class is
+//! treated as the strictest, so that a class from a newer version never exposes more here. A payload may be withheld,
+//! but is never changed: its digest stays in the evidence log.
 
 use charter_contract::catalogue::evidence::RedactionClass;
 use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::ids::Label;
 
-/// The level that is needed to see the payload of a record of this class.
+/// Returns the permission level that is required to see the payload of a record of this class.
 #[must_use]
 pub fn level(class: Option<&Label>) -> PermissionLevel {
     match class.map(|class| class.as_str().parse::<RedactionClass>()) {
@@ -19,7 +18,7 @@ pub fn level(class: Option<&Label>) -> PermissionLevel {
     }
 }
 
-/// Whether whoever may read the record may see its payload.
+/// Returns whether every caller that may read the record may see its payload.
 #[must_use]
 pub fn is_open(class: Option<&Label>) -> bool {
     level(class) == PermissionLevel::User

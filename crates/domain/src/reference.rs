@@ -1,9 +1,9 @@
-//! `${…}` references in step parameters, resolved as data and never spliced into source.
+//! `${…}` references in step parameters. They are resolved as data and never spliced into source.
 //!
-//! `${user.x}` is the declared parameter `x`; `${step.path}` is a part of an earlier step's output
-//! (ruling 12). A text that is exactly one reference takes the referred value with its type; a
-//! reference inside a longer text is written out: text as it is, anything else as JSON. What a
-//! reference brings in is never looked at again, so a value cannot refer. `$${` is the text `${`.
+//! `${user.x}` is the declared parameter `x`; `${step.path}` is a part of an earlier step's output (ruling 12). A text
+//! that is exactly one reference becomes the referenced value with its type. A reference inside a longer text is
+//! written out: a text unchanged, any other value as JSON. Inserted values are never parsed again, so a value cannot
+//! contain references. `$${` is the text `${`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,12 +15,12 @@ use charter_contract::ids::StepId;
 use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, is_plain, segments};
 use serde_json::{Map, Value};
 
-/// What a reference points at.
+/// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reference {
     /// A declared parameter.
     Parameter(String),
-    /// A part of an earlier step's output; the whole of it when the path is empty.
+    /// A part of an earlier step's output, or all of it if the path is empty.
     Output {
         /// The step.
         step: StepId,
@@ -42,10 +42,10 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Why a reference cannot be read or resolved.
+/// The reason why a reference cannot be parsed or resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
-    /// Not a reference at all.
+    /// It is not a reference.
     #[error(transparent)]
     Malformed(#[from] PlaceholderError),
     /// The parameter has no value.
@@ -54,20 +54,20 @@ pub enum ReferenceError {
         /// Its name.
         name: String,
     },
-    /// The step has produced nothing, or not that part.
+    /// The step has no output, or the output lacks this part.
     #[error("`{reference}` has no value: {detail}")]
     NoOutput {
         /// The reference.
         reference: String,
-        /// How far it could be followed.
+        /// The part of the path that could be followed.
         detail: String,
     },
-    /// The values are too large, or nest too deep where they are put.
+    /// The values are too large, or nested too deeply at their location.
     #[error(transparent)]
     Overfull(#[from] FillBudgetExceeded),
 }
 
-/// What references may point at.
+/// The possible targets of references.
 #[derive(Debug, Clone, Copy)]
 pub struct Bindings<'a> {
     /// Values of the declared parameters.
@@ -76,10 +76,10 @@ pub struct Bindings<'a> {
     pub outputs: &'a BTreeMap<StepId, Value>,
 }
 
-/// Every reference in a value, in the order of reading; at most [`PLACEHOLDERS`].
+/// Returns every reference in a value, in reading order; at most [`PLACEHOLDERS`].
 ///
 /// # Errors
-/// The first `${` that opens no reference.
+/// The first `${` that does not begin a reference.
 pub fn references(value: &Value) -> Result<Vec<Reference>, ReferenceError> {
     let mut found = Vec::new();
     collect(value, &mut found)?;
@@ -131,11 +131,11 @@ fn has_escapes(template: &Value) -> bool {
     }
 }
 
-/// The value with every reference replaced by what it points at. What is filled together, such as the parameters of
-/// one step, shares one `filling`.
+/// Replaces every reference in a value by its target. Values that are filled together, such as the parameters of one
+/// step, share one `filling`.
 ///
 /// # Errors
-/// The first reference that cannot be read or has no value, or whose value is too much.
+/// The first reference that is malformed, has no value, or exceeds a limit.
 pub fn resolve(
     value: &Value,
     bindings: Bindings<'_>,
@@ -217,7 +217,7 @@ fn follow<'a>(reference: &Reference, bindings: Bindings<'a>) -> Result<&'a Value
     }
 }
 
-/// A part of a value: a field by its name, an item by its index.
+/// Returns a part of a value: a field by its name, or an item by its index.
 pub(crate) fn part_of<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
         Value::Object(fields) => fields.get(key),

@@ -1,14 +1,14 @@
-//! The run machine: what may happen to a run, and what has happened.
+//! The run machine: the possible transitions of a run, and its history.
 //!
-//! [`Run::decide`] turns a command into events or refuses it and changes nothing; [`Run::advance`]
-//! gives what follows from the state alone; [`Run::apply`] folds one event into the state;
-//! [`Run::next`] says what a worker does now. The journal of events is the plan of record: folding
-//! it again gives the same state, byte for byte, and no effect happens while folding.
+//! [`Run::decide`] turns a command into events, or refuses it without changing anything. [`Run::advance`] returns the
+//! events that follow from the state alone. [`Run::apply`] folds one event into the state. [`Run::next`] returns what a
+//! worker does now. The journal of events is the source of truth: replaying it yields the same state, byte for byte,
+//! without any effect.
 //!
-//! An effect is journaled before it starts, with the key that makes a repeat harmless, and after it
-//! ended. A worker that finds a step begun and not ended was interrupted; what only reads, or
-//! promises that a repeat is harmless, is begun again under the same key, and anything else asks a
-//! person first, who may also know that it happened (B000-18, B003-5 to B003-9).
+//! An effect is journaled before it starts, with its idempotency key, and again after it ended. If a worker finds a
+//! step that began and did not end, the step was interrupted. A step that only reads, or whose tool declares repeats
+//! harmless, begins again with the same key. Any other step needs an approval first, in which a person may also report
+//! that the call happened (B000-18, B003-5 to B003-9).
 
 mod account;
 mod advance;
@@ -46,7 +46,7 @@ pub use standing::{RunOutcome, StepState};
 pub use state::{FoldError, Run};
 pub use waits::StepWait;
 
-/// The code of a step that the gate refused, by the kind of the rule.
+/// The failure code of a step that the gate denied, by the kind of the rule.
 const REFUSED: [(RuleKind, &str); 4] = [
     (RuleKind::Permission, "permission_denied"),
     (RuleKind::Policy, "policy_denied"),
@@ -55,10 +55,10 @@ const REFUSED: [(RuleKind, &str); 4] = [
 ];
 
 impl Run {
-    /// What the command leads to.
+    /// Returns the events that the command leads to.
     ///
     /// # Errors
-    /// [`IllegalTransition`]; the run is unchanged either way until the events are applied.
+    /// [`IllegalTransition`]. The run is unchanged in both cases until the events are applied.
     pub fn decide(&self, command: Command) -> Result<Vec<RunEvent>, IllegalTransition> {
         if self.outcome().is_some() {
             return Err(IllegalTransition::Ended);
@@ -168,9 +168,9 @@ impl Run {
         })
     }
 
-    /// Whether values may be given, to those that were known when they were chosen.
+    /// Checks whether values may be supplied; `to` are the values that were known when they were chosen.
     fn may_be_given(&self, to: &Map<String, Value>) -> Result<(), IllegalTransition> {
-        // What was confirmed, or never asked for, cannot change any more.
+        // Values that were confirmed, or that are not missing, cannot change.
         if self.is_open() || self.stop.is_some() {
             return Err(IllegalTransition::Begun);
         }
@@ -180,7 +180,7 @@ impl Run {
         Ok(())
     }
 
-    /// Whether a person may agree to the plan of this digest.
+    /// Checks whether a person may confirm the plan with this digest.
     fn may_be_confirmed(
         &self,
         digest: &Digest,
@@ -250,7 +250,7 @@ impl Run {
         })
     }
 
-    /// Whether a step's effect was begun and nobody knows how it ended.
+    /// Returns whether a step's effect began and has an unknown outcome.
     #[must_use]
     pub fn is_interrupted(&self, step: &StepId) -> bool {
         matches!(self.state_of(step), Some(StepState::Running { .. }))
@@ -295,8 +295,8 @@ impl Run {
         })
     }
 
-    /// Whether a result may add these steps: they fit the graph, and nothing that has started, or that
-    /// waits for nothing any more, is made to wait.
+    /// Checks whether a result may add these steps: they fit the graph, and no step that has started, or that no longer
+    /// waits, gets a new dependency.
     pub(super) fn may_grow(&self, growth: &GraphAdditions) -> Result<(), IllegalTransition> {
         if growth.is_empty() {
             return Ok(());
@@ -304,7 +304,7 @@ impl Run {
         for claim in &growth.claims {
             let at = self.known(&claim.step)?;
             let waits = self.slots[at].state == StepState::Pending && !self.ready.contains(&at);
-            // In a run that stops nothing follows, whatever it would have waited for.
+            // In a stopping run no further step starts, regardless of its dependencies.
             let is_cancelled = self.slots[at].state == StepState::Cancelled;
             if !waits && !is_cancelled {
                 return Err(IllegalTransition::TooLate(claim.step.clone()));
@@ -379,7 +379,7 @@ impl Run {
     }
 }
 
-/// A value as a person would type it.
+/// Returns a value in the form in which a person would type it.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,5 +1,5 @@
-//! The scripts that a playbook brings along: what their sources read of a run, and which placeholders cannot be read
-//! (rulings 13 and 31). Values reach a script as data, never as source. Must not know how a script is run.
+//! The scripts in a playbook: the parts of a run that their sources read, and invalid placeholders (rulings 13 and 31).
+//! Values reach a script as data, never as source. Must not know how a script is executed.
 
 mod python;
 
@@ -12,19 +12,19 @@ pub use python::PythonSource;
 /// A script's source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptSource {
-    /// As it is written: it reads its input, and has no placeholders.
+    /// An unmodified source, which reads its input and has no placeholders.
     Plain,
-    /// Python in the document, whose placeholders are variables.
+    /// Python in the document, with placeholders converted to variables.
     Python(PythonSource),
 }
 
-/// A placeholder that cannot be read, or a source that is not of its language.
+/// An invalid placeholder, or a syntax error of the source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the script: {message}")]
 pub struct ScriptFault {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong, and what to write.
+    /// The problem, with a correction.
     pub message: String,
 }
 
@@ -37,10 +37,10 @@ impl ScriptFault {
     }
 }
 
-/// Reads the source of a script. One in a file of the package reads its input.
+/// Parses the source of a script. A script in a file of the package reads its input.
 ///
 /// # Errors
-/// Every placeholder that cannot be read.
+/// Every invalid placeholder.
 pub fn read(script: &PlaybookScript) -> Result<ScriptSource, Vec<ScriptFault>> {
     let Some(body) = &script.body else {
         return Ok(ScriptSource::Plain);
@@ -48,18 +48,18 @@ pub fn read(script: &PlaybookScript) -> Result<ScriptSource, Vec<ScriptFault>> {
     match script.language {
         Language::Python => python::read(body.as_str()).map(ScriptSource::Python),
         Language::Bash => read_bash(body.as_str()),
-        // They have no scripts.
+        // These languages have no scripts.
         Language::Http | Language::Builtin | Language::Mcp => Ok(ScriptSource::Plain),
     }
 }
 
-/// Whether a statement of a Python source outside of every function returns.
+/// Returns whether a Python source has a `return` statement outside of functions.
 #[must_use]
 pub fn python_returns(source: &str) -> bool {
     python::returns(source)
 }
 
-/// A shell has `${name}` of its own; a dotted name is none in it.
+/// A shell has variables of the form `${name}`, but without dots.
 fn read_bash(source: &str) -> Result<ScriptSource, Vec<ScriptFault>> {
     let parts = segments_of_source(source)
         .map_err(|error| vec![ScriptFault::at(source, 0, error.to_string())])?;
@@ -95,7 +95,7 @@ mod tests {
         read(&serde_json::from_value(script).unwrap())
     }
 
-    /// A shell's own variables are no placeholders; a placeholder is an error with its line.
+    /// A shell's own variables are not placeholders; a placeholder is an error with its line.
     #[test]
     fn ruling_31_a_shell_script_has_no_placeholders() {
         let own = "echo ${HOME} ${x:-y} $${A.b}\n";

@@ -1,39 +1,39 @@
-//! The sentences of a passage, each with the heading that it stands under: what a question is compared with where a
-//! whole passage is too coarse.
+//! The sentences of a passage, each with its heading. A question is compared with them if a whole passage is too
+//! coarse.
 //!
-//! Lines that belong together are joined; items of lists stand alone. Must not know where a passage is from.
+//! Lines of one paragraph are joined; list items are separate. Must not know the source of a passage.
 
-/// Longest sentence, in characters; the rest of a longer one is another.
+/// The maximum length of a sentence, in characters; a longer one is split.
 const MAX_SENTENCE: usize = 400;
-/// Fewer letters than this say nothing.
+/// The minimum number of letters; a shorter sentence carries no information.
 const MIN_LETTERS: usize = 8;
-/// A heading of at least so many bytes may be the beginning of a longer line.
+/// A heading of at least this many bytes may be the beginning of a longer line.
 const CUT_HEADING: usize = 100;
 
 /// A section of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionStart<'a> {
-    /// Its first byte in the passage.
+    /// The index of its first byte in the passage.
     pub at: usize,
-    /// Its heading; empty where there is none.
+    /// The heading; empty if there is none.
     pub heading: &'a str,
 }
 
 /// A sentence of a passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
-    /// The heading above it; empty where there is none.
+    /// The heading above it; empty if there is none.
     pub heading: String,
     /// The sentence, on one line.
     pub text: String,
-    /// The section that it begins in, by its position among those of the passage.
+    /// The index of the section in which it begins.
     pub section: usize,
     /// Whether it is the heading itself.
     pub is_heading: bool,
 }
 
 impl Sentence {
-    /// What is compared: the sentence under its heading.
+    /// Returns the text to compare: the sentence with its heading.
     #[must_use]
     pub fn compared(&self) -> String {
         match self.heading.is_empty() || self.heading == self.text {
@@ -43,8 +43,8 @@ impl Sentence {
     }
 }
 
-/// The sentences of a passage, at most `most`. Headings are sentences too. `sections` are those of the passage, in order;
-/// a line that begins with `#` is a heading also where no section begins.
+/// Returns the sentences of a passage, at most `most`. Headings are sentences too. `sections` are those of the passage,
+/// in order; a line that begins with `#` is a heading even if no section begins there.
 #[must_use]
 pub fn sentences(passage: &str, sections: &[SectionStart<'_>], most: usize) -> Vec<Sentence> {
     let mut reader = SentenceReader::new(sections);
@@ -62,15 +62,15 @@ pub fn sentences(passage: &str, sections: &[SectionStart<'_>], most: usize) -> V
     found
 }
 
-/// A passage as far as it was read.
+/// The state of reading a passage.
 struct SentenceReader<'a> {
     sections: &'a [SectionStart<'a>],
-    /// How many sections have begun.
+    /// The number of sections that have begun.
     begun: usize,
     heading: String,
-    /// Lines that belong together, joined.
+    /// The joined lines of the current paragraph.
     block: String,
-    /// Where each line of the block begins: in the block, and in which section.
+    /// For each line of the block, its start in the block and its section.
     lines: Vec<(usize, usize)>,
     found: Vec<Sentence>,
 }
@@ -87,7 +87,7 @@ impl<'a> SentenceReader<'a> {
         }
     }
 
-    /// Takes the line that begins at a byte of the passage.
+    /// Adds the line that begins at a byte of the passage.
     fn line(&mut self, at: usize, line: &str) {
         let heading = self.enter_sections(at + line.len());
         let line = line.trim();
@@ -122,7 +122,7 @@ impl<'a> SentenceReader<'a> {
         self.block.push_str(text);
     }
 
-    /// Enters the sections that begin before a byte; returns the heading of the last of them.
+    /// Enters the sections that begin before a byte, and returns the heading of the last one.
     fn enter_sections(&mut self, end: usize) -> Option<&'a str> {
         let before = self.begun;
         while let Some(section) = self.sections.get(self.begun).filter(|next| next.at < end) {
@@ -140,7 +140,7 @@ impl<'a> SentenceReader<'a> {
         self.begun.saturating_sub(1)
     }
 
-    /// Cuts the block into sentences.
+    /// Splits the block into sentences.
     fn close(&mut self) {
         let block = std::mem::take(&mut self.block);
         let lines = std::mem::take(&mut self.lines);
@@ -156,7 +156,7 @@ impl<'a> SentenceReader<'a> {
     }
 }
 
-/// Whether a line is that of a heading. Headings of pages may have several lines, and long ones are cut.
+/// Returns whether a line belongs to a heading. Headings of pages may have several lines, and long ones are truncated.
 fn is_line_of(line: &str, heading: &str) -> bool {
     let bare = line.trim_start_matches('#').trim();
     let bare = bare.trim_end_matches('#').trim_end();
@@ -165,7 +165,7 @@ fn is_line_of(line: &str, heading: &str) -> bool {
     !bare.is_empty() && (bare == heading || is_first || is_cut)
 }
 
-/// The line below an underlined heading, or between two paragraphs.
+/// Returns whether a line underlines a heading or separates two paragraphs.
 fn is_rule(line: &str) -> bool {
     line.len() >= 2
         && ['=', '-']
@@ -173,13 +173,13 @@ fn is_rule(line: &str) -> bool {
             .any(|mark| line.chars().all(|c| c == *mark))
 }
 
-/// The title of a heading's line.
+/// Returns the title in a heading's line.
 fn title(line: &str) -> Option<&str> {
     let title = line.trim_start_matches('#');
     (title.len() < line.len() && title.starts_with(' ')).then(|| title.trim())
 }
 
-/// An item of a list, without its mark.
+/// Returns a list item without its mark.
 fn item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "+ ", "• "]
         .iter()
@@ -191,8 +191,8 @@ fn item(line: &str) -> Option<&str> {
     })
 }
 
-/// The sentences of a block, each with where it begins: they end at a mark before a white space and a capital, a digit or
-/// a quotation mark.
+/// Splits a block into sentences, each with its start. A sentence ends at a mark before white space and a capital, a
+/// digit or a quotation mark.
 fn cut(block: &str) -> Vec<(usize, String)> {
     let characters: Vec<(usize, char)> = block.char_indices().collect();
     let mut pieces: Vec<(usize, String)> = Vec::new();
@@ -266,7 +266,7 @@ mod tests {
         );
     }
 
-    /// Headings are recognised by the sections where the text has no `#`, as in the text of an HTML page.
+    /// If a text has no `#`, as for HTML pages, headings are recognised by the sections.
     #[test]
     fn a_sentence_is_of_the_section_that_it_begins_in() {
         let passage = "Networks of the yard\nEvery port is shut. It is opened by\n\nStores of the yard\nEvery store \
@@ -281,7 +281,7 @@ mod tests {
                 at: at("Stores"),
                 heading: "Stores of the yard",
             },
-            // A page that begins inside of a section.
+            // A page that begins within a section.
             SectionStart {
                 at: at("Every store"),
                 heading: "Stores of the yard",

@@ -1,11 +1,10 @@
-//! Directories of Agent Skills (the open format of <https://agentskills.io/specification>) as skills
-//! of the link graph, with every violation of the format at its file and line (B001-9).
+//! Imports directories of Agent Skills (the open format of <https://agentskills.io/specification>) as skills of the
+//! link graph, and reports every violation of the format with its file and line (B001-9).
 //!
-//! A directory with a `SKILL.md` is a skill; everything beside it is its files, byte for byte. A
-//! directory that only leads to skills is a folder. The id of either is its path with dots
-//! (`sql/migration` is `sql.migration`), so ids follow from directories and back. A skill that cannot
-//! be read is left out, and an error says why; a rule of the format that Charter can do without is a
-//! warning. Must not know file systems, storage or grants.
+//! A directory with a `SKILL.md` is a skill; everything else in it is its files, byte for byte. A directory that only
+//! contains skills is a folder. The id of both is the path with dots (`sql/migration` is `sql.migration`), so ids and
+//! directories determine each other. A skill that cannot be read is left out with an error. The violation of a rule
+//! that Charter does not depend on is a warning. Must not know file systems, storage or grants.
 
 mod format;
 mod frontmatter;
@@ -27,49 +26,49 @@ pub use layout::check_path;
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
 
-/// Directories of a skill whose content is files, whatever it looks like.
+/// Directories of a skill that contain only files, even if they look like skills.
 pub const FILE_DIRECTORIES: [&str; 3] = ["scripts", "references", "assets"];
 
 /// One file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFile {
-    /// Its path, with `/`: relative to what was imported, or to its skill's directory.
+    /// The path, with `/`: relative to the import, or to the skill's directory.
     pub path: String,
-    /// What it holds.
+    /// The contents.
     pub content: Arc<[u8]>,
-    /// Whether it may be executed.
+    /// Whether it is executable.
     pub executable: bool,
 }
 
-/// A skill or folder as its directory says.
+/// A skill or folder in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderSkill {
     /// The directory's path with dots.
     pub id: SkillId,
-    /// The description; of a directory without `SKILL.md` what it leads to.
+    /// The description; for a directory without `SKILL.md`, a summary of its skills.
     pub summary: Text,
-    /// Whether other skills lie below.
+    /// Whether there are other skills below it.
     pub is_folder: bool,
     /// The skills directly below.
     pub sub_skills: Vec<SkillId>,
-    /// What stands below the frontmatter.
+    /// The text after the frontmatter.
     pub instruction: String,
-    /// Everything in the directory that is not another skill's, by path.
+    /// All files in the directory that do not belong to another skill, by path.
     pub files: Vec<SkillFile>,
 }
 
-/// What came of reading.
+/// The result of reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderReading {
-    /// Those that can be imported, by id. None where reading all of them takes too much, or was cancelled.
+    /// The skills that can be imported, by id. Empty if reading all of them exceeds a limit, or was cancelled.
     pub skills: Vec<FolderSkill>,
-    /// The directories of the others; an error among the problems says why.
+    /// The directories of the other skills, each with an error among the problems.
     pub left_out: Vec<String>,
-    /// Errors and warnings, by file and place.
+    /// Errors and warnings, by file and position.
     pub problems: Vec<Problem>,
 }
 
-/// Reads directories of skills; paths are relative to the directory that holds them. A cancelled reading has a problem
+/// Reads directories of skills; paths are relative to the directory that contains them. A cancelled run has a problem
 /// and no skills.
 #[must_use]
 pub fn read(files: Vec<SkillFile>, cancel: &Cancellation) -> FolderReading {
@@ -83,13 +82,13 @@ pub fn read(files: Vec<SkillFile>, cancel: &Cancellation) -> FolderReading {
     }
 }
 
-/// The directory of a skill, relative to where it is exported: its id with `/` for dots.
+/// Returns the directory of a skill, relative to the export: its id with `/` instead of dots.
 #[must_use]
 pub fn directory(id: &SkillId) -> String {
     id.as_str().replace('.', "/")
 }
 
-/// The name of a skill in the open format: the last part of its id.
+/// Returns the name of a skill in the open format: the last part of its id.
 #[must_use]
 pub fn name(id: &SkillId) -> &str {
     let id = id.as_str();

@@ -1,9 +1,9 @@
-//! Reads a YAML or JSON text into a value that remembers where each part stands.
+//! Parses a YAML or JSON text into a value with the position of each part.
 //!
-//! JSON is read by the one reader of JSON, any other text as YAML; both give the same kind of value and position.
-//! Anchors and aliases are refused: a catalogue document says what it says where it says it, and a text
-//! that grows by reference is a known attack. An [`Allowance`] bounds the cost of all texts that are read together.
-//! Knows nothing of files, schemas or documents.
+//! The JSON parser reads JSON, and the YAML parser any other text; both yield the same kind of value and position.
+//! Anchors and aliases are rejected: a catalogue document must be explicit, and a text that grows by reference is a
+//! known attack. An [`Allowance`] bounds the cost of all texts that are read together. Knows nothing of files, schemas
+//! or documents.
 
 mod allowance;
 pub(crate) mod escape;
@@ -28,14 +28,14 @@ pub use allowance::Allowance;
 pub use places::Places;
 pub use text::SourceText;
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Characters that the marked part covers on its first line, at least 1.
+    /// The number of characters of the marked part on its first line, at least 1.
     pub width: usize,
 }
 
@@ -45,33 +45,33 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a text is not one document.
+/// The reason why a text is not one document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SourceError {
-    /// Where reading stopped.
+    /// The position at which reading stopped.
     pub position: Position,
     /// The kind of error.
     pub reason: Reason,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
-    /// What to do about it, where that is known.
+    /// A correction, if known.
     pub suggestion: Option<String>,
 }
 
-/// Why reading stopped.
+/// The reason for stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The text is not one plain document.
     Syntax,
-    /// The text, or all texts that are read together, are over a limit.
+    /// The text, or all texts that are read together, exceed a limit.
     Limit,
     /// Reading was cancelled.
     Cancelled,
 }
 
 impl Reason {
-    /// The keyword of the problem.
+    /// Returns the keyword of the problem.
     #[must_use]
     pub const fn keyword(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl Reason {
     }
 }
 
-/// A value and the place of each of its parts.
+/// A value with the position of each of its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Located {
     /// The whole text as one JSON value.
@@ -92,7 +92,7 @@ pub struct Located {
 }
 
 impl Located {
-    /// As [`Places::position`].
+    /// Returns the same as [`Places::position`].
     #[must_use]
     pub fn position(&self, pointer: &str) -> Position {
         self.places.position(pointer)
@@ -105,7 +105,7 @@ const START: Position = Position {
     width: 1,
 };
 
-/// Reads exactly one document, with an allowance of its own.
+/// Reads exactly one document, with a separate allowance.
 ///
 /// # Errors
 /// As [`read_within`].
@@ -114,11 +114,11 @@ pub fn read(text: &str) -> Result<Located, SourceError> {
     read_within(text, &Allowance::new(&cancel))
 }
 
-/// Reads exactly one document, with what is left of an allowance. The byte order mark before it does not count.
+/// Reads exactly one document, with the rest of an allowance. A byte order mark before it is ignored.
 ///
 /// # Errors
-/// The first thing that is neither JSON nor YAML, or not within the limits; more than one document; an anchor, alias or
-/// tag; a key that is not text or occurs twice in its mapping; half of a character; a NUL; a cancellation.
+/// The first syntax error in both JSON and YAML, or the first exceeded limit; more than one document; an anchor, alias
+/// or tag; a key that is not text or occurs twice in its mapping; half of a character; a NUL; a cancellation.
 pub fn read_within(text: &str, allowance: &Allowance<'_>) -> Result<Located, SourceError> {
     let text = plain(text)?;
     if json::is_likely(text)
@@ -129,7 +129,7 @@ pub fn read_within(text: &str, allowance: &Allowance<'_>) -> Result<Located, Sou
     reader::read(text, &Meter::new(allowance))
 }
 
-/// Reads the one document of a file, as [`read_file_within`], with an allowance of its own.
+/// Reads the only document of a file, as [`read_file_within`], with a separate allowance.
 ///
 /// # Errors
 /// As [`read_file_within`].
@@ -138,8 +138,8 @@ pub fn read_file(path: &str, text: &str) -> Result<Located, SourceError> {
     read_file_within(path, text, &Allowance::new(&cancel))
 }
 
-/// Reads the one document of a file. A file called `.json` must be JSON: the YAML reader accepts much broken JSON, with
-/// another meaning.
+/// Reads the only document of a file. A file named `.json` must be JSON, because the YAML parser accepts much invalid
+/// JSON with another meaning.
 ///
 /// # Errors
 /// As [`read_within`].
@@ -164,7 +164,7 @@ pub fn read_file_within(
     })
 }
 
-/// A text without its byte order mark, if it is one.
+/// Returns a text without its byte order mark, if it has no NUL.
 fn plain(text: &str) -> Result<&str, SourceError> {
     let text = without_mark(text);
     match text.find('\0') {
@@ -177,7 +177,7 @@ fn plain(text: &str) -> Result<&str, SourceError> {
     }
 }
 
-/// The place of a byte.
+/// Returns the position of a byte.
 fn position_of(text: &str, at: usize) -> Position {
     let at = text.floor_char_boundary(at);
     let (mut line, mut start) = (1, 0);

@@ -1,16 +1,14 @@
-//! Which template renders an output, and the rendering itself.
+//! Selects the template for an output, and renders it.
 //!
-//! Resolution (seed 000 §2.7, B000-14): the output type must match, and the tier must reach the
-//! template; then skill, agent, domain, global default; within a level one for the persona before one
-//! for every persona, then the tenant's before the global one. Rendering fills `{{name}}`
-//! in every text of the structure. A text that is exactly one placeholder takes the value with
-//! its type. A placeholder without a value is an error that names it; a value that is filled in
-//! is never looked at again.
+//! Resolution (seed 000 §2.7, B000-14): the output type must match, and the tier must reach the template. The order is
+//! skill, agent, domain, global default. Within a level, a template for the persona precedes one for every persona,
+//! then the tenant's precedes the global one. Rendering fills `{{name}}` in every text of the structure. A text that is
+//! exactly one placeholder becomes the value with its type. A placeholder without a value is an error with its name.
+//! Inserted values are never parsed again.
 //!
-//! [`PlainStructure::fill`] fills in a structure without expressions, in any process. One with
-//! expressions or blocks is a program of its author: [`evaluate()`] runs it, in a process that is
-//! bounded in time and memory. No text is parsed before its length and nesting are known to be
-//! within [`charter_contract::bounds`].
+//! [`PlainStructure::fill`] fills in a structure without expressions, in any process. A structure with expressions or
+//! blocks is a program of its author: [`evaluate()`] runs it in a process with bounded time and memory. A text is
+//! parsed only after a check that its length and nesting are within [`charter_contract::bounds`].
 
 mod attributes;
 mod evaluate;
@@ -32,20 +30,20 @@ use self::text::Text;
 use crate::catalogue::{ResolvedDocument, View};
 use crate::persona::{self, PersonaFit};
 
-/// Characters of a text or message that an error quotes.
+/// The maximum number of characters of a quoted text or message in an error.
 const QUOTED: usize = 80;
 
-/// Characters of what is wrong with a text.
+/// The maximum number of characters of an error's detail.
 const DETAIL: usize = 300;
 
-/// What is added to an error that does not name the field.
+/// The hint for an error that does not name the field.
 const UNNAMED_HINT: &str =
     "; a field is misspelled, or lies deeper: in a summary, those of a rule are under `fields`";
 
-/// Missing names that an error lists.
+/// The maximum number of missing names in an error.
 const LISTED: usize = 20;
 
-/// Where a template was found.
+/// The level on which a template was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, JsonSchema)]
 #[schemars(rename = "TemplateLevel")]
 #[serde(rename_all = "snake_case")]
@@ -60,24 +58,24 @@ pub enum TemplateLevel {
     Global,
 }
 
-/// What a template is looked for.
+/// The criteria of a search for a template.
 #[derive(Debug, Clone, Copy)]
 pub struct TemplateLookup<'a> {
-    /// Must match exactly.
+    /// The output type, which must match exactly.
     pub output_type: &'a str,
-    /// The skill, where there is one.
+    /// The skill, if there is one.
     pub skill: Option<&'a str>,
     /// The agent that owns the skill.
     pub agent: Option<&'a str>,
     /// The domain.
     pub domain: Option<&'a str>,
-    /// The persona that is answered.
+    /// The persona of the answer.
     pub persona: &'a str,
-    /// The tier that is answered on; a template above it is passed over.
+    /// The tier of the answer; templates of a higher tier are skipped.
     pub tier: Tier,
 }
 
-/// The template that renders what is wanted, and the level that it was found on.
+/// Returns the template for these criteria, and its level.
 #[must_use]
 pub fn resolve(
     view: &View,
@@ -100,7 +98,7 @@ pub fn resolve(
         .map(|(found, (level, _))| (found, level))
 }
 
-/// The place of a template in the chain: its level, then how it fits the persona.
+/// Returns the rank of a template: its level, then its fit to the persona.
 fn place_of(
     template: &Template,
     wanted: TemplateLookup<'_>,
@@ -109,13 +107,13 @@ fn place_of(
     Some((level_of(template, wanted)?, fit))
 }
 
-/// The field of findings by which they are listed, largest first: the hint `sort_by`.
+/// Returns the field by which findings are listed, in descending order: the hint `sort_by`.
 #[must_use]
 pub fn sort_field(template: &Template) -> Option<&str> {
     template.rendering_hints.as_ref()?.get("sort_by")?.as_str()
 }
 
-/// A template written for another skill, agent or domain is none for this one.
+/// A template for another skill, agent or domain does not apply.
 fn level_of(template: &Template, wanted: TemplateLookup<'_>) -> Option<TemplateLevel> {
     if let Some(skill) = &template.skill_id {
         return (wanted.skill == Some(skill.as_ref())).then_some(TemplateLevel::Skill);
@@ -129,18 +127,18 @@ fn level_of(template: &Template, wanted: TemplateLookup<'_>) -> Option<TemplateL
     }
 }
 
-/// Why a template does not render.
+/// The reason why a template cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// Placeholders that nothing was given for, by name.
+    /// Placeholders without a value, by name.
     #[error("the template has no value for: {}", listed(.0))]
     Missing(Vec<String>),
-    /// A text is not a template.
+    /// The syntax of a text is invalid.
     #[error("the template text `{text}` cannot be read: {detail}")]
     Syntax {
         /// The text, shortened.
         text: String,
-        /// What is wrong in it.
+        /// The problem.
         detail: String,
     },
     /// A text is longer than [`TEMPLATE_BYTES`].
@@ -160,13 +158,13 @@ pub enum RenderError {
         /// The text, shortened.
         text: String,
     },
-    /// A structure is over [`FILLED_BYTES`], or nests too deep.
+    /// A structure exceeds [`FILLED_BYTES`], or is nested too deeply.
     #[error(
         "the template's structure takes more than {FILLED_BYTES} bytes, or nests more than {JSON_LEVELS} levels deep: \
          make it smaller"
     )]
     Structure,
-    /// The values are too large, or nest too deep where they are put.
+    /// The values are too large, or nested too deeply at their location.
     #[error(transparent)]
     Overfull(#[from] FillBudgetExceeded),
 }
@@ -197,7 +195,7 @@ impl RenderError {
     }
 }
 
-/// The beginning of a text: what a package or a value holds may be of any length.
+/// Returns the beginning of a text, because texts of packages and values may have any length.
 fn beginning(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
 }
@@ -211,10 +209,10 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Whether a structure or summary can be rendered; what registration checks. Evaluates nothing.
+/// Checks at registration whether a structure or summary can be rendered. Evaluates nothing.
 ///
 /// # Errors
-/// A [`RenderError`] for the first text that is over a bound or that the parser refuses.
+/// A [`RenderError`] for the first text that exceeds a limit or that the parser rejects.
 pub fn check(structure: &Value) -> Result<(), RenderError> {
     Part::read(structure, &|text| Text::read(text)?.check()).map(drop)
 }

@@ -1,7 +1,7 @@
-//! From which tier on a document is served (seed 000 `tier` and `tier_support`, ruling 32).
+//! The minimum tier of a document (seed 000 `tier` and `tier_support`, ruling 32).
 //!
-//! A tier includes the lower ones: a caller is served on every tier up to its own. An agent bounds its skills: they are
-//! served on tiers that it supports. An agent that lists no tier supports all of them.
+//! A tier includes the lower ones: a caller may use every tier up to its own. An agent limits its skills to the tiers
+//! that it supports. An agent that lists no tier supports all of them.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use charter_contract::ids::SkillId;
 
 use crate::catalogue::View;
 
-/// The tiers on which a document is served.
+/// The tiers on which a document is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServedTiers {
-    /// On this tier and those above it.
+    /// On this tier and higher ones.
     From(Tier),
-    /// On none: its agent supports no tier that it may be used on.
+    /// On no tier: its agent supports none on which it may be used.
     Never,
 }
 
 impl ServedTiers {
-    /// Whether it is served to a caller of this tier.
+    /// Returns whether it is available to a caller of this tier.
     #[must_use]
     pub fn reaches(self, tier: Tier) -> bool {
         match self {
@@ -33,7 +33,7 @@ impl ServedTiers {
         }
     }
 
-    /// A document of the tier `own` that belongs to `agent`.
+    /// Returns the tiers of a document with the tier `own` that belongs to `agent`.
     fn within(own: Tier, agent: Option<&AgentManifest>) -> Self {
         let Some(agent) = agent.filter(|agent| !agent.tier_support.is_empty()) else {
             return Self::From(own);
@@ -45,13 +45,13 @@ impl ServedTiers {
     }
 }
 
-/// The tiers on which an agent is served.
+/// Returns the tiers on which an agent is available.
 #[must_use]
 pub fn agent_served(agent: &AgentManifest) -> ServedTiers {
     ServedTiers::within(Tier::default(), Some(agent))
 }
 
-/// The tiers on which a skill is served: its own and those above it, as far as the agent that it belongs to supports them.
+/// Returns the tiers on which a skill is available: its own and higher ones, as far as its agent supports them.
 #[must_use]
 pub fn skill_served(view: &View, skill: &Skill) -> ServedTiers {
     let owner = view.owner_of(skill.skill_id.as_ref());
@@ -59,7 +59,7 @@ pub fn skill_served(view: &View, skill: &Skill) -> ServedTiers {
     ServedTiers::within(skill.tier, agent)
 }
 
-/// The tiers on which a playbook is served; only a generated one belongs to an agent.
+/// Returns the tiers on which a playbook is available; only a generated one belongs to an agent.
 #[must_use]
 pub fn playbook_served(view: &View, playbook: &Playbook) -> ServedTiers {
     let agent = playbook.grounding_agent.as_ref();
@@ -68,7 +68,7 @@ pub fn playbook_served(view: &View, playbook: &Playbook) -> ServedTiers {
     ServedTiers::within(playbook.tier, agent)
 }
 
-/// The skills, playbooks and agents in view that are not served on every tier, with the tiers on which they are.
+/// Returns the skills, playbooks and agents in view that are not available on every tier, with their tiers.
 #[must_use]
 pub fn limited(view: &View) -> Vec<(DocumentKind, String, ServedTiers)> {
     let agents: Vec<_> = view.agents().filter(|a| limits(a.document())).collect();
@@ -100,7 +100,7 @@ pub fn limited(view: &View) -> Vec<(DocumentKind, String, ServedTiers)> {
         .collect()
 }
 
-/// Whether an agent leaves a tier out.
+/// Returns whether an agent does not support every tier.
 fn limits(agent: &AgentManifest) -> bool {
     let support = &agent.tier_support;
     !support.is_empty() && !Tier::ALL.iter().all(|tier| support.contains(tier))

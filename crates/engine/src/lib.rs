@@ -3,9 +3,9 @@
 //! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
 //! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of [`Engine`], which names all of them.
 //!
-//! The engine knows who asks, what is in force and what to do; it decides with `charter-domain`,
-//! remembers through the storage traits, and acts through the ports of `charter-effects` and
-//! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
+//! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
+//! through the storage traits, and acts through the ports of `charter-effects` and `charter-search`. It knows no HTTP,
+//! no SQL, no command line and no environment.
 
 // Only the command line writes to the terminal, by writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -58,7 +58,7 @@ pub struct AgentError {
 pub struct RecommendedAction {
     /// What to do.
     pub description: String,
-    /// Who does it.
+    /// The role that does it.
     pub action_type: RecommendedActionType,
     /// More about it.
     #[serde(

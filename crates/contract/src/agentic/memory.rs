@@ -22,7 +22,7 @@ pub struct MemoryEntry {
     pub id: MemoryId,
     /// Its title.
     pub title: String,
-    /// What is remembered.
+    /// Its content.
     pub content: String,
     /// When it was made; immutable (B003-10).
     pub created_at: Timestamp,

@@ -23,9 +23,9 @@ use crate::violation::{Report, Stage, pointer_segment};
 pub struct ToolDefinition {
     /// Its id.
     pub id: ToolDefinitionId,
-    /// Its name for people.
+    /// Its readable name.
     pub name: String,
-    /// What it does and when to use it.
+    /// Its purpose and when to use it.
     pub description: String,
     /// Its parameters, by name.
     pub parameters: BTreeMap<String, ParameterDefinition>,

@@ -74,7 +74,7 @@ pub struct ToolFailure {
     /// The code, more exact than the type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<ShortText>,
-    /// What went wrong.
+    /// The failure message.
     pub message: Text,
 }
 

@@ -192,7 +192,7 @@ macro_rules! documents {
         pub enum Document { $( $(#[$meta])* $variant($inner) ),+ }
 
         impl Document {
-            /// Its kind.
+            /// Its type.
             #[must_use]
             pub const fn kind(&self) -> DocumentKind {
                 match self { $( Self::$variant(_) => DocumentKind::$variant ),+ }

@@ -36,7 +36,7 @@ pub struct EvidenceRecord {
     /// When it was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// What kind of proof it is.
+    /// The kind of proof.
     #[serde(rename = "type")]
     pub evidence_type: EvidenceType,
     /// When it was captured.
@@ -44,7 +44,7 @@ pub struct EvidenceRecord {
     /// The view of the estate under which it was captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estate_view_id: Option<EstateViewId>,
-    /// Where it comes from.
+    /// Its source.
     pub source: EvidenceSource,
     /// Links by which a person can check it; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
@@ -56,7 +56,7 @@ pub struct EvidenceRecord {
     /// permissions set it, never who captures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_absent: Option<PayloadAbsence>,
-    /// What it shows, in a sentence.
+    /// A summary in a sentence.
     pub summary: Text,
     /// What it supports. Later attachments are link records of their own (ruling 17).
     #[serde(default)]

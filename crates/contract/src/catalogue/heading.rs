@@ -18,7 +18,7 @@ use crate::ids::DomainId;
 /// What a listing says of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading<'d> {
-    /// What people call it, where it says so.
+    /// Its readable title, if it has one.
     pub title: Option<&'d str>,
     /// What it is for, where it says so.
     pub summary: Option<&'d str>,

@@ -36,7 +36,7 @@ pub struct DomainLens {
     pub description: Text,
     /// Where it is fetched from.
     pub source: LensSource,
-    /// Words to find it by.
+    /// Tags for searching.
     #[serde(default)]
     pub tags: Vec<Label>,
     /// Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,

@@ -48,7 +48,7 @@ pub struct Playbook {
     /// Generated and not yet accepted; visible to its own tenant only (B000-4).
     #[serde(default)]
     pub is_candidate: bool,
-    /// Where it comes from.
+    /// Its source.
     #[serde(default)]
     pub generated_by: GeneratedBy,
     /// The agent within whose boundary it was generated (this project).

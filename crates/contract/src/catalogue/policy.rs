@@ -76,12 +76,12 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PolicyTest {
-    /// What it shows.
+    /// Summary of the result.
     pub name: ShortText,
     /// Who calls.
     #[serde(default)]
     pub principal: TestPrincipal,
-    /// What is called.
+    /// The tool.
     pub tool: ToolId,
     /// With which arguments; the tool's defaults are filled in.
     #[serde(default)]
@@ -133,7 +133,7 @@ pub struct TestRun {
     /// What the mission says of itself; absent for whatever else is executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mission: Option<MissionFacts>,
-    /// Who approved exactly this call.
+    /// Users who approved exactly this call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<UserId>,
     /// Approvals that the run was given so far.

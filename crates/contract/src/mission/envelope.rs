@@ -40,7 +40,7 @@ pub struct MissionEnvelope {
     pub actor_role: Option<Label>,
     /// What was asked, in the user's words.
     pub user_goal: Text,
-    /// What is to be achieved.
+    /// The goal.
     pub normalized_goal: Text,
     /// How risky it is.
     pub risk_level: RiskLevel,
@@ -49,7 +49,7 @@ pub struct MissionEnvelope {
     /// How long it may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_budget_ms: Option<Positive>,
-    /// How many tokens it may use.
+    /// The token budget, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<Positive>,
     /// What it is to produce: `reviewed_summary`.

@@ -39,7 +39,7 @@ pub struct PolicyDecision {
     pub subject: ShortText,
     /// The answer.
     pub decision: Decision,
-    /// Why.
+    /// The reason.
     pub reason: Text,
     /// When it was made.
     pub created_at: Timestamp,

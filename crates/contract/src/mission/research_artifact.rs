@@ -38,7 +38,7 @@ pub struct ResearchArtifact {
     pub artifact_id: ResearchArtifactId,
     /// Who answered: `brave`.
     pub provider: Label,
-    /// What was asked.
+    /// The question.
     pub query: Text,
     /// What came back.
     #[serde(default)]

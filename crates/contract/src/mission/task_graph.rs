@@ -56,7 +56,7 @@ pub struct Task {
     pub task_id: TaskId,
     /// The role that does it.
     pub role_type: Role,
-    /// What it is to achieve.
+    /// Its objective.
     pub objective: Text,
     /// Tasks that must succeed first.
     #[serde(default)]

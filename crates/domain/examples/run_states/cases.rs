@@ -1,5 +1,5 @@
-//! The runs that are explored: as few steps as show what the machine can do. Each is small, because
-//! states multiply with steps.
+//! The runs that are explored. Each has as few steps as are needed to show the machine's behaviour, because the number
+//! of states multiplies with the number of steps.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -15,10 +15,10 @@ use uuid::Uuid;
 
 type Made<T> = Result<T, Box<dyn Error>>;
 
-/// The mandatory parameter of the run that is asked for one.
+/// The mandatory parameter of the run that waits for a parameter.
 pub(crate) const PARAMETER: &str = "x";
 
-/// What every step calls.
+/// The tool that every step calls.
 pub(crate) const TOOL: &str = "a.tool";
 
 /// Time limit of every run, in milliseconds.
@@ -27,18 +27,18 @@ const LIMIT_MS: u64 = 1_000;
 /// The start events of all runs that are explored.
 pub(crate) fn all() -> Made<Vec<RunEvent>> {
     let graphs = [
-        // A playbook with one write, tried twice and reversed.
+        // A playbook with one write, which is retried once and can be reversed.
         (
             asking(true, true)?,
             false,
             with_reversal(retried(write("write")?))?,
         ),
-        // One that needs no parameters, and one that needs nothing else.
+        // A run that waits only for confirmation, and a run that waits only for a parameter.
         (asking(true, false)?, false, parts(vec![read("read")?])),
         (asking(false, true)?, false, parts(vec![read("read")?])),
-        // Two writes, the first of which stands when it cannot be reversed.
+        // Two writes. The first write is kept when it cannot be reversed.
         (RunPrerequisites::default(), false, two_writes()?),
-        // Steps at the same time, which a failure ends each in its way.
+        // Parallel steps with different failure policies.
         (
             RunPrerequisites::default(),
             false,
@@ -49,7 +49,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
             false,
             parts(vec![read("needed")?, useful(read("useful")?)]),
         ),
-        // A step that claims a success, and one that a failure calls for.
+        // A step that requires a success, and a step that runs after a failure.
         (
             RunPrerequisites::default(),
             false,
@@ -59,7 +59,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
                 after("handler", "read", EdgeCondition::Failure)?,
             ]),
         ),
-        // What the machine decides itself: a condition without an answer, and a conclusion.
+        // Steps that the machine decides without an effect: a condition that cannot be evaluated, and a conclusion.
         (
             RunPrerequisites::default(),
             false,
@@ -75,7 +75,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
         ),
         (RunPrerequisites::default(), false, with_evidence()?),
         (RunPrerequisites::default(), false, with_fallback()?),
-        // A dry run, whose write cannot say what it would do.
+        // A dry run whose write cannot be previewed.
         (
             RunPrerequisites::default(),
             true,
@@ -100,7 +100,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
     started.collect()
 }
 
-/// What has to be given or agreed to first.
+/// The parameters and the confirmation that the run waits for before it starts.
 fn asking(confirm: bool, parameter: bool) -> Made<RunPrerequisites> {
     let missing = parameter.then(|| Label::parse(PARAMETER));
     Ok(RunPrerequisites {
@@ -179,7 +179,7 @@ fn reversal(name: &str, of: &Step) -> Made<Step> {
     })
 }
 
-/// A write that claims something of an earlier step.
+/// A write that waits for an earlier step under a condition.
 fn after(name: &str, from: &str, on: EdgeCondition) -> Made<Step> {
     let from = StepId::parse(from)?;
     let mut step = write(name)?;
@@ -195,7 +195,7 @@ fn retried(step: Step) -> Step {
     Step { retry, ..step }
 }
 
-/// A step that the run can do without.
+/// A step whose failure does not end the run.
 fn useful(step: Step) -> Step {
     Step {
         after_failure: AfterFailure::Continue,

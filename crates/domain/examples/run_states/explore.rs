@@ -1,5 +1,5 @@
-//! Every state that a run comes to when every command is tried in each, and the transitions seen on
-//! the way. Knows the commands that there are, not what they lead to.
+//! Explores every state that a run reaches when every command is tried in each state, and records the transitions.
+//! Knows which commands exist, but not what they lead to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -17,24 +17,24 @@ use uuid::Uuid;
 
 use crate::cases::{PARAMETER, TOOL};
 
-/// Most states of one run. More means that something grows without end.
+/// The maximum number of states of one run. A larger number means that a value grows without bound.
 const MOST_STATES: usize = 200_000;
 
-/// When everything happens, in microseconds: time is no part of where a run stands.
+/// The time of every event, in microseconds. Time is not part of a run's state here.
 const NOW: i64 = 0;
 
-/// Before the first state and after the last one.
+/// The state before the first and after the last one.
 pub(crate) const EDGE: &str = "[*]";
 
-/// From where to where, and by which events.
+/// Events by the states that they lead from and to.
 pub(crate) type Transitions = BTreeMap<(&'static str, &'static str), BTreeSet<String>>;
 
-/// What was seen.
+/// The observed transitions and events.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
-    /// Between statuses of a run.
+    /// Transitions between statuses of a run.
     pub(crate) runs: Transitions,
-    /// Between states of a step.
+    /// Transitions between states of a step.
     pub(crate) steps: Transitions,
     /// Every event that happened.
     pub(crate) events: BTreeSet<String>,
@@ -72,7 +72,7 @@ pub(crate) fn explore(started: RunEvent, observed: &mut Observed) -> Explored<()
     Ok(())
 }
 
-/// What follows by itself.
+/// Applies the transitions that need no command.
 fn settle(run: &mut Run, observed: &mut Observed) -> Explored<()> {
     loop {
         let events = run.advance();
@@ -85,8 +85,8 @@ fn settle(run: &mut Run, observed: &mut Observed) -> Explored<()> {
     }
 }
 
-/// Where a run stands. How often a step was begun after an interruption is left out: it has no end
-/// and leads nowhere else.
+/// Returns the run's state as a key. Leaves out how often a step began after an interruption: that number has no bound
+/// and does not lead to other states.
 fn point(run: &Run) -> String {
     let mut whole = json!(run);
     for slot in whole["slots"].as_array_mut().into_iter().flatten() {
@@ -99,7 +99,7 @@ fn point(run: &Run) -> String {
 }
 
 impl Observed {
-    /// Applies an event and notes what it changed.
+    /// Applies an event and records the transitions that it causes.
     fn follow(&mut self, run: &mut Run, event: RunEvent) -> Explored<()> {
         let name = word(&event);
         let about = json!(event)["step"].as_str().map(str::to_owned);
@@ -138,7 +138,7 @@ impl Observed {
         Ok(())
     }
 
-    /// Notes where steps begin.
+    /// Records the initial states of the steps.
     fn laid_out(&mut self, run: &Run, by: &str) {
         for (_, state) in run.steps() {
             observe(&mut self.steps, EDGE, state.word(), by);
@@ -151,7 +151,7 @@ fn observe(transitions: &mut Transitions, from: &'static str, to: &'static str, 
     events.insert(by.to_owned());
 }
 
-/// An event's name, as the journal has it.
+/// Returns an event's name, as the journal writes it.
 fn word(event: &RunEvent) -> String {
     json!(event)["event"]
         .as_str()
@@ -159,8 +159,8 @@ fn word(event: &RunEvent) -> String {
         .to_owned()
 }
 
-/// Every command that somebody may give, whether the run allows it or not. A time limit passes where
-/// one counts, and only a dry run leaves writes out.
+/// Returns every command that can be sent, including those that the run refuses. A timeout is sent only while a time
+/// limit is counted, and only dry runs skip writes.
 fn commands(run: &Run) -> Explored<Vec<Command>> {
     let by = UserId::parse("somebody")?;
     let give = |missing| RunOrder::Give {
@@ -199,7 +199,7 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
         all.extend(decisions(step, state, &by));
         all.extend(ends(step)?);
         let writes = run.graph().step(step).is_some_and(|step| step.writes());
-        // A write that was begun is one whose tool can say what it would do.
+        // A dry run skips a write before it begins. A write that has begun has a tool that supports previews.
         if run.is_dry_run() && writes && *state == StepState::Pending {
             all.push(Command::SkipForDryRun { step: step.clone() });
         }
@@ -207,10 +207,10 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
     Ok(all)
 }
 
-/// A beginning under each answer of the gate.
+/// The beginnings of a step, one for each decision of the gate.
 fn beginnings(run: &Run, step: &StepId, state: &StepState) -> Explored<Vec<Command>> {
     let rule = |kind| vec![RuleResult::new(kind, "a rule", "")];
-    // What was begun and did not end was interrupted, and is asked about as that.
+    // A step that began and did not end was interrupted, so approval is requested for a repeat.
     let asks = match state {
         StepState::Running { .. } => RuleKind::Interrupted,
         _ => RuleKind::Safety,
@@ -247,7 +247,7 @@ fn beginnings(run: &Run, step: &StepId, state: &StepState) -> Explored<Vec<Comma
     answers.into_iter().map(begin).collect()
 }
 
-/// What a person may say to a step that waits for one.
+/// The decisions on a step that waits for approval.
 fn decisions(step: &StepId, state: &StepState, by: &UserId) -> Vec<Command> {
     let StepState::AwaitingApproval {
         approval, digest, ..
@@ -271,8 +271,7 @@ fn decisions(step: &StepId, state: &StepState, by: &UserId) -> Vec<Command> {
     ]
 }
 
-/// The ways in which an effect ends: with a result, or with a failure that a retry may mend, that
-/// none mends, or that leaves open what happened.
+/// The results of an effect: a success, a failure that can be retried, a failure that cannot, and an unknown outcome.
 fn ends(step: &StepId) -> Explored<Vec<Command>> {
     let mut ends = vec![Command::Succeed {
         step: step.clone(),

@@ -1,6 +1,6 @@
-//! The page: two diagrams, and what their words mean. What states and events mean is taken from the
-//! comments beside them in the machine's source; only a run's statuses on the way are described here,
-//! because the machine works them out and has no type for them.
+//! Renders the page: two diagrams, and the meaning of each state and event. The meanings come from the comments in the
+//! machine's source. The run statuses before an outcome are described here, because the machine computes them and has
+//! no type for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -8,13 +8,13 @@ use std::fmt::Write as _;
 
 use crate::explore::{EDGE, Observed, Transitions};
 
-/// Where step states and outcomes are declared.
+/// The source file that declares step states and outcomes.
 const STANDING: &str = include_str!("../../src/run/standing.rs");
 
-/// Where events are declared.
+/// The source file that declares events.
 const EVENTS: &str = include_str!("../../src/run/event.rs");
 
-/// What the page opens with.
+/// The head of the page.
 const HEAD: &str = "\
 <!-- Made from the run machine by `cargo run -p xtask -- codegen`. Do not edit. -->
 
@@ -30,7 +30,7 @@ page differs from the machine.
 
 ";
 
-/// What is said of steps.
+/// The introduction to the section about steps.
 const STEP: &str = "\
 ## A step
 
@@ -39,7 +39,7 @@ interrupted and is retried. A reversal stays `pending` unless the run is rolled 
 
 ";
 
-/// The statuses that are no outcome, and the outcomes that have a word of their own.
+/// Statuses that are not outcomes, and outcomes whose wire name differs from the name of their variant.
 const STATUSES: [(&str, &str); 9] = [
     (
         "awaiting_parameters",
@@ -76,13 +76,13 @@ const STATUSES: [(&str, &str); 9] = [
     ),
 ];
 
-/// Names and meanings.
+/// Meanings by name.
 type Meanings = BTreeMap<String, String>;
 
-/// The page.
+/// Renders the page.
 ///
 /// # Errors
-/// When something that was seen is not described, or something that is described was not seen.
+/// When an observed state or event has no description, or a described one was not observed.
 pub(crate) fn write(observed: &Observed) -> Result<String, Box<dyn Error>> {
     let mut statuses = documented(STANDING, "RunOutcome")?;
     let described = STATUSES.map(|(status, meaning)| (status.to_owned(), meaning.to_owned()));
@@ -105,7 +105,7 @@ pub(crate) fn write(observed: &Observed) -> Result<String, Box<dyn Error>> {
     Ok(page.trim_end().to_owned() + "\n")
 }
 
-/// Every word that transitions lead from or to.
+/// Returns every state in the transitions.
 fn places(transitions: &Transitions) -> BTreeSet<String> {
     let places = transitions.keys().flat_map(|(from, to)| [*from, *to]);
     places
@@ -114,7 +114,7 @@ fn places(transitions: &Transitions) -> BTreeSet<String> {
         .collect()
 }
 
-/// Holds what was seen against what is described.
+/// Checks that the described and the observed names are equal.
 fn complete(what: &str, described: &Meanings, seen: &BTreeSet<String>) -> Result<(), String> {
     let described: BTreeSet<String> = described.keys().cloned().collect();
     if let Some(word) = seen.difference(&described).next() {
@@ -150,8 +150,7 @@ fn table(title: &str, meanings: &Meanings) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// The variants of an enumeration in a source file, as the wire writes them, with their
-/// comments.
+/// Returns the variants of an enumeration in a source file, under their wire names, with their comments.
 fn documented(source: &str, name: &str) -> Result<Meanings, String> {
     let opening = format!("pub enum {name} {{\n");
     let body = source
@@ -162,7 +161,7 @@ fn documented(source: &str, name: &str) -> Result<Meanings, String> {
     let mut meanings = Meanings::new();
     let mut comment: Vec<&str> = Vec::new();
     for line in body.lines() {
-        // What stands deeper belongs to a variant's fields.
+        // Lines with deeper indentation belong to a variant's fields.
         let Some(line) = line
             .strip_prefix("    ")
             .filter(|line| !line.starts_with(' '))

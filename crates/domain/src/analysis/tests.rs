@@ -12,7 +12,7 @@ fn skill() -> Skill {
     .unwrap()
 }
 
-/// A finding's id follows from what was found, so that the same exposure keeps it.
+/// A finding's id depends only on its content, so the same exposure keeps its id.
 #[test]
 fn the_same_finding_keeps_its_id() {
     let skill = skill();
@@ -35,7 +35,7 @@ fn scored((id, score): (&str, Value)) -> Value {
     json!({"severity": "low", "resource_type": "t", "resource_id": id, "score": score})
 }
 
-/// What a rule scores comes in the order of its scores; texts and what has no score follow.
+/// Findings with a score come first, in descending order; texts follow, then findings without the field.
 #[test]
 fn findings_are_ordered_by_a_field() {
     let skill = skill();

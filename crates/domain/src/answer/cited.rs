@@ -1,4 +1,4 @@
-//! Whether what a model wrote rests on what it cites.
+//! Checks that a model's text is supported by its citations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +15,20 @@ use super::plain::{readable, unmarked};
 use super::unfit::Unfit;
 use crate::analysis::stated;
 
-/// Bytes of a text that a reason quotes.
+/// The maximum length of a quotation in a reason, in bytes.
 const QUOTED: usize = 80;
 
-/// The result of a tool, as a citation names it.
+/// The result of a tool, in the form that citations use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CitedResult {
-    /// By its evidence.
+    /// A result identified by its evidence.
     Evidence(EvidenceId),
-    /// By its place, as `run/step`, where no evidence was recorded.
+    /// A result without recorded evidence, identified as `run/step`.
     Output(String),
 }
 
 impl CitedResult {
-    /// The id by which it may be cited.
+    /// Returns the id that cites the result.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -38,16 +38,16 @@ impl CitedResult {
     }
 }
 
-/// What a citation stands for.
+/// The target of a citation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CitationTarget {
     /// The result of a tool.
     Result(CitedResult),
-    /// A finding of a rule, with the results that show it.
+    /// A finding of a rule, with the results that support it.
     Finding(FindingId, Vec<CitedResult>),
-    /// How much was found, with the results that were looked at.
+    /// The numbers of findings, with the results that were analysed.
     Totals(Vec<CitedResult>),
-    /// A passage of a lens, by its place.
+    /// A passage of a lens, identified by its location.
     Passage(String),
 }
 
@@ -60,7 +60,7 @@ pub struct CitedSource {
 }
 
 impl CitedSource {
-    /// A source of this alias, which says what `shown` says: what the model was shown of it.
+    /// Creates a source with this alias. Its facts come from `shown`, the part of it that the model saw.
     #[must_use]
     pub fn new(alias: String, cited: CitationTarget, shown: &Value) -> Self {
         Self {
@@ -85,17 +85,18 @@ impl CitedSource {
     }
 }
 
-/// Everything that may be cited in one answer.
+/// All citable sources of one answer.
 #[derive(Debug, Clone, Default)]
 pub struct CitableSources {
     sources: Vec<CitedSource>,
     vocabulary: Vocabulary,
-    /// The placeholders of findings that have no value.
+    /// The placeholders of each finding that have no value.
     wanted: BTreeMap<FindingId, BTreeSet<String>>,
 }
 
 impl CitableSources {
-    /// These sources, in a vocabulary whose words name no resource, and the placeholders that a model may fill in.
+    /// Creates the set of sources. `vocabulary` holds words that name no resource; `wanted` the placeholders that a
+    /// model may fill in.
     #[must_use]
     pub fn new(
         sources: Vec<CitedSource>,
@@ -109,7 +110,7 @@ impl CitableSources {
         }
     }
 
-    /// Whether a result can be cited, or what was found in one.
+    /// Returns whether there is a citable result, or a finding in one.
     #[must_use]
     pub fn has_results(&self) -> bool {
         self.sources.iter().any(|source| match source.cited {
@@ -120,14 +121,14 @@ impl CitableSources {
         })
     }
 
-    /// A drafted sentence with what it rests on, without marks of emphasis.
+    /// Returns a drafted sentence with its resolved citations, without emphasis marks.
     ///
     /// # Errors
-    /// Why it is dropped.
+    /// The reason why it is dropped.
     pub fn sentence(&self, draft: &DraftedSentence) -> Result<CitedSentence, Unfit> {
         let text = readable(&draft.text)?;
         let cited = self.cited(&draft.cites)?;
-        // Marks of code set claims apart, so they are checked before the marks go.
+        // Code marks delimit claims, so claims are checked before the marks are removed.
         self.supported(&text, &cited)?;
         let mut sentence = CitedSentence {
             text: unmarked(&text)?,
@@ -142,7 +143,8 @@ impl CitableSources {
         Ok(sentence)
     }
 
-    /// What is kept of a draft, and why the rest is not. `stating` is the skill whose findings the model may make.
+    /// Returns the accepted part of a draft, and the reasons for dropping the rest. `stating` is the skill for which
+    /// the model may state findings.
     #[must_use]
     pub fn accepted(
         &self,
@@ -183,7 +185,7 @@ impl CitableSources {
         (kept.drafted, kept.wrong)
     }
 
-    /// A value of a placeholder, which rests on its finding and on the results that show the finding.
+    /// Returns a placeholder's value, if its finding and the results that support the finding contain it.
     fn value(&self, finding: &str, name: &str, value: &str) -> Result<(FindingId, String), Unfit> {
         let value = readable(value)?;
         let source = self.named(finding)?;
@@ -205,8 +207,8 @@ impl CitableSources {
         Ok((id.clone(), unmarked(&value)?))
     }
 
-    /// A finding of a skill without rules: its resource and every value occur in the results that it cites. A result
-    /// without evidence shows as much, and proves nothing.
+    /// Returns a finding of a skill without rules. The cited results must contain its resource and every value. A
+    /// result without evidence supports values, but proves nothing.
     fn finding(&self, skill: &Skill, draft: &DraftedFinding) -> Result<Finding, Unfit> {
         let cited = self.cited(&draft.cites)?;
         let mut evidence = Vec::new();
@@ -246,7 +248,7 @@ impl CitableSources {
         found.ok_or_else(|| Unfit::Unresolved(shortened(name)))
     }
 
-    /// The sources of these names, each once.
+    /// Returns the sources with these names, without duplicates.
     fn cited(&self, names: &[String]) -> Result<Vec<&CitedSource>, Unfit> {
         let mut cited: Vec<&CitedSource> = Vec::with_capacity(names.len());
         for name in names {
@@ -268,7 +270,7 @@ impl CitableSources {
             .try_for_each(|claim| self.occurs(claim, cited))
     }
 
-    /// Whether a claim occurs in one of these sources. Their number is a fact as well where findings are counted.
+    /// Checks that a claim occurs in one of these sources. Where findings are cited, their number is a fact too.
     fn occurs(&self, claim: &Claim, cited: &[&CitedSource]) -> Result<(), Unfit> {
         let any = |is: &dyn Fn(&Facts) -> bool| cited.iter().any(|source| is(&source.facts));
         match claim {
@@ -301,7 +303,7 @@ impl CitableSources {
     }
 }
 
-/// What was kept so far, and why the rest was not.
+/// The accepted part of a draft so far, and the reasons for dropping the rest.
 #[derive(Default)]
 struct Acceptance {
     drafted: AnalysisResult,
@@ -321,17 +323,17 @@ impl Acceptance {
     }
 }
 
-/// The order of sentences in an answer about results: the first one cites a result, reference texts come later.
+/// The order of sentences in an answer about results: the first one cites a result; reference texts come later.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SentenceOrder {
     has_results: bool,
 }
 
 impl SentenceOrder {
-    /// The sentence, if it may come next.
+    /// Returns the sentence, if it may come next.
     ///
     /// # Errors
-    /// [`Unfit::ReferenceFirst`] for one that cites reference texts alone, where no sentence before it cites a result.
+    /// [`Unfit::ReferenceFirst`] if it cites only reference texts, and no earlier sentence cites a result.
     pub fn admit(&mut self, sentence: CitedSentence) -> Result<CitedSentence, Unfit> {
         self.has_results |= !sentence.is_reference();
         match self.has_results {
@@ -342,7 +344,7 @@ impl SentenceOrder {
 }
 
 impl CitedSentence {
-    /// Whether it rests on reference texts alone.
+    /// Returns whether the sentence cites only reference texts.
     fn is_reference(&self) -> bool {
         let has_results = !self.evidence_ids.is_empty()
             || !self.finding_ids.is_empty()

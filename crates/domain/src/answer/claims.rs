@@ -1,33 +1,33 @@
-//! What a sentence claims that can be looked up: numbers, ids, names and quotations. Other words in lower case claim
-//! nothing here. Sources are read by the same rules, so that what occurs in one is found. Must not know sources.
+//! Extracts the checkable claims of a sentence: numbers, ids, names and quotations. Other words in lower case are not
+//! claims. Sources are parsed by the same rules, so that their contents match. Must not know sources.
 
 use super::common_words::{ABBREVIATIONS, BEFORE_A_PRONOUN, MULTIPLIERS, NUMERALS, UNITS};
 
-/// Characters that may stand around a word and belong to the sentence.
+/// Characters around a word that belong to the sentence.
 const AROUND: &str = ",.;!?()[]{}\"'“”‘’«»…—–`|";
 
 /// Characters within a word that make it an id, a link or a path.
 const TECHNICAL: &str = "_:/@\\=.*&+#$%^~|<>{}[]";
 
-/// Characters in front of a number.
+/// Characters that may precede a number.
 const SIGNS: &str = "$€£¥#~≈<>=≥≤+±-−";
 
-/// Something that has to occur in what a sentence cites.
+/// A claim that the cited sources must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// A number, without its sign, in digits without grouping and closing zeros.
+    /// A number in digits, without its sign, its grouping and its trailing zeros.
     Number(String),
     /// An id, a link or a quotation, in lower case.
     Literal(String),
     /// The words of a name, in lower case.
     Name {
         parts: Vec<String>,
-        /// Whether each may also be a common word: it begins a sentence, or is joined by hyphens.
+        /// Whether each word may also be a common word: it begins a sentence, or is joined by hyphens.
         or_common: bool,
     },
 }
 
-/// The claims of a text.
+/// Returns the claims of a text.
 pub(super) fn claims(text: &str) -> Vec<Claim> {
     let mut reader = Reader::default();
     let outside = reader.quotations(text);
@@ -38,12 +38,12 @@ pub(super) fn claims(text: &str) -> Vec<Claim> {
     reader.claims
 }
 
-/// A text in lower case, character by character: no letter depends on the ones around it.
+/// Converts a text to lower case character by character, so that no letter depends on its neighbours.
 pub(super) fn lowered(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// The words of a text in lower case, parts of camelCase among them.
+/// Returns the words of a text in lower case, including the parts of camelCase words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for run in text.split(|c: char| !c.is_alphanumeric()) {
@@ -77,11 +77,11 @@ fn camel_parts(run: &str) -> Vec<&str> {
 #[derive(Default)]
 struct Reader {
     claims: Vec<Claim>,
-    /// A number in words, as far as it was read.
+    /// The number in words that has been read so far.
     spelled: Option<Spelled>,
-    /// The word before, in lower case.
+    /// The previous word, in lower case.
     before: String,
-    /// Whether the next word does not begin a sentence.
+    /// Whether the next word is not the first one of a sentence.
     inside: bool,
 }
 
@@ -90,14 +90,14 @@ struct Reader {
 struct Spelled {
     /// Thousands and above.
     total: u64,
-    /// What is below them so far.
+    /// The value below the last multiplier.
     current: u64,
-    /// How many words it has.
+    /// The number of words.
     words: usize,
 }
 
 impl Reader {
-    /// Takes quotations out of a text; what is left stands outside of them.
+    /// Removes the quotations from a text and returns the rest.
     fn quotations(&mut self, text: &str) -> String {
         let mut outside = String::with_capacity(text.len());
         let mut rest = text;
@@ -146,7 +146,7 @@ impl Reader {
         self.before = lower;
     }
 
-    /// Takes a word as a part of a number in words, if it is one.
+    /// Adds a word to the number in words, if it is a numeral.
     fn numeral(&mut self, lower: &str) -> bool {
         let value = |word: &str| {
             let mut known = NUMERALS.iter().chain(MULTIPLIERS);
@@ -171,7 +171,7 @@ impl Reader {
         true
     }
 
-    /// Claims the number in words that ends before `next`.
+    /// Ends the number in words and adds its claim. `next` is the word that follows.
     fn count(&mut self, next: Option<&str>) {
         let Some(spelled) = self.spelled.take() else {
             return;
@@ -215,7 +215,7 @@ impl Reader {
 }
 
 impl Spelled {
-    /// Whether a value continues the number: a multiplier always, a smaller one where there is room for it.
+    /// Returns whether a value continues the number: a multiplier always does, a smaller value only where it fits.
     fn takes(&self, value: u64) -> bool {
         let is_multiplier = MULTIPLIERS.iter().any(|(_, known)| *known == value);
         let room = match self.current {
@@ -240,7 +240,7 @@ impl Spelled {
     }
 }
 
-/// A word without the punctuation of its sentence and without the ending of a possessive.
+/// Returns a word without the surrounding punctuation and without a possessive ending.
 fn trimmed(written: &str) -> &str {
     let is_around = |c: char| AROUND.contains(c);
     let closes = |c: char| AROUND.contains(c) || c == ':';
@@ -259,7 +259,7 @@ fn ends_sentence(written: &str) -> bool {
     closed.ends_with(['.', '!', '?', ':'])
 }
 
-/// A number as it is compared: `1,200.50` is `1200.5`. A unit, a currency and a sign do not count.
+/// Returns a number in canonical form: `1,200.50` becomes `1200.5`. Units, currencies and signs are ignored.
 fn number(token: &str) -> Option<String> {
     let unsigned = token.trim_start_matches(|c: char| SIGNS.contains(c));
     let bare = unsigned.trim_end_matches(['%', '+', '°']);
@@ -291,7 +291,7 @@ fn decimal(digits: &str) -> Option<String> {
     })
 }
 
-/// The digits of a number that may be grouped by thousands.
+/// Returns the digits of a number, without thousands separators.
 fn ungrouped(whole: &str) -> Option<String> {
     let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if are_digits(whole) {
@@ -307,7 +307,7 @@ fn ungrouped(whole: &str) -> Option<String> {
     })
 }
 
-/// The parts of `tcp/22` and of `20-25`, which are looked up one by one.
+/// Returns the parts of `tcp/22` or `20-25`, which are checked one by one.
 fn apart(token: &str) -> Option<Vec<&str>> {
     let is_word = |part: &str| !part.is_empty() && part.chars().all(is_latin);
     if token.contains('/') {
@@ -320,7 +320,7 @@ fn apart(token: &str) -> Option<Vec<&str>> {
     is_range.then(|| vec![low, high])
 }
 
-/// Whether a word is an id, a link, a path or in a script whose words cannot be told apart.
+/// Returns whether a word is an id, a link, a path, or in a script without spaces between words.
 fn is_literal(token: &str) -> bool {
     if ABBREVIATIONS.contains(&lowered(token).as_str()) {
         return false;
@@ -333,7 +333,7 @@ fn is_latin(c: char) -> bool {
     c.is_alphabetic() && c <= '\u{24f}'
 }
 
-/// A text with one space wherever it has white space.
+/// Collapses each run of white space to one space.
 pub(super) fn spaced(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")

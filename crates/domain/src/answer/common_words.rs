@@ -1,4 +1,4 @@
-//! Words that a sentence may begin with, or join by a hyphen, without naming anything.
+//! Common words, which name nothing at the beginning of a sentence or in a hyphenated word.
 
 /// Numerals that are written as words, with their values.
 pub(super) const NUMERALS: &[(&str, u64)] = &[
@@ -34,7 +34,7 @@ pub(super) const NUMERALS: &[(&str, u64)] = &[
     ("ninety", 90),
 ];
 
-/// Numerals by which the ones before them are multiplied.
+/// Numerals that multiply the preceding value.
 pub(super) const MULTIPLIERS: &[(&str, u64)] = &[
     ("hundred", 100),
     ("thousand", 1_000),
@@ -42,12 +42,12 @@ pub(super) const MULTIPLIERS: &[(&str, u64)] = &[
     ("billion", 1_000_000_000),
 ];
 
-/// After these, `one` stands for a thing and counts nothing.
+/// Words after which `one` is a pronoun, not a number.
 pub(super) const BEFORE_A_PRONOUN: &[&str] = &[
     "the", "this", "that", "each", "every", "which", "any", "no", "another",
 ];
 
-/// Units behind a number without a space.
+/// Units that follow a number without a space.
 pub(super) const UNITS: &[&str] = &[
     "st", "nd", "rd", "th", "ms", "s", "m", "min", "h", "d", "w", "y", "b", "kb", "mb", "gb", "tb",
     "kib", "mib", "gib", "tib", "k", "x", "px", "eur", "usd", "gbp", "aed", "pct", "am",
@@ -56,7 +56,7 @@ pub(super) const UNITS: &[&str] = &[
 /// Abbreviations with a full stop inside.
 pub(super) const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "a.m", "p.m", "u.s", "u.k"];
 
-/// Function words, and verbs and adverbs that findings are put into words with. None is the name of a thing.
+/// Function words, and the verbs and adverbs that describe findings. None of them names a thing.
 const COMMON: &str = "\
     a about above add additionally after again against all allow also although among an and another any \
     anyone apply are as ask at attach avoid based be because before below between block but by call can \
@@ -71,7 +71,7 @@ const COMMON: &str = "\
     though through thus to together treat turn under unless until up update use ve very via was we were \
     what when where whether which while who why will with within without would yes yet you your";
 
-/// Whether a word in lower case is one of them.
+/// Returns whether a word in lower case is a common word.
 pub(super) fn is_common(word: &str) -> bool {
     COMMON.split_whitespace().any(|common| common == word)
 }

@@ -1,5 +1,5 @@
-//! What a model drafts for an answer, and what is kept of it. The schema that a draft is held to is made where models
-//! are asked; the types here are what is read and what is journaled.
+//! A model's draft of an answer, and the accepted part of it. The model adapter makes the schema for drafts; the types
+//! here define what is parsed and what is journaled.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct AnalysisDraft {
-    /// Sentences, in the order in which they are to be read.
+    /// Sentences, in reading order.
     pub sentences: Vec<DraftedSentence>,
-    /// Values of placeholders that no rule gave.
+    /// Values of placeholders that no rule filled in.
     pub values: Vec<DraftedValue>,
     /// Findings of a skill without rules.
     pub findings: Vec<DraftedFinding>,
-    /// Findings, the most important first.
+    /// Findings, in descending order of importance.
     pub ranking: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ pub struct AnalysisDraft {
 pub struct DraftedSentence {
     /// The sentence.
     pub text: String,
-    /// Sources by their aliases or ids.
+    /// Sources, by alias or id.
     #[serde(default)]
     pub cites: Vec<String>,
 }
@@ -36,7 +36,7 @@ pub struct DraftedSentence {
 /// A value of a placeholder of one finding.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct DraftedValue {
-    /// The finding by its alias or id.
+    /// The finding, by alias or id.
     pub finding: String,
     /// The placeholder.
     pub name: String,
@@ -44,10 +44,10 @@ pub struct DraftedValue {
     pub value: String,
 }
 
-/// A finding that a model made.
+/// A finding that a model stated.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct DraftedFinding {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The type of the resource.
     pub resource_type: String,
@@ -56,7 +56,7 @@ pub struct DraftedFinding {
     /// Values of the template's other placeholders.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Evidence by its alias or id.
+    /// Evidence, by alias or id.
     #[serde(default)]
     pub cites: Vec<String>,
 }
@@ -66,35 +66,35 @@ pub struct DraftedFinding {
 pub struct CitedSentence {
     /// The sentence.
     pub text: String,
-    /// The evidence that it rests on.
+    /// The evidence that supports the sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence_ids: Vec<EvidenceId>,
-    /// The findings that it rests on.
+    /// The findings that support the sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_ids: Vec<FindingId>,
-    /// The results without evidence that it rests on, each as `run/step`.
+    /// The results without evidence that support the sentence, each as `run/step`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
-    /// The passages of lenses that it rests on.
+    /// The passages of lenses that support the sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<String>,
 }
 
-/// How much of a draft was dropped, by why.
+/// The number of dropped parts of a draft, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedCounts {
-    /// It cites nothing, or no result where an answer opens with one.
+    /// Parts that cite nothing, or that cite no result where an answer must open with one.
     pub uncited: u32,
-    /// What it cites is not there.
+    /// Parts with a citation that does not resolve.
     pub unresolved: u32,
-    /// It holds a number, an id or a name that does not occur in what it cites.
+    /// Parts with a number, an id or a name that their sources do not contain.
     pub unsupported: u32,
-    /// It is no plain sentence.
+    /// Parts that are not plain sentences.
     pub unreadable: u32,
 }
 
 impl DroppedCounts {
-    /// Counts what another draft had dropped.
+    /// Adds the counts of another draft.
     pub fn include(&mut self, more: &Self) {
         for (count, more) in [
             (&mut self.uncited, more.uncited),
@@ -106,7 +106,7 @@ impl DroppedCounts {
         }
     }
 
-    /// All of it.
+    /// Returns the sum of all counts.
     #[must_use]
     pub fn total(&self) -> u32 {
         let all = [
@@ -119,31 +119,31 @@ impl DroppedCounts {
     }
 }
 
-/// What is kept of a model's drafts, as the journal has it.
+/// The accepted parts of a model's drafts, as journaled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnalysisResult {
-    /// Sentences, each with what it rests on.
+    /// Sentences, each with its citations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sentences: Vec<CitedSentence>,
-    /// Values of placeholders that no rule gave, by finding.
+    /// Values of placeholders that no rule filled in, by finding.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<FindingId, BTreeMap<String, String>>,
     /// Findings of a skill without rules, each with its evidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Findings, the most important first.
+    /// Findings, in descending order of importance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranking: Vec<FindingId>,
-    /// What was dropped, of all drafts.
+    /// The number of dropped parts in all drafts.
     pub dropped: DroppedCounts,
-    /// Which model answered, as `provider/model`; absent where none was asked.
+    /// The model that answered, as `provider/model`; absent if no model was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 impl AnalysisResult {
-    /// Whether the model contributed nothing.
+    /// Returns whether the model contributed nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sentences.is_empty()

@@ -1,4 +1,4 @@
-//! What a source says, so that claims about it can be looked up. Must not know who cites it.
+//! The facts of a source, indexed to check claims. Must not know which sentence cites the source.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,23 @@ use super::common_words::is_common;
 pub(super) struct Facts {
     numbers: BTreeSet<String>,
     words: BTreeSet<String>,
-    /// Every text, key and number in lower case, one a line.
+    /// Every text, key and number in lower case, one per line.
     text: String,
 }
 
-/// Words that name no resource: those of the registered documents that an answer is made with.
+/// Words that name no resource: the words of the registered documents behind an answer.
 #[derive(Debug, Clone, Default)]
 pub struct Vocabulary(BTreeSet<String>);
 
 impl Vocabulary {
-    /// The words of these texts.
+    /// Creates the vocabulary from the words of these texts.
     pub fn from_texts<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         Self(texts.into_iter().flat_map(words).collect())
     }
 }
 
 impl Facts {
-    /// What a value says: its texts, keys and numbers.
+    /// Collects the facts of a value: its texts, keys and numbers.
     pub(super) fn from_value(value: &Value) -> Self {
         let mut facts = Self::default();
         facts.take(value);
@@ -66,7 +66,7 @@ impl Facts {
         self.numbers.contains(number)
     }
 
-    /// Whether a text occurs as a whole: `sg-1` does not in `sg-12`, nor in `sg-1-old`.
+    /// Returns whether a text occurs as a whole: `sg-1` does not occur in `sg-12` or `sg-1-old`.
     pub(super) fn has_literal(&self, literal: &str) -> bool {
         let (Some(first), Some(last)) = (literal.chars().next(), literal.chars().next_back())
         else {
@@ -85,13 +85,13 @@ impl Facts {
         false
     }
 
-    /// Whether a word occurs, in the singular or in the plural.
+    /// Returns whether a word occurs, in the singular or the plural.
     pub(super) fn has_word(&self, word: &str) -> bool {
         has(&self.words, word)
     }
 }
 
-/// Whether a word of a name is known without the source.
+/// Returns whether a word of a name needs no source, because it is in the vocabulary or is common.
 pub(super) fn is_known(word: &str, vocabulary: &Vocabulary, or_common: bool) -> bool {
     has(&vocabulary.0, word) || (or_common && is_common(word))
 }
@@ -102,7 +102,7 @@ fn has(words: &BTreeSet<String>, word: &str) -> bool {
     forms.any(|form| words.contains(form)) || words.contains(&format!("{word}s"))
 }
 
-/// Whether an id goes on with these characters beyond its end. A `t` between digits parts a date from a time.
+/// Returns whether these characters continue an id beyond its end. A `t` between digits separates a date from a time.
 fn goes_on(mut beyond: impl Iterator<Item = char>, edge: char) -> bool {
     let Some(near) = beyond.next() else {
         return false;

@@ -1,23 +1,23 @@
-//! The findings of several skills as one list, and the order in which they are shown.
+//! Merges the findings of several skills into one list, and orders them for display.
 
 use std::collections::{BTreeMap, HashMap};
 
 use charter_contract::finding::Finding;
 use charter_contract::ids::FindingId;
 
-/// The findings of several skills as one list.
+/// The findings of several skills in one list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MergedFindings {
-    /// Each once, the most severe first. Equal severities keep the order of the skills.
+    /// The findings without duplicates, in descending order of severity. Equal severities keep the order of the skills.
     pub findings: Vec<Finding>,
-    /// Findings that another one stands for, with that one.
+    /// Merged duplicates, each with the finding that replaced it.
     pub replaced: BTreeMap<FindingId, FindingId>,
 }
 
-/// Puts the findings of several skills into one list.
+/// Merges the findings of several skills into one list.
 ///
-/// Two findings are one where they are about the same resource and say the same: by rule and fields, or by their words.
-/// The more severe one stays, with the evidence of both. The findings of one skill keep their order.
+/// Two findings are duplicates if they are about the same resource and have the same rule and fields, or the same
+/// words. The more severe one is kept, with the evidence of both. The findings of one skill keep their order.
 #[must_use]
 pub fn merged(of_skills: Vec<Vec<Finding>>) -> MergedFindings {
     let is_one = of_skills.len() < 2;
@@ -64,8 +64,8 @@ pub fn merged(of_skills: Vec<Vec<Finding>>) -> MergedFindings {
     MergedFindings { findings, replaced }
 }
 
-/// Orders findings of equal severity as a model ranked them, the first `listed` among themselves and the others among
-/// themselves: a ranking moves no finding out of what is written out. What it does not name keeps its order, behind.
+/// Orders findings of equal severity by a model's ranking. The first `listed` findings are ordered separately from the
+/// others, so that the ranking hides no listed finding. Unranked findings keep their order and come last.
 pub fn ranked(findings: &mut [Finding], ranking: &[FindingId], listed: usize) {
     let ranks: HashMap<&FindingId, usize> = ranking.iter().zip(0..).collect();
     let rank = |finding: &Finding| {
@@ -80,8 +80,8 @@ pub fn ranked(findings: &mut [Finding], ranking: &[FindingId], listed: usize) {
     }
 }
 
-/// What rules of the same name found with the same fields, or what is put into the same words. One skill does not say
-/// the same twice.
+/// Returns whether two skills found the same: by rules of the same name with the same fields, or in the same words.
+/// Findings of one skill are never duplicates.
 fn says_the_same(a: &Finding, b: &Finding) -> bool {
     if a.skill_id == b.skill_id {
         return false;
@@ -93,7 +93,7 @@ fn says_the_same(a: &Finding, b: &Finding) -> bool {
     said != (None, None) && said == words(b)
 }
 
-/// The title and the summary of a finding, where its template has them.
+/// Returns the title and the summary of a finding, if its template has them.
 fn words(finding: &Finding) -> (Option<&str>, Option<&str>) {
     let text = |name: &str| finding.rendered.as_ref()?.get(name)?.as_str();
     (text("title"), text("summary"))

@@ -1,6 +1,6 @@
-//! Tool outputs as people read them: how many things there are, a table of the columns that tell most, and what lies
-//! deeper in a few words. The shape decides, and the schema that the tool declares where it has one. Every part is
-//! bounded; what is left out is counted.
+//! Renders tool outputs for people: the number of items, a table of the most informative columns, and a short form of
+//! nested values. The layout follows the value's shape, and the tool's declared schema if there is one. Every part is
+//! bounded; omitted parts are counted.
 
 mod brief;
 mod columns;
@@ -12,16 +12,16 @@ use serde_json::{Map, Value};
 use self::brief::{brief, brief_field, plain};
 use self::table::table;
 
-/// Lists of one output that are shown as tables.
+/// The maximum number of lists in one output that are shown as tables.
 const TABLES: usize = 3;
-/// Fields of one output that are shown beside its lists.
+/// The maximum number of fields in one output that are shown beside its lists.
 const FIELDS: usize = 20;
-/// Characters of one such field.
+/// The maximum number of characters of such a field.
 const FIELD: usize = 120;
-/// Values of a list without fields that are written out.
+/// The maximum number of values that are shown of a list without fields.
 const VALUES: usize = 20;
 
-/// An output in lines of text, under the name of what it answers.
+/// Renders an output as lines of text, under the name of the request that it answers.
 #[must_use]
 pub fn outline(name: &str, output: &Value, schema: Option<&ForeignSchema>) -> String {
     let schema = schema.map(ForeignSchema::json);
@@ -37,7 +37,7 @@ pub fn outline(name: &str, output: &Value, schema: Option<&ForeignSchema>) -> St
     }
 }
 
-/// A list: a table of its objects, or its values in a row.
+/// Renders a list: a table of its objects, or its values in a row.
 fn list(name: &str, items: &[Value], schema: Option<&Map<String, Value>>) -> String {
     let count = counted(items.len());
     if items.is_empty() {
@@ -56,7 +56,7 @@ fn list(name: &str, items: &[Value], schema: Option<&Map<String, Value>>) -> Str
     format!("{name}: {count}: {}{more}", shown.join(", "))
 }
 
-/// An object: its fields in a row, and each list of objects as a table.
+/// Renders an object: its fields in a row, and each list of objects as a table.
 fn object(name: &str, fields: &Map<String, Value>, schema: Option<&Map<String, Value>>) -> String {
     let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
     let ordered = in_order(fields, properties);
@@ -100,7 +100,7 @@ fn object(name: &str, fields: &Map<String, Value>, schema: Option<&Map<String, V
     parts.join("\n\n")
 }
 
-/// The fields, those that the schema declares first and in its order.
+/// Returns the fields; those that the schema declares come first, in its order.
 fn in_order<'v>(
     fields: &'v Map<String, Value>,
     declared: Option<&Map<String, Value>>,
@@ -121,7 +121,7 @@ fn in_order<'v>(
     ordered
 }
 
-/// Whether a value says something.
+/// Returns whether a value carries information.
 fn says(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -132,7 +132,7 @@ fn says(value: &Value) -> bool {
     }
 }
 
-/// Whether a value is a list without items: that there are none is a result.
+/// Returns whether a value is an empty list, which is a result too.
 fn is_none(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty)
 }

@@ -1,14 +1,14 @@
-//! The texts of a model as they are shown: plain, on one line. Must not know what they cite.
+//! Converts a model's texts to the form in which they are shown: plain, on one line. Must not know citations.
 
 use charter_contract::bounds::ANALYSIS_SENTENCE;
 
 use super::claims::spaced;
 use super::unfit::Unfit;
 
-/// A text as it is shown, on one line.
+/// Returns a text in the form in which it is shown, on one line.
 ///
 /// # Errors
-/// For one that a reader would not see as it stands: with markup that is followed, or with characters that are not seen.
+/// For a text with active markup or invisible characters, which a reader would not see as written.
 pub(super) fn readable(text: &str) -> Result<String, Unfit> {
     let text = spaced(text);
     if text.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn readable(text: &str) -> Result<String, Unfit> {
     Ok(without_mark_before(&text).to_owned())
 }
 
-/// A text without the mark of a heading or of an item of a list before it.
+/// Removes the mark of a heading or a list item from the beginning of a text.
 fn without_mark_before(text: &str) -> &str {
     let bare = text.trim_start_matches('#');
     if bare.len() < text.len() && bare.starts_with(' ') {
@@ -42,13 +42,13 @@ fn without_mark_before(text: &str) -> &str {
     bare.unwrap_or(text)
 }
 
-/// A text without the marks of emphasis and code that models write; what these set apart stays.
+/// Removes the emphasis and code marks that models write, and keeps the marked text.
 ///
 /// # Errors
-/// For one that is nothing but marks.
+/// For a text that consists only of marks.
 pub(super) fn unmarked(text: &str) -> Result<String, Unfit> {
     let mut plain = text.to_owned();
-    // A mark without its partner is no mark.
+    // A mark without its counterpart is ordinary text.
     for mark in ["**", "`"] {
         if plain.matches(mark).count() % 2 == 0 {
             plain = plain.replace(mark, "");
@@ -60,7 +60,7 @@ pub(super) fn unmarked(text: &str) -> Result<String, Unfit> {
     }
 }
 
-/// Control characters, and those that change how others are read without being seen.
+/// Returns whether a character is a control character, or an invisible one that changes how others are displayed.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,5 +1,5 @@
-//! Picks the sentences of a draft out of its text while the text still comes in, piece by piece. Must not know what is
-//! done with them: a draft is read again as a whole when it is complete.
+//! Extracts the sentences of a draft incrementally while its text arrives. Must not know how they are used: a complete
+//! draft is parsed again as a whole.
 
 use charter_contract::json::{Profile, decode_text};
 
@@ -8,27 +8,27 @@ use super::draft::DraftedSentence;
 /// The field of a draft that holds its sentences.
 const FIELD: &str = "sentences";
 
-/// A draft that is being written.
+/// A draft that is still being received.
 #[derive(Debug, Default)]
 pub struct SentenceStream {
     text: String,
-    /// Bytes that were looked at.
+    /// The number of bytes that were scanned.
     seen: usize,
-    /// Objects and lists that are open.
+    /// The number of open objects and lists.
     depth: usize,
-    /// Where the string began that is open.
+    /// The start of the open string, if any.
     string: Option<usize>,
     escaped: bool,
-    /// The last string of the outermost object: the name of the field that follows.
+    /// The last string of the outermost object: the name of the next field.
     name: String,
     /// Whether the list of sentences is open.
     listing: bool,
-    /// Where the sentence began that is open.
+    /// The start of the open sentence, if any.
     sentence: Option<usize>,
 }
 
 impl SentenceStream {
-    /// Takes the next piece of the text; gives the sentences that it completes.
+    /// Appends the next piece of text and returns the sentences that it completes.
     pub fn push(&mut self, piece: &str) -> Vec<DraftedSentence> {
         self.text.push_str(piece);
         let mut complete = Vec::new();
@@ -42,7 +42,7 @@ impl SentenceStream {
         complete
     }
 
-    /// Forgets the text: another attempt begins.
+    /// Discards the text, because another attempt begins.
     pub fn restart(&mut self) {
         *self = Self::default();
     }
@@ -53,7 +53,7 @@ impl SentenceStream {
             return None;
         }
         match byte {
-            // Before the outermost object there may be a fence.
+            // A code fence may precede the outermost object.
             b'"' if self.depth > 0 => self.string = Some(at + 1),
             b'{' | b'[' => self.open(at, byte),
             b'}' | b']' => return self.close(at, byte),
@@ -77,7 +77,7 @@ impl SentenceStream {
     }
 
     fn open(&mut self, at: usize, byte: u8) {
-        // What stands before the outermost object is no JSON.
+        // Text before the outermost object is not JSON.
         if self.depth == 0 && byte == b'[' {
             return;
         }

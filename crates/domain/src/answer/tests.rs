@@ -1,4 +1,4 @@
-//! Sentences and what they cite: by examples, and by chance.
+//! Tests of sentences and citations, by examples and by random inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -150,7 +150,7 @@ fn a_sentence_is_plain_text() {
     }
 }
 
-/// Marks of emphasis, code and lists go; what they set apart is checked and stays.
+/// Emphasis, code and list marks are removed; the marked text is checked and kept.
 #[test]
 fn a_sentence_is_shown_without_marks() {
     for (text, shown) in [
@@ -174,7 +174,7 @@ fn a_sentence_is_shown_without_marks() {
     );
 }
 
-/// A result without evidence is cited by its place; an answer does not open with a text that is beside the results.
+/// A result without evidence is cited by its location. An answer does not open with a reference text.
 #[test]
 fn an_answer_opens_with_what_the_results_show() {
     let source =
@@ -209,7 +209,7 @@ fn an_answer_opens_with_what_the_results_show() {
     assert_eq!(kept(&[rule, found]), (vec![found.0.to_owned()], 1));
     let both = vec![found.0.to_owned(), rule.0.to_owned()];
     assert_eq!(kept(&[found, rule]), (both, 0));
-    // By its alias and by its place.
+    // By alias and by location.
     for name in ["o1", "run-1/look"] {
         let sentence = citable
             .sentence(&drafted("web-1 is there.", &[name]))
@@ -265,7 +265,7 @@ fn skill() -> Skill {
     .unwrap()
 }
 
-/// Where a skill has no rules its findings are the model's: about a resource that is there, in words that are there.
+/// A skill without rules has only the model's findings. Their resource and words must occur in the cited results.
 #[test]
 fn a_stated_finding_is_about_what_its_evidence_shows() {
     let stated = |resource: &str, owner: &str, cites: &[&str]| {
@@ -336,14 +336,14 @@ fn findings_of_several_skills_become_one_list() {
             )
         })
         .collect();
-    // The same rule found the same twice: the graver one stays, with the evidence of both.
+    // Two skills found the same with the same rule: the more severe finding is kept, with the evidence of both.
     assert_eq!(
         shown,
         [("critical", "b", 2), ("high", "a", 1), ("medium", "b", 1)]
     );
 }
 
-/// A ranking orders equals. It puts nothing before what is graver, and nothing behind what is only counted.
+/// A ranking orders only findings of equal severity, and moves none behind those that are only counted.
 #[test]
 fn a_ranking_hides_nothing() {
     let mut findings: Vec<Finding> = ["high", "high", "high", "high", "low"]
@@ -362,7 +362,7 @@ fn a_ranking_hides_nothing() {
     assert_eq!(order, ["g-3", "g-1", "g-2", "g-4", "g-5"]);
 }
 
-/// Sentences of a draft, in an order of keys that a model may choose.
+/// Builds the text of a draft, with its keys in an order that a model may choose.
 fn draft_text(sentences: &[DraftedSentence]) -> String {
     let others = json!({"sentences": [{"text": "not one", "cites": []}]});
     json!({
@@ -384,7 +384,7 @@ fn sentences_are_seen_as_they_come() {
     assert_eq!(stream.push(&text), [first]);
 }
 
-/// A text as models and tools write them: words, numbers, ids and punctuation.
+/// Generates texts as models and tools write them: words, numbers, ids and punctuation.
 fn words() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         4 => "[a-z]{1,8}",
@@ -399,7 +399,7 @@ fn words() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever a text claims occurs in itself: a sentence that only repeats its source is never dropped for a claim.
+    /// Every claim of a text occurs in the text itself, so a sentence that repeats its source is never dropped.
     #[test]
     fn a_text_supports_itself(text in words()) {
         let source = CitedSource::new("s".to_owned(), CitationTarget::Result(CitedResult::Evidence(evidence())), &json!({"text": text}));
@@ -408,17 +408,17 @@ proptest! {
         prop_assert!(!matches!(kept, Err(Unfit::Unsupported(_))), "{:?}", kept);
     }
 
-    /// A number that a source does not have is not said of it, whatever else the sentence says.
+    /// A sentence with a number that its source lacks is dropped, regardless of its other contents.
     #[test]
     fn a_number_that_is_not_there_is_dropped(there in 10_u32..1_000, said in 10_u32..1_000, before in "[a-z ]{0,20}") {
         let source = CitedSource::new("s".to_owned(), CitationTarget::Result(CitedResult::Evidence(evidence())), &json!({"count": there}));
         let citable = CitableSources::new(vec![source], Vocabulary::default(), BTreeMap::new());
         let kept = citable.sentence(&drafted(&format!("x{before} {said} gates"), &["s"]));
-        // Words before it may be numerals themselves.
+        // The words before the number may be numerals too.
         prop_assert!(kept.is_err() || there == said, "{:?}", kept);
     }
 
-    /// Nothing is kept without a source, and no text makes the check fail otherwise than by dropping it.
+    /// Nothing is accepted without a source, and no text causes a failure other than being dropped.
     #[test]
     fn nothing_stands_on_nothing(text in any::<String>(), name in "[a-z0-9_]{0,6}") {
         prop_assert!(citable().sentence(&drafted(&text, &[])).is_err());
@@ -427,7 +427,7 @@ proptest! {
         let _ = Facts::from_value(&json!({text.as_str(): [text.as_str()]}));
     }
 
-    /// However a draft is cut into pieces, the same sentences are seen, in their order.
+    /// A draft yields the same sentences in the same order, however it is split into pieces.
     #[test]
     fn pieces_make_no_difference(
         texts in proptest::collection::vec(any::<String>(), 0..5),
@@ -449,7 +449,7 @@ proptest! {
         prop_assert_eq!(seen, sentences);
     }
 
-    /// Merging loses no resource, and what was merged is merged.
+    /// Merging loses no resource, and merging twice equals merging once.
     #[test]
     fn merging_keeps_every_resource(
         rows in proptest::collection::btree_map((0_usize..3, 0_usize..3, 0_usize..4), 0_usize..3, 0..24),
@@ -468,7 +468,7 @@ proptest! {
         let once = merging.findings;
         prop_assert_eq!(resources(&once), resources(&all));
         prop_assert!(once.is_sorted_by_key(|one| one.severity));
-        // Every finding is there, or the one that stands for it.
+        // Every finding is present, or the finding that replaced it.
         for one in &all {
             let kept = merging.replaced.get(&one.finding_id).unwrap_or(&one.finding_id);
             prop_assert!(once.iter().any(|found| found.finding_id == *kept));

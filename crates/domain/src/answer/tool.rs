@@ -5,10 +5,10 @@ use charter_contract::validate;
 use charter_contract::violation::Violation;
 use serde_json::json;
 
-/// The document of the tool.
+/// Returns the tool's document.
 ///
 /// # Errors
-/// What would be wrong with it; a test keeps it from being anything.
+/// Violations in the document; a test ensures that there are none.
 pub fn analysis_tool() -> Result<Tool, Vec<Violation>> {
     let document = json!({
         "tool_id": ANALYSIS_TOOL,
@@ -26,7 +26,7 @@ pub fn analysis_tool() -> Result<Tool, Vec<Violation>> {
         ],
         "execution_target": "server",
         "language": "builtin",
-        // A model that is asked again changes nothing.
+        // Repeating a call of the model changes nothing.
         "idempotent": true,
         "implementation": {"type": "analysis"},
     });

@@ -142,8 +142,8 @@ fn ruling_28_askers_cannot_approve_under_four_eyes() {
     assert!(two.decide(says(&two, true, "asker"), at(1)).is_ok());
 }
 
-/// The users who started the run, gave values or confirmed it do not approve it, and neither do the makers of
-/// their keys, nor users whose keys an asker made.
+/// The users that started the run, supplied values or confirmed it may not approve it. The same holds for the makers of
+/// their keys, and for users whose keys a requester made.
 #[test]
 fn ruling_33_possible_askers_cannot_approve() {
     let names =
@@ -215,7 +215,7 @@ fn a_digest_differs_with_every_part_of_the_call() {
     assert_eq!(sorted.digest(), call(&json!({"z": 2, "a": 1})).digest());
 }
 
-/// What was approved can be checked with any SHA-256: over the JSON with its keys in order.
+/// The digest can be verified with any SHA-256 implementation: it covers the JSON with sorted keys.
 #[test]
 fn ruling_28_a_digest_is_the_sha_256_of_the_canonical_json() {
     let digest = Digest::from_json(&json!({"b": 1, "a": [true, null]}));
@@ -226,7 +226,7 @@ fn ruling_28_a_digest_is_the_sha_256_of_the_canonical_json() {
     assert_eq!(Digest::claimed(text), digest);
 }
 
-/// A question about repeating what was begun.
+/// An approval about repeating a call that began.
 fn about_a_repeat() -> Approval {
     let rule = RuleResult::new(RuleKind::Interrupted, "t", "it may have happened");
     let mut asked = pending(true);
@@ -242,7 +242,7 @@ fn happened(approval: &Approval, by: &str) -> ApprovalVerdict {
     }
 }
 
-/// It is a decision like any other: once, in time, on what was seen, and by somebody else.
+/// The report follows the rules of every decision: once, in time, for the displayed digest, and by another user.
 #[test]
 fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
     let other = pending(true);
@@ -266,7 +266,7 @@ fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
     let told = Approval { state, ..asked };
     let again = told.decide(happened(&told, "third"), at(2));
     assert_eq!(again, Err(DecisionRefusal::Decided("approved")));
-    // As it is stored and shown.
+    // The stored and displayed form.
     let text = serde_json::to_string(&told).unwrap();
     let read: Approval = serde_json::from_str(&text).unwrap();
     assert_eq!(read, told);
@@ -279,7 +279,7 @@ fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
     assert_eq!(agreed.decided.by, user("other"));
 }
 
-/// What was stored before there was this answer reads as it did.
+/// Approvals that were stored before this answer existed are read unchanged.
 #[test]
 fn an_agreement_without_a_report_reads_as_before() {
     let text = json!({"state": "consumed", "by": "other", "at": at(1), "reason": "fine"});

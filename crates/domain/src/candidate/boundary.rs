@@ -1,7 +1,7 @@
-//! What a candidate may be made of: the boundary of the agent that grounds it (seed 000 §2.11).
+//! The tools and types that a candidate may use: the boundary of the agent that grounds it (seed 000 §2.11).
 //!
-//! The seed gives an agent a domain, skills and context types. Its tools are those of its domain and
-//! those that its skills call; internal tools are never among them, nor what the asker may not call.
+//! The seed defines an agent by a domain, skills and context types. Its tools are those of its domain and those that
+//! its skills call. Internal tools, and tools that the caller may not call, are excluded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,40 +16,40 @@ use serde_json::{Map, Value};
 
 use crate::catalogue::{CatalogueEntry, View};
 
-/// Most hints of playbooks that a boundary holds.
+/// The maximum number of playbook hints in a boundary.
 const MOST_HINTS: usize = 40;
 
-/// What a candidate may be made of.
+/// The tools and types that a candidate may use.
 #[derive(Debug, Clone)]
 pub struct Boundary {
     agent: AgentId,
     domain: DomainId,
     context_types: Vec<Label>,
     tools: BTreeMap<ToolId, Arc<CatalogueEntry<Tool>>>,
-    /// The context types of the agent's skills that call a tool.
+    /// For each tool, the context types of the agent's skills that call it.
     contexts: BTreeMap<ToolId, BTreeSet<Label>>,
     reversals: Vec<Reversal>,
-    /// What the registered playbooks of the domain advise.
+    /// The hints of the domain's registered playbooks.
     hints: Vec<Text>,
 }
 
-/// A registered playbook's word that one tool reverses what another did.
+/// A registered playbook's declaration that one tool reverses the write of another.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reversal {
     /// The tool whose writes are reversed.
     pub(super) undoes: ToolId,
     /// The tool that reverses them.
     pub(super) by: ToolId,
-    /// The step that the arguments below refer to.
+    /// The step that the reversal's arguments refer to.
     pub(super) step: StepId,
-    /// What that step was called with.
+    /// The arguments of that step.
     pub(super) forward: Map<String, Value>,
-    /// What the reversal is called with.
+    /// The arguments of the reversal.
     pub(super) arguments: Map<String, Value>,
 }
 
 impl Boundary {
-    /// The boundary of an agent in a catalogue, as far as somebody of this role may use it.
+    /// Computes the boundary of an agent in a catalogue for a caller with this role.
     #[must_use]
     pub fn for_agent(agent: &AgentManifest, view: &View, role: Role) -> Self {
         let contexts = contexts(agent, view);
@@ -91,36 +91,36 @@ impl Boundary {
         }
     }
 
-    /// The agent.
+    /// Returns the agent's id.
     #[must_use]
     pub fn agent(&self) -> &AgentId {
         &self.agent
     }
 
-    /// Its domain.
+    /// Returns the agent's domain.
     #[must_use]
     pub fn domain(&self) -> &DomainId {
         &self.domain
     }
 
-    /// Its context types.
+    /// Returns the agent's context types.
     #[must_use]
     pub fn context_types(&self) -> &[Label] {
         &self.context_types
     }
 
-    /// A tool inside it.
+    /// Returns a tool inside the boundary.
     #[must_use]
     pub fn tool(&self, id: &ToolId) -> Option<&Tool> {
         self.tools.get(id).map(|entry| &entry.document)
     }
 
-    /// Every tool inside it, by id.
+    /// Returns every tool inside the boundary, by id.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.tools.values().map(|entry| &entry.document)
     }
 
-    /// The context types, of those that the agent supports, in which its skills call these tools.
+    /// Returns the agent's context types in which its skills call these tools.
     pub(super) fn contexts_of<'t>(&self, tools: impl Iterator<Item = &'t ToolId>) -> Vec<Label> {
         let used: BTreeSet<&Label> = tools
             .filter_map(|tool| self.contexts.get(tool))
@@ -133,13 +133,13 @@ impl Boundary {
             .collect()
     }
 
-    /// What the registered playbooks of the domain advise whoever changes something there.
+    /// Returns the hints that the domain's registered playbooks have for changes.
     #[must_use]
     pub fn hints(&self) -> &[Text] {
         &self.hints
     }
 
-    /// How a registered playbook reverses a tool's writes, if one does.
+    /// Returns the registered reversals of a tool's writes.
     pub(super) fn reversal_of(&self, tool: &ToolId) -> impl Iterator<Item = &Reversal> {
         self.reversals
             .iter()
@@ -151,7 +151,7 @@ fn is_write(tool: &Tool) -> bool {
     tool.tool_class == ToolClass::Write
 }
 
-/// The tools that an agent's skills call, with the context types of those skills.
+/// Returns the tools that an agent's skills call, with the context types of those skills.
 fn contexts(agent: &AgentManifest, view: &View) -> BTreeMap<ToolId, BTreeSet<Label>> {
     let mut contexts: BTreeMap<ToolId, BTreeSet<Label>> = BTreeMap::new();
     let skills = agent.skill_refs.iter();
@@ -168,8 +168,8 @@ fn contexts(agent: &AgentManifest, view: &View) -> BTreeMap<ToolId, BTreeSet<Lab
     contexts
 }
 
-/// The reversals of a playbook that a tool makes for a step that a tool made. A step with a script
-/// says nothing about its tool.
+/// Returns a playbook's reversals in which one tool reverses the step of another. A step with a script is skipped,
+/// because its tool is unknown.
 fn reversals_of(playbook: &Playbook) -> impl Iterator<Item = Reversal> {
     let rollbacks = playbook.rollback_steps.iter();
     rollbacks

@@ -1,5 +1,5 @@
-//! The generator that needs no model: the nearest tools, joined by their contracts. The same brief
-//! gives the same document.
+//! The generator that needs no model: it joins the nearest tools by their contracts. It is deterministic: equal briefs
+//! give equal documents.
 
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::playbook::{
@@ -16,14 +16,14 @@ use serde_json::{Map, Value};
 use super::plan::{Plan, PlannedStep, is_needed};
 use super::{Brief, CandidateKind, NoFit, plain, shortened};
 
-/// Most tools that a skill is made to call for their own sake; those that feed them come on top.
+/// The maximum number of goal tools of a skill. The tools that supply their inputs are not counted.
 const MAX_GOALS: usize = 3;
 /// Time limit of a candidate playbook's work, in seconds.
 const TIMEOUT_S: u64 = 600;
 /// The kind of output of a skill that has no rules: what its tools returned.
 const OUTPUT_TYPE: &str = "inventory";
 
-/// The skill or playbook that the nearest tools come to.
+/// Composes a skill or playbook from the nearest tools.
 ///
 /// # Errors
 /// [`NoFit`].
@@ -49,15 +49,15 @@ pub fn compose(brief: &Brief) -> Result<Document, NoFit> {
     }
 }
 
-/// What a candidate says of itself.
+/// The descriptive texts of a candidate.
 pub(super) struct CandidateText {
     pub(super) name: Text,
     pub(super) description: Text,
-    /// What it answers: the request that it was made for comes first.
+    /// Requests that the candidate answers, starting with the request that it was made for.
     pub(super) requests: Vec<Text>,
 }
 
-/// The request's words, and what the tools do.
+/// Returns the request's words, and a description of the tools' effects.
 fn repeated(brief: &Brief, plan: &Plan<'_>) -> Result<CandidateText, NoFit> {
     let does: Vec<String> = plan.steps.iter().map(|step| about(step.tool)).collect();
     let said = Text::parse(&brief.words.shown())?;
@@ -185,7 +185,7 @@ pub(super) fn playbook(
     })
 }
 
-/// A reversal for every write that a registered playbook knows how to reverse.
+/// Returns a reversal for every write that a registered playbook reverses.
 fn rollbacks(brief: &Brief, plan: &Plan<'_>) -> Result<Vec<RollbackStep>, NoFit> {
     let mut rollbacks = Vec::new();
     for step in plan.steps.iter().filter(|step| writes(step.tool)) {
@@ -207,7 +207,7 @@ fn rollbacks(brief: &Brief, plan: &Plan<'_>) -> Result<Vec<RollbackStep>, NoFit>
     Ok(rollbacks)
 }
 
-/// Whether arguments name every parameter that a tool needs, and none that it does not have.
+/// Returns whether arguments name every required parameter of a tool, and no unknown parameter.
 pub(super) fn is_called_fully(
     brief: &Brief,
     tool: &ToolId,
@@ -234,7 +234,7 @@ fn request_text(brief: &Brief) -> Result<Text, IdError> {
     Text::parse(&brief.words.shown())
 }
 
-/// What a tool does, in a sentence.
+/// Returns the first sentence of a tool's description.
 fn about(tool: &Tool) -> String {
     let description = plain(tool.description.as_str());
     let sentence = description.split_inclusive(". ").next();

@@ -1,5 +1,5 @@
-//! What a code agent fills in, and the document that comes of it. A draft says which tools are called
-//! with what; ids, safety, reversals and review are not its to say.
+//! Turns a code agent's draft into a document. A draft chooses tools and their arguments; it cannot choose ids, safety,
+//! reversals or review.
 
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
@@ -14,36 +14,36 @@ use super::plan::{Plan, PlannedStep};
 use super::{Brief, CandidateKind, MAX_TOOLS, plain, shortened};
 use crate::reference::{Reference, references};
 
-/// Most further requests that a draft may say it answers.
+/// The maximum number of further requests in a draft.
 pub const MAX_REQUESTS: usize = 5;
 
 /// A candidate as a code agent drafts it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CandidateDraft {
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// What it does.
+    /// The description.
     pub description: String,
-    /// Other requests that it answers.
+    /// Other requests that the candidate answers.
     #[serde(default)]
     pub requests: Vec<String>,
-    /// What has to be known to run it; steps refer to it as `${user.name}`.
+    /// The parameters of the candidate; steps refer to them as `${user.name}`.
     #[serde(default)]
     pub parameters: Vec<DraftedParameter>,
-    /// What is called, in order.
+    /// The calls, in order.
     pub steps: Vec<DraftedStep>,
 }
 
-/// A parameter of a draft: one of a tool's, under a name of its own.
+/// A draft's parameter: a tool's parameter under a name of the draft's own.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DraftedParameter {
-    /// Its name in the draft.
+    /// The name in the draft.
     pub name: Label,
-    /// The tool that takes it.
+    /// The tool that has the parameter.
     pub tool: ToolId,
-    /// The tool's parameter, whose type, limits and default it has.
+    /// The tool's parameter, which supplies the type, limits and default.
     pub parameter: Label,
 }
 
@@ -51,19 +51,19 @@ pub struct DraftedParameter {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DraftedStep {
-    /// Its name; later steps refer to what it returns as `${name.field}`.
+    /// The step's name; later steps refer to its output as `${name.field}`.
     pub step_id: StepId,
-    /// What is called.
+    /// The tool to call.
     pub tool: ToolId,
-    /// With what: values, and references to parameters and earlier steps.
+    /// The arguments: values, and references to parameters and earlier steps.
     #[serde(default)]
     pub arguments: Map<String, Value>,
 }
 
-/// The document of a draft.
+/// Returns the document of a draft.
 ///
 /// # Errors
-/// What is wrong with the draft, in words for whoever drafted it.
+/// The problems of the draft, worded for the code agent.
 pub fn drafted(brief: &Brief, draft: &CandidateDraft) -> Result<Document, Vec<String>> {
     let mut wrong = Vec::new();
     if draft.steps.is_empty() {
@@ -199,7 +199,7 @@ fn refers(plan: &Plan<'_>, name: &Label) -> bool {
     })
 }
 
-/// Its own words, with nothing in them that any language here gives a meaning to.
+/// Returns the draft's texts, without characters that any language here interprets.
 fn candidate_text(brief: &Brief, draft: &CandidateDraft) -> Result<CandidateText, Vec<String>> {
     let text = |what: &str, given: &str| {
         let plain = shortened(&plain(given));

@@ -1,4 +1,4 @@
-//! Whether a candidate stays inside its brief, whoever generated it.
+//! Checks that a candidate stays inside its brief. The check is the same for every generator.
 
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Brief, CandidateKind, MAX_BYTES, MAX_TOOLS};
 
-/// Every way in which a document is not the candidate that was asked for; empty for one that is.
+/// Returns every way in which a document violates the brief; empty for a valid candidate.
 #[must_use]
 pub fn breaches(brief: &Brief, document: &Document) -> Vec<String> {
     let mut found = match (brief.wanted, document) {
@@ -110,7 +110,7 @@ fn size_breach(steps: usize) -> Option<String> {
     (steps > MAX_TOOLS).then(|| format!("it has {steps} steps; {MAX_TOOLS} are allowed"))
 }
 
-/// Tools outside the boundary, and those that do more than their step says.
+/// Reports tools outside the boundary, and tools whose class exceeds their step's type.
 fn tool_breaches<'t>(
     brief: &Brief,
     used: impl Iterator<Item = (&'t ToolId, StepType)>,
@@ -140,7 +140,7 @@ fn context_breaches(brief: &Brief, types: &[Label]) -> Vec<String> {
         .collect()
 }
 
-/// Fields whose texts are no candidate's own words: steps refer, and parameters are the tools'.
+/// Fields that may hold references or texts of tools, and so are not the candidate's own words.
 const REFERRING: [&str; 6] = [
     "execution_plan",
     "steps",
@@ -150,7 +150,7 @@ const REFERRING: [&str; 6] = [
     "optional_parameters",
 ];
 
-/// Bounded, and with nothing in its words that is evaluated anywhere.
+/// Checks that the document is bounded in size, and that its words contain nothing that is evaluated.
 fn text_breaches(body: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let size = body.to_string().len();

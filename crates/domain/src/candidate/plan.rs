@@ -1,5 +1,5 @@
-//! From tools to steps by their contracts: what one tool certainly returns feeds another where name
-//! and type are exactly the same, and everything else that a tool needs is asked for.
+//! Derives steps from the contracts of tools: an output that a tool promises feeds a parameter of exactly the same name
+//! and type. The user is asked for every other required parameter.
 
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::foreign_schema::ForeignSchema;
@@ -12,11 +12,11 @@ use super::boundary::Reversal;
 use crate::parameters::means_the_same;
 use crate::reference::{Reference, references};
 
-/// Steps in order, and what has to be known to run them.
+/// Steps in order, with the parameters of the whole plan.
 #[derive(Debug, Default)]
 pub(super) struct Plan<'b> {
     pub(super) steps: Vec<PlannedStep<'b>>,
-    /// Parameters that must be given, and those with a default.
+    /// Required parameters, and parameters with a default.
     pub(super) parameters: Vec<Parameter>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct PlannedStep<'b> {
 }
 
 impl<'b> Plan<'b> {
-    /// The plan that calls every goal, each after the feeders that it takes values from.
+    /// Builds the plan that calls every goal, each after the feeders whose outputs it uses.
     pub(super) fn reaching(goals: &[&'b Tool], feeders: &[&'b Tool]) -> Result<Self, NoFit> {
         let mut plan = Self::default();
         for goal in goals {
@@ -38,7 +38,7 @@ impl<'b> Plan<'b> {
         Ok(plan)
     }
 
-    /// The step that calls a tool; `waiting` are the tools whose values are being looked for.
+    /// Adds the step that calls a tool. `waiting` holds the tools whose inputs are being resolved.
     fn add(
         &mut self,
         tool: &'b Tool,
@@ -88,8 +88,8 @@ impl<'b> Plan<'b> {
         Ok(id)
     }
 
-    /// Declares a tool's parameter and returns the name it has here: its own, unless another tool's of
-    /// the same name means something else.
+    /// Declares a tool's parameter and returns its name in the plan: its own name, unless another tool has a different
+    /// parameter with that name.
     fn declare(&mut self, step: &StepId, parameter: &Parameter) -> Result<Label, NoFit> {
         let mut declared = Parameter {
             required: is_needed(parameter),
@@ -111,8 +111,7 @@ impl<'b> Plan<'b> {
         Ok(name)
     }
 
-    /// A reversal's arguments in the words of this plan; `None` where they need something that the
-    /// plan does not have.
+    /// Rewrites a reversal's arguments for this plan; `None` if they need a value that the plan does not have.
     pub(super) fn translated(
         &self,
         of: &StepId,
@@ -124,7 +123,7 @@ impl<'b> Plan<'b> {
             let Some(reference) = found.first() else {
                 return Some(value.clone());
             };
-            // A reference inside a longer text, or beside others, is left alone.
+            // A reference inside a longer text, or beside other references, is not supported.
             (value.as_str() == Some(reference.to_string().as_str())).then_some(())?;
             match reference {
                 Reference::Output { step: from, path } if *from == reversal.step => {
@@ -135,7 +134,7 @@ impl<'b> Plan<'b> {
                     Some(Value::String(here.to_string()))
                 }
                 Reference::Output { .. } => None,
-                // What the registered step was given under this name is given here as well.
+                // The argument that the registered step received under this name exists here as well.
                 Reference::Parameter(_) => {
                     let mut forward = reversal.forward.iter();
                     let (argument, _) = forward.find(|(_, given)| *given == value)?;
@@ -150,24 +149,24 @@ impl<'b> Plan<'b> {
     }
 }
 
-/// Whether a call cannot be made without a value.
+/// Returns whether a call requires a value for the parameter.
 pub(super) fn is_needed(parameter: &Parameter) -> bool {
     parameter.required && parameter.default.is_none()
 }
 
-/// Whether the parameter becomes one of the candidate's. One that may be left out and has no default
-/// is left out: a reference to it would have no value.
+/// Returns whether the parameter becomes one of the candidate's. An optional parameter without a default is left out,
+/// because a reference to it would have no value.
 fn is_declared(parameter: &Parameter) -> bool {
     parameter.required || parameter.default.is_some()
 }
 
-/// Whether `${user.name}` can be written: a dot would begin a path.
+/// Returns whether `${user.name}` is valid for this name: a dot would begin a path.
 fn is_referable(name: &Label) -> bool {
     !name.as_ref().contains('.')
 }
 
-/// Whether a tool's contract promises a value of exactly this name and type. A tool that is given a
-/// value of that name only repeats it, and a restriction beyond the type is not known to be met.
+/// Returns whether a tool's contract promises a value of exactly this name and type. A tool that takes a parameter of
+/// that name only repeats it. A restriction beyond the type cannot be guaranteed.
 fn supplies(feeder: &Tool, parameter: &Parameter) -> bool {
     let restricted = parameter.allowed.is_some() || parameter.pattern.is_some();
     let repeats = feeder

@@ -1,4 +1,4 @@
-//! Briefs to candidates, and what is no candidate.
+//! Tests of generated candidates, and of documents that are not valid candidates.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn known_skill() -> Document {
     )
 }
 
-/// A registered playbook that undoes `vault.lock` with `vault.unlock`.
+/// A registered playbook that reverses `vault.lock` with `vault.unlock`.
 fn known_playbook() -> Document {
     stored(
         DocumentKind::Playbook,
@@ -164,8 +164,8 @@ fn playbook(brief: &Brief) -> Playbook {
     }
 }
 
-/// The tools of the agent's domain and those its skills call; no internal one, no stage of missions, none of
-/// another domain, none that the asker may not call.
+/// The boundary holds the tools of the agent's domain and those its skills call. It excludes internal tools, stages of
+/// missions, tools of other domains, and tools that the caller may not call.
 #[test]
 fn b000_5_the_boundary_is_the_agents() {
     let boundary = boundary_in(&view(Vec::new()));
@@ -240,7 +240,7 @@ fn b000_18_a_playbook_is_supervised_fed_by_contract_and_undone_as_a_registered_o
     graph::from_playbook(&playbook).unwrap();
 }
 
-/// Without a feeder the value is asked for; without a registered reversal there is none.
+/// Without a feeder the value becomes a parameter; without a registered reversal there is none.
 #[test]
 fn b000_18_what_no_contract_promises_is_asked_for() {
     let alone = brief(CandidateKind::Change, &["vault.lock"]);
@@ -252,7 +252,7 @@ fn b000_18_what_no_contract_promises_is_asked_for() {
     assert_eq!(unlock.rollback_steps, []);
 }
 
-/// Name, type and certainty have to be exact, and a tool that is given the value only repeats it.
+/// Name, type and certainty must match exactly. A tool that takes the value as a parameter only repeats it.
 #[test]
 fn only_what_fits_exactly_feeds() {
     let misfits = [
@@ -277,7 +277,7 @@ fn only_what_fits_exactly_feeds() {
     }
 }
 
-/// Tools that need each other's output do not wait for ever; both values are asked for in the end.
+/// Tools that need each other's output do not cause a loop: both values become parameters.
 #[test]
 fn tools_that_feed_each_other_are_cut_somewhere() {
     let one =
@@ -305,7 +305,7 @@ fn tools_that_feed_each_other_are_cut_somewhere() {
     graph::from_skill(&skill).unwrap();
 }
 
-/// Two tools may call different things by one name.
+/// Two tools may use one parameter name with different meanings.
 #[test]
 fn parameters_that_differ_keep_apart() {
     let size = json!({"parameters": [parameter("name", "integer")]});
@@ -349,7 +349,7 @@ fn b000_5_without_a_fitting_tool_the_reason_is_given() {
     assert!(matches!(compose(&dotted), Err(NoFit::Unreferable { .. })));
 }
 
-/// What stands in a request is words, whatever it looks like.
+/// The text of a request is treated as plain words in every case.
 #[test]
 fn a_request_brings_nothing_that_is_evaluated() {
     let hostile = [
@@ -399,7 +399,7 @@ fn the_same_request_has_the_same_key() {
     );
 }
 
-/// Whoever generates, the brief is what it is measured by.
+/// Every candidate is checked against the brief, regardless of the generator.
 #[test]
 fn b000_5_what_leaves_the_boundary_is_no_candidate() {
     let brief = brief(CandidateKind::Change, &["vault.lock", "vault.find"]);
@@ -441,7 +441,7 @@ fn b000_5_what_leaves_the_boundary_is_no_candidate() {
     assert_eq!(breaches(&brief, &skill).len(), 1);
 }
 
-/// The agent that grounded a candidate is its owner, so that the agent's guardrails bear on it.
+/// The agent that grounded a candidate owns it, so that the agent's guardrails apply to it.
 #[test]
 fn b000_12_a_generated_document_belongs_to_its_agent() {
     let brief = brief(CandidateKind::Change, &["vault.lock"]);
@@ -452,7 +452,7 @@ fn b000_12_a_generated_document_belongs_to_its_agent() {
     assert_eq!(view.owner_of("vaults.rotate"), None);
 }
 
-/// What registered playbooks of an agent's domain advise is known where a change is drafted; that of others is not.
+/// A brief includes the hints of playbooks in the agent's domain, and excludes those of other domains.
 #[test]
 fn a_boundary_has_the_hints_of_its_domains_playbooks() {
     let of = |id: &str, domain: &str, status: &str, hint: &str| {

@@ -1,5 +1,5 @@
-//! The expert graph's edges and nodes as a view sees them: a tenant's over the global ones. What they
-//! mean together is [`crate::expert_graph`]'s business.
+//! Nodes and edges of the expert graph in a view: a tenant's documents over the global ones. [`crate::expert_graph`]
+//! interprets them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use charter_contract::catalogue::graph::{GraphEdge, GraphNode, NodeType};
 
 use super::{Layer, ResolvedDocument, View, WinningLayer};
 
-/// Which way an edge is followed.
+/// The direction in which an edge is followed.
 #[derive(
     Debug,
     Clone,
@@ -23,14 +23,14 @@ use super::{Layer, ResolvedDocument, View, WinningLayer};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// From where it leaves to where it leads.
+    /// From the source to the target.
     Out,
-    /// From where it leads back to where it leaves.
+    /// From the target to the source.
     In,
 }
 
 impl View {
-    /// The edges that touch a node on one side, in order of their ids, shadowed ones left out.
+    /// Returns the edges at one end of a node, ordered by id, without shadowed ones.
     #[must_use]
     pub fn edges_at(&self, node: &str, direction: Direction) -> Vec<ResolvedDocument<GraphEdge>> {
         let at = |layer: &Layer| {
@@ -60,12 +60,12 @@ impl View {
         edges.into_iter().map(|(_, found)| found).collect()
     }
 
-    /// The nodes of a type, in order of their ids, shadowed ones left out.
+    /// Returns the nodes of a type, ordered by id, without shadowed ones.
     #[must_use]
     pub fn nodes_of(&self, of_type: NodeType) -> Vec<ResolvedDocument<GraphNode>> {
         let own = self.tenant.lookup().nodes_of(of_type).iter();
         let ids: BTreeSet<&String> = own.chain(self.global.lookup().nodes_of(of_type)).collect();
-        // What the tenant shadows may be of another type than what shadows it.
+        // A shadowed node and the node that shadows it may have different types.
         ids.into_iter()
             .filter_map(|id| self.node(id))
             .filter(|found| found.document().node_type == of_type)

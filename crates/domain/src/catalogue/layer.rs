@@ -22,7 +22,7 @@ use charter_contract::ids::PackageName;
 use super::lookup::{IndexedShelves, Lookup};
 use super::{CatalogueEntry, Origin, Shelf};
 
-/// Evaluates an expression on the shelf of a kind.
+/// Evaluates an expression on the map of a kind.
 macro_rules! on_shelf {
     ($layer:expr, $kind:expr, |$shelf:ident| $found:expr, $none:expr) => {
         match $kind {
@@ -77,12 +77,12 @@ pub struct Layer {
     pub mission_types: Shelf<MissionType>,
     /// Prompt templates by id.
     pub prompts: Shelf<PromptTemplate>,
-    /// Made on the first question, forgotten with every change.
+    /// Built on first use, and discarded on every change.
     lookup: OnceLock<Arc<Lookup>>,
 }
 
 impl Layer {
-    /// Adds a document, in place of one of the same kind and id.
+    /// Adds a document, or replaces one of the same kind and id.
     pub fn insert(&mut self, document: Document, origin: Arc<Origin>, content_hash: String) {
         self.lookup = OnceLock::new();
         let id = document.id().to_string();
@@ -113,7 +113,7 @@ impl Layer {
         }
     }
 
-    /// What is asked for on every request.
+    /// Returns the indexes that every request uses.
     pub(super) fn lookup(&self) -> &Lookup {
         self.lookup.get_or_init(|| {
             Arc::new(Lookup::build(&IndexedShelves {
@@ -141,7 +141,7 @@ impl Layer {
         self.len() == 0
     }
 
-    /// The ids of one kind, in order. Tags and evidence are no part of the catalogue.
+    /// Returns the ids of one kind, in order. Tags and evidence are not part of the catalogue.
     #[must_use]
     pub fn ids(&self, kind: DocumentKind) -> Vec<&str> {
         on_shelf!(
@@ -152,7 +152,7 @@ impl Layer {
         )
     }
 
-    /// Who put a document in force, if it is there.
+    /// Returns the package version that put a document in force, if the document exists.
     #[must_use]
     pub fn origin(&self, kind: DocumentKind, id: &str) -> Option<&Arc<Origin>> {
         on_shelf!(
@@ -163,7 +163,7 @@ impl Layer {
         )
     }
 
-    /// A document's content hash, if it is there.
+    /// Returns a document's content hash, if the document exists.
     #[must_use]
     pub fn content_hash(&self, kind: DocumentKind, id: &str) -> Option<&str> {
         on_shelf!(
@@ -174,7 +174,7 @@ impl Layer {
         )
     }
 
-    /// Whether a document is offered, if it is there.
+    /// Returns a document's status, if the document exists.
     #[must_use]
     pub fn status(&self, kind: DocumentKind, id: &str) -> Option<Status> {
         on_shelf!(
@@ -185,7 +185,7 @@ impl Layer {
         )
     }
 
-    /// What a listing says of a document, if it is there.
+    /// Returns a document's heading for listings, if the document exists.
     #[must_use]
     pub fn heading(&self, kind: DocumentKind, id: &str) -> Option<Heading<'_>> {
         on_shelf!(
@@ -196,7 +196,7 @@ impl Layer {
         )
     }
 
-    /// A document, if it is there.
+    /// Returns a document, if it exists.
     #[must_use]
     pub fn document(&self, kind: DocumentKind, id: &str) -> Option<Document> {
         on_shelf!(
@@ -207,7 +207,7 @@ impl Layer {
         )
     }
 
-    /// Every document with its origin, by kind and id.
+    /// Returns every document with its origin, ordered by kind and id.
     pub fn documents(&self) -> impl Iterator<Item = (Arc<Origin>, Document)> + '_ {
         DocumentKind::ALL.iter().flat_map(move |kind| {
             self.ids(*kind).into_iter().filter_map(move |id| {
@@ -223,7 +223,7 @@ impl Layer {
             .retain(|_, entry| entry.origin.package == *package);
     }
 
-    /// Takes a package's documents out.
+    /// Removes a package's documents.
     pub fn remove_package(&mut self, package: &PackageName) {
         self.lookup = OnceLock::new();
         macro_rules! purge {

@@ -1,4 +1,4 @@
-//! One document in both layers, and which of them counts.
+//! A document's versions in both layers, and which of them apply.
 
 use std::sync::Arc;
 
@@ -6,31 +6,31 @@ use charter_contract::catalogue::{Document, DocumentKind};
 
 use super::{Origin, View};
 
-/// A document as one layer has it.
+/// A document in one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layered {
     /// The document.
     pub document: Document,
-    /// Who put it there.
+    /// The package version that put the document in force.
     pub origin: Arc<Origin>,
-    /// Whether it counts, or is shadowed.
+    /// Whether the document applies, or is shadowed.
     pub in_force: bool,
 }
 
-/// Whether a tenant's documents of a kind stand beside the global ones of the same id: it adds to what
-/// binds everybody, and replaces none of it (ruling 5).
+/// Returns whether a tenant's documents of a kind apply together with global ones of the same id. A tenant adds to
+/// these kinds and replaces none of them (ruling 5).
 const fn stands_beside(kind: DocumentKind) -> bool {
     matches!(kind, DocumentKind::Guardrail | DocumentKind::Policy)
 }
 
 impl View {
-    /// Whether the tenant's document of this kind and id takes the place of a global one.
+    /// Returns whether the tenant's document of this kind and id replaces a global one.
     #[must_use]
     pub fn shadows(&self, kind: DocumentKind, id: &str) -> bool {
         !stands_beside(kind) && self.tenant.status(kind, id).is_some()
     }
 
-    /// The documents of this kind and id, the tenant's own first.
+    /// Returns the documents of this kind and id, the tenant's first.
     #[must_use]
     pub fn layered(&self, kind: DocumentKind, id: &str) -> Vec<Layered> {
         let shadowed = self.shadows(kind, id);

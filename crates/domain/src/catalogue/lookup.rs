@@ -1,6 +1,5 @@
-//! What every request asks a layer, answered without reading all of it: which guardrails may bear on
-//! an id, which policies may govern a tool, which agents list a skill, and which edges of the expert
-//! graph touch a node.
+//! Indexes for the lookups of every request, so that none scans a layer: guardrails by id, policies by tool, owners by
+//! skill, and edges of the expert graph by node.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,7 +49,7 @@ impl<T> Default for ByStem<T> {
 }
 
 impl<T> ByStem<T> {
-    /// Adds a document after those with smaller ids.
+    /// Adds a document; documents must be added in order of their ids.
     fn add(&mut self, globs: &[Glob], entry: &Arc<CatalogueEntry<T>>) {
         for glob in globs {
             let stem = glob::stem(glob.as_ref()).to_owned();
@@ -61,11 +60,11 @@ impl<T> ByStem<T> {
         }
     }
 
-    /// Every document with a glob that may cover `target`, each once, by id.
+    /// Returns every document with a glob that may cover `target`, without duplicates, ordered by id.
     fn near(&self, target: &str, id: fn(&T) -> &str) -> Vec<&Arc<CatalogueEntry<T>>> {
         let stems = glob::stems_over(target).filter_map(|stem| self.0.get(stem));
         let mut near: Vec<&Arc<CatalogueEntry<T>>> = stems.flatten().collect();
-        // One with several globs may stand under several stems.
+        // A document with several globs may be listed under several stems.
         near.sort_by(|a, b| id(&a.document).cmp(id(&b.document)));
         near.dedup_by(|a, b| Arc::ptr_eq(a, b));
         near
@@ -115,7 +114,8 @@ impl Lookup {
         lookup
     }
 
-    /// Every active guardrail on a level of scope with a glob that may cover `target`, each once, with its expressions.
+    /// Returns every active guardrail of a scope level with a glob that may cover `target`, without duplicates, with
+    /// its expressions.
     pub(super) fn guardrails_near(
         &self,
         scope: GuardrailScope,
@@ -130,12 +130,12 @@ impl Lookup {
         })
     }
 
-    /// Every active policy with a glob that may cover the tool, each once.
+    /// Returns every active policy with a glob that may cover the tool, without duplicates.
     pub(super) fn policies_near(&self, tool: &str) -> Vec<&Arc<CatalogueEntry<Policy>>> {
         self.policies.near(tool, |policy| policy.policy_id.as_str())
     }
 
-    /// The ids of the agents that list a skill.
+    /// Returns the ids of the agents that list a skill.
     pub(super) fn owners_of(&self, skill: &str) -> impl Iterator<Item = &str> {
         let owners = self.owners.get(skill);
         owners.into_iter().flatten().map(String::as_str)

@@ -1,4 +1,4 @@
-//! Layers over each other, and what is looked up in them.
+//! Tests of layers, shadowing and lookups.
 
 use charter_contract::catalogue::Document;
 use charter_contract::scope::Scope;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// The fields of a document with others added or in place of them.
+/// Adds or replaces fields of a document.
 fn with(mut fields: Value, more: &Value) -> Value {
     let more = more.as_object().unwrap().clone();
     fields.as_object_mut().unwrap().extend(more);
@@ -55,7 +55,7 @@ pub(crate) fn layer_of(scope: Scope, documents: impl IntoIterator<Item = Documen
     Arc::new(layer)
 }
 
-/// Global documents, as a tenant that has none sees them.
+/// A view of global documents, for a tenant without its own.
 pub(crate) fn view_of(documents: impl IntoIterator<Item = Document>) -> View {
     View {
         global: layer_of(Scope::Global, documents),
@@ -173,8 +173,8 @@ fn b000_1_a_tenants_mission_type_and_prompt_shadow_the_global_ones() {
     assert!(Layer::default().is_empty() && tenant.len() == 2);
 }
 
-/// B000-1, ruling 5: a tenant's document takes the place of the global one, and its guardrail or policy stands
-/// beside it.
+/// B000-1, ruling 5: a tenant's document replaces the global one, but a tenant's guardrail or policy applies in
+/// addition to it.
 #[test]
 fn b000_1_which_layers_documents_count() {
     let rail = |message: &str| {

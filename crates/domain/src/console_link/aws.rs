@@ -4,7 +4,7 @@ use charter_contract::catalogue::evidence::{EvidenceSource, EvidenceType};
 
 use super::{Link, encode, text};
 
-/// The region of services that have none.
+/// The region for services without regions.
 const HOME_REGION: &str = "us-east-1";
 
 pub(super) fn link(kind: EvidenceType, service: &str, source: &EvidenceSource) -> Link {
@@ -30,7 +30,7 @@ pub(super) fn link(kind: EvidenceType, service: &str, source: &EvidenceSource) -
             Link::new("View metrics in CloudWatch", href)
         }
         EvidenceType::LogLine => {
-            // This view wants names encoded twice, with `$` for the outer `%`.
+            // This view requires names to be encoded twice, with `$` for the outer `%`.
             let group = encode(&id).replace('%', "$");
             let view = format!("#logsV2:log-groups/log-group/{group}");
             Link::new("View log in CloudWatch", console.home("cloudwatch", &view))
@@ -65,7 +65,7 @@ pub(super) fn link(kind: EvidenceType, service: &str, source: &EvidenceSource) -
 }
 
 struct Console {
-    /// Encoded.
+    /// The region, percent-encoded.
     region: String,
 }
 
@@ -80,7 +80,7 @@ impl Console {
         format!("https://{region}.console.aws.amazon.com/codesuite/{path}?region={region}")
     }
 
-    /// A view within the repository of `repository/id`.
+    /// Builds the link to a view within the repository of `repository/id`.
     fn repository(&self, native_id: &str, view: impl FnOnce(&str) -> String) -> String {
         match arn_resource(native_id).rsplit_once('/') {
             Some((repository, id)) => {
@@ -95,7 +95,7 @@ impl Console {
     }
 }
 
-/// A policy, or who has it; IAM has no regions.
+/// Builds the link to a policy, or to the user, group or role that has it. IAM has no regions.
 fn iam(native_id: &str) -> Link {
     let (kind, name) = arn_resource(native_id)
         .split_once('/')
@@ -117,7 +117,7 @@ fn iam(native_id: &str) -> Link {
     Link::new(label, console.home("iam", &format!("#/{view}")))
 }
 
-/// The resource that the evidence is about.
+/// Builds the link to the resource that the evidence is about.
 fn resource(console: &Console, service: &str, native_id: &str) -> Link {
     let resource = arn_resource(native_id);
     let buckets = "https://s3.console.aws.amazon.com/s3/buckets";
@@ -145,8 +145,8 @@ fn resource(console: &Console, service: &str, native_id: &str) -> Link {
     }
 }
 
-/// The resource that an ARN names (`arn:partition:service:region:account:resource`), or the id
-/// itself when it is no ARN.
+/// Returns the resource of an ARN (`arn:partition:service:region:account:resource`), or the id itself if it is not an
+/// ARN.
 fn arn_resource(native_id: &str) -> &str {
     match native_id.strip_prefix("arn:") {
         Some(rest) => rest.splitn(5, ':').nth(4).unwrap_or(rest),
@@ -154,8 +154,8 @@ fn arn_resource(native_id: &str) -> &str {
     }
 }
 
-/// Resource types of EC2 as ARNs name them, with the prefix of their ids, what they are called and
-/// where the console shows one and all of them.
+/// EC2 resource types as written in ARNs, with the prefix of their ids, their names, and the console's views of one
+/// resource and of all.
 const EC2_VIEWS: [(&str, &str, &str, &str, &str); 7] = [
     (
         "security-group",
@@ -208,7 +208,7 @@ const EC2_VIEWS: [(&str, &str, &str, &str, &str); 7] = [
     ),
 ];
 
-/// The EC2 console's view of `type/id`, `type/*` or a bare id.
+/// Returns the EC2 console's view of `type/id`, `type/*` or a bare id.
 fn ec2(resource: &str) -> (String, String) {
     let (kind, id) = resource.split_once('/').unwrap_or(("", resource));
     let prefix = id.split('-').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The Azure portal, and Azure DevOps for what happens to code.
+//! Links to the Azure portal, and to Azure DevOps for evidence about code.
 
 use charter_contract::catalogue::evidence::{EvidenceSource, EvidenceType};
 
@@ -9,7 +9,7 @@ pub(super) fn link(kind: EvidenceType, source: &EvidenceSource) -> Link {
         text(&source.tenant_id).map_or_else(String::new, |tenant| format!("@{}/", encode(tenant)));
     let portal = format!("https://portal.azure.com/#{directory}");
     let native_id = source.native_id.as_str();
-    // A resource id is a path: its slashes stay, everything between them is encoded.
+    // A resource id is a path: its slashes are kept, and its parts are encoded.
     let resource = format!("{portal}resource/{}", encode_path(native_id));
     match kind {
         EvidenceType::AzureActivityLog | EvidenceType::CloudtrailEvent => Link::new(
@@ -60,7 +60,7 @@ pub(super) fn link(kind: EvidenceType, source: &EvidenceSource) -> Link {
     }
 }
 
-/// A view of `organisation/project/repository/id`.
+/// Builds the link to a view of `organisation/project/repository/id`.
 fn repository(native_id: &str, view: &str) -> String {
     let mut parts = native_id.rsplitn(3, '/');
     match (parts.next(), parts.next(), parts.next()) {

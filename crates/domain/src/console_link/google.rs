@@ -1,4 +1,4 @@
-//! The Google Cloud console, and Cloud Source Repositories for what happens to code.
+//! Links to the Google Cloud console, and to Cloud Source Repositories for evidence about code.
 
 use charter_contract::catalogue::evidence::{EvidenceSource, EvidenceType};
 
@@ -49,7 +49,7 @@ pub(super) fn link(kind: EvidenceType, service: &str, source: &EvidenceSource) -
     }
 }
 
-/// A view of the repository of `repository/id`.
+/// Builds the link to a view within the repository of `repository/id`.
 fn repository(
     project: &str,
     native_id: &str,
@@ -60,7 +60,7 @@ fn repository(
     format!("https://source.cloud.google.com/{project}/{view}")
 }
 
-/// The resource that the evidence is about.
+/// Builds the link to the resource that the evidence is about.
 fn resource(service: &str, project: &str, id: &str) -> Link {
     match service.split('.').next().unwrap_or_default() {
         "storage" => Link::new(

@@ -1,4 +1,4 @@
-//! Links as they should be, and the table of the documentation.
+//! Tests of links, and of the table in the documentation.
 
 use serde_json::json;
 
@@ -96,8 +96,8 @@ fn a_hostile_id_cannot_change_where_a_link_leads() {
     assert!(!is_known("github.actions"));
 }
 
-/// B000-19: of a system that is no cloud the tool names the page; the link is a function of the same
-/// things, and a page cannot take a cloud's links from Charter.
+/// B000-19: for a system that is not a cloud, the tool names the page. The link is a function of the same inputs, and a
+/// page cannot replace Charter's links to a cloud.
 #[test]
 fn b000_19_a_tool_names_the_page_of_a_system_that_is_no_cloud() {
     let page: ConsolePage = serde_json::from_value(json!({
@@ -143,7 +143,7 @@ fn b000_19_a_tool_names_the_page_of_a_system_that_is_no_cloud() {
     assert_eq!(of_cloud.label, "View bucket in S3");
 }
 
-/// The native ids of the documentation's table: of AWS, Azure and Google Cloud.
+/// The native ids in the documentation's table, for AWS, Azure and Google Cloud.
 fn example(kind: EvidenceType) -> [&'static str; 3] {
     const VM: &str =
         "subscriptions/s1/resourceGroups/g1/providers/Microsoft.Compute/virtualMachines/vm1";
@@ -167,8 +167,7 @@ fn example(kind: EvidenceType) -> [&'static str; 3] {
     }
 }
 
-/// B000-19: every type of evidence has a link into each of the three clouds, and the documentation
-/// shows these.
+/// B000-19: every type of evidence has a link for each of the three clouds, as documented.
 #[test]
 fn b000_19_each_type_links_into_each_cloud_as_documented() {
     let mut table =

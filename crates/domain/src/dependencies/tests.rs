@@ -55,7 +55,7 @@ fn rail(id: &str) -> (DocumentKind, Value) {
     (DocumentKind::Guardrail, value)
 }
 
-/// What is around a document: `kind id side distance`, and `from -> to pointer`.
+/// Renders the neighbourhood of a document: `kind id side distance`, and `from -> to pointer`.
 fn around(
     view: &View,
     root: (DocumentKind, &str),
@@ -169,7 +169,8 @@ fn a_walk_goes_as_far_as_it_may() {
     assert_eq!(needs, ["skill s.a Needs 1", "domain cost Needs 1"]);
 }
 
-/// B000-1: what is shadowed needs nothing, and what stands in its place does; a guardrail stands beside its like.
+/// B000-1: a shadowed document has no dependencies, and the document that shadows it does. A tenant's guardrail applies
+/// in addition to the global one.
 #[test]
 fn b000_1_what_is_shadowed_has_no_part_in_it() {
     let own = [skill("s.a", &["t.two", "t.gone"]), rail("r")];
@@ -188,7 +189,7 @@ fn b000_1_what_is_shadowed_has_no_part_in_it() {
         by("t.two"),
         ["skill s.a NeededBy 1", "skill s.b NeededBy 1"]
     );
-    // What is missing is told of as well.
+    // Missing documents are reported too.
     let needs = around(
         &view,
         (DocumentKind::Skill, "s.a"),

@@ -1,7 +1,7 @@
 //! Checkpoints: a log's name, size and head, as the text of a signed note (C2SP `tlog-checkpoint`).
 //!
-//! The text has three lines: the origin, which is the name of the log and of the key that signs for
-//! it; the number of leaves; the head in base64. Extension lines are refused: none are written.
+//! The text has three lines: the origin, which names both the log and its signing key; the number of leaves; the head
+//! in base64. Extension lines are rejected, because none are written.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,25 +11,25 @@ use super::hash::Hash;
 use super::note::{KeyName, NoteError, Signer, VerifierKey};
 use super::proof::TreeHead;
 
-/// A log's head under the log's name.
+/// A log's head and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// The log's name.
     pub origin: KeyName,
-    /// Size and hash.
+    /// The size and the root hash.
     pub head: TreeHead,
 }
 
-/// What is wrong with a checkpoint.
+/// The reason for rejecting a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// The note.
+    /// The note is invalid.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// The signed text.
+    /// The signed text is malformed.
     #[error("the signed text is no checkpoint: {0}")]
     Text(&'static str),
-    /// The signed text is of a log that the key does not stand for.
+    /// The signed text belongs to a log of another name than the key.
     #[error("the checkpoint is of the log `{found}`, the key signs for `{key}`")]
     Origin {
         /// The checkpoint's origin.
@@ -39,28 +39,28 @@ pub enum CheckpointError {
     },
 }
 
-/// The name of a tenant's log: `<installation>/evidence/<tenant>`.
+/// Returns the name of a tenant's log: `<installation>/evidence/<tenant>`.
 ///
 /// # Errors
-/// [`NoteError::Name`] for a name of the installation that no key can have.
+/// [`NoteError::Name`] for an installation name that is not valid in a key name.
 pub fn origin(installation: &str, tenant: &TenantId) -> Result<KeyName, NoteError> {
     KeyName::parse(&format!("{installation}/evidence/{tenant}"))
 }
 
 impl Checkpoint {
-    /// The note of this checkpoint.
+    /// Signs this checkpoint as a note.
     ///
     /// # Errors
-    /// [`NoteError::Malformed`] for an origin that no note can hold.
+    /// [`NoteError::Malformed`] for an origin that a note cannot contain.
     pub fn sign(&self, signer: &Signer) -> Result<String, NoteError> {
         let root = STANDARD.encode(self.head.root.0);
         signer.sign(&format!("{}\n{}\n{root}\n", self.origin, self.head.size))
     }
 
-    /// The checkpoint of a note, when the key signed it and has its name.
+    /// Reads the checkpoint of a note, if the key signed it and has the log's name.
     ///
     /// # Errors
-    /// [`CheckpointError`]: what is wrong with it.
+    /// [`CheckpointError`]: the reason for rejecting it.
     pub fn open(note: &str, key: &VerifierKey) -> Result<Self, CheckpointError> {
         let checkpoint = Self::parse(key.open(note)?)?;
         if checkpoint.origin != *key.name() {

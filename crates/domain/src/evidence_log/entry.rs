@@ -1,12 +1,12 @@
-//! What a leaf says, and how a record is sealed into texts that a leaf can commit to.
+//! The contents of a leaf, and the sealing of a record into texts that a leaf can commit to.
 //!
-//! A leaf's data is the JSON of an [`LogEntry`]. Of a record it holds two digests, one of the record
-//! without its payload and one of the payload, so the leaf proves the record also after the payload
-//! was removed. The payload is hashed behind random bytes, its salt: without it, whoever may not
-//! see a short payload could guess it and compare. Salt and payload are removed together.
+//! A leaf's data is the JSON of an [`LogEntry`]. For a record it holds two digests, one of the record without its
+//! payload and one of the payload, so that the leaf still proves the record after the payload was removed. The payload
+//! is hashed with a random salt: without one, a caller that may not see a short payload could guess it and compare the
+//! hashes. Salt and payload are removed together.
 //!
-//! Digests are of texts exactly as they are stored and exported. Nobody has to agree with us on how
-//! JSON is written in order to check one.
+//! Digests cover texts exactly as they are stored and exported, so that verifiers need not agree on how to serialize
+//! JSON.
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::EvidenceId;
@@ -17,16 +17,16 @@ use serde_json::Map;
 
 use super::hash::Hash;
 
-/// Bytes of a salt.
+/// The length of a salt, in bytes.
 pub const SALT_BYTES: usize = 32;
 
-/// What happened, as its leaf says it.
+/// An event of the log, as written in its leaf.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LogEntry {
     /// A record was stored.
     Record {
-        /// Its id.
+        /// The record's id.
         evidence_id: EvidenceId,
         /// SHA-256 of the record without its payload.
         record_sha256: Hash,
@@ -37,25 +37,25 @@ pub enum LogEntry {
     Attachment {
         /// The record.
         evidence_id: EvidenceId,
-        /// To what.
+        /// The new attachment.
         attached_to: Attachment,
-        /// When.
+        /// The time.
         at: Timestamp,
     },
-    /// The payload of a record was removed, as its retention says.
+    /// The payload of a record was removed under its retention rule.
     PayloadRemoved {
         /// The record.
         evidence_id: EvidenceId,
-        /// When.
+        /// The time.
         at: Timestamp,
     },
 }
 
 impl LogEntry {
-    /// The leaf's data.
+    /// Returns the leaf's data.
     ///
     /// # Errors
-    /// None in practice: every part is text.
+    /// Never in practice: every part is text.
     pub fn to_leaf(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
@@ -63,12 +63,12 @@ impl LogEntry {
     /// Reads a leaf's data.
     ///
     /// # Errors
-    /// For anything but an entry.
+    /// For data that is not an entry.
     pub fn from_leaf(data: &str) -> Result<Self, JsonFault> {
         decode_stored(data)
     }
 
-    /// The record that it is about.
+    /// Returns the id of the record that the entry is about.
     #[must_use]
     pub fn evidence_id(&self) -> &EvidenceId {
         match self {
@@ -79,10 +79,10 @@ impl LogEntry {
     }
 }
 
-/// A record as it is stored: two texts and the salt.
+/// A record in stored form: two texts and the salt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedRecord {
-    /// The record as it was captured, with an empty payload.
+    /// The captured record, with an empty payload.
     pub record: String,
     /// The payload.
     pub payload: String,
@@ -91,10 +91,10 @@ pub struct SealedRecord {
 }
 
 impl SealedRecord {
-    /// Seals a record under a salt that was drawn for it alone.
+    /// Seals a record with a salt that is used for it alone.
     ///
     /// # Errors
-    /// For a record that nests deeper than anything that is stored.
+    /// For a record that is nested deeper than the limit for stored values.
     pub fn seal(record: &EvidenceRecord, salt: [u8; SALT_BYTES]) -> Result<Self, JsonFault> {
         let payload = to_stored(&record.payload)?;
         let mut bare = record.clone();
@@ -106,7 +106,7 @@ impl SealedRecord {
         })
     }
 
-    /// What the leaf of the record says.
+    /// Returns the log entry of the record.
     #[must_use]
     pub fn entry(&self, evidence_id: EvidenceId) -> LogEntry {
         LogEntry::Record {
@@ -117,13 +117,13 @@ impl SealedRecord {
     }
 }
 
-/// The digest of a record's text.
+/// Computes the digest of a record's text.
 #[must_use]
 pub fn record_digest(record: &str) -> Hash {
     Hash::sha256(&[record.as_bytes()])
 }
 
-/// The digest of a payload's text behind its salt.
+/// Computes the digest of a payload's text after its salt.
 #[must_use]
 pub fn payload_digest(salt: &[u8; SALT_BYTES], payload: &str) -> Hash {
     Hash::sha256(&[salt, payload.as_bytes()])

@@ -1,4 +1,4 @@
-//! SHA-256 as the log uses it: digests of texts, and the two hashes of the tree.
+//! SHA-256 in the log: digests of texts, and the two hashes of the tree.
 //!
 //! Leaves and inner nodes are hashed with different first bytes, so that neither can be passed off
 //! as the other (RFC 6962 §2.1, RFC 9162 §2.1.1).
@@ -11,41 +11,41 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// Before a leaf's data.
+/// The prefix of a leaf's data.
 const LEAF: u8 = 0x00;
 
-/// Before the hashes of an inner node's two sides.
+/// The prefix of the hashes of an inner node's children.
 const NODE: u8 = 0x01;
 
 /// A SHA-256 hash; in JSON 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; 32]);
 
-/// Text that is no hash.
+/// Text that is not a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected 64 lower-case hexadecimal digits")]
 pub struct HashError;
 
 impl Hash {
-    /// The hash of a tree without leaves: that of no bytes.
+    /// Returns the hash of a tree without leaves: the hash of the empty string.
     #[must_use]
     pub fn empty() -> Self {
         Self::sha256(&[])
     }
 
-    /// The hash of a leaf with this data.
+    /// Returns the hash of a leaf with this data.
     #[must_use]
     pub fn leaf(data: &[u8]) -> Self {
         Self::sha256(&[&[LEAF], data])
     }
 
-    /// The hash of an inner node.
+    /// Returns the hash of an inner node.
     #[must_use]
     pub fn node(left: Self, right: Self) -> Self {
         Self::sha256(&[&[NODE], &left.0, &right.0])
     }
 
-    /// The plain SHA-256 of parts, one after the other.
+    /// Returns the plain SHA-256 of concatenated parts.
     #[must_use]
     pub fn sha256(parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();

@@ -1,11 +1,11 @@
 //! Signed notes as C2SP `signed-note` defines them, with Ed25519 keys (RFC 8032).
 //!
-//! A note is text, an empty line, and a line for each signature: an em dash, a space, the key's
-//! name, a space, and base64 of the key's id (4 bytes) and the signature. The signature covers the
-//! text with its last line end. A key's id is the start of the SHA-256 of its name, a line feed, the
-//! byte 1 for Ed25519, and the public key. Parsing is strict: one malformed line spoils the note.
+//! A note is text, an empty line, and a line for each signature: an em dash, a space, the key's name, a space, and
+//! base64 of the key's id (4 bytes) and the signature. The signature covers the text with its last line end. A key's id
+//! is the start of the SHA-256 of its name, a line feed, the byte 1 for Ed25519, and the public key. Parsing is strict:
+//! one malformed line invalidates the note.
 //!
-//! This file knows nothing of what a note says.
+//! Must not know the meaning of a note's text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,16 +16,16 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 
 use super::hash::Hash;
 
-/// Ed25519 among the signature types of C2SP.
+/// The C2SP signature type of Ed25519.
 const ED25519: u8 = 0x01;
 
-/// Signatures of a note that are looked at; a note with more is refused.
+/// The maximum number of signatures; a note with more is rejected.
 const MAX_SIGNATURES: usize = 16;
 
-/// Largest note, in bytes.
+/// The maximum size of a note, in bytes.
 pub const MAX_NOTE: usize = 64 << 10;
 
-/// What is wrong with a note or a key.
+/// The reason for rejecting a note or a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
     /// The text does not have the form of a note.
@@ -37,10 +37,10 @@ pub enum NoteError {
     /// The text does not have the form of a key's name.
     #[error("a key's name is not empty and has neither spaces, nor control characters, nor `+`")]
     Name,
-    /// Nothing in the note is by the key.
+    /// The note has no signature by the key.
     #[error("the note is not signed by the key {0}")]
     Unsigned(String),
-    /// A signature says that it is by the key and is not.
+    /// A signature names the key but does not verify with it.
     #[error("the signature by the key {0} is wrong")]
     Forged(String),
 }
@@ -50,7 +50,7 @@ pub enum NoteError {
 pub struct KeyName(String);
 
 impl KeyName {
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
     /// [`NoteError::Name`].
@@ -62,7 +62,7 @@ impl KeyName {
         Ok(Self(text.to_owned()))
     }
 
-    /// As text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -75,7 +75,7 @@ impl fmt::Display for KeyName {
     }
 }
 
-/// A key that signs. Not shown when printed.
+/// A signing key. Its debug output does not show the secret.
 #[derive(Clone)]
 pub struct Signer {
     key: SigningKey,
@@ -91,7 +91,7 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// The key of a secret seed, under a name.
+    /// Creates the key from a secret seed and a name.
     #[must_use]
     pub fn new(name: KeyName, seed: &[u8; 32]) -> Self {
         let key = SigningKey::from_bytes(seed);
@@ -99,16 +99,16 @@ impl Signer {
         Self { key, verifier }
     }
 
-    /// The public side.
+    /// Returns the public key.
     #[must_use]
     pub fn verifier(&self) -> &VerifierKey {
         &self.verifier
     }
 
-    /// A note of this text. The text ends with a line end.
+    /// Signs a text, which must end with a line end, as a note.
     ///
     /// # Errors
-    /// [`NoteError::Malformed`] for a text that no note can hold.
+    /// [`NoteError::Malformed`] for a text that a note cannot contain.
     pub fn sign(&self, text: &str) -> Result<String, NoteError> {
         check_text(text)?;
         let signature = self.key.sign(text.as_bytes());
@@ -122,7 +122,7 @@ impl Signer {
     }
 }
 
-/// A public key with its name; written `name+id+key`, the id in hexadecimal, the key in base64.
+/// A public key with its name. Its text form is `name+id+key`, with the id in hexadecimal and the key in base64.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: KeyName,
@@ -138,22 +138,22 @@ impl VerifierKey {
         Self { name, id, key }
     }
 
-    /// The key's name.
+    /// Returns the key's name.
     #[must_use]
     pub fn name(&self) -> &KeyName {
         &self.name
     }
 
-    /// The key's id, in hexadecimal.
+    /// Returns the key's id, in hexadecimal.
     #[must_use]
     pub fn id(&self) -> String {
         self.id.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The text of a note that this key signed; signatures by others are not looked at.
+    /// Returns the text of a note that this key signed. Signatures by other keys are ignored.
     ///
     /// # Errors
-    /// [`NoteError`]: what is wrong with the note.
+    /// [`NoteError`]: the reason for rejecting the note.
     pub fn open<'n>(&self, note: &'n str) -> Result<&'n str, NoteError> {
         let (text, signatures) = parse(note)?;
         let shown = || format!("{} ({})", self.name, self.id());
@@ -181,7 +181,7 @@ impl FromStr for VerifierKey {
     type Err = NoteError;
 
     fn from_str(text: &str) -> Result<Self, NoteError> {
-        // Base64 may hold a `+`, a name may not.
+        // Base64 may contain a `+`, but a name cannot.
         let mut parts = text.splitn(3, '+');
         let (Some(name), Some(id), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(NoteError::Key("expected name, id and key, joined by `+`"));

@@ -1,9 +1,9 @@
-//! Checking proofs, as RFC 9162 §2.1.3.2 and §2.1.4.2 say, with nothing but hashes and sizes.
+//! Verifies proofs by RFC 9162 §2.1.3.2 and §2.1.4.2, from hashes and sizes alone.
 
 use super::hash::Hash;
 
-/// Whether `proof` shows that the leaf `index`, with the hash `leaf`, is in the log of `size` leaves
-/// with the head `root`.
+/// Returns whether `proof` shows that the leaf `index`, with the hash `leaf`, is in the log of `size` leaves with the
+/// head `root`.
 #[must_use]
 pub fn includes(index: u64, size: u64, leaf: Hash, proof: &[Hash], root: Hash) -> bool {
     if index >= size {
@@ -29,14 +29,14 @@ pub fn includes(index: u64, size: u64, leaf: Hash, proof: &[Hash], root: Hash) -
 /// A log's size and head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeHead {
-    /// Leaves.
+    /// The number of leaves.
     pub size: u64,
-    /// Hash of the tree.
+    /// The root hash of the tree.
     pub root: Hash,
 }
 
-/// Whether `proof` shows that the log `old` is the beginning of the log `new`. A log without leaves
-/// is the beginning of any, without proof.
+/// Returns whether `proof` shows that the log `old` is a prefix of the log `new`. A log without leaves is a prefix of
+/// every log and needs no proof.
 #[must_use]
 pub fn extends(old: TreeHead, new: TreeHead, proof: &[Hash]) -> bool {
     if old.size == 0 {
@@ -45,7 +45,7 @@ pub fn extends(old: TreeHead, new: TreeHead, proof: &[Hash]) -> bool {
     if old.size >= new.size {
         return proof.is_empty() && old == new;
     }
-    // When the old log is one perfect subtree, its head is the first hash of the path.
+    // If the old log is one perfect subtree, its head is the first hash of the path.
     let whole = old.size.is_power_of_two().then_some(old.root);
     let mut path = whole.into_iter().chain(proof.iter().copied());
     let (mut at, mut last) = (old.size - 1, new.size - 1);
@@ -74,7 +74,7 @@ pub fn extends(old: TreeHead, new: TreeHead, proof: &[Hash]) -> bool {
     last == 0 && old_root == old.root && new_root == new.root
 }
 
-/// Up to where the node is a right child: levels in which it has no sibling add no hash.
+/// Moves up until the node is a right child. Levels without a sibling contribute no hash.
 fn skip_to_right_child(at: &mut u64, last: &mut u64) {
     while at.is_multiple_of(2) && *at != 0 {
         *at >>= 1;

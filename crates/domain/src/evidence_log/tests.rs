@@ -1,4 +1,4 @@
-//! The vectors that the verifiers in Rust, TypeScript and Python share: `testdata/evidence-log`.
+//! The test vectors that the verifiers in Rust, TypeScript and Python share: `testdata/evidence-log`.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -229,7 +229,7 @@ fn signer_of(seed: Hash, key: &VerifierKey) -> Signer {
     Signer::new(key.name().clone(), &seed.0)
 }
 
-/// Every perfect subtree of a log, as appending its leaves makes them.
+/// Returns every perfect subtree of a log, as created by appending its leaves.
 fn nodes_of(log: &LogVector) -> BTreeMap<NodeId, Hash> {
     let mut nodes = BTreeMap::new();
     for (index, leaf) in (0..).zip(&log.leaves) {

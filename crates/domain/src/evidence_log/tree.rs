@@ -1,37 +1,36 @@
-//! The shape of the Merkle tree: which hashes an append makes, and which ones a head or a proof is
-//! made of (RFC 6962 §2.1, RFC 9162 §2.1).
+//! The shape of the Merkle tree: the hashes that an append creates, and those that a head or a proof consists of
+//! (RFC 6962 §2.1, RFC 9162 §2.1).
 //!
-//! Whoever stores a log keeps the hash of every *perfect* subtree: `2^level` leaves that begin at a
-//! multiple of `2^level`. Such a hash never changes. An append writes one of them on average and at
-//! most one for each level; a head or a proof reads at most a few for each level, however large the
-//! log. What is read is planned here as [`Cover`]s before anything is read, so this file knows
+//! Storage keeps the hash of every *perfect* subtree: `2^level` leaves that begin at a multiple of `2^level`. Such a
+//! hash never changes. An append writes one of them on average, and at most one per level. A head or a proof reads at
+//! most a few per level, for any size of log. Reads are planned here as [`Cover`]s in advance, so this file knows
 //! neither storage nor its errors.
 
 use std::collections::BTreeMap;
 
 use super::hash::Hash;
 
-/// A perfect subtree: the `index`th that has `2^level` leaves. At level 0 it is a leaf.
+/// A perfect subtree: the one with this index among those of `2^level` leaves. At level 0 it is a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId {
-    /// Below 64.
+    /// The level, below 64.
     pub level: u8,
-    /// Counted from 0 within the level.
+    /// The index within the level, from 0.
     pub index: u64,
 }
 
-/// The perfect subtrees, from left to right, that one hash of the tree is folded from.
+/// The perfect subtrees, from left to right, that are folded into one hash of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cover(Vec<NodeId>);
 
-/// The hash of a node that a plan needs was not given.
+/// The hash of a required node is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the hash of node {} of level {} is missing", .0.index, .0.level)]
 pub struct MissingNode(pub NodeId);
 
 impl Cover {
-    /// Of the leaves from `start` to before `end`. `start` is a multiple of the largest power of two
-    /// that is not above the number of leaves, as it is wherever RFC 6962 splits.
+    /// Covers the leaves from `start` to before `end`. `start` is a multiple of the largest power of two that does not
+    /// exceed the number of leaves, as at every split of RFC 6962.
     fn from_range(mut start: u64, end: u64) -> Self {
         let mut nodes = Vec::new();
         while start < end {
@@ -45,16 +44,16 @@ impl Cover {
         Self(nodes)
     }
 
-    /// What has to be read.
+    /// Returns the nodes to read.
     #[must_use]
     pub fn nodes(&self) -> &[NodeId] {
         &self.0
     }
 
-    /// The hash, from the hashes that were read.
+    /// Folds the hashes that were read into one hash.
     ///
     /// # Errors
-    /// [`MissingNode`] for the first that was not.
+    /// [`MissingNode`] for the first hash that is missing.
     pub fn fold(&self, read: &BTreeMap<NodeId, Hash>) -> Result<Hash, MissingNode> {
         let hash = |id: &NodeId| read.get(id).copied().ok_or(MissingNode(*id));
         let Some((last, rest)) = self.0.split_last() else {
@@ -66,17 +65,17 @@ impl Cover {
     }
 }
 
-/// The head of a log with that many leaves.
+/// Returns the cover of the head of a log with `size` leaves.
 #[must_use]
 pub fn head(size: u64) -> Cover {
     Cover::from_range(0, size)
 }
 
-/// The hashes that appending a leaf adds, lowest first. `index` is the leaf's own, which is the
-/// size of the log before; `read` gives the hash of a perfect subtree that is there already.
+/// Returns the hashes that appending a leaf adds, lowest first. `index` is the leaf's index, which equals the previous
+/// size of the log. `read` returns the hash of an existing perfect subtree.
 ///
 /// # Errors
-/// What `read` gives.
+/// Errors of `read`.
 pub fn append<E>(
     index: u64,
     leaf: Hash,
@@ -100,8 +99,8 @@ pub fn append<E>(
     Ok(made)
 }
 
-/// The proof that the leaf `index` is in the log of `size` leaves: PATH of RFC 6962 §2.1.1, nearest
-/// sibling first. `None` when there is no such leaf.
+/// Returns the proof that the leaf `index` is in the log of `size` leaves: PATH of RFC 6962 §2.1.1, nearest sibling
+/// first. Returns `None` if there is no such leaf.
 #[must_use]
 pub fn inclusion(index: u64, size: u64) -> Option<Vec<Cover>> {
     if index >= size {
@@ -123,9 +122,8 @@ pub fn inclusion(index: u64, size: u64) -> Option<Vec<Cover>> {
     Some(path)
 }
 
-/// The proof that the log of `old` leaves is the beginning of the log of `new` leaves: PROOF of
-/// RFC 6962 §2.1.2. Empty from a log without leaves, which begins every log. `None` when `old` is
-/// larger.
+/// Returns the proof that the log of `old` leaves is a prefix of the log of `new` leaves: PROOF of RFC 6962 §2.1.2. It
+/// is empty for a log without leaves, which is a prefix of every log. Returns `None` if `old` is larger.
 #[must_use]
 pub fn consistency(old: u64, new: u64) -> Option<Vec<Cover>> {
     if old > new {
@@ -136,7 +134,7 @@ pub fn consistency(old: u64, new: u64) -> Option<Vec<Cover>> {
     }
     let (mut start, mut end) = (0, new);
     let mut proof = Vec::new();
-    // Until the subtree from `start` to `end` is wholly part of the old log.
+    // Descends until the subtree from `start` to `end` lies wholly within the old log.
     while end > old {
         let middle = start + split(end - start);
         if old <= middle {
@@ -147,7 +145,7 @@ pub fn consistency(old: u64, new: u64) -> Option<Vec<Cover>> {
             start = middle;
         }
     }
-    // The verifier knows that subtree already when it is the whole old log.
+    // If that subtree is the whole old log, the verifier knows its hash already.
     if start > 0 {
         proof.push(Cover::from_range(start, end));
     }
@@ -155,7 +153,7 @@ pub fn consistency(old: u64, new: u64) -> Option<Vec<Cover>> {
     Some(proof)
 }
 
-/// The largest power of two below `leaves`, which are at least two.
+/// Returns the largest power of two below `leaves`, which must be at least two.
 fn split(leaves: u64) -> u64 {
     1 << (leaves - 1).ilog2()
 }

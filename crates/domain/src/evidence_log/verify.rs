@@ -1,8 +1,7 @@
-//! Checking an export with nothing but the export and, better, a key that came another way.
+//! Verifies an export offline, preferably with a key from an independent channel.
 //!
-//! Fed line by line, so that an export of any length is checked in the memory of its ids. Every
-//! fault is collected and names the record that it is about. This file opens no file and trusts
-//! nothing that it is given.
+//! Reads an export line by line, so that memory grows only with the number of ids. Every fault is collected and names
+//! the record that it is about. Opens no file and trusts none of its input.
 
 use std::collections::BTreeMap;
 
@@ -26,14 +25,14 @@ mod verdict;
 use frontier::Frontier;
 pub use verdict::{ExportFault, Verdict};
 
-/// Faults that are kept; more are counted.
+/// The maximum number of faults that are kept; further ones are counted.
 const MAX_FAULTS: usize = 1_000;
 
-/// The fault of a line that has the exported values and not the exported bytes.
+/// The fault of a line that has the exported values but not the exported bytes.
 const REWRITTEN: &str =
     "the line was rewritten: it says the same, and is not byte for byte what was exported";
 
-/// What is known of a record's payload.
+/// The state of a record's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Payload {
     Checked,
@@ -42,7 +41,7 @@ enum Payload {
     Removed,
 }
 
-/// Checks one export.
+/// A verifier of one export.
 #[derive(Debug)]
 pub struct Verifier {
     header: Header,
@@ -56,13 +55,13 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Starts with the header, a line with its end. `pinned` is a key that came another way: only it is believed then.
-    /// `since` is a note with an older checkpoint of the same log, which must be a beginning of this
-    /// one. Whether a selection is `accepted`, whoever asks has to say: the file could claim to be one, and of a selection
-    /// nobody can tell that a line was removed.
+    /// Starts with the header line, including its line end. `pinned` is a key from an independent channel: if it is
+    /// set, only that key is trusted. `since` is a note with an older checkpoint of the same log, which must be a
+    /// prefix of this one. The caller must state in `accepted` whether a selection is acceptable: the file could claim
+    /// to be a selection, in which removed lines cannot be detected.
     ///
     /// # Errors
-    /// [`ExportFault`] when the header or a checkpoint is not sound; nothing below it can be checked then.
+    /// [`ExportFault`] when the header or a checkpoint is invalid, so that no line after it can be verified.
     pub fn open(
         header: &str,
         pinned: Option<&VerifierKey>,
@@ -119,7 +118,7 @@ impl Verifier {
         Ok(verifier)
     }
 
-    /// What the header says beside its checkpoint.
+    /// Checks the header's fields other than the checkpoint.
     fn look_at_header(&mut self, written: &str, accepted: Coverage) {
         if (accepted, self.header.coverage) == (Coverage::Complete, Coverage::Selection) {
             let problem = "it is a selection, where the whole log is expected: what was left out is not found";
@@ -130,7 +129,7 @@ impl Verifier {
         }
     }
 
-    /// Checks the next line, which has its end. `number` is its place in the file, from 1.
+    /// Checks the next line, including its line end. `number` is the line number in the file, from 1.
     pub fn line(&mut self, number: u64, text: &str) {
         self.verdict.leaves += 1;
         let line: ExportedLeaf = match decode_stored(text) {
@@ -162,7 +161,7 @@ impl Verifier {
         self.last = Some(id);
     }
 
-    /// Ends the export.
+    /// Finishes the export.
     #[must_use]
     pub fn finish(mut self) -> Verdict {
         let size = self.checkpoint.head.size;
@@ -194,7 +193,7 @@ impl Verifier {
         self.verdict
     }
 
-    /// Whether the line stands where its leaf does.
+    /// Checks that the line is at its leaf's position.
     fn place(&mut self, number: u64, line: &ExportedLeaf, id: Option<&EvidenceId>) {
         if line.index < self.next {
             let problem = format!(
@@ -318,7 +317,7 @@ impl Verifier {
         record.redaction_class
     }
 
-    /// A leaf that is not a record's brings nothing, and comes after the record's.
+    /// Checks a leaf that is not a record's: it has no contents, and follows the record's leaf.
     fn only_leaf(&mut self, number: u64, line: &ExportedLeaf, id: &EvidenceId) {
         if line.record.is_some() || line.payload.is_some() || line.withheld.is_some() {
             let problem = "a record stands where its leaf has none".to_owned();
@@ -330,7 +329,7 @@ impl Verifier {
         }
     }
 
-    /// What sizes alone say about an older checkpoint.
+    /// Compares the size with that of an older checkpoint.
     fn compare_with_older(&mut self) {
         let Some(since) = &self.since else { return };
         let (old, new) = (since.head.size, self.checkpoint.head.size);
@@ -345,7 +344,7 @@ impl Verifier {
         }
     }
 
-    /// Compares the heads once as many leaves were read as the older checkpoint has.
+    /// Compares the heads as soon as the number of leaves equals that of the older checkpoint.
     fn reach_older(&mut self) {
         let older = self.since.as_ref().map(|checkpoint| checkpoint.head);
         let Some(older) = older.filter(|head| head.size == self.frontier.size()) else {
@@ -373,7 +372,7 @@ impl Verifier {
     }
 }
 
-/// Whether a line is byte for byte what an export writes: no other blanks, escapes or line end.
+/// Returns whether a line equals, byte for byte, the output of an export: no other blanks, escapes or line end.
 fn is_as_exported(written: &str, line: &impl Serialize) -> bool {
     let exported = serde_json::to_string(line).ok();
     exported.is_some_and(|exported| written.strip_suffix('\n') == Some(exported.as_str()))

@@ -1,9 +1,9 @@
-//! Which controls of a framework something registered looks at or mends, and which nothing does.
+//! Which controls of a framework are covered by registered skills and playbooks, and which are not.
 //!
-//! Seed 000 §2.12 has no edge from a control to a skill. A control's evidence is collected from resource
-//! types, and both a resource type and a tool (seed 000 §2.4) have a provider and a service. A skill or
-//! playbook covers a resource type if it is active, belongs to the control's domain, and calls an active
-//! tool of that provider and service (ruling 62).
+//! Seed 000 §2.12 has no edge from a control to a skill. A control's evidence is collected from resource types, and
+//! both a resource type and a tool (seed 000 §2.4) have a provider and a service. A skill or playbook covers a resource
+//! type if it is active, belongs to the control's domain, and calls an active tool of that provider and service
+//! (ruling 62).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use super::{Depth, Direction, ExpertGraph, MAX_FOUND, PathQuery, Target};
 use crate::catalogue::View;
 use crate::guardrail::{self, GuardrailSubject};
 
-/// What is known of a framework.
+/// The coverage of a framework.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "FrameworkCoverage")]
 pub struct Coverage {
@@ -28,16 +28,16 @@ pub struct Coverage {
     pub controls: Vec<ControlCoverage>,
 }
 
-/// How far a control is looked after.
+/// The coverage status of a control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ControlStatus")]
 #[serde(rename_all = "snake_case")]
 pub enum ControlStatus {
-    /// Every resource type that its evidence comes from.
+    /// Every resource type that its evidence comes from is covered.
     Covered,
-    /// Some of them, or a requirement of it names no evidence.
+    /// Some resource types are covered, or one of its requirements has no evidence.
     Partial,
-    /// None.
+    /// No resource type is covered.
     None,
 }
 
@@ -48,13 +48,13 @@ pub struct ControlCoverage {
     pub control: GraphNodeId,
     /// Its title.
     pub title: Option<String>,
-    /// How far it is looked after.
+    /// The coverage status.
     pub status: ControlStatus,
     /// The resource types that its evidence is collected from, by id.
     pub resource_types: Vec<ResourceCoverage>,
-    /// Requirements from which the graph leads to no resource type.
+    /// Requirements without a path to a resource type.
     pub without_evidence: Vec<GraphNodeId>,
-    /// Guardrails that bear on what is listed for it.
+    /// Guardrails that apply to the covering skills and playbooks.
     pub guardrails: BTreeSet<GuardrailId>,
 }
 
@@ -67,7 +67,7 @@ pub struct ResourceCoverage {
     pub covered_by: Vec<CoveringAction>,
 }
 
-/// A skill or playbook with the tools that join it to a resource type.
+/// A skill or playbook with its tools for a resource type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[schemars(rename = "CoveringAction")]
 pub struct CoveringAction {
@@ -75,16 +75,16 @@ pub struct CoveringAction {
     pub kind: DocumentKind,
     /// Its id.
     pub id: String,
-    /// Those of its tools.
+    /// Its tools for the resource type.
     pub tools: BTreeSet<ToolId>,
 }
 
-/// Actions by what their tools work on.
+/// Actions by the provider, service and domain that their tools belong to.
 type Actions =
     BTreeMap<(Label, Label, DomainId), BTreeMap<(DocumentKind, String), BTreeSet<ToolId>>>;
 
 impl ExpertGraph<'_> {
-    /// The frameworks that controls of the view name.
+    /// Returns the frameworks that the view's controls name.
     #[must_use]
     pub fn frameworks(&self) -> BTreeSet<String> {
         let controls = self.nodes_of(NodeType::Control);
@@ -92,8 +92,8 @@ impl ExpertGraph<'_> {
         named.map(|name| name.as_str().to_owned()).collect()
     }
 
-    /// How the controls of a framework are looked after; no controls when the view has none of it.
-    /// Upper and lower case of the framework's name are the same.
+    /// Returns the coverage of a framework's controls; it is empty if the view has no control of the framework. The
+    /// framework's name is not case-sensitive.
     #[must_use]
     pub fn coverage(&self, framework: &str) -> Coverage {
         let actions = actions(self.view);
@@ -127,7 +127,7 @@ impl ExpertGraph<'_> {
         }
     }
 
-    /// Where the evidence of a control, or of a requirement, is collected from.
+    /// Returns the resource types from which the evidence of a control or requirement is collected.
     fn resource_types(&self, from: &GraphNodeId) -> BTreeSet<GraphNodeId> {
         let paths = self.paths(&PathQuery {
             from: from.clone(),
@@ -185,7 +185,7 @@ fn status(resource_types: &[ResourceCoverage], without_evidence: &[GraphNodeId])
     }
 }
 
-/// Every active skill and playbook, by the provider and service of its tools and its own domain.
+/// Returns every active skill and playbook, by the provider and service of its tools and its own domain.
 fn actions(view: &View) -> Actions {
     let mut actions = Actions::new();
     let mut add = |kind: DocumentKind, id: &str, domain: &DomainId, tool: &ToolId| {
@@ -228,7 +228,7 @@ fn actions(view: &View) -> Actions {
     actions
 }
 
-/// The guardrails that bear on any of the actions.
+/// Returns the guardrails that apply to any of the actions.
 fn guardrails(view: &View, resource_types: &[ResourceCoverage]) -> BTreeSet<GuardrailId> {
     let actions = resource_types
         .iter()

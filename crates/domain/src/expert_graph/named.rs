@@ -1,11 +1,11 @@
-//! Nodes as a text names them, and the text of their documents.
+//! Finds nodes that a text names, and renders nodes as text.
 
 use charter_contract::catalogue::graph::{GraphNode, NodeType};
 
-/// An id of one part and fewer letters than this is an ordinary word, and names no node.
+/// The minimum length of an id with one part. A shorter one is an ordinary word, and names no node.
 const MIN_SINGLE: usize = 8;
 
-/// Whether a text names a node: the parts of its id stand there one after another, whatever joins them.
+/// Returns whether a text names a node: it contains the parts of the node's id in sequence, with any separators.
 #[must_use]
 pub fn is_named(node: &GraphNode, text: &str) -> bool {
     let id = parts(node.id.as_ref());
@@ -25,7 +25,7 @@ fn parts(text: &str) -> Vec<String> {
     parts.map(str::to_lowercase).collect()
 }
 
-/// A node in words.
+/// Renders a node as text.
 #[must_use]
 pub fn text_of(node: &GraphNode) -> String {
     let id = || parts(node.id.as_ref()).join(" ");

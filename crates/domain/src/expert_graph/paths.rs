@@ -1,4 +1,4 @@
-//! Simple paths from a node to what is asked for, shortest first.
+//! Finds simple paths from a node to a target, shortest first.
 
 use std::collections::BTreeMap;
 
@@ -9,53 +9,53 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bounded, Depth, Direction, ExpertGraph, Link, MAX_FOUND};
 
-/// Most beginnings of paths that one search looks at.
+/// The maximum number of path prefixes that one search visits.
 const MAX_TRIED: usize = 50_000;
 
-/// Where paths are to end.
+/// The target of a search for paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// At any node of a type.
+    /// Any node of a type.
     Type(NodeType),
-    /// At one node.
+    /// One node.
     Node(GraphNodeId),
 }
 
-/// Which paths are asked for.
+/// A search for paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathQuery {
-    /// Where they begin.
+    /// The first node.
     pub from: GraphNodeId,
-    /// Where they end.
+    /// The target.
     pub to: Target,
-    /// Which way every edge is followed.
+    /// The direction in which every edge is followed.
     pub direction: Direction,
-    /// How long they may be.
+    /// The maximum length.
     pub depth: Depth,
-    /// How many are returned, at most [`MAX_FOUND`].
+    /// The maximum number of results, at most [`MAX_FOUND`].
     pub limit: usize,
 }
 
-/// A path that visits no node twice.
+/// A simple path: no node occurs twice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "GraphPath")]
 pub struct Path {
     /// The nodes, from the first to the last.
     pub nodes: Vec<GraphNodeId>,
-    /// The edges between them, one fewer.
+    /// The edges between the nodes; one fewer than nodes.
     pub edges: Vec<EdgeType>,
 }
 
-/// Paths, and whether there were more.
+/// Paths, and whether there are more.
 pub type Paths = Bounded<Path>;
 
 impl ExpertGraph<'_> {
-    /// The simple paths from a node to a target: shortest first, those of one length in order of
-    /// their edges' types and nodes' ids, step by step. A path goes on through a target to the next.
+    /// Returns the simple paths from a node to a target, shortest first. Paths of one length are ordered by the types
+    /// of their edges and the ids of their nodes, step by step. A path may continue through one target to another.
     ///
-    /// A path is begun only where it can still end in time: how far every node in reach is from a
-    /// target is found first, so that dead ends cost nothing.
+    /// First computes the distance of every reachable node from a target. A path is extended only if it can still reach
+    /// a target within the depth, so that dead ends cost nothing.
     #[must_use]
     pub fn paths(&self, wanted: &PathQuery) -> Paths {
         let map = self.map(wanted);
@@ -88,7 +88,7 @@ impl ExpertGraph<'_> {
         Bounded::truncated(found, limit)
     }
 
-    /// Everything within reach, and how far each node of it is from a target.
+    /// Returns the reachable part of the graph, with each node's distance from a target.
     fn map(&self, wanted: &PathQuery) -> Map {
         let mut links: BTreeMap<GraphNodeId, Vec<Link>> = BTreeMap::new();
         let mut level = vec![wanted.from.clone()];
@@ -109,7 +109,7 @@ impl ExpertGraph<'_> {
         let targets = seen.filter(|node| self.is_target(node, &wanted.to));
         let mut left: BTreeMap<GraphNodeId, usize> =
             targets.map(|node| (node.clone(), 0)).collect();
-        // Each round lengthens the ways back by one edge.
+        // Each round finds the nodes that are one edge further from a target.
         for round in 1..=wanted.depth.edges() {
             let nearer: Vec<GraphNodeId> = links
                 .iter()
@@ -132,16 +132,16 @@ impl ExpertGraph<'_> {
     }
 }
 
-/// What a search for paths may walk over.
+/// The part of the graph that a search may visit.
 struct Map {
     links: BTreeMap<GraphNodeId, Vec<Link>>,
-    /// Edges from a node to the nearest target; absent where there is none in reach.
+    /// The distance in edges from a node to the nearest target; absent if no target is reachable.
     left: BTreeMap<GraphNodeId, usize>,
 }
 
 impl Map {
-    /// The path with one more edge, each way that can still reach a target over `left` more, or goes
-    /// on beyond one.
+    /// Returns the path with each possible next edge: those that can still reach a target within `left` more edges, or
+    /// pass through one.
     fn extensions(&self, path: &Path, left: usize) -> Vec<Path> {
         let links = path.nodes.last().and_then(|last| self.links.get(last));
         let links = links.into_iter().flatten();

@@ -1,7 +1,7 @@
-//! What the graph says about one finding.
+//! Finds the graph's nodes that are related to a finding.
 //!
-//! A finding names a rule and a resource type. A rule finds a risk when the risk has the rule's id;
-//! the resource type is the node of its id. Ids are exact (ruling 16).
+//! A finding names a rule and a resource type. A risk matches the rule if its id equals the rule's id; a resource type
+//! matches the node with its id. Ids must be equal (ruling 16).
 
 use charter_contract::catalogue::graph::{EdgeType, NodeType};
 use charter_contract::finding::{ExpertContext, Finding};
@@ -9,13 +9,13 @@ use charter_contract::ids::{DomainId, GraphNodeId};
 
 use super::{Direction, ExpertGraph};
 
-/// Most nodes of one type that a finding is given.
+/// The maximum number of nodes of one type that a finding receives.
 const MAX_RELATED: usize = 20;
 
 impl ExpertGraph<'_> {
-    /// The controls, risks and remediations that a finding of a skill of `domain` touches; nothing
-    /// where it touches none. Controls are those of the skill's domain: a question of cost about a
-    /// volume bears on no control of security.
+    /// Returns the controls, risks and remediations that are related to a finding of a skill of `domain`; `None` if
+    /// there are none. Only controls of the skill's domain count: a cost finding about a volume is not related to a
+    /// security control.
     #[must_use]
     pub fn related(&self, finding: &Finding, domain: &DomainId) -> Option<ExpertContext> {
         let node = |id: &str, of_type: NodeType| {

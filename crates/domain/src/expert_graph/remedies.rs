@@ -1,4 +1,4 @@
-//! Risks that nothing addresses.
+//! Finds risks without a remediation.
 
 use charter_contract::catalogue::graph::{EdgeType, NodeType};
 use charter_contract::catalogue::vocabulary::Severity;
@@ -15,17 +15,17 @@ pub struct OpenRisk {
     pub id: GraphNodeId,
     /// Its domain.
     pub domain: Option<DomainId>,
-    /// How bad it is.
+    /// The severity.
     pub severity: Option<Severity>,
     /// The categories that it belongs to, nearest first.
     pub categories: Vec<GraphNodeId>,
 }
 
 impl ExpertGraph<'_> {
-    /// The risks, of one domain or of all, for which there is no remediation: most severe first.
+    /// Returns the risks, of one domain or of all, without a remediation, in descending order of severity.
     ///
-    /// A remediation of a category counts for the risks in it. A category counts as addressed when a
-    /// risk in it is: the others are listed themselves.
+    /// A remediation of a category counts for the risks in it. A category counts as addressed when a risk in it is: its
+    /// other risks are listed separately.
     #[must_use]
     pub fn unremediated(&self, domain: Option<&DomainId>) -> Bounded<OpenRisk> {
         let risks = self.nodes_of(NodeType::Risk);

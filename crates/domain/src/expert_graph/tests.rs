@@ -1,4 +1,4 @@
-//! Graphs made by hand and by chance, walked.
+//! Tests of walks on fixed and random graphs.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn origin() -> Arc<Origin> {
     })
 }
 
-/// A node with every field that any type needs.
+/// A node with every field that any type requires.
 fn node(id: &str, of_type: &str) -> Value {
     json!({"id": id, "type": of_type, "domain": "security", "framework": "SOC2", "title": id,
         "description": "d", "collection_method": "m", "provider": "aws", "service": "ec2",
@@ -187,7 +187,7 @@ fn b000_17_a_cycle_ends_every_walk() {
     assert_eq!(open, ["a", "b", "c"], "a ring of categories hides nothing");
 }
 
-/// Registration refuses such edges; a tenant's node that shadows a global one can still make them.
+/// Registration rejects such edges, but a tenant's node that shadows a global one can still create them.
 #[test]
 fn b000_17_dangling_wrongly_typed_and_inactive_parts_are_passed_over() {
     let mut global = soc2();
@@ -287,7 +287,7 @@ fn b000_17_a_risk_is_open_when_nothing_addresses_it_or_its_category() {
     assert_eq!(open(Some("cost")), []);
 }
 
-/// Every simple path, by trying everything.
+/// Finds every simple path by exhaustive search.
 fn naive(
     edges: &[(usize, usize)],
     path: &mut Vec<usize>,
@@ -314,7 +314,7 @@ fn naive(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// On any graph of risks: the same paths as trying everything gives, shortest first.
+    /// On any graph of risks, the paths equal those of an exhaustive search, shortest first.
     #[test]
     fn b000_17_paths_are_those_of_a_naive_search(
         edges in proptest::collection::btree_set((0_usize..7, 0_usize..7), 0..24),

@@ -1,5 +1,5 @@
-//! What an expression is asked about: values that are lent for one question. They become CEL's only as far as the
-//! expression takes them, and their texts are not copied.
+//! The input of an expression: values that are borrowed for one evaluation. Only the parts that the expression uses are
+//! converted to CEL values, and their texts are not copied.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use super::reads::MemberUse;
 #[derive(Debug, Clone, Default)]
 pub struct Facts<'v>(BTreeMap<&'v str, Fact<'v>>);
 
-/// One of them, or a member of one.
+/// A value of a name, or of a member.
 #[derive(Debug, Clone)]
 pub enum Fact<'v> {
     /// A value.
@@ -25,9 +25,9 @@ pub enum Fact<'v> {
     Parameters(&'v Map<String, Value>, Numbers<'v>),
     /// A text.
     Text(&'v str),
-    /// True or false.
+    /// A boolean.
     Flag(bool),
-    /// Fields that are put together for the question.
+    /// Fields that are assembled for the evaluation.
     Fields(BTreeMap<&'v str, Fact<'v>>),
 }
 
@@ -134,7 +134,7 @@ impl<'v> Fact<'v> {
         }
     }
 
-    /// The part that an expression takes of it, as CEL has it.
+    /// Converts the part that an expression uses to a CEL value.
     pub(super) fn lent(&self, taken: &MemberUse) -> Box<dyn Val + 'v> {
         let MemberUse::Members(names) = taken else {
             return self.whole();
@@ -218,7 +218,7 @@ fn number(number: &Number) -> Box<dyn Val> {
 
 /// A number with a declared type. An integer that a `double` would round keeps its digits.
 fn declared(kind: ParameterType, number: &Number) -> Box<dyn Val> {
-    /// Below this, a `double` represents every integer, and no two as one.
+    /// Below this bound, a `double` represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let double = number.as_f64().unwrap_or(f64::NAN);
     match kind {
@@ -239,7 +239,7 @@ fn declared(kind: ParameterType, number: &Number) -> Box<dyn Val> {
     }
 }
 
-/// How many values there are, and how many bytes their texts have.
+/// The number of values, and the size of their texts in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) values: u64,
@@ -266,17 +266,17 @@ impl Amount {
         }
     }
 
-    /// The work of copying it, or of comparing it with its like.
+    /// Returns the work of copying the value, or of comparing it with an equal one.
     pub(super) fn work(self) -> u64 {
         self.values.saturating_add(self.bytes / 64)
     }
 }
 
-/// How large a value is at most.
+/// The maximum size of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) whole: Amount,
-    /// How many items a loop over it has.
+    /// The number of items that a loop over the value has.
     pub(super) items: u64,
     /// The largest item or field.
     pub(super) item: Amount,
@@ -315,7 +315,7 @@ impl Size {
         Self::of_named(fields.map(|(name, value)| (name.as_str(), Self::measure(value))))
     }
 
-    /// A loop over an object goes over the names.
+    /// A loop over an object iterates over the names.
     fn of_named<'n>(fields: impl Iterator<Item = (&'n str, Self)>) -> Self {
         Self::of_items(fields.map(|(name, field)| {
             let name = Self::of_text(name).whole;
@@ -343,7 +343,7 @@ impl Size {
         }
     }
 
-    /// Any part of a value of this size.
+    /// Returns the size of any part of a value of this size.
     pub(super) fn part(self) -> Self {
         let part = if self.items > 0 {
             self.item
@@ -357,7 +357,7 @@ impl Size {
         }
     }
 
-    /// Both together.
+    /// Returns the size of both values together.
     pub(super) fn and(self, more: Self) -> Self {
         Self {
             whole: self.whole.and(more.whole),
@@ -366,7 +366,7 @@ impl Size {
         }
     }
 
-    /// One of the two.
+    /// Returns an upper bound of both sizes.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             whole: self.whole.or(other.whole),

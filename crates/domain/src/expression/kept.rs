@@ -1,5 +1,5 @@
-//! The conditions of plans that are kept compiled: a run asks them again after each of its events. Memory for all of them
-//! together is bounded, because any caller may send a plan. Must not know what an expression answers.
+//! A cache of the compiled conditions of plans: a run evaluates them again after each of its events. Total memory is
+//! bounded, because any caller may send a plan. Must not know the results of expressions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -11,13 +11,13 @@ use charter_contract::deeply::deeply;
 use super::patterns::parts;
 use super::{Condition, ExpressionError, Roots};
 
-/// Memory of the conditions that are kept, by estimate, in bytes: 8 MiB.
+/// The estimated memory of the cached conditions, in bytes: 8 MiB.
 const KEPT_MEMORY: usize = 8 << 20;
 
-/// Memory of a part of a compiled expression beside its texts, by estimate, in bytes.
+/// The estimated memory of a node of a compiled expression without its texts, in bytes.
 const PART_MEMORY: usize = 2 * size_of::<IdedExpr>();
 
-/// The conditions of this process.
+/// The cache of this process.
 static KEPT: LazyLock<Mutex<KeptConditions>> = LazyLock::new(Mutex::default);
 
 #[derive(Debug, Default)]
@@ -27,7 +27,8 @@ struct KeptConditions {
 }
 
 impl KeptConditions {
-    /// Keeps a condition. Where it does not fit beside the others they are forgotten; one that is too large is not kept.
+    /// Adds a condition to the cache. If it does not fit, the cache is cleared first; a condition that is too large is
+    /// not cached.
     fn keep(&mut self, source: &str, condition: &Arc<Condition>) {
         let memory = condition.memory().saturating_add(source.len());
         if memory > KEPT_MEMORY || self.by_source.contains_key(source) {
@@ -44,13 +45,12 @@ impl KeptConditions {
 }
 
 impl Condition {
-    /// The condition of a plan, compiled when it is first looked at. Its work is the caller's to count, whether it is
-    /// compiled now or was before.
+    /// Returns the condition of a plan, which is compiled on first use. The caller must charge the work in both cases.
     ///
     /// # Errors
     /// As for [`Condition::compile`].
     pub(crate) fn of_plan(source: &str) -> Result<Arc<Self>, ExpressionError> {
-        // A panic while it is held leaves it whole.
+        // A panic while the lock is held leaves the cache consistent.
         let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept().by_source.get(source).map(Arc::clone);
         if let Some(condition) = known {
@@ -61,7 +61,8 @@ impl Condition {
         Ok(condition)
     }
 
-    /// Memory that it takes beside its source, by estimate. A regular expression fills as much again when it is matched.
+    /// Estimates the memory of the condition without its source. A regular expression needs the same amount again for
+    /// matching.
     fn memory(&self) -> usize {
         let parts = deeply(|| count(&self.expression));
         let expression = parts.saturating_mul(PART_MEMORY);
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn the_memory_of_kept_conditions_is_bounded() {
         let mut kept = KeptConditions::default();
-        // Operators and patterns, so that a few dozen fill the memory.
+        // The expressions contain operators and patterns, so that a few dozen fill the memory.
         let source = |at: usize| format!("'{at}'.matches('{at}') && parameters.n > {at}");
         let mut forgotten = 0;
         for at in 0..100 {

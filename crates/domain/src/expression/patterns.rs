@@ -1,5 +1,5 @@
-//! Regular expressions of `matches`. CEL compiles one at every call, however large it becomes. Here those that an
-//! expression writes out are compiled with it, and all are bounded.
+//! Regular expressions of `matches`. CEL compiles a pattern at every call, without a size limit. Here, literal patterns
+//! are compiled together with the expression, and all patterns are bounded.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use regex::{Regex, RegexBuilder};
 
 use super::{ExpressionError, shortened};
 
-/// Work of matching a byte of text: what a program of the largest size may take for it.
+/// The work of matching a byte of text with a program of the maximum size.
 const MATCHED_BYTE: u64 = 16;
 
-/// Work of compiling a byte of a regular expression.
+/// The work of compiling a byte of a regular expression.
 const COMPILED_BYTE: u64 = 200;
 
-/// Work of making a class insensitive to case: each character of it is looked at.
+/// The work of case folding a class: each of its characters is visited.
 const FOLDED_CLASS: u64 = 20_000;
 
-/// Work of compiling any regular expression that is accepted.
+/// The maximum work of compiling an accepted regular expression.
 const COMPILED_ANY: u64 = 200_000;
 
-/// Most classes of a pattern that is insensitive to case and that may have most of Unicode in them.
+/// The maximum number of classes in a case-insensitive pattern that may contain most of Unicode.
 const MAX_FOLDED_CLASSES: u64 = 4;
 
-/// The regular expressions that an expression writes out.
+/// The compiled literal patterns of an expression.
 #[derive(Debug)]
 pub(super) struct Patterns(BTreeMap<String, Regex>);
 
 impl Patterns {
-    /// Compiles them.
+    /// Compiles the literal patterns of an expression.
     ///
     /// # Errors
     /// [`ExpressionError::Pattern`].
@@ -40,12 +40,12 @@ impl Patterns {
         Ok(Self(patterns))
     }
 
-    /// How many there are.
+    /// Returns the number of patterns.
     pub(super) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Work of compiling them.
+    /// Returns the work of compiling the patterns.
     pub(super) fn work(&self) -> u64 {
         let patterns = self.0.keys();
         let work = patterns.map(|pattern| {
@@ -55,7 +55,7 @@ impl Patterns {
         work.fold(0, u64::saturating_add)
     }
 
-    /// Whether a text has a match.
+    /// Returns whether a text matches.
     ///
     /// # Errors
     /// [`ExpressionError::Pattern`].
@@ -67,7 +67,7 @@ impl Patterns {
     }
 }
 
-/// Work of matching a text; `literal` where the pattern is compiled already.
+/// Returns the work of matching a text; `literal` if the pattern is compiled already.
 pub(super) fn work_on(bytes: u64, literal: bool) -> u64 {
     let compiling = if literal { MATCHED_BYTE } else { COMPILED_ANY };
     compiling.saturating_add(MATCHED_BYTE.saturating_mul(bytes))
@@ -96,14 +96,14 @@ fn compile(pattern: &str) -> Result<Regex, ExpressionError> {
         .map_err(|error| refused(shortened(&error)))
 }
 
-/// How many classes of a pattern may have most of Unicode in them and are made insensitive to case, which goes over each
-/// character. None in a pattern without `(?i)`.
+/// Counts the case-insensitive classes of a pattern that may contain most of Unicode, because case folding visits each
+/// character. There are none in a pattern without `(?i)`.
 fn folded_classes(pattern: &str) -> u64 {
     if !is_insensitive(pattern) {
         return 0;
     }
     let mut classes = 0;
-    // Brackets around this place; the first character after an opening one is never a closing one.
+    // The number of brackets around the current position. The first character after an opening bracket never closes it.
     let mut brackets: usize = 0;
     let mut first = false;
     let mut escaped = false;
@@ -122,7 +122,7 @@ fn folded_classes(pattern: &str) -> u64 {
     classes
 }
 
-/// Whether any part of a pattern is insensitive to case: `(?i)`, `(?s-i:…)` and the like.
+/// Returns whether any part of a pattern is case-insensitive: `(?i)`, `(?s-i:…)` and similar flags.
 fn is_insensitive(pattern: &str) -> bool {
     pattern.split("(?").skip(1).any(|group| {
         let flags = group.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-');
@@ -142,7 +142,7 @@ fn collect(
     parts.try_for_each(|part| collect(part, patterns))
 }
 
-/// The direct subexpressions.
+/// Returns the direct subexpressions.
 pub(super) fn parts(expression: &IdedExpr) -> Vec<&IdedExpr> {
     match &expression.expr {
         Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => Vec::new(),
@@ -171,7 +171,7 @@ fn fields(entry: &EntryExpr) -> Vec<&IdedExpr> {
     }
 }
 
-/// Compiles the pattern of a call of `matches` that writes it out.
+/// Compiles the pattern of a `matches` call, if it is a literal.
 fn written(call: &CallExpr, patterns: &mut BTreeMap<String, Regex>) -> Result<(), ExpressionError> {
     let Some(Expr::Literal(LiteralValue::String(pattern))) =
         call.args.last().map(|pattern| &pattern.expr)

@@ -1,7 +1,7 @@
-//! What an expression reads, known before it is evaluated.
+//! The names and paths that an expression reads, determined before evaluation.
 //!
-//! A step waits for every step that its expression names, so an expression has to name them: one that takes `steps` as a
-//! whole is refused.
+//! A step waits for every step that its expression names. An expression that uses `steps` as a whole is therefore
+//! rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use super::{CallFault, ExpressionError, calls};
 const PARAMETERS: &str = "parameters";
 const STEPS: &str = "steps";
 
-/// What an expression is about: the names that it may use.
+/// The context of an expression: the names that it may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Roots {
-    /// Steps of a plan that have ended, and the run's parameters. Of both an expression names members.
+    /// Ended steps of a plan, and the run's parameters. An expression must name members of both.
     Steps,
-    /// A call at the gate: the tool as its document has it, the resolved parameters, whether nothing is to be changed, and
-    /// the request that the call is for. Of an answer without a call there is the request alone.
+    /// A call at the gate: the tool's document, the resolved parameters, the dry-run flag, and the request that the
+    /// call is for. For an answer without a call, only the request is available.
     Gate,
 }
 
@@ -43,7 +43,7 @@ impl Roots {
     }
 }
 
-/// How much of the value of a name an expression takes.
+/// The part of a name's value that an expression uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MemberUse {
     /// All of it.
@@ -52,18 +52,18 @@ pub(super) enum MemberUse {
     Members(BTreeSet<String>),
 }
 
-/// What an expression reads.
+/// The names and paths that an expression reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadSet {
-    /// Ids of the steps that it names.
+    /// Ids of the steps that the expression names.
     pub steps: BTreeSet<String>,
-    /// Names of the parameters that it needs; one that it only asks for with `has` is not needed.
+    /// Names of the required parameters. A parameter that is only tested with `has` is not required.
     pub parameters: BTreeSet<String>,
     taken: BTreeMap<&'static str, MemberUse>,
 }
 
 impl ReadSet {
-    /// What the expression reads.
+    /// Collects the names and paths that an expression reads.
     ///
     /// # Errors
     /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Call`] for the current time.
@@ -77,12 +77,12 @@ impl ReadSet {
         Ok(reader.reads)
     }
 
-    /// The names that it uses.
+    /// Returns the names that the expression uses.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.taken.keys().copied()
     }
 
-    /// How much it takes of each name that it uses.
+    /// Returns the names that the expression uses, each with the used part of its value.
     pub(super) fn taken(&self) -> impl Iterator<Item = (&'static str, &MemberUse)> {
         self.taken.iter().map(|(name, taken)| (*name, taken))
     }
@@ -157,7 +157,7 @@ impl<'e> Reader<'e> {
         }
     }
 
-    /// `steps["a"]`, which is a call of the index operator, or any other call.
+    /// Reads `steps["a"]`, which is a call of the index operator, or any other call.
     fn call(&mut self, call: &'e CallExpr) -> Result<(), ExpressionError> {
         if let Some((of, key)) = index(call)
             && let Some(root) = self.root(of)
@@ -224,7 +224,7 @@ impl<'e> Reader<'e> {
     }
 }
 
-/// What is indexed and the key, where a call is the index operator.
+/// Returns the indexed expression and the key, if a call is the index operator.
 pub(super) fn index(call: &CallExpr) -> Option<(&IdedExpr, &IdedExpr)> {
     let indexes = [
         operators::INDEX,

@@ -1,4 +1,4 @@
-//! What expressions answer at the gate, and what keeps their work bounded.
+//! Tests of expressions at the gate, and of their cost limits.
 
 mod standard;
 
@@ -21,7 +21,7 @@ fn of_call(source: &str) -> Result<bool, ExpressionError> {
     answer(source, &variables, &mut Budget::default())
 }
 
-/// B000-12: what does not compile is refused; what fails has no answer.
+/// B000-12: an expression that does not compile is rejected; an expression that fails has no result.
 #[test]
 fn b000_12_expressions_answer_true_false_or_an_error() {
     assert_eq!(
@@ -94,7 +94,7 @@ fn what_is_too_much_whatever_it_is_asked_about_is_refused_before_it_is_asked() {
     }
 }
 
-/// Each of these is a usual rule on large values, and is answered.
+/// Each of these is a common rule on large values, and is evaluated.
 #[test]
 fn a_loop_over_a_long_list_is_answered() {
     let rules = vec![json!({"port": 80, "cidr": "10.0.0.0/8"}); 5_000];
@@ -120,7 +120,7 @@ fn a_loop_over_a_long_list_is_answered() {
     }
 }
 
-/// B003-9: what would go over too much is refused, and finding that out takes no time.
+/// B003-9: an expression that would process too much is refused, and the estimate itself is fast.
 #[test]
 fn what_goes_over_too_much_is_refused_and_ends_soon() {
     let texts = vec!["a".repeat(200); 20_000];
@@ -128,12 +128,12 @@ fn what_goes_over_too_much_is_refused_and_ends_soon() {
         json!({"parameters": {"texts": texts, "text": "ab".repeat(4 << 20), "p": "^a+$"}});
     let zeros = "0,".repeat(1_900) + "0";
     let costly = [
-        // Each turn compares, copies or fails on everything.
+        // Each iteration compares, copies or fails on the whole value.
         "parameters.texts.all(t, parameters.texts == parameters.texts)".to_owned(),
         "parameters.texts.all(t, (parameters.texts + parameters.texts).size() > 0)".to_owned(),
         "parameters.texts.exists(t, parameters.texts + 1 == 2)".to_owned(),
         "parameters.texts.exists(t, t in parameters.texts && t == 'b')".to_owned(),
-        // The list is written out, or put together.
+        // The list is a literal, or concatenated.
         format!("[{zeros}].all(t, size(parameters.text) > 0)"),
         format!(
             "({}parameters.texts).all(t, true)",
@@ -166,7 +166,7 @@ fn what_goes_over_too_much_is_refused_and_ends_soon() {
     );
 }
 
-/// One budget is for all expressions of a question; one that is too much for it leaves it to the others.
+/// One budget covers all expressions of an evaluation. An expression that exceeds it leaves it to the others.
 #[test]
 fn expressions_share_a_budget_and_one_that_is_refused_takes_none_of_it() {
     let list = vec![1; 10_000];
@@ -180,7 +180,7 @@ fn expressions_share_a_budget_and_one_that_is_refused_takes_none_of_it() {
     assert!((1..10).contains(&answered), "{answered} were answered");
     assert_eq!(answers.last(), Some(&Err(ExpressionError::Costly)));
     assert_eq!(light.holds(&facts, budget), Ok(true));
-    // Compiling counts each time, so that an answer does not depend on what was asked before.
+    // Compilation is charged every time, so that the result does not depend on earlier calls.
     let long = format!("parameters.n == 1{}", " ".repeat(4_000));
     let long = LazyCondition::new(&long, Roots::Gate);
     let budget = &mut Budget::default();

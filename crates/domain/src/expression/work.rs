@@ -1,8 +1,8 @@
-//! How much work evaluating an expression is at most, known from its text and from the values that it is asked about,
-//! and the budget that it is taken from.
+//! Computes an upper bound of the work of evaluating an expression, from its text and its input values, and charges it
+//! to a budget.
 //!
-//! A step is about one value looked at, copied or compared, or 64 bytes of text. Every operator counts as if it did what
-//! it does at worst: one that fails copies what it failed on into its error.
+//! A step is about one value visited, copied or compared, or 64 bytes of text. Every operator is charged for its worst
+//! case: a failing operator copies its operands into its error.
 
 use cel::IdedExpr;
 use cel::common::ast::{
@@ -16,13 +16,13 @@ use super::reads::{MemberUse, index};
 use super::texts::{self, TextEstimate, literal};
 use super::{Condition, ExpressionError, arithmetic, patterns};
 
-/// Work of compiling a byte of an expression.
+/// The work of compiling a byte of an expression.
 const COMPILED_BYTE: u64 = 5;
 
-/// Values that are weighed with the work of one that is looked at.
+/// The number of values whose size can be computed with the work of visiting one.
 const WEIGHED: u64 = 16;
 
-/// Work that a question's expressions may still be, together.
+/// The remaining work for all expressions of one evaluation.
 #[derive(Debug)]
 pub struct Budget {
     left: u64,
@@ -37,15 +37,15 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes the work of compiling an expression.
+    /// Charges the work of compiling an expression.
     ///
     /// # Errors
-    /// [`ExpressionError::Costly`] where less is left.
+    /// [`ExpressionError::Costly`] if less is left.
     pub fn compile(&mut self, source: &str) -> Result<(), ExpressionError> {
         self.spend(COMPILED_BYTE.saturating_mul(source.len() as u64))
     }
 
-    /// Takes the work of evaluating a condition on these facts.
+    /// Charges the work of evaluating a condition on these facts.
     pub(super) fn cover(
         &mut self,
         condition: &Condition,
@@ -60,7 +60,7 @@ impl Budget {
             effort: 0,
         };
         let estimated = estimate.condition(condition);
-        // Also what was found to be too much has been looked at.
+        // The estimate is charged even if the result exceeds the budget.
         let (work, effort) = (estimate.work, estimate.effort);
         self.left = self.left.saturating_sub(effort);
         estimated.and_then(|()| self.spend(work))
@@ -77,11 +77,11 @@ impl Budget {
     }
 }
 
-/// What is known of a part's value before it is there.
+/// The static knowledge about a part's value.
 enum Shape<'v> {
-    /// It is this.
+    /// The value itself.
     Known(Fact<'v>),
-    /// It is made by the expression, and at most this large.
+    /// A value that the expression creates, of at most this size.
     Made(Size),
 }
 
@@ -92,11 +92,11 @@ impl Shape<'_> {
 /// Adds up the work of one expression.
 struct Estimate<'e, 'v> {
     facts: &'e Facts<'v>,
-    /// Names that a loop around this place brings.
+    /// Variables of the enclosing loops.
     bound: Vec<(&'e str, Size)>,
     most: u64,
     work: u64,
-    /// Work of estimating.
+    /// The work of the estimate itself.
     effort: u64,
 }
 
@@ -110,7 +110,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
         self.read(&condition.expression).map(drop)
     }
 
-    /// Making CEL's values of what the expression takes. Texts are not copied.
+    /// Charges the conversion of the used parts to CEL values. Texts are not copied.
     fn lending(&mut self, fact: &Fact<'v>, taken: &MemberUse) -> Result<(), ExpressionError> {
         match taken {
             MemberUse::Whole => {
@@ -164,7 +164,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
         }
     }
 
-    /// A name that is not there fails, which is no work.
+    /// An unknown name fails, which costs nothing.
     fn named(&self, name: &str) -> Shape<'v> {
         let bound = self.bound.iter().rev().find(|(bound, _)| *bound == name);
         match (bound, self.facts.get(name)) {
@@ -183,7 +183,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
         })
     }
 
-    /// A list that is written out: its items are copied into it.
+    /// Estimates a list literal, into which the items are copied.
     fn list(&mut self, elements: &'e [IdedExpr]) -> Result<Shape<'v>, ExpressionError> {
         let mut items = Vec::with_capacity(elements.len());
         for element in elements {
@@ -305,7 +305,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
         }
     }
 
-    /// A key that is computed may fail, and the error has a copy of what is indexed.
+    /// A computed key may fail, and the error contains a copy of the indexed value.
     fn indexed(
         &mut self,
         of: &'e IdedExpr,
@@ -390,7 +390,7 @@ fn written(literal: &LiteralValue) -> Size {
     }
 }
 
-/// A member that is not there fails, which is no work.
+/// A missing member fails, which costs nothing.
 fn field<'v>(of: &Shape<'v>, name: &str) -> Shape<'v> {
     match of {
         Shape::Known(fact) => fact.field(name).map_or(Shape::SCALAR, Shape::Known),
@@ -398,7 +398,7 @@ fn field<'v>(of: &Shape<'v>, name: &str) -> Shape<'v> {
     }
 }
 
-/// Whether a function or operator has no list, map or text for an answer.
+/// Returns whether a function or operator returns neither a list nor a map nor a text.
 fn makes_scalar(name: &str) -> bool {
     let scalar = [
         operators::EQUALS,

@@ -1,4 +1,4 @@
-//! The gate over an answer for which no tool is called: guardrails alone bear on it, by their conditions on the request
+//! The gate for an answer without a tool call: only guardrails apply to it, by their conditions on the request
 //! (seed 000 §2.5, §2.10). Must not know the answer.
 
 use charter_contract::bounds::GUARDRAILS_PER_CALL;
@@ -8,8 +8,9 @@ use super::{ConsideredRule, GateDecision, RuleEffect, RuleKind, RuleResult, Tall
 use crate::expression::{Budget, Facts};
 use crate::guardrail::{self, ApplicableGuardrail, EffectClass, RequestTags};
 
-/// Decides whether an answer about a domain may be given: [`GateDecision::Allow`] or [`GateDecision::Deny`], with the rules that
-/// made it. An answer has no step that could wait for a person, so a guardrail that asks for one warns.
+/// Decides whether an answer about a domain is allowed: [`GateDecision::Allow`] or [`GateDecision::Deny`], with the
+/// rules behind it. An answer has no step that could wait for approval, so a guardrail that requires approval warns
+/// instead.
 #[must_use]
 pub fn decide_answer(
     guardrails: &[ApplicableGuardrail],

@@ -1,6 +1,5 @@
-//! Every rule that the gate considers about one effect, in the order in which it asks them, and what
-//! each says. The decision is a fold over this; an explanation keeps it. Writes nothing out: reasons
-//! are put into words for whoever reads them.
+//! Every rule that the gate considers for one effect, in order of evaluation, with its result. The decision is a fold
+//! over these results; an explanation records them. Reasons are formatted only when they are read.
 
 use std::fmt;
 
@@ -16,58 +15,58 @@ use crate::expression::Budget;
 use crate::guardrail::{self, ApplicableGuardrail, EffectClass, GuardrailMatch};
 use crate::rate_limit::{BucketLevel, RateLimitExceeded};
 
-/// What a rule says about an effect.
+/// The result of a rule for an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RuleEffect")]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// It may not happen.
+    /// The rule denies the effect.
     Deny,
-    /// A person has to agree first.
+    /// The rule requires approval.
     RequireApproval,
-    /// It may happen, and this is said along with it.
+    /// The rule allows the effect with a warning.
     Warn,
-    /// It may happen, as far as this rule goes.
+    /// The rule allows the effect.
     Allow,
-    /// Nothing: this effect is not what it is about.
+    /// The rule does not apply to the effect.
     NotApplicable,
 }
 
-/// One rule, what it says about an effect, and why.
+/// One rule with its result for an effect, and the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConsideredRule<'a> {
-    /// What kind of rule.
+    /// The kind of the rule.
     pub kind: RuleKind,
-    /// Which one: a guardrail's id, a tool's, a playbook's, a plan's.
+    /// The rule's id: that of a guardrail, tool, playbook or plan.
     pub id: &'a str,
-    /// What it says.
+    /// The result.
     pub says: RuleEffect,
-    /// Why it says that.
+    /// The reason for the result.
     pub why: RuleReason<'a>,
 }
 
-/// Why a rule says what it says. `Display` is a sentence for people.
+/// The reason for a rule's result. `Display` writes a sentence for people.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuleReason<'a> {
     /// The caller is below the tool's permission level.
     BelowLevel(&'a Tool),
     /// The caller has the tool's permission level.
     HasLevel(&'a Tool),
-    /// The tool is for the server's own use.
+    /// The tool is reserved for the server.
     Internal(&'a Tool),
-    /// The tool writes, and the step is not declared to.
+    /// The tool writes, and the step is declared as reading.
     StepOnlyReads(&'a Tool),
     /// The step may use a tool of this class.
     ClassFits(&'a Tool),
-    /// More guardrails bear on the call than are asked.
+    /// More guardrails apply to the call than the gate evaluates.
     TooManyGuardrails(usize),
-    /// What the guardrail says.
+    /// The guardrail's match.
     Guardrail(&'a ApplicableGuardrail, GuardrailMatch<'a>),
-    /// The tool asks for an approval of each call.
+    /// The tool requires approval of each call.
     EachCallApproved(&'a Tool),
-    /// The tool does not.
+    /// The tool requires no approval.
     NoCallApproved(&'a Tool),
-    /// Nobody is asked about what changes nothing.
+    /// Nothing changes, so no approval is needed.
     NothingChanges,
     /// The call only reads.
     OnlyReads,
@@ -77,30 +76,30 @@ pub enum RuleReason<'a> {
     ApprovedInAdvance,
     /// The playbook lists the step for review.
     Reviewed,
-    /// It does not.
+    /// The playbook does not list the step for review.
     NotReviewed,
-    /// It is a mission's proposal, which a person has to approve.
+    /// The step is a mission's proposal, which needs approval.
     Proposal,
-    /// It is a mission's call, and no proposal that a person has to approve.
+    /// The step is a mission's call, but not a proposal that needs approval.
     NoProposal,
-    /// Nobody registered the plan.
+    /// The plan is not registered.
     Unregistered,
-    /// It was begun before, and nobody knows how that ended.
+    /// The call began before, and its outcome is unknown.
     MayHappenTwice,
-    /// It was not begun before, or a repeat is harmless.
+    /// The call did not begin before, or a repeat is harmless.
     NotInterrupted,
     /// The tool has no rate limit.
     Unlimited,
-    /// So many calls may happen now.
+    /// The number of calls that are allowed now.
     Left(BucketLevel),
-    /// The next call may happen in so many seconds.
+    /// The number of seconds until the next call is allowed.
     Wait(u64),
-    /// A reversal is counted and never refused: half a rollback is worse than a call too many.
+    /// A reversal is counted and never denied: half a rollback is worse than one call over the limit.
     ReversalGoes,
 }
 
 impl ConsideredRule<'_> {
-    /// The rule, as a decision names it.
+    /// Returns the rule in the form that decisions use.
     #[must_use]
     pub fn rule(&self) -> RuleResult {
         let RuleReason::Guardrail(guardrail, _) = &self.why else {
@@ -113,7 +112,7 @@ impl ConsideredRule<'_> {
         }
     }
 
-    /// The decision, where this rule refuses what every other allows.
+    /// Returns the denial by this rule, if it denies the effect.
     #[must_use]
     pub fn refusal(&self) -> Option<GateDecision> {
         (self.says == RuleEffect::Deny).then(|| GateDecision::Deny {
@@ -121,7 +120,7 @@ impl ConsideredRule<'_> {
         })
     }
 
-    /// Why an expression of a guardrail had no answer, where one had none.
+    /// Returns the reason why an expression of a guardrail could not be evaluated, if it could not.
     #[must_use]
     pub fn note(&self) -> Option<&String> {
         let RuleReason::Guardrail(_, GuardrailMatch::Bears { note }) = &self.why else {
@@ -131,8 +130,8 @@ impl ConsideredRule<'_> {
     }
 }
 
-/// Tells of every rule but policy and the rate limit: what may refuse first, then what asks for a
-/// person or warns.
+/// Passes on every rule except policies and the rate limit: first those that may deny, then those that require approval
+/// or warn.
 pub(super) fn consider<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>)) {
     hear(level(question));
     hear(class(question));
@@ -142,7 +141,7 @@ pub(super) fn consider<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(Consi
     hear(interrupted(question));
 }
 
-/// A call with more guardrails than are asked is refused: which of them to leave out is not for the gate to choose.
+/// Denies a call with more guardrails than the gate evaluates, because the gate must not choose which to skip.
 fn guardrails<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>)) {
     let count = question.guardrails.len();
     if count > GUARDRAILS_PER_CALL {
@@ -209,7 +208,7 @@ pub(super) fn ruled<'a>(
     }
 }
 
-/// Ruling 10, beside guardrails. A dry run changes nothing, so nobody is asked for it.
+/// Ruling 10, besides guardrails. A dry run changes nothing, so it needs no approval.
 fn each_call<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let tool = question.tool;
     let (says, why) = match tool.requires_approval {
@@ -238,7 +237,7 @@ fn safety<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>
             }
         };
         hear(of(playbook, says, why));
-        // A person who is asked about the write reviews the step.
+        // An approval of the write is also the review of the step.
         if says != RuleEffect::RequireApproval {
             let (says, why) = match question.safety.reviewed {
                 false => (RuleEffect::NotApplicable, RuleReason::NotReviewed),
@@ -255,7 +254,7 @@ fn safety<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>
         };
         hear(of(mission, says, why));
     }
-    // Nobody reviewed such a plan before: it never needs less than a supervised playbook.
+    // Such a plan was never reviewed, so it needs at least the approvals of a supervised playbook.
     if let Some(plan) = question.safety.unregistered {
         let (says, why) = on_writes(question, RuleReason::Unregistered);
         hear(of(plan, says, why));
@@ -271,7 +270,7 @@ fn interrupted<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     of_tool(RuleKind::Interrupted, question.tool, says, why)
 }
 
-/// What a rule says that asks for a person before each write.
+/// Returns the result of a rule that requires approval of each write.
 fn on_writes<'a>(question: &GateInput<'a>, asks: RuleReason<'a>) -> (RuleEffect, RuleReason<'a>) {
     match question.class() {
         EffectClass::Read | EffectClass::Answer => {
@@ -284,8 +283,8 @@ fn on_writes<'a>(question: &GateInput<'a>, asks: RuleReason<'a>) -> (RuleEffect,
     }
 }
 
-/// What the rate limit of a tool says, by what its bucket holds; a tool without one has none. Asked
-/// last, so that only calls that happen are counted.
+/// Returns the result of a tool's rate limit for the state of its bucket. Evaluated last, so that only calls that
+/// happen are counted.
 #[must_use]
 pub fn rate_limit(
     tool: &Tool,

@@ -1,5 +1,4 @@
-//! What one rule says about an effect, written out for people: a row of an explanation. Decides
-//! nothing.
+//! The result of one rule for an effect, formatted for people: a row of an explanation. Decides nothing.
 
 use std::sync::Arc;
 
@@ -12,40 +11,40 @@ use super::{ConsideredRule, RuleEffect, RuleKind, RuleReason};
 use crate::catalogue::Origin;
 use crate::policy::RunFact;
 
-/// Whether the gate asks a rule as things stand.
+/// Whether the gate evaluates a rule in the current state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RulePhase")]
 #[serde(rename_all = "snake_case")]
 pub enum RulePhase {
-    /// It does: the decision rests on it.
+    /// The rule is evaluated, and the decision depends on it.
     Now,
-    /// It will once a person has approved; what the rule says here is what it would say if nobody had.
+    /// The rule will be evaluated after an approval. Its result here is the one without an approval.
     AfterApproval,
-    /// It does not, because something else refuses.
+    /// The rule is not evaluated, because another rule denies the effect.
     NotEvaluated,
 }
 
-/// One rule and what it says.
+/// One rule with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RuleFinding")]
 pub struct RuleFinding {
-    /// What kind of rule.
+    /// The kind of the rule.
     pub kind: RuleKind,
-    /// Which one.
+    /// The rule's id.
     pub id: String,
-    /// What it says.
+    /// The result.
     pub effect: RuleEffect,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What the document tells people, where it speaks and has words for them.
+    /// The document's message for people, if the rule applies and has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Why an expression of it had no answer, where one had none.
+    /// The reason why an expression of the rule could not be evaluated, if it could not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Whether the decision rests on it.
+    /// Whether the decision depends on the rule.
     pub phase: RulePhase,
-    /// The document's layer; absent where the rule is no document of its own.
+    /// The document's layer; absent if the rule is not a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<PackageScope>,
     /// The package that the document comes from.
@@ -54,13 +53,13 @@ pub struct RuleFinding {
     /// That package's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package_version: Option<String>,
-    /// What of the run the rule looks at.
+    /// The facts about the run that the rule reads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_facts: Vec<RunFact>,
 }
 
 impl RuleFinding {
-    /// A rule that is asked now and is no document of its own.
+    /// Creates the row of a rule that is evaluated now and is not a document.
     #[must_use]
     pub fn new(kind: RuleKind, id: String, effect: RuleEffect, reason: String) -> Self {
         Self {
@@ -78,7 +77,7 @@ impl RuleFinding {
         }
     }
 
-    /// The same of a document from there.
+    /// Sets the document's origin.
     #[must_use]
     pub fn from_origin(mut self, origin: &Arc<Origin>) -> Self {
         self.layer = Some(match origin.scope {

@@ -1,12 +1,11 @@
-//! What policies say about a call, in the gate's words: the answer that a decision takes in, and the
-//! rows of an explanation.
+//! The policies' result in the gate's terms: the part of a decision, and the rows of an explanation.
 
 use super::{PolicyAnswer, RuleEffect, RuleFinding, RuleKind, RuleResult};
 use crate::policy::{
     self, Denial, PolicyDecision, PolicyStatement, RuleMatch, Unpermitted, Weighed,
 };
 
-/// What is said of a layer that governs the tool and has no rule that permits the call.
+/// The message for a layer that governs the tool without a rule that permits the call.
 const UNPERMITTED: &str = "No rule of it permits this call.";
 
 impl From<&PolicyDecision> for PolicyAnswer {
@@ -48,7 +47,7 @@ fn governing(layer: &Unpermitted) -> String {
 }
 
 impl RuleFinding {
-    /// What policy says of a tool that none in force governs.
+    /// Creates the row for a tool that no policy in force governs.
     #[must_use]
     pub fn ungoverned(tool: &str) -> Self {
         let why = "No policy in force governs the tool.".to_owned();

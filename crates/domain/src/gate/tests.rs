@@ -71,7 +71,7 @@ fn tags(flow: Option<Flow>) -> RequestTags {
     }
 }
 
-/// A write step that everything allows; each case changes one thing.
+/// Decides about a write step that every rule allows; each case changes one input.
 fn asked(change: impl FnOnce(&mut GateInput<'_>)) -> GateDecision {
     asked_of(&tool("write", &json!({})), &[], change)
 }
@@ -168,8 +168,8 @@ fn b000_12_the_strictest_guardrail_decides() {
     assert_eq!(warnings[0].id, "g.soft_warn");
 }
 
-/// What a guardrail's condition asks about is the call that is judged: it refuses where it holds, and is
-/// silent where it does not.
+/// A guardrail's condition is evaluated on the exact call: the guardrail denies where it holds, and does not apply
+/// elsewhere.
 #[test]
 fn b000_12_a_condition_is_about_the_exact_call() {
     let writes = tool("write", &json!({"service": "s3"}));
@@ -269,7 +269,7 @@ fn b003_4_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() {
     assert_eq!(rate_limit(&tool, None, false).refusal(), None);
 }
 
-/// Ruling 10: the tool, the safety class, the review list and an interruption each ask for a person.
+/// Ruling 10: the tool, the safety class, the review list and an interruption each require approval.
 #[test]
 fn ruling_10_a_person_is_asked_by_the_tool_the_class_the_list_or_an_interruption() {
     let careful = tool("write", &json!({"requires_approval": true}));
@@ -298,7 +298,7 @@ fn ruling_10_a_person_is_asked_by_the_tool_the_class_the_list_or_an_interruption
     );
 }
 
-/// B002-13: without a playbook beside it, and whatever policies say later.
+/// B002-13: this holds without a playbook, and for any later result of policies.
 #[test]
 fn b002_13_a_missions_proposal_waits_for_a_person() {
     let proposed = |question: &mut GateInput<'_>| {
@@ -313,7 +313,7 @@ fn b002_13_a_missions_proposal_waits_for_a_person() {
     assert_eq!(asked(allowed).word(), "allow");
 }
 
-/// Ruling 27: `automated` is approved in advance, and guardrails still hold.
+/// Ruling 27: `automated` is approved in advance, and guardrails still apply.
 #[test]
 fn ruling_27_an_automated_playbook_needs_no_approval_but_obeys_guardrails() {
     let automated = |question: &mut GateInput<'_>| {
@@ -348,8 +348,8 @@ fn b000_18_a_dry_run_needs_no_approval() {
     assert_eq!(found.word(), "allow");
 }
 
-/// A call whose answer was refused may have happened: also a tool for which a repeat is harmless asks a person, once,
-/// and what is refused stays refused.
+/// A call whose response was refused may have happened. Even a tool with harmless repeats then needs one approval, and
+/// a denial remains a denial.
 #[test]
 fn a_call_in_doubt_asks_a_person_whatever_its_tool_promises() {
     let tool_id = ToolId::parse("t.x").unwrap();
@@ -387,7 +387,7 @@ fn an_approval_lifts_the_question_and_nothing_else() {
     assert_eq!(denied.clone().approved("apr-1"), denied);
 }
 
-/// A plan that nobody registered needs what a supervised playbook needs: each write is approved.
+/// An unregistered plan needs the approvals of a supervised playbook: each write is approved.
 #[test]
 fn ruling_10_each_write_of_an_unregistered_plan_is_approved() {
     let found = asked(|question| question.safety.unregistered = Some("plan-1"));

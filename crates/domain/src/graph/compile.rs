@@ -1,5 +1,5 @@
-//! What compiles to a step graph, one kind of document per file. A step claims the success of every
-//! step whose output its parameters refer to; what else it claims is the document's.
+//! Compilers of documents to step graphs, one file per kind of document. A step requires the success of every step
+//! whose output its parameters refer to. The document defines its other conditions.
 
 mod analysis;
 mod call;
@@ -32,7 +32,7 @@ pub use tree::from_tree;
 pub(crate) use wiring::contradicted;
 pub use wiring::wired;
 
-/// The steps whose output parameters refer to.
+/// Returns the steps whose output the parameters refer to.
 fn referred(
     step: &StepId,
     parameters: &Map<String, Value>,
@@ -60,7 +60,7 @@ fn numbers(declared: &[Parameter]) -> BTreeMap<Label, ParameterType> {
     numbers.map(|one| (one.name.clone(), one.kind)).collect()
 }
 
-/// An edge on the success of each, once.
+/// Returns an edge on the success of each step, without duplicates.
 pub(crate) fn successes(steps: impl IntoIterator<Item = StepId>) -> Vec<Edge> {
     let steps: BTreeSet<StepId> = steps.into_iter().collect();
     let edge = |from| Edge {

@@ -1,7 +1,6 @@
-//! What a step's result adds to the graph that the step is part of: a mission's plan lays out its
-//! tasks, a worker that asks for tools goes on after them. A graph only ever grows at its open end:
-//! nothing that has settled is touched, and what is added depends on what is there, not the other way
-//! round, but for edges that make a step wait longer.
+//! Growth of a graph by a step's result: a mission's plan adds its tasks, and a worker that requests tools continues
+//! after their calls. A graph grows only at its open end: no settled step changes, and new steps depend on existing
+//! ones, not the other way round. The exception is edges that make an existing step wait longer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,29 +11,29 @@ use serde::{Deserialize, Serialize};
 use super::size::Size;
 use super::{Edge, GraphError, Step, StepGraph, check_expressions, named_by, sources};
 
-/// Steps to add, and steps that wait for some of them from now on.
+/// Steps to add, and edges that make existing steps wait for them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GraphAdditions {
-    /// New steps, after those that are there. None of them is a reversal.
+    /// New steps, listed after the existing ones. None of them is a reversal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// Claims that steps which have not started get on new ones.
+    /// New edges to steps that have not started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<AddedEdge>,
 }
 
-/// A claim that a step did not have when it was added.
+/// An edge that is added to an existing step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AddedEdge")]
 pub struct AddedEdge {
     /// The step that waits.
     pub step: StepId,
-    /// For what: a new step.
+    /// The edge, from a new step.
     pub edge: Edge,
 }
 
 impl GraphAdditions {
-    /// Whether it adds nothing.
+    /// Returns whether there is nothing to add.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.claims.is_empty()
@@ -42,7 +41,7 @@ impl GraphAdditions {
 }
 
 impl StepGraph {
-    /// Whether the graph stays sound with this added, and no larger than a run may get.
+    /// Checks that the graph with this growth is valid, and within the size limits of a run.
     ///
     /// # Errors
     /// The first [`GraphError`] in the order size, duplicate, unknown, reversal, cycle, expression.
@@ -89,7 +88,7 @@ impl StepGraph {
         self.step(id).is_some_and(|step| step.reverses.is_some())
     }
 
-    /// A cycle would lead through a new step: whoever depends on one is walked, and must not come back.
+    /// A cycle would contain a new step, so the search starts at the steps that depend on new ones.
     fn stays_acyclic(&self, growth: &GraphAdditions) -> Result<(), GraphError> {
         let mut followers: HashMap<&StepId, Vec<&StepId>> = HashMap::new();
         for step in &growth.steps {
@@ -117,11 +116,11 @@ impl StepGraph {
         Ok(())
     }
 
-    /// Adds what [`StepGraph::admits`]; gives the places of the new steps' first. What a journal holds was admitted, by
-    /// the limits of its day.
+    /// Adds growth that [`StepGraph::admits`], and returns the index of the first new step. Growth in a journal was
+    /// admitted under the limits of its time.
     ///
     /// # Errors
-    /// As for [`StepGraph::admits`], but for the size; the graph is as it was then.
+    /// As for [`StepGraph::admits`], except for the size; the graph remains unchanged.
     pub(crate) fn grow(&mut self, growth: &GraphAdditions) -> Result<usize, GraphError> {
         self.stays_sound(growth)?;
         let first = self.parts.steps.len();
@@ -147,7 +146,7 @@ impl StepGraph {
     }
 }
 
-/// Walks everything that follows `from`, depth first without recursion; `done` is known to lead into no
+/// Visits all successors of `from`, depth first without recursion. `done` holds nodes that are known not to lead into a
 /// cycle.
 fn walk(
     from: &StepId,

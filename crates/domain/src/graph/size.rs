@@ -1,10 +1,10 @@
-//! How large a graph may be: its steps and the dependencies between them, its fallbacks' among them. Must not know documents.
+//! Size limits of a graph: its steps and their dependencies, including its fallbacks. Must not know documents.
 
 use charter_contract::bounds::{PLAN_EDGES, PLAN_STEPS, RUN_EDGES, RUN_STEPS};
 
 use super::{GraphError, Step, StepGraph};
 
-/// Steps and dependencies, counted against what they may come to.
+/// The number of steps and dependencies, with their limits.
 #[derive(Debug)]
 pub(super) struct Size {
     steps: Count,
@@ -20,7 +20,7 @@ struct Count {
 }
 
 impl Size {
-    /// Of a plan that is still to be compiled.
+    /// Creates the counters for a plan that is to be compiled.
     pub(super) fn of_plan() -> Self {
         Self {
             steps: Count::up_to(PLAN_STEPS, "steps", "PLAN_STEPS"),
@@ -28,7 +28,7 @@ impl Size {
         }
     }
 
-    /// Of a graph that may grow.
+    /// Creates the counters for a graph that may grow.
     pub(super) fn of_run(graph: &StepGraph) -> Self {
         let mut size = Self {
             steps: Count::up_to(RUN_STEPS, "steps", "RUN_STEPS"),
@@ -41,7 +41,7 @@ impl Size {
         size
     }
 
-    /// Counts a step with what it depends on.
+    /// Counts a step and its dependencies.
     pub(super) fn add(&mut self, step: &Step) -> Result<(), GraphError> {
         self.add_steps(1)?;
         self.add_edges(step.entry.edges.len())

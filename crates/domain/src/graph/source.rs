@@ -1,11 +1,11 @@
-//! What a caller sent to be run, where that is no document of the catalogue.
+//! The source of a graph that is not a document of the catalogue.
 
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::ids::{MissionId, PipelineId, PlanId, RequestId, TreeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A plan that came with the order to run it. Nobody registered it, so nobody reviewed it.
+/// A plan that was sent with the request to run it, so it is neither registered nor reviewed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PlanSource")]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
@@ -16,14 +16,14 @@ pub enum PlanSource {
     Pipeline(PipelineId),
     /// A `DecisionTree` (named in seed 003).
     DecisionTree(TreeId),
-    /// A mission (seed 002). Its kind is registered, and it says itself what a person approves.
+    /// A mission (seed 002). Its type is registered and defines what needs approval.
     Mission(MissionId),
-    /// The results of a request's runs, which a model puts into words.
+    /// An analysis, in which a model summarises the results of a request's runs.
     Analysis(RequestId),
 }
 
 impl PlanSource {
-    /// What policies call it.
+    /// Returns the kind that policies use.
     #[must_use]
     pub const fn kind(&self) -> RunKind {
         match self {
@@ -35,7 +35,7 @@ impl PlanSource {
         }
     }
 
-    /// Whether nobody registered what is executed.
+    /// Returns whether the executed document is unregistered.
     #[must_use]
     pub const fn is_unregistered(&self) -> bool {
         match self {
@@ -44,7 +44,7 @@ impl PlanSource {
         }
     }
 
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -56,7 +56,7 @@ impl PlanSource {
         }
     }
 
-    /// What people call it.
+    /// Returns the noun for people.
     #[must_use]
     pub const fn noun(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! One step of a graph: what it does, when it may start, and what its failure does.
+//! One step of a graph: its action, its start condition, and the effect of its failure.
 
 use charter_contract::filling::FillBudget;
 use charter_contract::ids::{ScriptId, StepId, TaskId, ToolId};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::reference::{Bindings, ReferenceError, resolve};
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepAction")]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -22,28 +22,28 @@ pub enum StepAction {
         /// Its arguments.
         #[serde(flatten)]
         arguments: Arguments,
-        /// A script of the pinned playbook that is run in place of the tool's own body.
+        /// A script of the pinned playbook that replaces the tool's own body.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         script: Option<ScriptId>,
-        /// Whether it changes something outside.
+        /// Whether the call changes something outside Charter.
         writes: bool,
     },
-    /// Takes the first branch whose expression holds, else the last way.
+    /// Chooses the first branch whose expression is true, or else the default.
     Choose {
-        /// Expression and the step that it leads to, in the order in which they are tried.
+        /// The branches, in order of evaluation.
         branches: Vec<Branch>,
-        /// Where to go when none holds.
+        /// The step to run if no branch matches.
         otherwise: StepId,
     },
-    /// Says what was decided.
+    /// Concludes with an outcome.
     Conclude {
-        /// What is written out as the step's output.
+        /// The step's output.
         output: Value,
     },
 }
 
 impl StepAction {
-    /// Bytes of memory that its values take, by estimate.
+    /// Estimates the memory of the action's values, in bytes.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Self::Call { arguments, .. } => memory_of_fields(arguments.written()),
@@ -156,7 +156,7 @@ impl From<Arguments> for WrittenArguments {
     }
 }
 
-/// A way that a choice may take.
+/// A branch of a choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepBranch")]
 pub struct Branch {
@@ -166,7 +166,7 @@ pub struct Branch {
     pub next: StepId,
 }
 
-/// What must have become of a source.
+/// The required result of an edge's source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "EdgeCondition")]
 #[serde(rename_all = "snake_case")]
@@ -175,63 +175,63 @@ pub enum EdgeCondition {
     Success,
     /// It failed. Such a step runs even after the run was aborted (B003-6).
     Failure,
-    /// It ended, however: order without dependence.
+    /// The source ended with any result: an order without a dependency.
     Settled,
-    /// It is a choice and chose this step.
+    /// The source is a choice, and chose this step.
     Chosen,
 }
 
-/// One step's claim on an earlier one.
+/// A step's condition on an earlier step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepEdge")]
 pub struct Edge {
     /// The earlier step.
     pub from: StepId,
-    /// What must have become of it.
+    /// The required result.
     pub on: EdgeCondition,
 }
 
-/// How many of a step's edges must hold.
+/// The number of a step's edges that must hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepJoin")]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
-    /// Every one.
+    /// All edges.
     #[default]
     All,
-    /// At least one: several ways lead here.
+    /// At least one edge, for steps with several incoming paths.
     Any,
 }
 
-/// When a step may start. It is decided once every source has settled; a step whose edges do not
-/// hold, or whose expression is false, is skipped.
+/// The start condition of a step. It is evaluated once every source has settled. A step whose edges do not hold, or
+/// whose expression is false, is skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepEntry")]
 pub struct Entry {
-    /// Its claims on earlier steps; none for a step that may start at once.
+    /// Conditions on earlier steps; empty for a step that may start at once.
     pub edges: Vec<Edge>,
-    /// How many must hold.
+    /// The number of edges that must hold.
     #[serde(default)]
     pub join: Join,
-    /// A CEL expression that must be true as well.
+    /// A CEL expression that must be true too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
 }
 
-/// What happens to the rest of a run when a step fails.
+/// The effect of a failed step on the rest of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterFailure {
-    /// Nothing that has not started starts any more; the run fails.
+    /// No further step starts, and the run fails.
     Abort,
-    /// The same, and completed writes are reversed.
+    /// As for `Abort`, and completed writes are reversed.
     RollBack,
-    /// Steps that claim its success are skipped; the others run.
+    /// Steps that require its success are skipped; the others run.
     #[serde(alias = "go_on")]
     Continue,
 }
 
-/// How a step is tried again (B003-7).
+/// The retries of a step (B003-7).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepRetry")]
 pub struct Retry {
@@ -247,43 +247,44 @@ pub struct Retry {
 pub struct Step {
     /// Its id.
     pub id: StepId,
-    /// What it does.
+    /// The action.
     pub action: StepAction,
-    /// When it may start.
+    /// The start condition.
     #[serde(default)]
     pub entry: Entry,
-    /// What a failure does.
+    /// The effect of a failure.
     pub after_failure: AfterFailure,
-    /// Whether a person must review each call, whatever else holds (ruling 10).
+    /// Whether a person must review each call, in every case (ruling 10).
     #[serde(default)]
     pub reviewed: bool,
-    /// How it is tried again.
+    /// The retries.
     #[serde(default)]
     pub retry: Retry,
-    /// Limit of one attempt in milliseconds; 0 sets no limit of the step's own (B003-7).
+    /// The timeout of one attempt in milliseconds; 0 means no timeout of the step itself (B003-7).
     #[serde(default)]
     pub timeout_ms: u64,
-    /// How long a result may be used again for the same call, in seconds; 0 for never.
+    /// The time for which a result may be reused for an equal call, in seconds; 0 means never.
     #[serde(default)]
     pub cache_ttl_seconds: u64,
-    /// Whether it may use tokens of the run's budget: none is begun once that is used up (B002-17).
+    /// Whether the step may use tokens of the run's budget. Such a step does not begin once the budget is used up
+    /// (B002-17).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spends: bool,
-    /// The task of a mission that it is called for: the task's prompt package and pass say what may be
-    /// called (B002-5, B002-8).
+    /// The mission task that the call is for. The task's prompt package and pass define the allowed calls (B002-5,
+    /// B002-8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mandate: Option<TaskId>,
-    /// An earlier call, which only reads, that must still answer what it did when this one begins: else
-    /// what this one changes is not what somebody decided on (B002-13).
+    /// An earlier read whose result must be unchanged when this step begins. Otherwise this step would change something
+    /// other than what was decided on (B002-13).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless_changed: Option<StepId>,
-    /// The step that it reverses. A reversal is no part of the way forward.
+    /// The step that this one reverses. Reversals do not run in the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverses: Option<StepId>,
 }
 
 impl Step {
-    /// A step that waits for nothing, with no limits of its own.
+    /// Creates a step without dependencies and limits.
     #[must_use]
     pub fn new(id: StepId, action: StepAction, after_failure: AfterFailure) -> Self {
         Self {
@@ -302,7 +303,7 @@ impl Step {
         }
     }
 
-    /// The tool it calls, if it calls one.
+    /// Returns the tool that the step calls, if any.
     #[must_use]
     pub fn tool(&self) -> Option<&ToolId> {
         match &self.action {
@@ -311,7 +312,7 @@ impl Step {
         }
     }
 
-    /// Whether it changes something outside.
+    /// Returns whether the step changes something outside Charter.
     #[must_use]
     pub fn writes(&self) -> bool {
         matches!(self.action, StepAction::Call { writes: true, .. })

@@ -42,7 +42,7 @@ fn subject(persona: Option<&str>) -> GuardrailSubject<'_> {
     }
 }
 
-/// B000-12: all matches, skill before agent before domain before global; a tenant adds.
+/// B000-12: all matches, in the order skill, agent, domain, global; a tenant adds guardrails.
 #[test]
 fn b000_12_every_match_stands_in_order() {
     let none = || json!({});
@@ -75,7 +75,7 @@ fn b000_12_every_match_stands_in_order() {
     assert_eq!(found, expected.map(|(id, won)| (id.to_owned(), won)));
 }
 
-/// What one guardrail that bears on an effect says about it.
+/// The result of one guardrail that applies to an effect.
 #[derive(Debug, PartialEq)]
 struct Ruling {
     guardrail_id: String,
@@ -122,7 +122,7 @@ fn ids(rulings: &[Ruling]) -> Vec<&str> {
         .collect()
 }
 
-/// B000-12: the strictest comes first; without `when` a guardrail bears on writes only.
+/// B000-12: the strictest guardrail comes first; without `when` a guardrail applies only to writes.
 #[test]
 fn b000_12_the_strictest_guardrail_comes_first() {
     let of = |id, enforcement| guardrail(id, "global", "*", json!({ "enforcement": enforcement }));
@@ -138,7 +138,7 @@ fn b000_12_the_strictest_guardrail_comes_first() {
     assert_eq!(ids(&found), ["g.block", "g.ask", "g.warn"]);
 }
 
-/// B000-12: exceptions come first; one that fails grants nothing; a condition that fails binds.
+/// B000-12: exceptions come first. An exception that fails grants nothing; a guardrail whose condition fails applies.
 #[test]
 fn b000_12_what_cannot_be_evaluated_opens_no_door() {
     let block = |more: Value| {
@@ -166,7 +166,7 @@ fn b000_12_what_cannot_be_evaluated_opens_no_door() {
     assert!(found[0].note.as_ref().unwrap().contains("parameters.port"));
 }
 
-/// An expression that was registered before its work was bounded: the guardrail binds, and at once.
+/// An expression that was registered before cost limits existed: the guardrail applies without evaluation.
 #[test]
 fn b000_12_a_stored_expression_that_goes_over_too_much_binds_with_a_note() {
     let nested = "[0,1,2,3,4,5,6,7,8,9].all(a,".repeat(10) + "true" + &")".repeat(10);
@@ -190,7 +190,7 @@ fn b000_12_a_stored_expression_that_goes_over_too_much_binds_with_a_note() {
     assert!(started.elapsed() < std::time::Duration::from_secs(2));
 }
 
-/// All guardrails of a call share one budget; those that it does not cover bear, with a note.
+/// All guardrails of a call share one budget; those that it does not cover apply, with a note.
 #[test]
 fn b000_12_guardrails_that_are_too_much_together_bind() {
     let when = "!parameters.list.exists(i, i == 2)";
@@ -209,7 +209,7 @@ fn b000_12_guardrails_that_are_too_much_together_bind() {
     assert!(found.iter().all(costly), "{found:?}");
 }
 
-/// The look-up answers what reading every guardrail would, whatever the globs.
+/// The index finds the same guardrails as a scan, for all globs.
 #[test]
 fn b000_12_a_look_up_finds_what_reading_every_guardrail_finds() {
     let globs = [
@@ -277,7 +277,7 @@ fn b000_12_a_guardrail_with_several_matching_globs_stands_once_and_an_inactive_o
     assert_eq!(found, [("wide", "s.*")]);
 }
 
-/// B000-21: a guardrail for other personas does not bear; within a level those that list the persona come first.
+/// B000-21: a guardrail for other personas does not apply; within a level, those that list the persona come first.
 #[test]
 fn b000_21_guardrails_bear_on_their_personas() {
     let of = |id: &str, scope: &str, personas: &[&str]| {

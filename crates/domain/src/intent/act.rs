@@ -1,7 +1,7 @@
-//! The speech act of a clause: an interrogative asks, an imperative or a request orders, a declarative states
+//! The speech act of a clause: an interrogative asks, an imperative or a request orders, a declarative asserts
 //! (Searle's directives and assertives, by the mood of the clause).
 //!
-//! Looks at one clause. What the acts of a text come to together is decided elsewhere.
+//! Analyses one clause at a time. Other modules combine the acts of a text.
 
 use super::action::action_noun;
 use super::clause::Clause;
@@ -14,30 +14,30 @@ use super::words::{
     inflected_change, verb_class,
 };
 
-/// What a clause does.
+/// The act of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Act {
-    /// It asks.
+    /// A question.
     Question,
-    /// It orders, or forbids.
+    /// An order or a prohibition.
     Order(OrderClause),
-    /// It tells that somebody else ordered something.
+    /// A report of another person's order.
     Reported(Option<OrderClause>),
-    /// It takes an order up that was told of or quoted: "please do".
+    /// An endorsement of an order that was reported or quoted: "please do".
     Endorsement,
-    /// It states.
+    /// A statement.
     Statement,
-    /// It says under which condition, or when, something holds.
+    /// A condition, or the time at which something holds.
     Condition,
-    /// A supposition: what follows has not happened and is not asked for.
+    /// A supposition: the following clauses are neither facts nor requests.
     Supposition,
-    /// The writer thinks about doing something.
+    /// A consideration: the writer thinks about doing something.
     Pondered,
-    /// A noun phrase or a part of the clause before.
+    /// A noun phrase, or a continuation of the preceding clause.
     Fragment,
 }
 
-/// Phrases that take up an order.
+/// Phrases that endorse an order.
 const ENDORSEMENTS: [&[&str]; 11] = [
     &["do"],
     &["please", "do"],
@@ -52,15 +52,15 @@ const ENDORSEMENTS: [&[&str]; 11] = [
     &["please", "proceed"],
 ];
 
-/// Phrases that suppose.
+/// Phrases that introduce a supposition.
 #[rustfmt::skip]
 const SUPPOSITIONS: [&[&str]; 12] = [
     &["suppose"], &["supposing"], &["assume"], &["assuming"], &["imagine"], &["pretend"], &["what", "if"],
     &["hypothetically"], &["in", "theory"], &["say", "i"], &["say", "we"], &["let", "us", "say"],
 ];
 
-/// The acts of all clauses. A question mark makes a question of a clause that would be none only where no other clause of
-/// its sentence asks by its form.
+/// Returns the acts of all clauses. A question mark turns another act into a question only if no other clause of the
+/// sentence has an interrogative form.
 pub(super) fn acts(tokens: &[Token], clauses: &[Clause]) -> Vec<Act> {
     let plain = |clause: &Clause| {
         act(
@@ -86,7 +86,7 @@ pub(super) fn acts(tokens: &[Token], clauses: &[Clause]) -> Vec<Act> {
     clauses.iter().zip(&by_form).map(one).collect()
 }
 
-/// The act of a clause.
+/// Returns the act of a clause.
 fn act(tokens: &[Token], clause: &Clause) -> Act {
     let all = &tokens[clause.tokens.clone()];
     let opened = opened(all);
@@ -109,7 +109,7 @@ fn act(tokens: &[Token], clause: &Clause) -> Act {
     if is_condition(words, clause.asks) || waits(words) {
         return Act::Condition;
     }
-    // "please" before a verb marks an imperative wherever it stands.
+    // "please" before a verb marks an imperative at any position.
     if let Some(order) = after_please(all) {
         return Act::Order(order);
     }
@@ -168,7 +168,8 @@ fn is_light_do(words: &[Token]) -> bool {
         })
 }
 
-/// A subordinate clause of condition or time. A question that begins with "when" and an auxiliary is none.
+/// Returns whether a clause is a subordinate clause of condition or time. A question that begins with "when" and an
+/// auxiliary is not.
 fn is_condition(words: &[Token], asks: bool) -> bool {
     let Some(first) = words.first() else {
         return false;
@@ -190,7 +191,7 @@ fn is_condition(words: &[Token], asks: bool) -> bool {
     in_time && !second_is_auxiliary && (!asks || !first.is("when"))
 }
 
-/// Whether a clause has something else done first: "wait for Ann", "ask Ann", "get approval".
+/// Returns whether a clause requires another action first: "wait for Ann", "ask Ann", "get approval".
 fn waits(words: &[Token]) -> bool {
     #[rustfmt::skip]
     const WAITING: [&[&str]; 14] = [
@@ -221,7 +222,7 @@ fn after_please(words: &[Token]) -> Option<OrderClause> {
         let is_verb = light
             || verb_class(&first.word).is_some()
             || super::words::misspelt_change(&first.word).is_some();
-        // "could you please list": the request before it is read as one.
+        // "could you please list": the words before "please" form a request already.
         let requested = words[..at]
             .iter()
             .any(|token| token.is_any(AUXILIARIES) || token.is_any(QUESTION_WORDS));
@@ -231,7 +232,7 @@ fn after_please(words: &[Token]) -> Option<OrderClause> {
     })
 }
 
-/// What a clause with a personal subject does.
+/// Returns the act of a clause with a personal subject.
 fn stated(words: &[Token], asks: bool) -> Option<Act> {
     let first = words.first()?;
     let rest = &words[1..];
@@ -299,7 +300,8 @@ fn asks_indirectly(words: &[Token]) -> bool {
             .any(|token| token.is_any(QUESTION_WORDS) || token.is("if"))
 }
 
-/// Whether a verb that reports is at a place. Those that are plural nouns too need a complement.
+/// Returns whether the word at this position is a verb of reporting. Those that are also plural nouns need a
+/// complement.
 fn reports(words: &[Token], at: usize) -> bool {
     const NOUNS: [&str; 7] = [
         "claims", "keeps", "mentions", "reads", "reports", "states", "requests",
@@ -386,8 +388,8 @@ fn of_the_speaker(rest: &[Token], asks: bool) -> Act {
     Act::Statement
 }
 
-/// Whether a declarative clause has a finite verb: an auxiliary, or whatever follows a personal pronoun. Participles and
-/// plurals look like others, so a clause with another verb passes for a noun phrase.
+/// Returns whether a declarative clause has a finite verb: an auxiliary, or any word after a personal pronoun.
+/// Participles and plurals are ambiguous, so a clause with another verb counts as a noun phrase.
 fn has_finite_verb(words: &[Token]) -> bool {
     const PERSONS: [&str; 8] = ["i", "you", "he", "she", "it", "we", "they", "there"];
     let relative = |at: usize| {

@@ -1,4 +1,5 @@
-//! The questions of a text, each with what it asks for: of several kinds one is answered, and the others are named.
+//! The questions of a text, each with its intent. If they are of several kinds, one kind is answered, and the others
+//! are listed.
 
 use super::act::Act;
 use super::reading::ParsedText;
@@ -7,19 +8,19 @@ use super::topic::{Topic, topic};
 use super::words::VerbClass;
 use super::{ChangeTiming, Intent, IntentReading};
 
-/// Words of content that a question has at least; "is that ok?" asks for nothing of its own.
+/// The minimum number of content words of a question; "is that ok?" asks for nothing of its own.
 const LEAST_CONTENT: usize = 2;
 
 /// A question, or an order to look at something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedClause {
-    /// Its words, without what only carries it.
+    /// The words of the clause, without politeness.
     pub text: String,
     /// The intent of the clause: the state of things, or a rule.
     pub intent: Intent,
 }
 
-/// The questions of a text whose form says what they ask for.
+/// Returns the questions of a text whose form reveals what they ask for.
 pub(super) fn asked(said: &ParsedText<'_>) -> Vec<AskedClause> {
     let acts = said.acts.iter().enumerate();
     let asked = acts.filter_map(|(at, act)| {
@@ -55,8 +56,8 @@ pub(super) fn asked(said: &ParsedText<'_>) -> Vec<AskedClause> {
 }
 
 impl IntentReading {
-    /// The questions that are left out of an answer to this intent. A text with a single kind of request leaves
-    /// none out. The trial of a change answers the questions about that change.
+    /// Returns the questions that an answer to this intent leaves out. A text with a single kind of request leaves out
+    /// none. The trial of a change answers the questions about that change.
     #[must_use]
     pub fn left_out_of(&self, intent: Intent, start: ChangeTiming) -> Vec<AskedClause> {
         let asks_for = |intent: Intent| self.asked.iter().any(|clause| clause.intent == intent);
@@ -106,7 +107,7 @@ mod tests {
                 vec!["which disks are nearly full"],
             ),
             ("which disks are nearly full?", Intent::Read, vec![]),
-            // A passage answers what asked for the state of things: nothing was left out.
+            // A passage answered the question about the state, so nothing was left out.
             ("which disks are nearly full?", Intent::Knowledge, vec![]),
             ("restart host vm-31, is that ok?", Intent::Change, vec![]),
             ("restart host vm-31", Intent::Change, vec![]),

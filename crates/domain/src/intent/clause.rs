@@ -1,6 +1,6 @@
-//! A text's sentences and clauses, by its marks and conjunctions.
+//! Splits a text into sentences and clauses, by its punctuation and conjunctions.
 //!
-//! Knows where a clause ends, not what it does.
+//! Knows where a clause ends, but not its act.
 
 use std::ops::Range;
 
@@ -9,27 +9,27 @@ use super::words::{
     AUXILIARIES, DETERMINERS, PARTICLES, PRONOUNS, QUESTION_WORDS, SUBJECTS, VerbClass, verb_class,
 };
 
-/// A clause: a stretch of a sentence with at most one act.
+/// A clause: a part of a sentence with at most one act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clause {
-    /// Its tokens, without the marks around them.
+    /// The tokens of the clause, without the marks around them.
     pub(super) tokens: Range<usize>,
-    /// The number of its sentence.
+    /// The index of the sentence.
     pub(super) sentence: usize,
-    /// Whether its sentence ends in a question mark.
+    /// Whether the sentence ends in a question mark.
     pub(super) asks: bool,
-    /// What joins it to the clause before: a comma, a colon, a conjunction.
+    /// The mark or conjunction that joins it to the preceding clause.
     pub(super) joined: Joint,
 }
 
-/// What stands before a clause.
+/// The mark or conjunction before a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joint {
-    /// It begins its sentence.
+    /// None: the clause begins its sentence.
     Start,
     /// A comma, dash or bracket.
     Comma,
-    /// A colon, which introduces.
+    /// A colon.
     Colon,
     /// "and", "then", "so".
     And,
@@ -37,7 +37,7 @@ pub(super) enum Joint {
     But,
 }
 
-/// The clauses of a text in order.
+/// Returns the clauses of a text in order.
 pub(super) fn clauses(tokens: &[Token]) -> Vec<Clause> {
     let mut found: Vec<Clause> = Vec::new();
     let mut sentence = 0;
@@ -89,14 +89,14 @@ pub(super) fn clauses(tokens: &[Token]) -> Vec<Clause> {
             sentence += 1;
         }
         start = at + usize::from(!matches!(token.kind, TokenKind::Word));
-        // A conjunction stays with the clause that it opens.
+        // A conjunction belongs to the clause that it opens.
         joint = next;
     }
     close(start, tokens.len(), sentence, joint, &mut found);
     found
 }
 
-/// Whether nothing but "please" is left of a sentence.
+/// Returns whether the rest of a sentence is only "please".
 fn is_afterthought(rest: &[Token]) -> bool {
     let asked = rest
         .first()
@@ -107,8 +107,8 @@ fn is_afterthought(rest: &[Token]) -> bool {
             .is_none_or(|next| matches!(next.kind, TokenKind::Mark(mark) if mark != ','))
 }
 
-/// Whether a clause opens at `at`, with a conjunction before a verb in its base form, an interrogative or a subject, or
-/// with the subject of a main clause after a subordinate one.
+/// Returns whether a clause begins at `at`: with a conjunction before a base-form verb, an interrogative or a subject,
+/// or with the subject of a main clause after a subordinate one.
 fn joins(tokens: &[Token], start: usize, at: usize) -> bool {
     let after_subordinate = tokens[start].is_any(&[
         "before", "after", "if", "when", "once", "unless", "until", "while", "since",
@@ -172,7 +172,7 @@ fn joins(tokens: &[Token], start: usize, at: usize) -> bool {
     }
 }
 
-/// Whether a clause is a question to which a second verb belongs: "how do I stop it and start it".
+/// Returns whether a clause is a question that also covers a second verb: "how do I stop it and start it".
 fn asks_for_both(clause: &[Token]) -> bool {
     let any = |words: &[&str]| clause.iter().any(|token| token.is_any(words));
     let modals = ["do", "should", "can", "could", "may", "must", "would"];

@@ -1,4 +1,4 @@
-//! Why an order is not carried out at once: its sentence puts it off, makes it depend on something, or hedges it.
+//! Reasons against executing an order at once: its sentence postpones it, makes it conditional, or hedges it.
 
 use super::Doubt;
 use super::act::Act;
@@ -9,7 +9,7 @@ use super::timing;
 use super::words::{AUXILIARIES, QUESTION_WORDS};
 
 impl ParsedText<'_> {
-    /// Why an order is not carried out at once.
+    /// Returns the reason against executing an order at once, if there is one.
     pub(super) fn doubt(&self, ordered: &Ordered<'_>) -> Option<Doubt> {
         let words = self.words(ordered.at);
         let order = &words[words.len().saturating_sub(ordered.order.tail)..];
@@ -43,8 +43,8 @@ impl ParsedText<'_> {
         ordered.order.bare.then_some(Doubt::Object)
     }
 
-    /// Whether an order has a supposition, a condition or something to wait for: in its sentence, in the one before "then",
-    /// or in a next one that begins with "but" or "only".
+    /// Returns whether an order has a supposition, a condition or something to wait for: in its sentence, in the one
+    /// before "then", or in a following one that begins with "but" or "only".
     fn is_supposed(&self, at: usize) -> bool {
         let own = self.clauses[at].sentence;
         let begins = |at: usize, words: &[&str]| {
@@ -60,7 +60,7 @@ impl ParsedText<'_> {
         })
     }
 
-    /// Whether the sentence after an order is nothing but a later time: "Restart it. Tomorrow."
+    /// Returns whether the sentence after an order is only a later time: "Restart it. Tomorrow."
     fn is_put_off_after(&self, at: usize) -> bool {
         let next = self.clauses[at].sentence + 1;
         let own = self.acts.iter().zip(self.clauses);
@@ -68,7 +68,7 @@ impl ParsedText<'_> {
         own.all(|(act, _)| matches!(act, Act::Fragment)) && timing::is_later(&self.sentence(next))
     }
 
-    /// Whether a question goes on after an order in its sentence: "restart vm-31: is it safe?"
+    /// Returns whether a question follows an order in its sentence: "restart vm-31: is it safe?"
     fn asks_after(&self, at: usize) -> bool {
         let sentence = self.clauses[at].sentence;
         let mut later = self.acts.iter().zip(self.clauses).enumerate().skip(at + 1);

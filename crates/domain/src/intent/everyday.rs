@@ -1,8 +1,8 @@
-//! Topics of everyday life, which have nothing to do with any catalogue.
+//! Topics of everyday life, which are unrelated to any catalogue.
 //!
-//! A question about one of them may share words and meaning with a document: "how do I close a security deposit". It is
-//! told apart by what it is nearer to. The topics follow the first tiers of the IAB Content Taxonomy, a list made to
-//! classify what people read; its topics of business are left out, because catalogues are about these.
+//! A question about such a topic may share words and meaning with a document: "how do I close a security deposit". It
+//! is recognised by comparing its similarity to both. The topics follow the first tiers of the IAB Content Taxonomy, a
+//! list made to classify what people read. Its business topics are left out, because catalogues cover them.
 
 /// The topics, each a text to be embedded.
 pub const EVERYDAY_TOPICS: &[&str] = &[

@@ -1,6 +1,6 @@
-//! Orders in a forwarded mail: another person wrote them, and the caller may only ask about them.
+//! Orders in a forwarded mail: another person wrote them, and the caller may only be asking about them.
 //!
-//! The headers show where the mail begins. Nothing shows where it ends, so all that follows counts as part of it.
+//! The headers show where the mail begins. Nothing shows where it ends, so all following text counts as part of it.
 
 use super::act::Act;
 use super::clause::Clause;
@@ -8,7 +8,7 @@ use super::order::OrderForm;
 use super::token::Token;
 use super::words::VerbClass;
 
-/// Lines within which the headers of a mail stand together.
+/// The maximum distance between the headers of a mail, in lines.
 const HEADER_LINES: usize = 5;
 
 /// Turns the orders of a forwarded mail into reported ones.
@@ -26,7 +26,8 @@ pub(super) fn report(text: &str, tokens: &[Token], clauses: &[Clause], acts: &mu
     }
 }
 
-/// Where the headers of a forwarded mail begin: a line of its sender, and near it one of its receiver, time or subject.
+/// Returns the start of a forwarded mail's headers: a line with the sender, near one with the receiver, time or
+/// subject.
 fn mail(text: &str) -> Option<usize> {
     const OTHERS: [&str; 5] = ["cc:", "date:", "sent:", "subject:", "to:"];
     let mut at = 0;

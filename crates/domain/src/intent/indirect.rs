@@ -1,6 +1,6 @@
-//! Orders that are given in another form than the imperative: requests, wishes, suggestions, permissions, needs, reports.
+//! Orders in forms other than the imperative: requests, wishes, suggestions, permissions, needs, reports.
 //!
-//! Looks at the words of one clause.
+//! Analyses the words of one clause.
 
 use super::action::action_noun;
 use super::order::{OrderClause, OrderForm, REPORTS, imperative, participle};
@@ -8,20 +8,20 @@ use super::phrases::{begins, is_amount};
 use super::token::{Token, TokenKind};
 use super::words::{self, OPENERS, PREPOSITIONS, VerbClass, inflected_change};
 
-/// Adverbs and helping words between a modal verb and the verb that it goes with.
+/// Adverbs and helping words that may separate a modal verb from its main verb.
 const BETWEEN: [&str; 15] = [
     "also", "better", "help", "just", "kindly", "maybe", "me", "now", "perhaps", "please",
     "possibly", "probably", "quickly", "really", "then",
 ];
 
-/// Words of those who would be glad of something.
+/// Words that express pleasure about something.
 #[rustfmt::skip]
 const GLAD: [&str; 19] = [
     "appreciate", "appreciated", "awesome", "cool", "fantastic", "glad", "good", "grateful", "great", "happy",
     "helpful", "ideal", "kind", "love", "lovely", "nice", "perfect", "thankful", "wonderful",
 ];
 
-/// The verb and what follows it, without the words before it that change nothing.
+/// Returns the verb and its complements, without leading adverbs that do not change the meaning.
 fn after_adverbs(words: &[Token]) -> &[Token] {
     let skipped = words
         .iter()
@@ -30,7 +30,7 @@ fn after_adverbs(words: &[Token]) -> &[Token] {
     &words[skipped..]
 }
 
-/// Whether a verb has one thing as its object, by its name or with an article.
+/// Returns whether a verb has a single thing as its object, by its name or with an article.
 fn is_of_one_thing(verb: &[Token]) -> bool {
     verb.iter()
         .any(|token| token.names_one() || token.is_money())
@@ -41,7 +41,7 @@ fn is_of_one_thing(verb: &[Token]) -> bool {
         })
 }
 
-/// The order in a question that begins with an auxiliary: "could you delete it", "can we refund A-7".
+/// Returns the order in a question that begins with an auxiliary: "could you delete it", "can we refund A-7".
 pub(super) fn requested(words: &[Token]) -> Option<OrderClause> {
     let (modal, subject) = (words.first()?, words.get(1)?);
     if modal.is("would") && begins(&words[1..], &["you", "mind"]) {
@@ -123,8 +123,8 @@ fn asked_politely(words: &[Token]) -> Option<OrderClause> {
     Some(order.doubtful(OrderForm::Request))
 }
 
-/// The order in a wish for what another person would do: "it would be great if you could delete it", "if you could delete
-/// it, please".
+/// Returns the order in a wish that another person acts: "it would be great if you could delete it", "if you could
+/// delete it, please".
 pub(super) fn wished_of_you(words: &[Token]) -> Option<OrderClause> {
     let at = words.windows(2).position(|pair| {
         pair[0].is("if") && pair[1].is_any(&["somebody", "someone", "we", "you"])
@@ -155,7 +155,7 @@ pub(super) fn wished_of_you(words: &[Token]) -> Option<OrderClause> {
     Some(order.doubtful(OrderForm::Request))
 }
 
-/// The order in what a group should do, without its subject: "(we) should delete it", "(someone) must delete it".
+/// Returns the order in a proposal without its subject: "(we) should delete it", "(someone) must delete it".
 pub(super) fn proposed(rest: &[Token]) -> Option<OrderClause> {
     #[rustfmt::skip]
     const MODALS: [&[&str]; 9] = [
@@ -173,8 +173,8 @@ pub(super) fn proposed(rest: &[Token]) -> Option<OrderClause> {
     Some(order.doubtful(OrderForm::Suggestion))
 }
 
-/// The order in what the speaker suggests or asks for, without "I": "suggest deleting it", "propose that you delete it",
-/// "am asking you to delete it".
+/// Returns the order in a suggestion or request of the speaker, without "I": "suggest deleting it", "propose that you
+/// delete it", "am asking you to delete it".
 pub(super) fn put_forward(rest: &[Token]) -> Option<OrderClause> {
     let at = rest.iter().take(3).position(|token| {
         token.is_any(&[
@@ -311,7 +311,7 @@ pub(super) fn wished(words: &[Token]) -> OrderClause {
     }
 }
 
-/// The change that a noun phrase is to undergo: "the account unlocked", "a restart of vm-31".
+/// Returns the change that a noun phrase requests: "the account unlocked", "a restart of vm-31".
 fn changed(words: &[Token]) -> Option<&'static str> {
     let over = |next: Option<&Token>| {
         next.is_none_or(|next| {
@@ -334,7 +334,7 @@ fn an_action(words: &[Token]) -> Option<&'static str> {
     ends_noun(words.get(2)).then_some(verb)
 }
 
-/// Whether the noun before is the head of its phrase: "a restart of vm-31", not "a restart button".
+/// Returns whether the preceding noun is the head of its phrase: "a restart of vm-31", not "a restart button".
 fn ends_noun(next: Option<&Token>) -> bool {
     next.is_none_or(|next| {
         matches!(next.kind, TokenKind::Mark(_)) || next.is_any(PREPOSITIONS) || next.is_any(OPENERS)

@@ -1,41 +1,41 @@
-//! Which language a text is written in, by its script, its function words and the words of commands.
+//! Recognises the language of a text by its script, its function words and the words of commands.
 //!
 //! Function words are the most frequent words of a language and rare in any other (Zipf; the stop-word method of
 //! language identification). A command may have none ("Liste serveurs"), so common verbs and nouns of commands are
-//! listed too. A word that English texts have as well (`de`, `todo`) decides nothing by itself. A text without any listed
-//! word is read as English.
+//! listed too. A word that also occurs in English texts (`de`, `todo`) is not sufficient alone. A text without any
+//! listed word is treated as English.
 
 use super::token::{Token, TokenKind};
 
-/// A language that a text was found to be written in.
+/// The language of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// English, or nothing that says otherwise.
+    /// English, or no evidence of another language.
     English,
-    /// Another one, by its English name, or its script where that is all that shows.
+    /// Another language, by its English name, or by its script if only that is known.
     Other(&'static str),
 }
 
-/// Share of letters in another script from which a text is not English.
+/// The share of letters in another script from which a text is not English.
 const FOREIGN_SHARE: f32 = 0.3;
 
-/// The weight of a word that occurs in one language alone; a shared word weighs 1.
+/// The weight of a word that occurs in only one language; a shared word has weight 1.
 const WEIGHT_OF_OWN: usize = 2;
-/// Shared words that tell a language where no word of its own stands.
+/// The number of shared words that identify a language without a word of its own.
 const LEAST_SHARED: usize = 2;
-/// Share of a text's words that these have to be, as a divisor.
+/// The required share of these words in the text, as a divisor.
 const SHARED_IN: usize = 3;
 
 /// The words by which a language is recognised.
 struct LanguageWords {
     name: &'static str,
-    /// Words that no English text has, spelt with and without accents.
+    /// Words that do not occur in English texts, spelt with and without accents.
     own: &'static [&'static str],
-    /// Words that stand in English texts too, as words, names or abbreviations.
+    /// Words that also occur in English texts, as words, names or abbreviations.
     shared: &'static [&'static str],
 }
 
-/// The words of each language that is written in Latin letters.
+/// The words of each language with Latin script.
 #[rustfmt::skip]
 const LANGUAGES: &[LanguageWords] = &[
     LanguageWords {
@@ -179,7 +179,7 @@ const LANGUAGES: &[LanguageWords] = &[
     },
 ];
 
-/// English function words; those that other languages share (a, do, in, is, on) are left out.
+/// English function words, without those that other languages share (a, do, in, is, on).
 #[rustfmt::skip]
 const ENGLISH: &[&str] = &[
     "about", "after", "also", "and", "any", "anyone", "anything", "are", "at", "be", "been", "before", "but", "by",
@@ -190,7 +190,7 @@ const ENGLISH: &[&str] = &[
     "with", "without", "would", "you", "your", "all",
 ];
 
-/// Scripts that no English text is written in, by the ranges of their letters.
+/// Scripts of languages other than English, by the ranges of their letters.
 #[rustfmt::skip]
 const SCRIPTS: &[(&str, &[(u32, u32)])] = &[
     ("Japanese", &[(0x3040, 0x30ff)]), ("Chinese", &[(0x3400, 0x9fff), (0x20000, 0x2fa1f)]),
@@ -200,13 +200,13 @@ const SCRIPTS: &[(&str, &[(u32, u32)])] = &[
     ("Hindi or another language in Devanagari letters", &[(0x0900, 0x097f)]), ("Thai", &[(0x0e00, 0x0e7f)]),
 ];
 
-/// The names of the languages that are told from English.
+/// Returns the names of the languages that can be distinguished from English.
 pub fn languages() -> impl Iterator<Item = &'static str> {
     let by_words = LANGUAGES.iter().map(|language| language.name);
     by_words.chain(SCRIPTS.iter().map(|(name, _)| *name))
 }
 
-/// The language of a text with these tokens.
+/// Returns the language of a text with these tokens.
 pub(super) fn language(text: &str, tokens: &[Token]) -> Language {
     by_script(text)
         .or_else(|| by_words(text, tokens))
@@ -229,11 +229,11 @@ fn by_script(text: &str) -> Option<Language> {
     if (foreign as f32) < FOREIGN_SHARE * letters.max(1) as f32 {
         return None;
     }
-    // A Japanese text has Chinese characters too; one kana tells them apart.
+    // A Japanese text has Chinese characters too; a single kana identifies it.
     counts.first().map(|(name, _)| Language::Other(name))
 }
 
-/// How many words of a text a language has.
+/// The number of words that a text shares with a language.
 struct WordCounts {
     name: &'static str,
     own: usize,
@@ -267,9 +267,9 @@ fn by_words(text: &str, tokens: &[Token]) -> Option<Language> {
             shared: words.iter().enumerate().filter(has_shared).count(),
         }
     });
-    // Of languages with as many words the first counts.
+    // If several languages have equally many words, the first one wins.
     let best = counts.rev().max_by_key(WordCounts::weight)?;
-    // Spelling that English does not have weighs like a shared word.
+    // Spelling that does not occur in English has the weight of a shared word.
     let has_marks = text.contains(['¿', '¡']);
     let has_letters = text.contains(['ä', 'ö', 'ü', 'ß', 'ñ', 'ç', 'ã', 'õ', 'ł', 'ę', 'ą']);
     let spelled = usize::from(has_marks) + usize::from(has_letters);

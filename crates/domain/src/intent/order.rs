@@ -1,7 +1,7 @@
-//! Orders: which verb a clause orders, in which form, and how sure that is.
+//! Orders: the verb that a clause orders, the form of the order, and its certainty.
 //!
-//! Looks at the words of one clause. Whether an order holds (negation of another clause, conditions, later times) is
-//! decided where the clauses are put together.
+//! Analyses the words of one clause. The module that combines clauses decides whether an order is valid (negation by
+//! another clause, conditions, later times).
 
 use super::action::{self, OrderedAction};
 use super::phrases::{begins, has_bare_object, is_amount};
@@ -12,7 +12,7 @@ use super::words::{
     inflected_change, misspelt_change, verb_class,
 };
 
-/// By which form something is ordered.
+/// The form of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OrderForm {
     /// "delete it"
@@ -35,7 +35,7 @@ pub(super) enum OrderForm {
     Playbook,
 }
 
-/// An order as its clause has it.
+/// An order in a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OrderClause {
     /// The verb in its base form.
@@ -44,13 +44,13 @@ pub(super) struct OrderClause {
     pub(super) form: OrderForm,
     /// "do not delete it"
     pub(super) negated: bool,
-    /// Whether verb and form leave no doubt that this is ordered.
+    /// Whether the verb and the form make the order unambiguous.
     pub(super) certain: bool,
-    /// Whether what it is about was said before: "delete it".
+    /// Whether its object was mentioned earlier: "delete it".
     pub(super) bare: bool,
     /// The ordered action.
     pub(super) action: OrderedAction,
-    /// How many tokens of its clause come from the verb on.
+    /// The number of tokens from the verb to the end of the clause.
     pub(super) tail: usize,
 }
 
@@ -79,7 +79,7 @@ impl OrderClause {
     }
 }
 
-/// The order of a clause that begins with its verb.
+/// Returns the order of a clause that begins with its verb.
 pub(super) fn imperative(words: &[Token], asks: bool) -> Option<OrderClause> {
     let first = words
         .first()
@@ -102,12 +102,12 @@ pub(super) fn imperative(words: &[Token], asks: bool) -> Option<OrderClause> {
         Some(class) => Some(OrderClause::new(verb, class, words)),
         None => {
             if let Some(mended) = misspelt_change(verb) {
-                // "Starte" is German, and a slip may have been another verb.
+                // "Starte" is German, and the typing error may hide another verb.
                 let order = change(words, mended, asks)?;
                 return Some(order.doubtful(OrderForm::Mistyped));
             }
             let definite = next.is_some_and(|next| {
-                // Not an identifier: "resource vm-31" is a noun and its name.
+                // Identifiers are excluded: "resource vm-31" is a noun with its name.
                 next.is_any(&[
                     "the", "this", "these", "those", "my", "our", "your", "all", "every", "each",
                     "any", "it", "them",
@@ -121,7 +121,7 @@ pub(super) fn imperative(words: &[Token], asks: bool) -> Option<OrderClause> {
     }
 }
 
-/// Whether a word that is in no list may be a verb in its base form.
+/// Returns whether an unlisted word may be a verb in its base form.
 fn is_verb_like(word: &Token) -> bool {
     let ending = |endings: &[&str]| endings.iter().any(|ending| word.word.ends_with(ending));
     !(word.is_any(SUBJECTS)
@@ -163,7 +163,7 @@ fn is_verb_like(word: &Token) -> bool {
         || ending(&["s"]) && !ending(&["ss"]))
 }
 
-/// An imperative with a verb of change; `None` where its word is rather a noun or an adjective.
+/// Returns an imperative with a verb of change; `None` if the word is more likely a noun or an adjective.
 fn change(words: &[Token], verb: &str, asks: bool) -> Option<OrderClause> {
     let order = OrderClause::new(verb, VerbClass::Change, words);
     if !HOMOGRAPHS.contains(&verb) {
@@ -203,10 +203,10 @@ fn change(words: &[Token], verb: &str, asks: bool) -> Option<OrderClause> {
     (!noun).then(|| order.doubtful(OrderForm::Imperative))
 }
 
-/// Homographs that, before an identifier, name a record.
+/// Homographs that name a record before an identifier.
 const RECORDS: [&str; 5] = ["invoice", "issue", "message", "order", "permit"];
 
-/// Whether a homograph begins a heading: "open tickets T-7", "Charge Codes 2025".
+/// Returns whether a homograph begins a heading: "open tickets T-7", "Charge Codes 2025".
 fn is_of_plural(verb: &str, words: &[Token]) -> bool {
     let [_, next, third, ..] = words else {
         return false;
@@ -215,8 +215,8 @@ fn is_of_plural(verb: &str, words: &[Token]) -> bool {
     next.word.ends_with('s') && heading
 }
 
-/// Whether the verb of a clause has a name as its object: "Refund Ada 20 euros". In a title, where every word of content
-/// has a capital ("Open Security Groups"), a capital marks no name, nor does it where a noun follows ("Lock Office keys").
+/// Returns whether the verb of a clause has a name as its object: "Refund Ada 20 euros". A capital does not mark a name
+/// in a title, where every content word has one ("Open Security Groups"), or before a noun ("Lock Office keys").
 fn is_before_name(words: &[Token]) -> bool {
     let function = |token: &Token| {
         token.is_any(PREPOSITIONS)
@@ -241,7 +241,7 @@ fn is_before_name(words: &[Token]) -> bool {
     names > 0 && ends && !is_title
 }
 
-/// Whether a clause orders to run a playbook: "run the playbook Restart a host on vm-31".
+/// Returns whether a clause orders to run a playbook: "run the playbook Restart a host on vm-31".
 fn runs_playbook(words: &[Token]) -> bool {
     let at = words.iter().position(|token| token.is("playbook"));
     let indefinite = words.get(1).is_some_and(|next| next.is_any(&["a", "any"]));
@@ -250,7 +250,7 @@ fn runs_playbook(words: &[Token]) -> bool {
         && !indefinite
 }
 
-/// What reports are called.
+/// Nouns for reports.
 #[rustfmt::skip]
 pub(super) const REPORTS: [&str; 22] = [
     "list", "report", "summary", "overview", "table", "chart", "brief", "briefing", "ranking", "count",
@@ -258,7 +258,7 @@ pub(super) const REPORTS: [&str; 22] = [
     "update",
 ];
 
-/// Verbs whose meaning is that of their object: "give me a list", "take a look", "get rid of it".
+/// Returns the order of a light verb, whose meaning is in its object: "give me a list", "get rid of it".
 fn light(words: &[Token]) -> Option<OrderClause> {
     let verb = words.first()?.word.as_str();
     let rest = &words[1..];
@@ -281,7 +281,7 @@ fn light(words: &[Token]) -> Option<OrderClause> {
             };
             new(class)
         }
-        // "tell the guests that breakfast is late" sends something to somebody.
+        // "tell the guests that breakfast is late" sends a message.
         "tell"
             if rest.len() > 2 && near(&["that"]) && !next(&["which", "whether", "if", "how"]) =>
         {
@@ -343,7 +343,7 @@ fn brought_about(verb: &str, words: &[Token]) -> OrderClause {
     order.doubtful(OrderForm::Imperative)
 }
 
-/// The verb of change that a noun is made of: "a refund", "the lockdown", "the removal".
+/// Returns the verb of change that a noun is derived from: "a refund", "the lockdown", "the removal".
 fn changing_noun(word: &str) -> Option<&'static str> {
     let plain = word
         .strip_suffix("down")
@@ -355,13 +355,13 @@ fn changing_noun(word: &str) -> Option<&'static str> {
         .find(|verb| *verb == plain && HOMOGRAPHS.contains(verb))
 }
 
-/// The participle of a verb of change after an object: "(get) the rule removed".
+/// Returns the participle of a verb of change after an object: "(get) the rule removed".
 pub(super) fn participle(words: &[Token]) -> Option<&'static str> {
     let mut later = words.iter().skip(1);
     later.find_map(|token| inflected_change(&token.word).filter(|_| !token.word.ends_with('s')))
 }
 
-/// What a clause forbids: "do not delete", "never delete", "no need to delete", "stop deleting".
+/// Returns the action that a clause forbids: "do not delete", "never delete", "no need to delete", "stop deleting".
 pub(super) fn forbidden(words: &[Token]) -> Option<OrderClause> {
     const FORBIDDING: [&[&str]; 13] = [
         &["do", "not", "you", "dare", "to"],

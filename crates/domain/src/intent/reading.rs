@@ -1,7 +1,7 @@
-//! What the acts of a text come to together: which of them the writer performs, and what that asks for.
+//! Combines the acts of a text: which acts are the writer's own, and which intent follows from them.
 //!
-//! An order is the writer's own unless it is reported, quoted or introduced by a colon; it holds now unless a condition
-//! or a later time stands in its sentence.
+//! An order is the writer's own unless it is reported, quoted or introduced by a colon. It applies now unless its
+//! sentence has a condition or a later time.
 
 use super::act::Act;
 use super::clause::{Clause, Joint};
@@ -12,7 +12,7 @@ use super::words::{self, VerbClass};
 use super::{Certainty, ChangeTiming, Doubt, Intent, IntentReading, Remark};
 use charter_contract::foreign_text::Foreign;
 
-/// What a condition beside a question adds for a rule: "if I do this, does that happen?"
+/// The weight of a condition in a question, as a cue for a rule: "if I do this, does that happen?"
 const SUPPOSED: i32 = 6;
 
 /// A text with its clauses and their acts.
@@ -24,7 +24,7 @@ pub(super) struct ParsedText<'t> {
     pub(super) foreign: &'t [Foreign],
 }
 
-/// An order with what holds for its clause.
+/// An order with the properties of its clause.
 pub(super) struct Ordered<'t> {
     pub(super) at: usize,
     pub(super) order: &'t OrderClause,
@@ -107,7 +107,7 @@ impl<'t> ParsedText<'t> {
         self.without_an_act()
     }
 
-    /// How many things are asked for.
+    /// Returns the number of requests.
     pub(super) fn parts(&self) -> usize {
         let asks = |act: &Act| match act {
             Act::Question => true,
@@ -128,7 +128,7 @@ impl<'t> ParsedText<'t> {
         acts.filter(|(_, act)| is(act)).map(|(at, _)| at).collect()
     }
 
-    /// Orders that the writer gives: not those that a colon introduces after "repeat" or "she said".
+    /// Returns the writer's own orders: not those that a colon introduces after "repeat" or "she said".
     fn orders(&self) -> Vec<Ordered<'_>> {
         let mut mentioned = false;
         let mut found = Vec::new();
@@ -166,7 +166,7 @@ impl<'t> ParsedText<'t> {
         found
     }
 
-    /// Whether a change is spoken of as a trial.
+    /// Returns whether a change is described as a trial.
     fn is_trial(&self) -> bool {
         #[rustfmt::skip]
         const TRIALS: [&[&str]; 14] = [
@@ -178,7 +178,7 @@ impl<'t> ParsedText<'t> {
         TRIALS.iter().any(|phrase| holds(self.all, phrase))
     }
 
-    /// The reading of a text that orders a change.
+    /// Returns the reading of a text that orders a change.
     fn change(&self, first: &Ordered<'_>, changes: &[&Ordered<'_>]) -> IntentReading {
         let surest = changes
             .iter()
@@ -229,8 +229,8 @@ impl<'t> ParsedText<'t> {
         reading
     }
 
-    /// Whether the text has a noun phrase beside a prohibition: "late orders, do not refund them". One that follows the
-    /// prohibition in its sentence belongs to it.
+    /// Returns whether the text has a noun phrase besides a prohibition: "late orders, do not refund them". A noun
+    /// phrase after the prohibition in its sentence belongs to the prohibition.
     fn names_subject(&self) -> bool {
         let forbids = |act: &Act| matches!(act, Act::Order(order) if order.negated);
         let mut clauses = self.acts.iter().zip(self.clauses).enumerate();
@@ -242,7 +242,7 @@ impl<'t> ParsedText<'t> {
         })
     }
 
-    /// The tokens of a sentence.
+    /// Returns the tokens of a sentence.
     pub(super) fn sentence(&self, number: usize) -> Vec<Token> {
         let own = self
             .clauses
@@ -252,7 +252,7 @@ impl<'t> ParsedText<'t> {
             .collect()
     }
 
-    /// What somebody else asked for, where the writer takes it up or asks for nothing beside it.
+    /// Returns an order of another person, if the writer endorses it or requests nothing else.
     fn endorsed(&self) -> Option<&OrderClause> {
         let reported = self.acts.iter().find_map(|act| match act {
             Act::Reported(order) => order.as_ref(),
@@ -279,7 +279,7 @@ impl<'t> ParsedText<'t> {
         (!asks).then_some(reported)
     }
 
-    /// Whether one of the questions asks for the state of things.
+    /// Returns whether one of the questions asks for a state.
     fn asks_for_state(&self, questions: &[usize]) -> bool {
         questions
             .iter()
@@ -312,7 +312,7 @@ impl<'t> ParsedText<'t> {
             .map(|at| {
                 let clause = &self.clauses[*at];
                 let (own, sum) = topic::topic(self.words(*at), clause.asks);
-                // A question is often completed by the clauses around it: "redis, open to all: may it be?"
+                // Other clauses often complete a question: "redis, open to all: may it be?"
                 match own {
                     Topic::Open => topic::topic(&self.sentence(clause.sentence), clause.asks),
                     Topic::Rule | Topic::State => (own, sum),
@@ -362,7 +362,7 @@ impl<'t> ParsedText<'t> {
         }
     }
 
-    /// "list …", "show me …": of the state of things, unless what is listed are rules.
+    /// Reads "list …" and "show me …": they ask for a state, unless the listed things are rules.
     fn ordered_reading(&self) -> IntentReading {
         let (topic, sum) = topic::topic(self.all, false);
         match topic {
@@ -379,7 +379,7 @@ impl<'t> ParsedText<'t> {
         }
     }
 
-    /// A text that neither asks nor orders: a noun phrase asks for what it names, a statement for nothing.
+    /// Reads a text without a question or an order: a noun phrase requests the named thing, a statement nothing.
     fn without_an_act(&self) -> IntentReading {
         let trial = self.is_trial();
         let stated = self
@@ -441,7 +441,7 @@ impl<'t> ParsedText<'t> {
     }
 }
 
-/// Whether a noun phrase names things rather than one thing: "late orders", "hosts in eu-west-1", not "order A-7".
+/// Returns whether a noun phrase names several things: "late orders", "hosts in eu-west-1", not "order A-7".
 fn names_things(words: &[Token]) -> bool {
     let content = || {
         words.iter().filter(|token| {
@@ -453,7 +453,7 @@ fn names_things(words: &[Token]) -> bool {
     content().count() > 1 || content().any(|token| token.word.ends_with('s'))
 }
 
-/// Whether a question has the one who is asked as its subject: "do you ever sleep".
+/// Returns whether the subject of a question is the system: "do you ever sleep".
 fn asks_the_system(words: &[Token]) -> bool {
     let at = words
         .windows(2)

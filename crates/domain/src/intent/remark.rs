@@ -1,41 +1,41 @@
-//! Texts that ask the system for nothing it looks after: greetings, jokes, talk about the system itself, attempts to
-//! instruct it, pasted records.
+//! Texts that request nothing from the catalogue: greetings, jokes, talk about the system itself, attempts to instruct
+//! it, pasted records.
 //!
-//! Expressives and phatic talk (Searle; Malinowski) come in formulas, so a list of formulas finds them.
+//! Expressives and phatic talk (Searle; Malinowski) use formulas, so a list of formulas finds them.
 
 use super::token::{Token, TokenKind};
 use super::topic::holds;
 use super::words::{EMPTY_WORDS, OPENERS, QUESTION_WORDS, RUN_VERBS};
 
-/// Why a text asks for nothing that skills, playbooks or lenses know.
+/// The reason why a text requests nothing that skills, playbooks or lenses cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remark {
     /// A greeting, thanks, laughter.
     Chat,
-    /// A joke, or the wish for one.
+    /// A joke, or a request for one.
     Joke,
-    /// About this system: what it can do, its model, its console, its documents.
+    /// A question about this system: its abilities, model, console or documents.
     AboutSystem,
-    /// About something that this system has and others may have too: guardrails, a console, an API key.
+    /// A mention of something that other systems may have too: guardrails, a console, an API key.
     NamesSystem,
-    /// About requests, runs and approvals.
+    /// A question about requests, runs or approvals.
     AboutRuns,
-    /// It tries to instruct the system, or to change who it is.
+    /// An attempt to instruct the system, or to change its role.
     Instruction,
-    /// Nothing but records of programs.
+    /// Only log records.
     Pasted,
-    /// It leans on something said before, and nothing was.
+    /// A reference to an earlier text that does not exist.
     FollowUp,
-    /// It forbids and asks for nothing.
+    /// A prohibition without a request.
     Forbids,
-    /// It states and asks for nothing.
+    /// A statement without a request.
     Statement,
-    /// It says nothing.
+    /// No content.
     Empty,
 }
 
 impl Remark {
-    /// Why, for people.
+    /// Returns the reason, for people.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ const INSTRUCTIONS: Phrases = &[
     &["you", "must", "obey"], &["your", "guidelines"], &["hidden", "instructions"],
 ];
 
-/// Nouns that name parts of this system and little else.
+/// Nouns for parts of this system that have few other meanings.
 #[rustfmt::skip]
 const SYSTEM_NOUNS: Phrases = &[
     &["charter"], &["guardrail"], &["guardrails"], &["playbook"], &["playbooks"], &["api", "key"],
@@ -100,7 +100,7 @@ const RUN_NOUNS: Phrases = &[
     &["waiting", "for", "me", "to", "approve"], &["audit", "log"], &["who", "approved"], &["who", "confirmed"],
 ];
 
-/// Whole texts that are small talk, without what opens them.
+/// Complete texts of small talk, without their opening words.
 #[rustfmt::skip]
 const CHAT: Phrases = &[
     &["good", "morning"], &["good", "afternoon"], &["good", "evening"], &["good", "night"],
@@ -119,7 +119,7 @@ const CHAT: Phrases = &[
     &["ugh"],
 ];
 
-/// Words of a text that is over when its formulas are taken out.
+/// Filler words that may remain after the formulas are removed.
 #[rustfmt::skip]
 const CHAT_FILLERS: &[&str] = &[
     "bunch", "lot", "lots", "million", "ton", "much", "very", "day", "weekend", "again", "mate", "bot", "man",
@@ -127,7 +127,7 @@ const CHAT_FILLERS: &[&str] = &[
     "weather", "life", "lovely", "work", "tomorrow", "later", "soon", "monday",
 ];
 
-/// Whole texts that take up what was said before.
+/// Words of texts that only refer to an earlier text.
 #[rustfmt::skip]
 const FOLLOW_UPS: &[&str] = &[
     "yes", "no", "ok", "okay", "sure", "yep", "yeah", "nope", "do", "it", "that", "go", "ahead", "continue",
@@ -139,8 +139,8 @@ const FOLLOW_UPS: &[&str] = &[
     "say",
 ];
 
-/// The remark that a text is, by its formulas; `None` where it may ask for something. `text` is the whole text, `words`
-/// its tokens without what is quoted or pasted.
+/// Returns the remark that the formulas of a text show; `None` if the text may be a request. `text` is the whole text;
+/// `words` are its tokens without quotations and pasted parts.
 pub(super) fn remark(text: &str, words: &[Token]) -> Option<Remark> {
     let has = |phrases: Phrases| phrases.iter().any(|phrase| holds(words, phrase));
     let laughs = text.chars().any(|c| matches!(c, '😂' | '🤣' | '😹' | '😆'));
@@ -179,7 +179,7 @@ pub(super) fn remark(text: &str, words: &[Token]) -> Option<Remark> {
     is_chat(words).then_some(Remark::Chat)
 }
 
-/// How many tokens at the beginning call the system by its name: "hey charter, …", "charter: …".
+/// Returns the number of tokens at the beginning that address the system by name: "hey charter, …", "charter: …".
 pub(super) fn address(words: &[Token]) -> usize {
     const NAMES: [&str; 3] = ["assistant", "bot", "charter"];
     const GREETINGS: [&str; 8] = ["@", "dear", "hello", "hey", "hi", "ok", "okay", "yo"];
@@ -205,7 +205,7 @@ pub(super) fn address(words: &[Token]) -> usize {
     }
 }
 
-/// Whether a playbook is ordered to be run by its title: "run the playbook Restart a host on vm-31".
+/// Returns whether the text orders to run a playbook by its title: "run the playbook Restart a host on vm-31".
 fn runs_playbook(words: &[Token]) -> bool {
     let orders = words.windows(2).enumerate().any(|(at, pair)| {
         pair[0].is_any(RUN_VERBS)
@@ -222,7 +222,7 @@ fn runs_playbook(words: &[Token]) -> bool {
     orders && !last && !asks
 }
 
-/// Markup by which a prompt tells its parts apart: whoever types it plays another part.
+/// Markup that separates the parts of a prompt: a text with it imitates another role.
 fn closes_a_role(text: &str) -> bool {
     const MARKUP: [&str; 8] = [
         "<system",
@@ -246,7 +246,7 @@ fn is_id_of_a_run(token: &Token) -> bool {
         && token.word.len() > 12
 }
 
-/// Formulas of small talk, and beside them nothing that names a subject.
+/// Returns whether a text has formulas of small talk and no subject.
 fn is_chat(words: &[Token]) -> bool {
     let mut left = vec![true; words.len()];
     let mut any = false;
@@ -272,7 +272,7 @@ fn is_chat(words: &[Token]) -> bool {
     any && content.count() == 0
 }
 
-/// Whether the system is spoken to about itself: "what can you do", "which languages do you speak".
+/// Returns whether the text asks the system about itself: "what can you do", "which languages do you speak".
 fn is_about_system(words: &[Token]) -> bool {
     #[rustfmt::skip]
     const ABOUT: Phrases = &[

@@ -1,7 +1,8 @@
-//! The verb of an order, compared with the verbs in the texts of a playbook.
+//! Compares the verb of an order with the verbs in the texts of a playbook.
 //!
-//! A search compares subjects, and "cancel the refund" has the subject of "refund it". So the verbs are compared too:
-//! verbs of one sense do the same, and a playbook does not do an order whose sense none of its texts has.
+//! A search compares subjects, and "cancel the refund" has the same subject as "refund it". Verbs are therefore
+//! compared too: verbs of one sense are equivalent, and a playbook does not match an order if none of its texts has the
+//! sense of the order.
 
 use super::action::{OrderedAction, action, action_noun};
 use super::clause::clauses;
@@ -10,8 +11,8 @@ use super::phrases::opened;
 use super::token::{self, Token, TokenKind};
 use super::words::{DETERMINERS, PREPOSITIONS, PRONOUNS, VerbClass, inflected_change};
 
-/// Verbs that do the same. A verb may have several senses; one in no list cannot be compared. To delete a thing is not to
-/// take it away from another.
+/// Groups of equivalent verbs. A verb may have several senses; an unlisted verb cannot be compared. Deleting a thing
+/// differs from removing it from another thing.
 #[rustfmt::skip]
 const SENSES: &[&[&str]] = &[
     &["activate", "boot", "enable", "launch", "reactivate", "resume", "start", "trigger", "unblock"],
@@ -63,7 +64,7 @@ const SENSES: &[&[&str]] = &[
     &["unpublish"],
 ];
 
-/// Verbs that take an action back, hold it off or refuse it.
+/// Verbs that reverse, postpone or refuse an action.
 #[rustfmt::skip]
 const REVERSALS: &[&str] = &[
     "block", "cancel", "delete", "deny", "disable", "freeze", "halt", "kill", "pause", "reject", "remove",
@@ -80,8 +81,9 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other || senses(one).any(|sense| senses(other).any(|own| own == sense))
 }
 
-/// Whether a document with these texts does the ordered action. An action whose verb has no sense passes, and so do texts
-/// without a verb of a known sense. A document that does an action takes it back only where a text has both.
+/// Returns whether a document with these texts covers the ordered action. Actions whose verb has no known sense count
+/// as covered, and so do texts without a verb of a known sense. A document for an action covers its reversal only if
+/// one of its texts has both.
 pub(super) fn does(ordered: &OrderedAction, texts: &[&str]) -> bool {
     let own: Vec<OrderedAction> = texts.iter().flat_map(|text| actions_of(text)).collect();
     let is_verb = |action: &&OrderedAction| is_same(&ordered.verb, &action.verb);
@@ -100,7 +102,7 @@ pub(super) fn does(ordered: &OrderedAction, texts: &[&str]) -> bool {
     !compared || own.iter().any(|action| is_verb(&action))
 }
 
-/// The actions that a text names: "restart a host", "a host has to be restarted", "lockdown of a group".
+/// Returns the actions that a text names: "restart a host", "a host has to be restarted", "lockdown of a group".
 fn actions_of(text: &str) -> Vec<OrderedAction> {
     let text = text.replace(['_', '.'], " ");
     let tokens = token::tokens(&text);
@@ -132,7 +134,7 @@ fn actions_of(text: &str) -> Vec<OrderedAction> {
     found
 }
 
-/// The action that a clause of a text begins with: "restart a host", "restarting a host", "restarts a host".
+/// Returns the action at the beginning of a clause: "restart a host", "restarting a host", "restarts a host".
 fn of_clause(words: &[Token]) -> Option<OrderedAction> {
     if let Some(order) = imperative(words, false) {
         return (order.class == VerbClass::Change && !order.negated).then_some(order.action);

@@ -1,49 +1,49 @@
-//! The intent from the form of a text and from how well documents fit it.
+//! Determines the intent from the form of a text and from the match of documents.
 //!
-//! Skills and playbooks are never compared with each other: each is held against the thresholds, and the form says which
-//! of them is looked at. Passages are looked at only where the form asks for a rule, or leaves it open, or no skill
-//! answers; agents only after a miss. What has not been looked at yet is asked for with [`Settled::Look`].
+//! Skills and playbooks are never compared with each other: each is compared with the thresholds, and the form selects
+//! which of them is considered. Passages are searched only if the form asks for a rule, or is ambiguous, or no skill
+//! answers; agents are searched only after a miss. [`Settled::Look`] requests evidence that is still missing.
 
 mod named;
 
 use super::{Certainty, ChangeTiming, Doubt, Intent, IntentReading, Language, Remark};
 pub use named::{ExampleKind, ExampleMatch, NamedDocument, NamedKind, is_marked};
 
-/// How well a document fits.
+/// How well a document matches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Fit {
-    /// The chance that it is right, 0 to 1, which thresholds refer to.
+    /// The probability that the document is right, from 0 to 1; thresholds apply to it.
     pub score: f32,
-    /// How alike its texts and the question are, 0 to 1: comparable with that of passages.
+    /// The similarity of its texts to the question, from 0 to 1, which is comparable with that of passages.
     pub likeness: f32,
 }
 
-/// What is known of the documents.
+/// The evidence about documents.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Evidence {
     /// The best skill.
     pub skill: Fit,
     /// The best playbook.
     pub playbook: Fit,
-    /// The likeness of the best sentence of a lens, or of a node of the expert graph; `None` where none was looked at.
+    /// The similarity of the best sentence of a lens, or of a node of the expert graph; `None` if none was searched.
     pub passage: Option<f32>,
-    /// Whether an agent comes near; `None` where none was looked at.
+    /// Whether an agent is related; `None` if none was searched.
     pub agent: Option<bool>,
-    /// What has this very sentence as an example.
+    /// The documents that have exactly this sentence as an example.
     pub example: Option<ExampleMatch>,
     /// The document that the sentence names by id or name.
     pub named: Option<NamedDocument>,
     /// Whether the texts of the best playbook have another verb than the order.
     pub other_action: bool,
-    /// The likeness of the nearest everyday topic, which has nothing to do with the catalogue.
+    /// The similarity of the nearest everyday topic, which is unrelated to the catalogue.
     pub everyday: f32,
-    /// Score below which a document does not count.
+    /// The score below which a document is ignored.
     pub floor: f32,
-    /// Score from which it is taken for right.
+    /// The score from which a document counts as right.
     pub narrow: f32,
 }
 
-/// What is to be looked at before the intent is settled.
+/// Evidence that is needed before the intent can be decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeededEvidence {
     /// The passages of lenses and the expert graph.
@@ -52,7 +52,7 @@ pub enum NeededEvidence {
     Agents,
 }
 
-/// What answers.
+/// The source of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerSource {
     /// Skills are ranked (phase 2C).
@@ -65,69 +65,69 @@ pub enum AnswerSource {
     SkillText,
     /// The text of a playbook.
     PlaybookText,
-    /// The description of another document that is named: a tool, an agent, a kind of missions.
+    /// The description of another named document: a tool, an agent, a mission type.
     Description,
-    /// Nothing that is registered; an agent's boundary may.
+    /// No registered document; an agent may generate a candidate.
     Agents,
-    /// Nothing that is registered, although it asks for something.
+    /// No match, although the text is a request.
     NoMatch,
-    /// Nothing: it asks for nothing that is looked after here.
+    /// None: the text requests nothing from the catalogue.
     Nothing,
 }
 
-/// The intent, what answers, and why.
+/// The intent, the source of the answer, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntentDecision {
     /// The intent.
     pub intent: Intent,
-    /// What answers.
+    /// The source of the answer.
     pub source: AnswerSource,
-    /// What may be started, where it is a change.
+    /// The part that may start, if the intent is a change.
     pub start: ChangeTiming,
-    /// Why, for people.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// A decision, or what is to be looked at first.
+/// A decision, or a request for more evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// It is decided.
+    /// The decision.
     Decided(IntentDecision),
-    /// Something is to be looked at first.
+    /// Evidence that is needed first.
     Look(NeededEvidence),
 }
 
-/// Share of the everyday topic's likeness that is taken off.
+/// The share of the everyday topic's similarity that is subtracted.
 const EVERYDAY_SHARE: f32 = 0.5;
-/// Likeness, less the everyday share, from which a passage answers a question that asks for a rule.
+/// The similarity, minus the everyday share, from which a passage answers a question about a rule.
 const PASSAGE_OF_RULE: f32 = 0.19;
-/// The same for a question that leaves it open.
+/// As above, for a question with an ambiguous form.
 const PASSAGE_OPEN: f32 = 0.25;
-/// The same for a question after the state of things that no skill answers.
+/// As above, for a question about a state that no skill answers.
 const PASSAGE_AFTER_MISS: f32 = 0.33;
-/// The same for the text of a skill or playbook.
+/// As above, for the text of a skill or playbook.
 const TEXT: f32 = 0.30;
-/// How much more like a question a document's text has to be than the best passage.
+/// The required lead in similarity of a document's text over the best passage.
 const TEXT_LEAD: f32 = 0.10;
-/// How much more like an open question a passage has to be than the best skill.
+/// The required lead in similarity of a passage over the best skill, for an ambiguous question.
 const PASSAGE_LEAD: f32 = 0.06;
-/// How far from the floor to the narrow threshold a playbook has to be to be offered. Fitted on changes that are asked for
-/// in words: half way, some that fit are missed.
+/// The position between the floor and the narrow threshold from which a playbook is offered. Fitted on requests for
+/// changes: at one half, some matching playbooks are missed.
 const OFFERED_SHARE: f32 = 0.25;
 
-/// The likeness from which a passage is worth citing, by the likeness of the nearest everyday topic.
+/// Returns the similarity from which a passage is cited, for this similarity of the nearest everyday topic.
 #[must_use]
 pub fn cited_from(everyday: f32) -> f32 {
     PASSAGE_OF_RULE + EVERYDAY_SHARE * everyday
 }
 
-/// The score from which a playbook is offered for a change: what scores less is no better than no playbook.
+/// Returns the score from which a playbook is offered for a change. A lower score is no better than no playbook.
 #[must_use]
 pub fn offered_from(floor: f32, narrow: f32) -> f32 {
     floor + OFFERED_SHARE * (narrow - floor).max(0.0)
 }
 
-/// The intent of a text that was read, by what is known of the documents.
+/// Determines the intent of a text from its reading and the evidence about documents.
 #[must_use]
 pub fn settle(reading: &IntentReading, evidence: &Evidence) -> Settled {
     let case = Case { reading, evidence };
@@ -182,12 +182,12 @@ impl Case<'_> {
         })
     }
 
-    /// It asks for nothing that can be looked up: no agent is searched.
+    /// Decides that the text requests nothing that can be found; agents are not searched.
     fn nothing(&self, found: &str) -> Settled {
         self.unanswered(AnswerSource::Nothing, found)
     }
 
-    /// It asks for something, and nothing that is registered has to do with it.
+    /// Decides that the text is a request without a related document.
     fn no_match(&self) -> Settled {
         let found = "nothing that is registered has to do with it";
         self.unanswered(AnswerSource::NoMatch, found)
@@ -210,12 +210,12 @@ impl Case<'_> {
         fit.score >= self.evidence.narrow
     }
 
-    /// Likeness, less the share of the everyday topic's.
+    /// Returns the similarity minus the share of the everyday topic.
     fn above_everyday(&self, likeness: f32) -> f32 {
         likeness - EVERYDAY_SHARE * self.evidence.everyday
     }
 
-    /// A text that asks for nothing by its form: one that may mean something registered does, if a skill is clear.
+    /// Settles a text whose form is not a request. An ambiguous one is answered if a skill matches clearly.
     fn none(&self, certainty: Certainty) -> Settled {
         let open = match (certainty, self.reading.remark) {
             (Certainty::Open(_), _) | (_, Some(Remark::NamesSystem | Remark::AboutRuns)) => true,
@@ -272,7 +272,8 @@ impl Case<'_> {
         self.missed(Intent::Change)
     }
 
-    /// An order that a playbook fits. One whose verb is not the playbook's is only offered: "cancel the refund".
+    /// Settles an order with a matching playbook. If the playbook has another verb, it is only offered: "cancel the
+    /// refund".
     pub(super) fn ordered(&self, found: &str) -> Settled {
         let playbooks = AnswerSource::Playbooks;
         match self.reading.start {
@@ -287,7 +288,7 @@ impl Case<'_> {
         }
     }
 
-    /// A question that no document answers: one that an agent's boundary may, or nothing.
+    /// Settles a question without a matching document: an agent may answer it, or no source.
     fn missed(&self, intent: Intent) -> Settled {
         match self.evidence.agent {
             None => Settled::Look(NeededEvidence::Agents),
@@ -315,7 +316,7 @@ impl Case<'_> {
         }
     }
 
-    /// A question for a rule.
+    /// Settles a question about a rule.
     fn rule(&self) -> Settled {
         match self.evidence.passage {
             None => Settled::Look(NeededEvidence::Passages),
@@ -332,7 +333,7 @@ impl Case<'_> {
         }
     }
 
-    /// A question for a rule that nothing answers. An agent grounds code, not knowledge.
+    /// Settles a question about a rule without an answer. An agent grounds code, not knowledge.
     fn missed_rule(&self) -> Settled {
         match self.evidence.agent {
             None => Settled::Look(NeededEvidence::Agents),
@@ -345,7 +346,7 @@ impl Case<'_> {
         }
     }
 
-    /// A question whose form leaves open whether it asks for a rule.
+    /// Settles a question that may or may not be about a rule.
     fn open(&self, leaning: Intent) -> Settled {
         let Evidence { skill, passage, .. } = *self.evidence;
         let Some(passage) = passage else {
@@ -355,7 +356,7 @@ impl Case<'_> {
             Intent::Knowledge => -TEXT_LEAD,
             Intent::Read | Intent::Change | Intent::None => PASSAGE_LEAD,
         };
-        // If no skill fits, a passage has to fit better, as for a question about the state of things.
+        // If no skill matches, a passage needs a higher similarity, as for a question about a state.
         let from = match leaning {
             Intent::Knowledge => PASSAGE_OPEN,
             Intent::Read | Intent::Change | Intent::None if self.fits(skill) => PASSAGE_OPEN,
@@ -374,7 +375,7 @@ impl Case<'_> {
         }
     }
 
-    /// The answer by a passage, or by the text of a document that is more like the question.
+    /// Answers with a passage, or with the text of a document that is more similar to the question.
     fn known(&self, passage: f32, from: f32) -> Option<Settled> {
         let Evidence {
             skill, playbook, ..

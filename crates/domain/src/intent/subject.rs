@@ -1,7 +1,7 @@
-//! What a text is about: the words that a search compares, without those that only carry the request.
+//! Extracts the subject of a text: the words that a search compares, without those that only introduce the request.
 //!
-//! Greetings, politeness and preambles move a text's vector away from its subject. What is left out here is said
-//! elsewhere: the speech act says how something is asked for.
+//! Greetings, politeness and preambles move a text's vector away from its subject. The removed words are not lost: the
+//! speech act represents the form of the request.
 
 use super::Intent;
 use super::act::Act;
@@ -11,12 +11,12 @@ use super::token::{Token, TokenKind};
 use super::words::{EMPTY_WORDS, OPENERS, PRONOUNS, VerbClass};
 use charter_contract::foreign_text::ForeignKind;
 
-/// Fewer words of content than this name no subject: what stands around them is added.
+/// With fewer content words than this, a text has no subject, and its surrounding words are added.
 const FEW: usize = 3;
-/// Fewer words of content than this, with a pronoun among them, point at something said elsewhere.
+/// With fewer content words than this and a pronoun among them, a text refers to an earlier one.
 const POINTING: usize = 6;
 
-/// Carriers of a request, longest first.
+/// Phrases that introduce a request, longest first.
 #[rustfmt::skip]
 const CARRIERS: [&[&str]; 34] = [
     &["i", "would", "like", "to", "know"], &["i", "would", "like", "you", "to"],
@@ -32,7 +32,7 @@ const CARRIERS: [&[&str]; 34] = [
     &["i", "am", "wondering"], &["go", "ahead", "and"], &["please"],
 ];
 
-/// The subject of a text with this intent.
+/// Returns the subject of a text with this intent.
 pub(super) fn subject(said: &ParsedText<'_>, intent: Intent) -> String {
     let wanted = |act: &Act| match (intent, act) {
         (Intent::Change, Act::Order(order)) => !order.negated && order.class == VerbClass::Change,
@@ -52,7 +52,7 @@ pub(super) fn subject(said: &ParsedText<'_>, intent: Intent) -> String {
         ) => false,
     };
     let mut chosen: Vec<bool> = said.acts.iter().map(wanted).collect();
-    // What follows an act within its sentence completes it.
+    // A fragment after an act in its sentence completes the act.
     for at in 0..chosen.len() {
         let same = at > 0 && said.clauses[at].sentence == said.clauses[at - 1].sentence;
         if same && chosen[at - 1] && matches!(said.acts[at], Act::Fragment) {
@@ -93,7 +93,7 @@ pub(super) fn subject(said: &ParsedText<'_>, intent: Intent) -> String {
     }
 }
 
-/// A pasted record without its punctuation.
+/// Removes the punctuation of a pasted record.
 fn unmarked(text: &str) -> String {
     let kept =
         |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '/' | ':' | '%' | '€' | '$');
@@ -106,8 +106,8 @@ fn unmarked(text: &str) -> String {
         .join(" ")
 }
 
-/// The written text of the chosen clauses, each without what carries it. Where another thing is asked for, a joint or a
-/// full stop stands before it, so that the search can tell the requests apart.
+/// Returns the original text of the chosen clauses, without their introductions. Before a further request, a
+/// conjunction or a full stop is inserted, so that the search can separate the requests.
 fn joined(said: &ParsedText<'_>, chosen: &[bool]) -> String {
     let mut joined = String::new();
     let mut asks: Option<usize> = None;
@@ -142,7 +142,7 @@ fn add(text: &mut String, between: &str, part: &str) {
     text.push_str(part);
 }
 
-/// How many tokens carry a clause.
+/// Returns the number of tokens that introduce a clause.
 pub(super) fn carried(words: &[Token]) -> usize {
     let mut at = 0;
     loop {
@@ -164,7 +164,7 @@ fn content(said: &ParsedText<'_>, chosen: &[bool]) -> usize {
     words.filter(|token| says_something(token)).count()
 }
 
-/// Whether a token is a word of content.
+/// Returns whether a token is a content word.
 pub(super) fn says_something(token: &Token) -> bool {
     match token.kind {
         TokenKind::Identifier | TokenKind::Number => true,
@@ -173,7 +173,7 @@ pub(super) fn says_something(token: &Token) -> bool {
     }
 }
 
-/// Whether the chosen clauses point at something said elsewhere: "which ones", "these", "his order".
+/// Returns whether the chosen clauses refer to an earlier text: "which ones", "these", "his order".
 fn leans(said: &ParsedText<'_>, chosen: &[bool]) -> bool {
     let clauses = chosen.iter().enumerate().filter(|(_, chosen)| **chosen);
     let mut words = clauses.flat_map(|(at, _)| said.words(at));

@@ -1,4 +1,4 @@
-//! What sentences ask for, by their form alone. The sentences are written for this test, over many fields of work.
+//! Tests of the intent of sentences by form alone. The sentences were written for this test, about many fields.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::*;
 
 mod forms;
 
-/// `label` and text, one a line; `\\n` is a line break.
+/// One `label` and text per line; `\\n` is a line break.
 const SENTENCES: &str = include_str!("sentences.tsv");
 
 /// Sentences in other languages over the example packages, in the form that `charter route eval --intent` reads.
 const FOREIGN: &str = include_str!("foreign_sentences.jsonl");
 
-/// Share of [`FOREIGN`] that has to be recognised as not English.
+/// The share of [`FOREIGN`] that must be recognised as not English.
 const LEAST_FOREIGN: f64 = 0.98;
 
-/// Share of each label that has to be read right. Some sentences cannot be told by their form: "open sesame".
+/// The share of each label that must be read correctly. The form of some sentences is not sufficient: "open sesame".
 const LEAST: [(&str, f64); 5] = [
     ("read", 0.97),
     ("change", 0.99),
@@ -68,7 +68,7 @@ fn b000_20_sentences_are_read_for_what_they_ask() {
     }
 }
 
-/// "Note to self: …" orders something, by its form; whether a playbook has to do with it is not said here.
+/// "Note to self: …" has the form of an order; this test does not cover whether a playbook matches it.
 const ORDERS_SOMEBODY_ELSE: &str = "note to self";
 
 #[test]
@@ -98,7 +98,7 @@ fn foreign_sentences() -> Vec<ForeignSentence> {
         .collect()
 }
 
-/// Without the route `gateway` nothing is translated, so the reading alone decides.
+/// Without the route `gateway` no text is translated, so the reading alone decides.
 #[test]
 fn b000_20_no_sentence_in_another_language_starts_a_change() {
     let sentences = foreign_sentences();
@@ -269,7 +269,7 @@ fn a_long_text_is_read_at_its_beginning_and_its_end() {
 }
 
 proptest! {
-    /// Whatever is typed is read, and what is quoted or forbidden orders nothing.
+    /// Every text is read, and quoted or forbidden actions are not ordered.
     #[test]
     fn every_text_is_read(text in "\\PC{0,200}") {
         let reading = read(&text);

@@ -1,13 +1,13 @@
-//! Whether a sentence puts off, repeats, hedges or makes conditional what it orders.
+//! Recognises sentences that postpone, repeat, hedge or condition an order.
 //!
-//! Looks at words, not at clauses. A time that only describes a thing ("the nightly job") is left out where the next
-//! word shows it; in doubt the order counts as put off, so that it is offered.
+//! Looks at words, not at clauses. A time that only describes a thing ("the nightly job") is ignored if the next word
+//! shows that. In doubt the order counts as postponed, so that it is only offered.
 
 use super::token::{Token, TokenKind};
 use super::topic::holds;
 use super::words::{CONDITIONS, OPENERS, PREPOSITIONS};
 
-/// Phrases that put off what a sentence orders.
+/// Phrases that postpone an order.
 #[rustfmt::skip]
 const LATER: &[&[&str]] = &[
     &["after", "hours"], &["at", "lunch"], &["at", "night"], &["at", "some", "point"], &["at", "the", "end", "of"],
@@ -22,7 +22,7 @@ const LATER: &[&[&str]] = &[
     &["this", "evening"], &["this", "weekend"], &["tomorrow"], &["tonight"], &["when", "possible"],
 ];
 
-/// Phrases by which an order depends on something.
+/// Phrases that make an order conditional.
 #[rustfmt::skip]
 const CONDITIONAL: &[&[&str]] = &[
     &["as", "appropriate"], &["as", "long", "as"], &["as", "necessary"], &["as", "needed"], &["as", "required"],
@@ -32,7 +32,7 @@ const CONDITIONAL: &[&[&str]] = &[
     &["under", "the", "condition"], &["upon", "approval"], &["where", "necessary"], &["where", "needed"],
 ];
 
-/// Words by which a sentence suggests rather than orders.
+/// Words that turn an order into a suggestion.
 #[rustfmt::skip]
 const HEDGES: &[&[&str]] = &[
     &["i", "guess"], &["i", "suppose"], &["maybe"], &["not", "sure"], &["perhaps"], &["probably"],
@@ -41,7 +41,7 @@ const HEDGES: &[&[&str]] = &[
 /// Words for the consent of another person.
 const CONSENTS: [&str; 4] = ["approval", "blessing", "consent", "sign-off"];
 
-/// Words before a time at which, from which or by which something is done.
+/// Words that precede a time at, from or by which something is done.
 #[rustfmt::skip]
 const BEFORE_TIME: [&str; 18] = [
     "after", "around", "at", "before", "by", "coming", "each", "effective", "every", "following", "next", "on", "past",
@@ -91,13 +91,13 @@ const HOURS: [&str; 12] = [
     "twelve",
 ];
 
-/// Whether an order, from its verb on, goes on with a condition: "delete it when …".
+/// Returns whether an order, from its verb on, continues with a condition: "delete it when …".
 pub(super) fn is_conditional(order: &[Token]) -> bool {
     let mut later = order.iter().skip(1);
     later.any(|token| token.is_any(CONDITIONS) || token.is_any(&["when", "whenever"]))
 }
 
-/// Whether a sentence makes what it orders depend on something: "only with approval from Ann", "as needed".
+/// Returns whether a sentence makes its order depend on something: "only with approval from Ann", "as needed".
 pub(super) fn depends(sentence: &[Token]) -> bool {
     let consent = sentence.iter().enumerate().any(|(at, token)| {
         let mut rest = sentence.iter().skip(at + 1).take(4);
@@ -106,13 +106,13 @@ pub(super) fn depends(sentence: &[Token]) -> bool {
     consent || CONDITIONAL.iter().any(|phrase| holds(sentence, phrase))
 }
 
-/// Whether a sentence only suggests what it orders: "maybe restart it".
+/// Returns whether a sentence only suggests its order: "maybe restart it".
 pub(super) fn is_hedged(sentence: &[Token]) -> bool {
     HEDGES.iter().any(|phrase| holds(sentence, phrase))
         || sentence.last().is_some_and(|last| last.is("possibly"))
 }
 
-/// Whether a sentence puts off or repeats what it orders.
+/// Returns whether a sentence postpones or repeats its order.
 pub(super) fn is_later(sentence: &[Token]) -> bool {
     LATER.iter().any(|phrase| holds(sentence, phrase))
         || (0..sentence.len()).any(|at| {
@@ -121,7 +121,7 @@ pub(super) fn is_later(sentence: &[Token]) -> bool {
         })
 }
 
-/// Whether the words that begin here, after `before`, are a time at which or after which something is to be done.
+/// Returns whether the words that begin here, after `before`, are a time at or after which the order is due.
 fn puts_off(before: Option<&Token>, rest: &[Token]) -> bool {
     let (word, next) = (&rest[0], rest.get(1));
     let after = |words: &[&str]| before.is_some_and(|before| before.is_any(words));
@@ -149,7 +149,7 @@ fn puts_off(before: Option<&Token>, rest: &[Token]) -> bool {
     }
 }
 
-/// Whether a phrase is over: what comes next is no noun that it describes.
+/// Returns whether a phrase ends: the next word is not a noun that it describes.
 fn ends(next: Option<&Token>) -> bool {
     next.is_none_or(|next| {
         matches!(next.kind, TokenKind::Mark(_))
@@ -168,7 +168,7 @@ fn repeats(rest: &[Token]) -> bool {
     })
 }
 
-/// How many words give an amount.
+/// Returns the number of words that express an amount.
 fn amounts(rest: &[Token]) -> usize {
     let is_amount = |token: &&Token| token.kind == TokenKind::Number || token.is_any(&AMOUNTS);
     rest.iter().take(3).take_while(is_amount).count()
@@ -211,7 +211,7 @@ fn is_clock(rest: &[Token]) -> bool {
         || first.is_any(&["half", "quarter"])
 }
 
-/// "22:00", "10pm", "noon", "Friday": a time that needs no preposition to be one.
+/// "22:00", "10pm", "noon", "Friday": a time that needs no preposition.
 fn is_clock_time(rest: &[Token]) -> bool {
     let pm = || {
         let hour = rest
@@ -286,7 +286,7 @@ fn follows(before: Option<&Token>, rest: &[Token]) -> bool {
     !describes && !rest.is_empty() && !rest[0].is_any(&["all", "that"]) && !is_own_consent(rest)
 }
 
-/// "after I approve", "after my confirmation": every plan waits for that.
+/// "after I approve", "after my confirmation": every plan waits for the caller's approval anyway.
 fn is_own_consent(rest: &[Token]) -> bool {
     const CONSENTING: [&str; 9] = [
         "agree",

@@ -1,13 +1,13 @@
-//! A text as tokens: words in lower case with contractions expanded, numbers, identifiers, marks.
+//! Splits a text into tokens: words in lower case with expanded contractions, numbers, identifiers, marks.
 //!
-//! Knows spelling, not meaning. Every token keeps its place in the text.
+//! Knows spelling, not meaning. Every token keeps its position in the text.
 
 use std::ops::Range;
 
-/// Tokens that are read; what follows is ignored.
+/// The maximum number of tokens; the rest of the text is ignored.
 pub(super) const MAX_TOKENS: usize = 600;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// Letters, with hyphens and apostrophes within.
@@ -23,12 +23,12 @@ pub(super) enum TokenKind {
 /// A piece of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Lower case; a contraction is several tokens at one place.
+    /// The text in lower case; a contraction yields several tokens at one position.
     pub(super) word: String,
     pub(super) kind: TokenKind,
-    /// Where it is in the text, in bytes.
+    /// The position in the text, in bytes.
     pub(super) place: Range<usize>,
-    /// Whether it is written with a capital first letter.
+    /// Whether the first letter is a capital.
     pub(super) capital: bool,
 }
 
@@ -45,18 +45,18 @@ impl Token {
         self.kind == TokenKind::Mark(mark)
     }
 
-    /// Whether it is no word: an identifier or a number.
+    /// Returns whether the token is an identifier or a number.
     pub(super) fn is_specific(&self) -> bool {
         matches!(self.kind, TokenKind::Identifier | TokenKind::Number)
     }
 
-    /// Whether it is an amount of money.
+    /// Returns whether the token is an amount of money.
     pub(super) fn is_money(&self) -> bool {
         self.kind == TokenKind::Number && self.word.contains(['€', '$', '£'])
     }
 
-    /// Whether it names one thing, as `vm-31`, `eu-west-1` and `20417` do. Names of kinds (`S3`, `IPv6`), of ranges
-    /// (`10.0.0.0/8`), of tags (`owner=none`) and small numbers do not.
+    /// Returns whether the token names one thing, like `vm-31`, `eu-west-1` and `20417`. Names of kinds (`S3`, `IPv6`),
+    /// of ranges (`10.0.0.0/8`), of tags (`owner=none`) and small numbers do not.
     pub(super) fn names_one(&self) -> bool {
         const LONG_NUMBER: usize = 4;
         let has = |is: fn(char) -> bool| self.word.chars().any(is);
@@ -73,7 +73,7 @@ impl Token {
     }
 }
 
-/// Contractions and chat spellings, and what they stand for.
+/// Contractions and chat spellings, with their expansions.
 #[rustfmt::skip]
 const SPELLINGS: &[(&str, &str)] = &[
     ("ain't", "is not"), ("arent", "are not"), ("can't", "can not"), ("cannot", "can not"),
@@ -93,7 +93,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("youve", "you have"),
 ];
 
-/// Endings after an apostrophe, and what they stand for.
+/// Endings after an apostrophe, with their expansions.
 const ENDINGS: [(&str, &str); 5] = [
     ("'re", "are"),
     ("'ve", "have"),
@@ -102,13 +102,13 @@ const ENDINGS: [(&str, &str); 5] = [
     ("'m", "am"),
 ];
 
-/// Words whose `'s` is "is" rather than a genitive.
+/// Words after which `'s` means "is" rather than a genitive.
 const IS_AFTER: [&str; 13] = [
     "what", "who", "where", "when", "how", "why", "that", "it", "there", "here", "he", "she",
     "which",
 ];
 
-/// The tokens of a text, line ends among them.
+/// Returns the tokens of a text, including line ends.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut start = None;
@@ -131,7 +131,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// What stands between two white spaces: marks around it, and what they enclose.
+/// Tokenises the text between two white spaces: surrounding marks, and the enclosed text.
 fn chunk(text: &str, place: Range<usize>, found: &mut Vec<Token>) {
     let chunk = &text[place.clone()];
     if chunk.eq_ignore_ascii_case("w/") {
@@ -139,7 +139,7 @@ fn chunk(text: &str, place: Range<usize>, found: &mut Vec<Token>) {
     }
     let inside = |c: char| c.is_alphanumeric();
     let (Some(first), Some(last)) = (chunk.find(inside), chunk.rfind(inside)) else {
-        // `::/0` has a digit and is an identifier; what is left here is signs and emoji.
+        // `::/0` has a digit and is an identifier; only signs and emoji remain here.
         found.extend(
             chunk
                 .char_indices()
@@ -150,7 +150,7 @@ fn chunk(text: &str, place: Range<usize>, found: &mut Vec<Token>) {
     let address = chunk[..first].find("::");
     let first = address.unwrap_or(first);
     let last = last + chunk[last..].chars().next().map_or(1, char::len_utf8);
-    // A unit or an ending belongs to the number that it follows.
+    // A unit or an ending belongs to the preceding number.
     let unit = chunk[last..].chars().next().filter(|c| is_unit(*c));
     let last = last + unit.map_or(0, char::len_utf8);
     let before = chunk[..first].char_indices();
@@ -174,7 +174,7 @@ fn mark(c: char, at: usize) -> Token {
     }
 }
 
-/// A chunk without the marks around it.
+/// Tokenises a chunk without its surrounding marks.
 fn body(chunk: &str, place: Range<usize>, found: &mut Vec<Token>) {
     let joins = |c: char| matches!(c, '\'' | '’' | '-');
     if chunk.chars().all(|c| c.is_alphabetic() || joins(c)) {
@@ -218,7 +218,7 @@ fn body(chunk: &str, place: Range<usize>, found: &mut Vec<Token>) {
     });
 }
 
-/// A word, or the words that a contraction stands for.
+/// Tokenises a word, or the expansion of a contraction.
 fn word(written: &str, place: Range<usize>, found: &mut Vec<Token>) {
     let capital = written.starts_with(char::is_uppercase);
     let lower = written.to_lowercase().replace('’', "'");

@@ -1,27 +1,27 @@
-//! What a question is about: a rule, a meaning, a reason or a procedure, or the state of things.
+//! Classifies the topic of a question: a rule, a meaning, a reason or a procedure, or a state.
 //!
-//! Each cue moves a sum; the sign decides, and near zero the form leaves it open. Deontic modals (should, must, may),
-//! generic subjects and metalinguistic verbs (mean, count as) speak of rules; existentials, possessives, names of
-//! resources and deictic times (now, today) speak of the state of things.
+//! Each cue changes a sum, whose sign decides; near zero the form is ambiguous. Deontic modals (should, must, may),
+//! generic subjects and metalinguistic verbs (mean, count as) indicate rules. Existentials, possessives, names of
+//! resources and deictic times (now, today) indicate a state.
 
 use super::token::{Token, TokenKind};
 use super::words::{AUXILIARIES, QUESTION_WORDS, VerbClass, inflected_change, verb_class};
 
-/// What a question is about.
+/// The topic of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Topic {
     /// A rule, a meaning, a reason, a procedure.
     Rule,
-    /// The state of things.
+    /// A state.
     State,
-    /// The form does not say.
+    /// The form is ambiguous.
     Open,
 }
 
-/// Sum from which, on either side, the form decides.
+/// The absolute value of the sum from which the form decides.
 const DECIDED: i32 = 4;
 
-/// Words that pick the first of a ranking.
+/// Words that select the first items of a ranking.
 const SUPERLATIVES: &[&[&str]] = &[
     &["most"],
     &["worst"],
@@ -40,7 +40,7 @@ const SUPERLATIVES: &[&[&str]] = &[
     &["newest"],
 ];
 
-/// A cue: phrases, and what each adds. One cue counts once.
+/// A cue: phrases with a weight. Each cue counts once.
 struct Cue {
     weight: i32,
     phrases: &'static [&'static [&'static str]],
@@ -50,7 +50,7 @@ const fn cue(weight: i32, phrases: &'static [&'static [&'static str]]) -> Cue {
     Cue { weight, phrases }
 }
 
-/// Cues that stand anywhere in the question. Positive: a rule.
+/// Cues at any position in the question. Positive weights indicate a rule.
 #[rustfmt::skip]
 const ANYWHERE: &[Cue] = &[
     cue(8, &[
@@ -120,7 +120,8 @@ const ANYWHERE: &[Cue] = &[
     cue(-4, SUPERLATIVES),
 ];
 
-/// Whether the clause asks for the first of a ranking by their number: "top 5 orders", "the ten oldest volumes".
+/// Returns whether the clause asks for the first items of a ranking by number: "top 5 orders", "the ten oldest
+/// volumes".
 pub(super) fn ranks(words: &[Token]) -> bool {
     let counts = |token: &Token| {
         token.word.parse::<u32>().is_ok() || token.is_any(&["three", "five", "ten", "twenty"])
@@ -131,7 +132,7 @@ pub(super) fn ranks(words: &[Token]) -> bool {
         .any(|pair| orders(&pair[0]) && counts(&pair[1]) || counts(&pair[0]) && orders(&pair[1]))
 }
 
-/// What a question that asks for a rule, or for the state of things, scores.
+/// Returns the topic of a question, with its score.
 pub(super) fn topic(words: &[Token], asks: bool) -> (Topic, i32) {
     let mut sum = 0;
     for Cue { weight, phrases } in ANYWHERE {
@@ -155,7 +156,7 @@ pub(super) fn topic(words: &[Token], asks: bool) -> (Topic, i32) {
     (topic, sum)
 }
 
-/// Whether a clause asks if something that was told of holds: "is he right?"
+/// Returns whether a clause asks if an earlier statement is true: "is he right?"
 pub(super) fn verifies(words: &[Token]) -> bool {
     let told = words.get(1).is_some_and(|subject| {
         subject.is_any(&["he", "she", "that", "it", "this", "they", "there"])
@@ -175,7 +176,7 @@ pub(super) fn verifies(words: &[Token]) -> bool {
     words.first().is_some_and(|first| first.is_any(AUXILIARIES)) && told && held && words.len() <= 6
 }
 
-/// Whether a clause asks how something is done: "how do I revoke a key".
+/// Returns whether a clause asks how something is done: "how do I revoke a key".
 fn asks_how(words: &[Token]) -> bool {
     let at = words.iter().position(|token| token.is("how"));
     at.is_some_and(|at| {
@@ -191,7 +192,8 @@ fn asks_how(words: &[Token]) -> bool {
     })
 }
 
-/// Whether a clause asks if something can be changed: "can vm-31 be restarted". "Can any of them be restarted" asks which.
+/// Returns whether a clause asks if something can be changed: "can vm-31 be restarted". "Can any of them be restarted"
+/// asks which.
 pub(super) fn asks_whether_possible(words: &[Token]) -> bool {
     let opens = words
         .first()
@@ -216,7 +218,7 @@ pub(super) fn asks_whether_possible(words: &[Token]) -> bool {
     opens && passive && !some
 }
 
-/// Whether a clause asks how a change is made: "how do I restart vm-31".
+/// Returns whether a clause asks how a change is made: "how do I restart vm-31".
 pub(super) fn asks_how_to_change(words: &[Token]) -> bool {
     asks_how(words)
         && words
@@ -224,7 +226,7 @@ pub(super) fn asks_how_to_change(words: &[Token]) -> bool {
             .any(|token| verb_class(&token.word) == Some(VerbClass::Change))
 }
 
-/// Whether a phrase stands in a clause.
+/// Returns whether a clause contains a phrase.
 pub(super) fn holds(words: &[Token], phrase: &[&str]) -> bool {
     words.windows(phrase.len()).any(|window| {
         window
@@ -234,7 +236,8 @@ pub(super) fn holds(words: &[Token], phrase: &[&str]) -> bool {
     })
 }
 
-/// "should I", "must we", "may anybody": what ought to be, not what is. "Which hosts must be restarted" asks for hosts.
+/// Scores "should I", "must we", "may they": a duty or permission, not a state. "Which hosts must be restarted" asks
+/// for hosts.
 fn deontic(words: &[Token]) -> i32 {
     let asks_for_things = words
         .first()
@@ -270,7 +273,7 @@ fn deontic(words: &[Token]) -> i32 {
     if obliged || passive_duty { 5 } else { 0 }
 }
 
-/// What the interrogative and the word after it speak of.
+/// Scores the interrogative and the word after it.
 fn interrogative(words: &[Token]) -> i32 {
     let Some(at) = words.iter().position(|token| token.is_any(QUESTION_WORDS)) else {
         return 0;
@@ -312,7 +315,8 @@ fn interrogative(words: &[Token]) -> i32 {
     }
 }
 
-/// Whether a word looks like an adjective or a participle: "what is public" asks for things, "what is churn" for a meaning.
+/// Returns whether a word looks like an adjective or a participle: "what is public" asks for things, "what is churn"
+/// for a meaning.
 fn is_adjective(word: &str) -> bool {
     const ENDINGS: [&str; 10] = [
         "ed", "ing", "ic", "al", "able", "ible", "ful", "less", "ous", "ive",
@@ -320,7 +324,7 @@ fn is_adjective(word: &str) -> bool {
     word == "open" || word.len() > 4 && ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
 
-/// A question about any member of a kind: "can a disk be shrunk", "is 443 to the world ok".
+/// Scores a question about any member of a kind: "can a disk be shrunk", "is 443 to the world ok".
 fn generic(words: &[Token]) -> i32 {
     let first = words.first();
     let opens = first.is_some_and(|first| first.is_any(AUXILIARIES));
@@ -387,7 +391,7 @@ fn generic(words: &[Token]) -> i32 {
     sum
 }
 
-/// Names of single things: the state of things, unless it is asked how, or whether, they can be changed.
+/// Scores names of single things. They indicate a state, unless the question is how, or whether, they can be changed.
 fn specific(words: &[Token]) -> i32 {
     let changes = asks_how_to_change(words) || asks_whether_possible(words);
     if !changes && words.iter().any(Token::names_one) {

@@ -1,14 +1,14 @@
-//! The closed word classes and the verbs that the reading of a sentence turns on.
+//! The closed word classes and the verbs on which the reading of a sentence depends.
 //!
-//! Function words are closed classes and listed in full; verbs are the common ones of their class. A verb that is in no
-//! list is recognised by its place in the sentence alone, and never certain.
+//! Function words are closed classes and listed in full; verbs are the common ones of their class. An unlisted verb is
+//! recognised only by its position in the sentence, and never with certainty.
 
-/// What doing something comes to, for the system that is asked to.
+/// The class of a verb, by its effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VerbClass {
     /// Looks at something and reports: list, check, rank.
     Read,
-    /// Tells about a rule or a meaning: explain, define.
+    /// Explains a rule or a meaning: explain, define.
     Explain,
     /// Alters something: delete, refund, lock.
     Change,
@@ -16,7 +16,7 @@ pub(super) enum VerbClass {
     Compose,
 }
 
-/// Verbs that alter something. Those that are nouns or adjectives as well stand in [`HOMOGRAPHS`] too.
+/// Verbs that alter something. Those that are also nouns or adjectives are in [`HOMOGRAPHS`] too.
 #[rustfmt::skip]
 pub(super) const CHANGE_VERBS: &[&str] = &[
     "abolish", "activate", "add", "adjust", "allocate", "alter", "allow", "allowlist", "amend", "append",
@@ -44,7 +44,7 @@ pub(super) const CHANGE_VERBS: &[&str] = &[
     "untag", "update", "upgrade", "upload", "void", "whitelist", "wipe", "withdraw", "zap",
 ];
 
-/// Words of [`CHANGE_VERBS`] that begin noun phrases too: "refund policy", "open orders".
+/// Words of [`CHANGE_VERBS`] that also begin noun phrases: "refund policy", "open orders".
 pub(super) const HOMOGRAPHS: &[&str] = &[
     "access", "bar", "bin", "block", "book", "boot", "change", "charge", "clean", "clear", "close",
     "copy", "correct", "credit", "cut", "debit", "discount", "dispatch", "drain", "drop", "email",
@@ -63,7 +63,7 @@ pub(super) const ADJECTIVES: &[&str] = &[
     "split", "forward",
 ];
 
-/// Nouns that take another before them: "refund policy", "lock screen".
+/// Nouns that follow another noun: "refund policy", "lock screen".
 #[rustfmt::skip]
 pub(super) const COMPOUND_HEADS: &[&str] = &[
     "agreement", "amount", "amounts", "date", "dates", "deadline", "definition", "fee", "fees", "form",
@@ -89,19 +89,19 @@ pub(super) const READ_VERBS: &[&str] = &[
     "view", "watch",
 ];
 
-/// Verbs that order to run something that is known by its name: "run the playbook …".
+/// Verbs that order to run something by its name: "run the playbook …".
 pub(super) const RUN_VERBS: &[&str] = &[
     "apply", "begin", "execute", "invoke", "launch", "perform", "run", "start", "trigger", "use",
 ];
 
-/// Verbs that tell about a rule or a meaning.
+/// Verbs that explain a rule or a meaning.
 #[rustfmt::skip]
 pub(super) const EXPLAIN_VERBS: &[&str] = &[
     "advise", "clarify", "cite", "define", "describe", "educate", "elaborate", "explain", "illustrate",
     "interpret", "quote", "recommend", "remind", "suggest", "teach", "understand", "learn",
 ];
 
-/// Verbs that make a text, a role or a picture.
+/// Verbs that create a text, a role or a picture.
 #[rustfmt::skip]
 pub(super) const COMPOSE_VERBS: &[&str] = &[
     "act", "bake", "brainstorm", "code", "compose", "cook", "draft", "draw", "dream", "generate", "imagine",
@@ -112,7 +112,7 @@ pub(super) const COMPOSE_VERBS: &[&str] = &[
 /// Second parts of phrasal verbs.
 pub(super) const PARTICLES: &[&str] = &["up", "down", "off", "on", "out", "away", "back", "over"];
 
-/// What begins a noun phrase that means something definite, or all of a kind.
+/// Words that begin a noun phrase with a definite meaning, or about all of a kind.
 #[rustfmt::skip]
 pub(super) const DETERMINERS: &[&str] = &[
     "the", "this", "that", "these", "those", "my", "our", "your", "his", "her", "its", "their", "all", "every",
@@ -120,7 +120,7 @@ pub(super) const DETERMINERS: &[&str] = &[
     "everybody", "anyone", "another", "such", "more", "one", "two", "three", "four", "five", "ten",
 ];
 
-/// Pronouns that stand for a thing mentioned before.
+/// Pronouns that refer to a thing mentioned before.
 pub(super) const PRONOUNS: &[&str] = &[
     "it", "them", "that", "this", "these", "those", "him", "her", "me", "us", "so",
 ];
@@ -149,7 +149,7 @@ pub(super) const PREPOSITIONS: &[&str] = &[
     "between", "under", "against", "within", "than", "because", "to", "or", "and", "on",
 ];
 
-/// Words that open a sentence and do not change what it asks for.
+/// Words that open a sentence without changing its request.
 #[rustfmt::skip]
 pub(super) const OPENERS: &[&str] = &[
     "again", "ah", "alright", "also", "and", "anyway", "asap", "besides", "but", "dear", "finally", "first",
@@ -159,12 +159,12 @@ pub(super) const OPENERS: &[&str] = &[
     "urgently", "well", "yeah", "yep", "yes", "yo",
 ];
 
-/// Conjunctions of condition and time: what they introduce has not happened.
+/// Conjunctions of condition and time: the clause that they introduce has not happened.
 pub(super) const CONDITIONS: &[&str] = &[
     "if", "unless", "once", "until", "provided", "assuming", "whenever", "till", "lest",
 ];
 
-/// Verbs that report what somebody else said or wants.
+/// Verbs that report the words or wishes of another person.
 #[rustfmt::skip]
 pub(super) const REPORTING_VERBS: &[&str] = &[
     "advised", "advises", "announced", "argued", "argues", "asked", "asks", "asking", "believes", "claimed",
@@ -175,7 +175,7 @@ pub(super) const REPORTING_VERBS: &[&str] = &[
     "wanted", "wants", "warned", "wishes", "writes", "wrote",
 ];
 
-/// Words that carry no subject: a text of these alone is about nothing.
+/// Words without a subject: a text with only these is about nothing.
 #[rustfmt::skip]
 pub(super) const EMPTY_WORDS: &[&str] = &[
     "a", "about", "again", "ahead", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
@@ -190,7 +190,7 @@ pub(super) const EMPTY_WORDS: &[&str] = &[
     "whose", "why", "will", "with", "would", "yes", "yet", "you", "your",
 ];
 
-/// The class of a verb in its base form; `None` for one that is in no list.
+/// Returns the class of a verb in its base form; `None` for an unlisted verb.
 pub(super) fn verb_class(word: &str) -> Option<VerbClass> {
     if READ_VERBS.contains(&word) {
         Some(VerbClass::Read)
@@ -205,8 +205,8 @@ pub(super) fn verb_class(word: &str) -> Option<VerbClass> {
     }
 }
 
-/// The verb of change that a misspelt word stands for: one letter too many, one too few, or two changed places. A wrong
-/// letter is not mended: it makes other words ("remote", "remove").
+/// Returns the verb of change behind a misspelt word: with one additional letter, one missing letter, or two swapped
+/// letters. A wrong letter is not corrected, because it makes other words ("remote", "remove").
 pub(super) fn misspelt_change(word: &str) -> Option<&'static str> {
     const SHORTEST: usize = 5;
     if word.len() < SHORTEST - 1 || !word.is_ascii() || inflected_change(word).is_some() {
@@ -217,8 +217,8 @@ pub(super) fn misspelt_change(word: &str) -> Option<&'static str> {
     found.next().copied()
 }
 
-/// Whether one text becomes the other by leaving out one letter or by two neighbours changing places; the first letter
-/// is right.
+/// Returns whether one text becomes the other by removing one letter or swapping two neighbours. The first letter must
+/// be equal.
 fn is_slip(a: &[u8], b: &[u8]) -> bool {
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     if same == 0 {
@@ -237,7 +237,7 @@ fn is_slip(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// The verb of change of which a word is a participle or a third person: "locked", "removing", "refunds".
+/// Returns the verb of change of a participle or a third person: "locked", "removing", "refunds".
 pub(super) fn inflected_change(word: &str) -> Option<&'static str> {
     #[rustfmt::skip]
     const IRREGULAR: &[(&str, &str)] = &[
@@ -255,7 +255,7 @@ pub(super) fn inflected_change(word: &str) -> Option<&'static str> {
         .find(|verb| is_form_of(word, verb))
 }
 
-/// Whether a word is a regular form of a verb, other than its base.
+/// Returns whether a word is a regular form of a verb, other than its base.
 pub(super) fn is_form_of(word: &str, verb: &str) -> bool {
     let stem = verb.strip_suffix('e').unwrap_or(verb);
     let of = |stem: &str| {

@@ -1,27 +1,27 @@
-//! Faults of filters, as messages with a place.
+//! Faults of filters, as messages with a location.
 
 use jaq_core::compile::{Errors, Undefined};
 use jaq_core::load::lex::Expect;
 
 use charter_contract::validate::nearest;
 
-/// Most faults of a filter that are reported.
+/// The maximum number of reported faults of a filter.
 const MOST_FAULTS: usize = 10;
 
-/// Why a filter is not read.
+/// The reason why a filter cannot be parsed.
 pub(super) enum Fault<'s> {
-    /// The lexer fails: what it expects, and what it finds.
+    /// The lexer failed: the expected and the actual input.
     Lexed(Vec<(Expect<&'s str>, &'s str)>),
-    /// The parser expects something else than it finds.
+    /// The parser expected something other than this text.
     Expected(&'static str, &'s str),
     /// A part that is not allowed, and the reason.
     Refused(&'static str, &'s str),
-    /// A pattern that cannot be searched for, in a call of this function.
+    /// An invalid pattern in a call of this function.
     Pattern(String, &'s str),
 }
 
 impl Fault<'_> {
-    /// The message of the fault.
+    /// Returns the message of the fault.
     pub(super) fn message(&self, source: &str) -> String {
         match self {
             Self::Lexed(faults) => {
@@ -51,13 +51,13 @@ fn expected(source: &str, wanted: &str, found: &str) -> String {
     )
 }
 
-/// The beginning of a part of the source.
+/// Returns the beginning of a part of the source.
 fn shown(found: &str) -> String {
     let line = found.lines().next().unwrap_or_default();
     line.chars().take(20).collect()
 }
 
-/// Where a part of the source begins, as `line:column` of the filter. An empty part is the end.
+/// Returns the location of a part of the source, as `line:column` of the filter. An empty part is the end.
 fn place(source: &str, part: &str) -> String {
     let offset = (part.as_ptr() as usize).wrapping_sub(source.as_ptr() as usize);
     let before = source
@@ -69,7 +69,7 @@ fn place(source: &str, part: &str) -> String {
     format!("{line}:{column}")
 }
 
-/// Functions and variables of jq that reach out of a filter, and what to do without them.
+/// Functions and variables of jq that access anything outside a filter, with an alternative for each.
 const OUTSIDE: [(&str, &str); 19] = [
     (
         "$ENV",
@@ -110,8 +110,7 @@ const OUTSIDE: [(&str, &str); 19] = [
     ("strflocaltime", "a filter has no time zone: use `strftime`"),
 ];
 
-/// The names that a filter uses and that nothing defines. `known` are the functions that there are, with the number of
-/// their parameters.
+/// Reports the undefined names of a filter. `known` holds the existing functions, with the number of their parameters.
 pub(super) fn undefined(
     source: &str,
     errors: &Errors<&str, ()>,

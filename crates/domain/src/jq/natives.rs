@@ -1,5 +1,5 @@
-//! The functions of filters that are not written in jq: those of this crate, and of jaq those that mean the same there.
-//! None of them reads anything but its input and arguments.
+//! The functions of filters that are not written in jq: those of this crate, and those of jaq with the same meaning as
+//! in jq. They read only their input and arguments.
 
 mod control;
 mod formats;
@@ -20,16 +20,16 @@ pub(super) use formats::FORMATS;
 pub(super) use texts::LINE;
 pub(super) use updates::{ASSIGN, MODIFY};
 
-/// The data of filters: values alone, and nothing of their surroundings.
+/// The data type of filters: values only, without a context.
 pub(super) type Jq = JustLut<JqValue>;
 
 /// A function with its name and its parameters.
 pub(super) type NativeFilter = Fun<Jq>;
 
-/// The same for a function that has outputs and no paths.
+/// As above, for a function that has outputs but no paths.
 type Plain = Filter<RunPtr<Jq>>;
 
-/// Filters of jaq's core, and what they are called here.
+/// Filters of jaq's core, with their names here.
 const CORE: &[(&str, &str)] = &[
     ("path", "path"),
     ("range", "_range"),
@@ -39,10 +39,10 @@ const CORE: &[(&str, &str)] = &[
     ("skip", "_skip"),
 ];
 
-/// The name of `path` that no filter can give to something else.
+/// The name of `path` that filters cannot redefine.
 pub(super) const PATH: &str = "!path";
 
-/// Filters of jaq's library that calculate with their input and arguments alone, and what they are called here.
+/// Filters of jaq's library that depend only on their input and arguments, with their names here.
 const LIBRARY: &[(&str, &str)] = &[
     ("acos", "acos"),
     ("acosh", "acosh"),
@@ -102,7 +102,7 @@ const LIBRARY: &[(&str, &str)] = &[
     ("yn", "yn"),
 ];
 
-/// Every function that is not written in jq.
+/// Returns every function that is not written in jq.
 pub(super) fn all() -> Vec<NativeFilter> {
     let plain = [
         formats::filters(),
@@ -122,7 +122,7 @@ pub(super) fn all() -> Vec<NativeFilter> {
         .collect()
 }
 
-/// Of some filters those of a list, by the names of the list.
+/// Selects the filters of a list, and renames them as listed.
 fn named(
     filters: impl Iterator<Item = NativeFilter>,
     names: &'static [(&'static str, &'static str)],

@@ -1,5 +1,5 @@
-//! The grammar of jq 1.8, over the tokens of jaq: operators bind as there, every form of pattern is read, and what a
-//! filter may not do is refused with its place. Knows no values.
+//! The grammar of jq 1.8, over the tokens of jaq: operators bind as in jq, every form of pattern is supported, and
+//! forbidden constructs are rejected with their location. Knows no values.
 
 mod calls;
 mod objects;
@@ -18,7 +18,7 @@ use super::natives::FORMATS;
 /// A part of a filter, or the fault in it.
 type Parsed<'s, T = Tree<'s>> = Result<T, Fault<'s>>;
 
-/// Words that are no functions.
+/// Words that are not functions.
 const KEYWORDS: [&str; 19] = [
     "", "and", "as", "break", "catch", "def", "elif", "else", "end", "foreach", "if", "import",
     "include", "label", "module", "or", "reduce", "then", "try",
@@ -26,7 +26,7 @@ const KEYWORDS: [&str; 19] = [
 
 const MODULES: &str = "a filter loads no modules: write the definitions into it";
 
-/// Reads a filter.
+/// Parses a filter.
 ///
 /// # Errors
 /// The first [`Fault`].
@@ -34,7 +34,7 @@ pub(super) fn filter(source: &str) -> Parsed<'_> {
     read(source, |parser| parser.query())
 }
 
-/// Reads definitions alone.
+/// Parses definitions.
 ///
 /// # Errors
 /// The first [`Fault`].
@@ -65,17 +65,17 @@ fn read<'s, T>(
     }
 }
 
-/// Reads tokens from left to right; brackets are read within the token that they are.
+/// A parser that reads tokens from left to right; a bracket is one token that contains its contents.
 struct Parser<'s, 't> {
     source: &'s str,
     rest: &'t [Token<&'s str>],
-    /// The functions that the filter defines, up to here.
+    /// The functions that the filter has defined so far.
     defined: Vec<&'s str>,
 }
 
 /// The tokens.
 impl<'s, 't> Parser<'s, 't> {
-    /// The text of the next token; the end of the filter, where there is none.
+    /// Returns the text of the next token, or the end of the filter.
     fn found(&self) -> &'s str {
         let end = || self.source.split_at(self.source.len()).1;
         self.rest.first().map_or_else(end, |token| token.0)
@@ -85,7 +85,7 @@ impl<'s, 't> Parser<'s, 't> {
         Fault::Expected(wanted, self.found())
     }
 
-    /// The next token, if it is a symbol, and nothing otherwise.
+    /// Returns the next token if it is a symbol, or else an empty text.
     fn symbol(&self) -> &'s str {
         match self.rest.first() {
             Some(Token(text, Tok::Sym)) => text,
@@ -93,7 +93,7 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// The next token, if it is a word, and nothing otherwise.
+    /// Returns the next token if it is a word, or else an empty text.
     fn word(&self) -> &'s str {
         match self.rest.first() {
             Some(Token(text, Tok::Word)) => text,
@@ -107,7 +107,7 @@ impl<'s, 't> Parser<'s, 't> {
         Some(first)
     }
 
-    /// Goes over a symbol, if it is next.
+    /// Skips a symbol, if it is the next token.
     fn take(&mut self, symbol: &str) -> bool {
         let is_next = self.symbol() == symbol;
         if is_next {
@@ -141,7 +141,7 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// The tokens within the next one, if that is this kind of bracket.
+    /// Returns the tokens within the next token, if it is this kind of bracket.
     fn bracket(&mut self, open: char) -> Option<&'t [Token<&'s str>]> {
         let Some(Token(text, Tok::Block(within))) = self.rest.first() else {
             return None;
@@ -153,7 +153,7 @@ impl<'s, 't> Parser<'s, 't> {
         Some(within)
     }
 
-    /// Reads the tokens within brackets, up to the closing one.
+    /// Parses the tokens within brackets, up to the closing one.
     fn within<T>(
         &mut self,
         tokens: &'t [Token<&'s str>],
@@ -182,7 +182,7 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// An operand of commas. Definitions, labels and variables extend to the end.
+    /// Parses an operand of commas. Definitions, labels and variables extend to the end.
     fn element(&mut self) -> Parsed<'s> {
         match self.word() {
             "def" => {
@@ -247,7 +247,7 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// Terms with operators that bind at least so tightly.
+    /// Parses terms with operators of at least this precedence.
     fn expression(&mut self, least: u8) -> Parsed<'s> {
         let mut left = self.term()?;
         while let Some(operator) = self.operator().filter(|operator| operator.binds >= least) {
@@ -277,7 +277,7 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// A term with the parts that are taken of it.
+    /// Parses a term with its suffixes.
     fn term(&mut self) -> Parsed<'s> {
         if self.take("-") {
             return Ok(Term::Neg(Box::new(self.term()?)));
@@ -319,7 +319,7 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// The part that an index in brackets takes.
+    /// Parses the contents of an index in brackets.
     fn part(&mut self) -> Parsed<'s, Part<Tree<'s>>> {
         if self.symbol() == "]" {
             return Ok(Part::Range(None, None));
@@ -351,7 +351,7 @@ impl<'s, 't> Parser<'s, 't> {
             }
             [Token(".", Tok::Sym), ..] => self.read(Term::Id),
             [Token("..", Tok::Sym), ..] => self.read(Term::Recurse),
-            // Read as a part of the input.
+            // Parsed as a path of the input.
             [Token(text, Tok::Sym), ..] if field(text).is_some() => Ok(Term::Id),
             [Token(digits, Tok::Num), ..] => self.read(Term::Num(*digits)),
             [Token("$__loc__", Tok::Var), ..] => {
@@ -375,13 +375,13 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// Goes over the token that a term was read from.
+    /// Skips the token that a term was parsed from.
     fn read(&mut self, term: Tree<'s>) -> Parsed<'s> {
         self.next();
         Ok(term)
     }
 
-    /// The filter before the next token.
+    /// Returns the filter's text before the next token.
     fn before(&self) -> &'s str {
         let rest = self.found();
         let at = (rest.as_ptr() as usize).checked_sub(self.source.as_ptr() as usize);
@@ -402,7 +402,7 @@ impl<'s, 't> Parser<'s, 't> {
         }
     }
 
-    /// A text, with a format or without.
+    /// Parses a text, with or without a format.
     fn key(&mut self) -> Parsed<'s> {
         let format = match self.rest {
             [Token(name, Tok::Fmt), Token(_, Tok::Str(_)), ..] if FORMATS.contains(name) => {
@@ -458,7 +458,7 @@ impl<'s, 't> Parser<'s, 't> {
     }
 }
 
-/// The name in `.name`.
+/// Returns the name in `.name`.
 fn field(symbol: &str) -> Option<&str> {
     let name = symbol.strip_prefix('.')?;
     (!name.is_empty() && name != ".").then_some(name)

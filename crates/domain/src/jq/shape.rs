@@ -1,5 +1,5 @@
-//! How deep a filter nests. It is lexed, parsed and compiled by functions that call themselves as deep as that, and its
-//! tree is dropped so too.
+//! Measures how deep a filter nests. The recursion of the lexer, the parser, the compiler and the destructor of the
+//! tree is equally deep.
 
 use charter_contract::bounds::{JQ_BRACKETS, JQ_LEVELS, JQ_OPERATORS};
 use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
@@ -7,7 +7,7 @@ use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
 use super::FilterError;
 use crate::nesting::Nesting;
 
-/// Words that join or hold terms.
+/// Words that join or contain terms.
 const WORDS: [&str; 11] = [
     "and", "as", "catch", "def", "elif", "foreach", "if", "label", "or", "reduce", "try",
 ];
@@ -15,13 +15,13 @@ const WORDS: [&str; 11] = [
 /// Words after which a comma within braces may join terms, instead of fields.
 const COMMAS_JOIN: [&str; 3] = ["def", "if", "label"];
 
-/// Symbols that join no terms.
+/// Symbols that do not join terms.
 const SEPARATORS: [&str; 6] = [":", ";", "?", ")", "]", "}"];
 
-/// Levels that an operator takes at most, once it is written in the terms of jaq. A pipe and a comma take one.
+/// The maximum number of levels that an operator adds in jaq's terms. A pipe and a comma add one.
 const LEVELS: usize = 3;
 
-/// Whether there are few enough brackets for the lexer, which goes as deep as they nest.
+/// Checks that there are few enough brackets for the lexer, whose recursion is as deep as their nesting.
 ///
 /// # Errors
 /// [`FilterError::TooDeep`].
@@ -33,8 +33,8 @@ pub(super) fn count_brackets(source: &str) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// Whether a filter nests few enough levels. A filter that the lexer refuses is left to the parser, whose
-/// error has the place.
+/// Checks that a filter nests few enough levels. If the lexer rejects the filter, the parser reports the error with its
+/// location.
 ///
 /// # Errors
 /// [`FilterError::TooDeep`].
@@ -59,8 +59,8 @@ pub(super) fn measure(source: &str) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// Reads what is between brackets. All operators there count for each of their operands: where a definition or a
-/// condition ends, what follows still belongs to it.
+/// Measures the contents of brackets. All operators there count for each of their operands: the text after the end of a
+/// definition or a condition still belongs to it.
 fn read(tokens: &[Token<&str>], mut commas_join: bool, nesting: &mut Nesting) {
     for Token(text, kind) in tokens {
         match kind {

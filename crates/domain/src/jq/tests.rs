@@ -30,7 +30,7 @@ fn what_does_not_compile_says_where() {
     );
 }
 
-/// A filter that nests as deep as the number.
+/// Builds a filter of this nesting depth.
 type Deep = fn(usize) -> String;
 
 /// Each way in which a filter nests.
@@ -70,7 +70,7 @@ fn a_filter_that_nests_deep_is_refused_and_a_usual_one_compiles() {
         Filter::compile(&open),
         Err(FilterError::TooDeep(_))
     ));
-    // Chains of commas and pipes go on where a definition or a condition ends.
+    // Chains of commas and pipes continue after the end of a definition or a condition.
     let hidden = [
         format!("{{a: def f: 1; {}1}}", "1,".repeat(1_500)),
         format!("{{a: if 1 then 1 end, {}1}}", "(1),".repeat(1_500)),
@@ -114,7 +114,7 @@ fn outputs_are_bounded_and_failures_are_values() {
     ));
 }
 
-/// Everything that a filter emits, or the message that it fails with.
+/// Returns all outputs of a filter, or the message of its failure.
 fn run(filter: &str, input: &Value) -> Result<Vec<Value>, String> {
     let filter = Filter::compile(filter).map_err(|error| error.to_string())?;
     filter.run(input, 1_000).map_err(|error| match error {
@@ -127,7 +127,7 @@ fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The rows come from jq 1.8.2 itself; the differences that are left are in the documentation.
+/// The rows come from jq 1.8.2 itself; the documentation lists the remaining differences.
 #[test]
 fn filters_give_what_jq_gives() {
     let mut wrong = Vec::new();
@@ -208,7 +208,7 @@ fn page() -> String {
     std::fs::read_to_string(page).unwrap()
 }
 
-/// The rows are those of the documentation's table.
+/// The rows equal those of the documentation's table.
 #[test]
 fn documented_differences_from_jq_hold() {
     let page = page();
@@ -313,7 +313,7 @@ fn what_reaches_out_of_a_filter_is_refused_when_it_is_compiled() {
             format!("the filter does not compile: `{named}` reaches out of the filter (1:7): ");
         assert!(error.starts_with(&prefix), "{error}");
     }
-    // A filter may have a function of its own by such a name.
+    // A filter may define a function with such a name.
     assert_eq!(run("def now: 5; now", &Value::Null), Ok(vec![json!(5)]));
 }
 
@@ -421,7 +421,7 @@ fn patterns_are_checked_when_a_filter_is_compiled() {
         let prefix = format!("the filter does not compile: {message}");
         assert!(error.starts_with(&prefix), "{filter}: {error}");
     }
-    // One that comes with the input fails when it is used, and can be caught.
+    // An invalid pattern in the input fails when it is used, and can be caught.
     assert!(run("test(.)", &json!("(")).is_err());
     assert_eq!(
         run("(test(.))? // false", &json!("(")),
@@ -441,7 +441,7 @@ fn what_a_filter_makes_is_bounded() {
     }
 }
 
-/// Loops are as long as a filter wants: a call at the end of a function takes no stack.
+/// Loops may have any length: tail calls need no stack.
 #[test]
 fn loops_take_no_stack() {
     let loops = [

@@ -1,5 +1,5 @@
-//! Values of filters: JSON whose integers have any size, and the numbers that JSON does not have. They index, slice and
-//! order as in jq. Knows no filters.
+//! Values of filters: JSON with integers of any size, and the numbers that JSON lacks. They are indexed, sliced and
+//! ordered as in jq. Knows no filters.
 
 mod arithmetic;
 mod json;
@@ -20,16 +20,16 @@ pub(super) use arithmetic::split;
 pub(super) use number::Number;
 pub(super) use paths::{delete, keys_of, modified, set};
 
-/// Why a filter fails, as `catch` gets it.
+/// The failure of a filter, as `catch` receives it.
 pub(super) type Error = jaq_core::Error<JqValue>;
 
-/// The result of a function of values.
+/// The result of a function on values.
 pub(super) type Outcome<T = JqValue> = Result<T, Error>;
 
-/// The fields of an object, in the order in which they were added.
+/// The fields of an object, in insertion order.
 pub(super) type Fields = IndexMap<Rc<str>, JqValue>;
 
-/// Bytes of a value that a message shows.
+/// The number of bytes of a value that a message shows.
 const SHOWN: usize = 29;
 
 /// A value of a filter.
@@ -61,12 +61,12 @@ impl JqValue {
         Self::Number(number.into())
     }
 
-    /// A count of things in memory.
+    /// Creates a number from a count of things in memory.
     pub(super) fn count(count: usize) -> Self {
         Self::number(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    /// The name of its type in jq.
+    /// Returns the name of the value's type in jq.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -82,7 +82,7 @@ impl JqValue {
         !matches!(self, Self::Null | Self::Bool(false))
     }
 
-    /// Its type and, shortened, the value itself.
+    /// Returns the value's type, and the value in short form.
     pub(super) fn described(&self) -> String {
         let text = self.to_string();
         if text.len() <= SHOWN {
@@ -99,7 +99,7 @@ impl JqValue {
         format!("{} ({shown}...{end})", self.kind())
     }
 
-    /// The elements of a list, or the values of an object.
+    /// Returns the elements of a list, or the values of an object.
     pub(super) fn elements(self) -> Outcome<Vec<Self>> {
         match self {
             Self::List(items) => Ok(Rc::unwrap_or_clone(items)),
@@ -108,7 +108,7 @@ impl JqValue {
         }
     }
 
-    /// The name of a field.
+    /// Converts the value to the name of a field.
     fn into_key(self) -> Outcome<Rc<str>> {
         match self {
             Self::Text(name) => Ok(name.as_str().into()),
@@ -119,7 +119,7 @@ impl JqValue {
         }
     }
 
-    /// The part at an index, a key or a slice.
+    /// Returns the part at an index, a key or a slice.
     pub(super) fn at(&self, key: &Self) -> Outcome {
         match (self, key) {
             (Self::Null, Self::Text(_) | Self::Number(_) | Self::Object(_)) => Ok(Self::Null),
@@ -149,7 +149,7 @@ impl JqValue {
         ))
     }
 
-    /// The part of a list or a text between two indices, of which null is the start or the end.
+    /// Returns the part of a list or a text between two indices; null means the start or the end.
     fn slice(&self, start: &Self, end: &Self) -> Outcome {
         match self {
             Self::Null => Ok(Self::Null),
@@ -172,17 +172,17 @@ impl JqValue {
     }
 }
 
-/// An error with a message.
+/// Creates an error with a message.
 pub(super) fn fault(message: impl fmt::Display) -> Error {
     Error::str(message)
 }
 
-/// An error that names the value which is at fault.
+/// Creates an error that names the invalid value.
 pub(super) fn unfit(value: &JqValue, message: &str) -> Error {
     fault(format!("{} {message}", value.described()))
 }
 
-/// An index of a list of this length; negative ones count from the end.
+/// Returns the index in a list of this length; negative indices count from the end.
 fn position(index: &Number, length: usize) -> Option<usize> {
     let index = index.truncated()?;
     match usize::try_from(index) {
@@ -191,7 +191,7 @@ fn position(index: &Number, length: usize) -> Option<usize> {
     }
 }
 
-/// The range of a slice of a list or text of this length: the start is rounded down, the end up.
+/// Returns the range of a slice of a list or text of this length: the start is rounded down, the end up.
 fn bounds(start: &JqValue, end: &JqValue, length: usize) -> Outcome<Range<usize>> {
     let whole = length as f64;
     let bound = |value: &JqValue, default: f64| match value {
@@ -210,7 +210,7 @@ fn bounds(start: &JqValue, end: &JqValue, length: usize) -> Outcome<Range<usize>
     Ok(start..end.max(start))
 }
 
-/// Where a list occurs within another.
+/// Returns the positions of a list within another.
 fn positions(items: &[JqValue], part: &[JqValue]) -> JqValue {
     if part.is_empty() {
         return JqValue::list(Vec::new());
@@ -269,7 +269,7 @@ impl jaq_core::ValT for JqValue {
         self.slice(range.start.unwrap_or(&whole), range.end.unwrap_or(&whole))
     }
 
-    // Updates go through paths, by the filters of `natives::updates`: no program has jaq's own.
+    // Updates use paths, through the filters of `natives::updates`: no program uses jaq's own updates.
 
     fn map_values<'a, I: Iterator<Item = ValX<'a, Self>>>(
         self,

@@ -1,4 +1,4 @@
-//! What is worth a look in the graph, among the skills that somebody may reach.
+//! Finds problems in the graph, among the skills that the caller may reach.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::{CyclePath, Reach, SkillNode, SkillPosition, SkillsView};
 
-/// Most findings of one look.
+/// The maximum number of findings of one run.
 pub const MAX_FINDINGS: usize = 1_000;
 
-/// One thing that is worth a look.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LinkFinding {
     /// The skill concerned.
@@ -19,12 +19,12 @@ pub struct LinkFinding {
     /// `dangling_child`, `empty_folder` or `cycle`.
     #[schemars(extend("enum" = ["dangling_child", "empty_folder", "cycle"]))]
     pub rule: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
 impl SkillsView<'_> {
-    /// Everything worth a look among the skills within reach, by skill, at most [`MAX_FINDINGS`].
+    /// Returns the problems among the reachable skills, by skill, at most [`MAX_FINDINGS`].
     #[must_use]
     pub fn lint(&self, reach: &Reach) -> Vec<LinkFinding> {
         let mut visible: Vec<(SkillPosition, &SkillNode)> = reach
@@ -63,8 +63,8 @@ impl SkillsView<'_> {
         findings
     }
 
-    /// Cycles: depth first without recursion, each link looked at once; a link back to a skill on
-    /// the present way closes one.
+    /// Finds cycles depth first without recursion, and visits each link once. A link back to a skill on the current
+    /// path closes a cycle.
     fn cycles<'g>(&'g self, nodes: &[&'g SkillNode], findings: &mut Vec<LinkFinding>) {
         let mut state: HashMap<&SkillId, State> = HashMap::with_capacity(nodes.len());
         for start in nodes {

@@ -53,7 +53,7 @@ fn reached(view: SkillsView<'_>, grants: &SkillGrants) -> Vec<String> {
     ids.into_iter().collect()
 }
 
-/// B001-6: descendants at any depth; neither ancestors nor siblings; nothing for no grants.
+/// B001-6: descendants at any depth; neither ancestors nor siblings; nothing without grants.
 #[test]
 fn b001_6_a_grant_opens_what_is_under_it_and_nothing_else() {
     let graph = graph(&[
@@ -121,11 +121,11 @@ fn a_tenants_skill_shadows_the_global_one() {
         .collect();
     assert!(layers.contains(&(LayerOf::Own, "f")) && layers.contains(&(LayerOf::Global, "x")));
     assert_eq!(layers.len(), 4);
-    // The global folder is shadowed, so it points at nothing.
+    // The global folder is shadowed, so its links do not apply.
     assert_eq!(view.parents(&id("x")).count(), 0);
 }
 
-/// Each skill in the middle of a long chain has as many skills above it as below.
+/// Each skill in the middle of a long chain has equally many skills above and below.
 #[test]
 fn the_writes_of_one_request_follow_so_many_links_and_no_more() {
     let name = |at: usize| format!("f{at}");
@@ -158,11 +158,11 @@ fn b001_4_a_cycle_is_named_by_its_path() {
     assert_eq!(path("new", "a c"), None);
     assert_eq!(path("b", "missing"), None);
     assert_eq!(path("e", "e"), Some("e → e".to_owned()));
-    // The links that it has now do not count.
+    // Its current links do not count.
     assert_eq!(path("a", "c"), None);
 }
 
-/// B001-4: an own skill may close a cycle through the global layer.
+/// B001-4: a tenant's skill may close a cycle through the global layer.
 #[test]
 fn b001_4_a_cycle_through_both_layers_is_found() {
     let global = graph(&[("f", "x"), ("x", "")]);
@@ -175,7 +175,7 @@ fn b001_4_a_cycle_through_both_layers_is_found() {
     assert_eq!(cycle.to_string(), "x → f → x");
 }
 
-/// Must show: a chain of 10,000 folders neither overflows the stack nor takes long.
+/// Requirement: a chain of 10,000 folders neither overflows the stack nor takes long.
 #[test]
 fn b001_6_a_chain_of_ten_thousand_folders_is_walked() {
     const DEEP: usize = 10_000;
@@ -227,14 +227,14 @@ fn b001_4_lint_reports_what_was_let_through() {
             expect("f", "cycle", "cycle: f → x → f"),
         ]
     );
-    // Somebody who reaches little is told little.
+    // A caller that reaches little receives few findings.
     assert_eq!(view.lint(&view.reach(&only("y"))), []);
-    // And a cycle does not hold a walk up.
+    // A cycle does not trap a walk.
     assert_eq!(reached(view, &only("x")), ["f", "x"]);
 }
 
 proptest! {
-    /// The two-sided search says what a plain search of all paths says.
+    /// The two-sided search agrees with a search of all paths.
     #[test]
     fn b001_4_cycles_are_those_of_the_transitive_closure(
         links in prop::collection::vec((0usize..8, 0usize..8), 0..24),
@@ -250,7 +250,7 @@ proptest! {
         }
         let children: Vec<SkillId> = to.iter().map(|at| id(&name(*at))).collect();
         let view = alone(&graph);
-        // Reached without the skill's own links: it is replaced by the write.
+        // The skill's own links do not count, because the write replaces them.
         let mut without = graph.clone();
         without.insert_or_replace(node(&name(from), ""));
         let granted = SkillGrants::Only(children.iter().cloned().collect());

@@ -1,4 +1,4 @@
-//! A tenant's skills over the global ones: looking up, reaching down, cycles.
+//! A tenant's skills over the global ones: lookup, reachability, cycles.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -10,19 +10,19 @@ use fixedbitset::FixedBitSet;
 
 use super::{LinkGraph, SkillNode, Slot};
 
-/// Ids of a cycle that are named; of a longer one the middle is left out.
+/// The maximum number of ids that are shown of a cycle; the middle of a longer one is left out.
 const NAMED_IN_CYCLE: usize = 20;
 
-/// Which of the two layers.
+/// A layer of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LayerOf {
-    /// The tenant's own.
+    /// The tenant's own layer.
     Own,
-    /// Everybody's.
+    /// The global layer.
     Global,
 }
 
-/// A skill's place in a view.
+/// The position of a skill in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillPosition {
     /// The layer.
@@ -31,32 +31,32 @@ pub struct SkillPosition {
     pub slot: Slot,
 }
 
-/// A tenant's skills over the global ones; without the first, the global ones alone.
+/// A tenant's skills over the global ones, or the global ones alone.
 #[derive(Debug, Clone, Copy)]
 pub struct SkillsView<'g> {
-    /// The tenant's.
+    /// The tenant's skills.
     pub own: Option<&'g LinkGraph>,
-    /// Everybody's.
+    /// The global skills.
     pub global: &'g LinkGraph,
 }
 
-/// The slots that somebody may reach, by layer. What another layer shadows is not among them.
+/// The reachable slots, by layer, without shadowed skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Of the tenant's own skills.
+    /// Slots of the tenant's own skills.
     pub own: FixedBitSet,
-    /// Of the global ones.
+    /// Slots of the global skills.
     pub global: FixedBitSet,
 }
 
 impl Reach {
-    /// Whether a place is within reach.
+    /// Returns whether a position is reachable.
     #[must_use]
     pub fn contains(&self, place: SkillPosition) -> bool {
         self.layer(place.layer).contains(place.slot)
     }
 
-    /// Adds a place; whether it was not there before.
+    /// Adds a position, and returns whether it is new.
     fn insert(&mut self, place: SkillPosition) -> bool {
         let layer = match place.layer {
             LayerOf::Own => &mut self.own,
@@ -65,7 +65,7 @@ impl Reach {
         !layer.put(place.slot)
     }
 
-    /// The slots of one layer.
+    /// Returns the slots of one layer.
     #[must_use]
     pub fn layer(&self, layer: LayerOf) -> &FixedBitSet {
         match layer {
@@ -74,7 +74,7 @@ impl Reach {
         }
     }
 
-    /// Every place within reach.
+    /// Returns every reachable position.
     pub fn places(&self) -> impl Iterator<Item = SkillPosition> + '_ {
         let of = |layer| {
             let slots = self.layer(layer).ones();
@@ -84,7 +84,7 @@ impl Reach {
     }
 }
 
-/// A way from a skill back to itself; the first id is also the last.
+/// A path from a skill back to itself; the first id is also the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CyclePath(pub Vec<SkillId>);
 
@@ -105,12 +105,12 @@ impl fmt::Display for CyclePath {
     }
 }
 
-/// Links that the writes of one request may still follow. Each write is cheap in a tree, and may take all skills in a graph
-/// that is made for it.
+/// The remaining links that the writes of one request may follow. A write is cheap in a tree, but may visit all skills
+/// in an adversarial graph.
 #[derive(Debug)]
 pub struct LinkSteps(usize);
 
-/// Following the links of a write takes more than [`LINK_STEPS`].
+/// The links of a write exceed [`LINK_STEPS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("looking for cycles follows more than {LINK_STEPS} links (LINK_STEPS)")]
 pub struct TooManyLinks;
@@ -123,14 +123,14 @@ impl Default for LinkSteps {
 
 impl LinkSteps {
     fn take(&mut self, links: usize) -> Result<(), TooManyLinks> {
-        // Also a skill without links is looked at.
+        // A skill without links costs one step too.
         self.0 = self.0.checked_sub(links + 1).ok_or(TooManyLinks)?;
         Ok(())
     }
 }
 
 impl<'g> SkillsView<'g> {
-    /// A skill in force, and where it stands: the tenant's own before the global one.
+    /// Returns a skill in force and its position: the tenant's own before the global one.
     #[must_use]
     pub fn find(&self, id: &SkillId) -> Option<(SkillPosition, &'g SkillNode)> {
         let of = |layer, graph: &'g LinkGraph| {
@@ -141,7 +141,7 @@ impl<'g> SkillsView<'g> {
         own.or_else(|| of(LayerOf::Global, self.global))
     }
 
-    /// The skill at a place.
+    /// Returns the skill at a position.
     #[must_use]
     pub fn node(&self, place: SkillPosition) -> Option<&'g SkillNode> {
         match place.layer {
@@ -150,7 +150,7 @@ impl<'g> SkillsView<'g> {
         }
     }
 
-    /// The skills in force that point at an id.
+    /// Returns the skills in force that link to an id.
     pub fn parents(&self, id: &SkillId) -> impl Iterator<Item = (SkillPosition, &'g SkillNode)> {
         let at = |layer| move |(slot, node)| (SkillPosition { layer, slot }, node);
         let own = self.own.into_iter().flat_map(|own| own.parents(id));
@@ -164,7 +164,7 @@ impl<'g> SkillsView<'g> {
         self.own.is_some_and(|own| own.slot(id).is_some())
     }
 
-    /// What the grants open: each granted skill and everything under it, at any depth (B001-6).
+    /// Returns the positions that the grants open: each granted skill and all its descendants (B001-6).
     #[must_use]
     pub fn reach(&self, grants: &SkillGrants) -> Reach {
         let mut reach = Reach {
@@ -197,13 +197,13 @@ impl<'g> SkillsView<'g> {
         reach
     }
 
-    /// The cycle that there would be if the skill `id` pointed at `children` (B001-4).
+    /// Returns the cycle that would exist if the skill `id` linked to `children` (B001-4).
     ///
-    /// Looks from the children downwards and from the skill upwards in turn and stops when either
-    /// side has no more: writing a chain link by link, from whichever end, costs one step each.
+    /// Searches from the children downwards and from the skill upwards in turn, and stops when either side is
+    /// exhausted. Writing a chain link by link, from either end, therefore costs one step each.
     ///
     /// # Errors
-    /// [`TooManyLinks`] when the steps are used up.
+    /// [`TooManyLinks`] when no steps remain.
     pub fn cycle(
         &self,
         id: &SkillId,
@@ -233,7 +233,7 @@ impl<'g> SkillsView<'g> {
         Ok(None)
     }
 
-    /// The way from `id` over one of `children` back to it; the caller knows that there is one.
+    /// Returns the path from `id` through one of `children` back to `id`, which must exist.
     fn path(
         &self,
         id: &SkillId,

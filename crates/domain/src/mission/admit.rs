@@ -1,9 +1,9 @@
-//! The check before persistence: whether an artifact may be added to what a mission has already.
+//! The check before persistence: whether an artifact may be added to a mission.
 //!
-//! The second of three layers (B002-16). The first, the contract, judges an artifact alone; the
-//! third is the database's. This one compares: root metadata with the mission's (B002-3, B002-7),
-//! references with what they name (B002-5, B002-6, B002-10), ids with those that are taken
-//! (B002-15). It knows no storage, and nothing of when a stage may begin: that is the machine's.
+//! This is the second of three layers (B002-16). The first layer, the contract, validates an artifact alone; the third
+//! is the database. This layer compares root metadata with the mission's (B002-3, B002-7), references with their
+//! targets (B002-5, B002-6, B002-10), and ids with existing ones (B002-15). It knows no storage. It does not know when
+//! a stage may begin: the run machine decides that.
 
 mod inventory;
 mod references;
@@ -15,11 +15,11 @@ use charter_contract::violation::{Report, Stage, Violation};
 
 pub use inventory::{Inventory, Unreadable};
 
-/// The type of the policy decisions that open tools to a mission; the subject is the tool (002 §12).
+/// The type of policy decisions that allow tools to a mission; the subject is the tool (002 §12).
 pub const TOOL_SCOPE: &str = "tool_scope";
 
-/// The type of the policy decisions that allow write-backs without a person; the subject is the
-/// proposal's action type (B002-13). This project's word.
+/// The type of policy decisions that allow write-backs without an approval; the subject is the proposal's action type
+/// (B002-13). The name is Charter's own.
 pub const WRITEBACK: &str = "writeback";
 
 /// An artifact that may be stored.
@@ -31,47 +31,47 @@ pub struct AdmittedArtifact {
 }
 
 impl AdmittedArtifact {
-    /// Its mission's tenant.
+    /// Returns the tenant of the mission.
     #[must_use]
     pub fn tenant_id(&self) -> &TenantId {
         &self.tenant_id
     }
 
-    /// The artifact, with its mission's root metadata.
+    /// Returns the artifact, with its mission's root metadata.
     #[must_use]
     pub fn artifact(&self) -> &Artifact {
         self.artifact.as_ref()
     }
 
-    /// The canonical text that is stored.
+    /// Returns the canonical text to store.
     #[must_use]
     pub fn payload(&self) -> &str {
         &self.payload
     }
 }
 
-/// What becomes of an artifact that is not refused.
+/// The result for an artifact that is not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "matched where it is made")]
 pub enum Admission {
-    /// It is new and may be stored.
+    /// The artifact is new and may be stored.
     New(AdmittedArtifact),
-    /// The mission has it already, the same to the byte; there is nothing to store (B002-15).
+    /// The mission has an equal artifact, byte for byte; nothing needs to be stored (B002-15).
     Repeat,
 }
 
-/// Why an artifact is not admitted.
+/// The reason for refusing an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionRefusal {
-    /// The id is taken by something else (B002-15).
+    /// Another artifact has the id (B002-15).
     #[error("the mission has another {kind} `{id}` already")]
     Conflict {
-        /// What it would be.
+        /// The kind of the artifact.
         kind: ArtifactKind,
         /// Its id.
         id: String,
     },
-    /// It does not fit to what the mission has.
+    /// The artifact is inconsistent with the mission.
     #[error("the artifact does not fit its mission: {}", first(.0))]
     Violations(Vec<Violation>),
 }
@@ -86,8 +86,8 @@ fn first(violations: &[Violation]) -> String {
 }
 
 impl Inventory {
-    /// Whether an artifact may be added. Nothing is changed: what is then stored is added with
-    /// [`Inventory::hold`].
+    /// Decides whether an artifact may be added, without changing the inventory. Add the artifact with
+    /// [`Inventory::hold`] once it is stored.
     ///
     /// # Errors
     /// [`AdmissionRefusal`], with every violation.
@@ -109,7 +109,7 @@ impl Inventory {
     }
 }
 
-/// Stamps an artifact and writes it down.
+/// Stamps and serializes an artifact.
 fn admitted(artifact: Artifact, root: &MissionRoot) -> Result<AdmittedArtifact, Vec<Violation>> {
     let artifact = Stored::stamp(artifact, root)?;
     let payload = artifact.canonical().map_err(|error| {
@@ -128,8 +128,8 @@ fn admitted(artifact: Artifact, root: &MissionRoot) -> Result<AdmittedArtifact, 
     })
 }
 
-/// The evidence that an artifact refers to. Which of it exists, only storage can say: the caller
-/// looks it up and tells the inventory ([`Inventory::know_evidence`]) before it asks.
+/// Returns the evidence that an artifact refers to. Only storage knows which of it exists: the caller looks it up and
+/// adds it to the inventory ([`Inventory::know_evidence`]) before the check.
 #[must_use]
 pub fn evidence_named(artifact: &Artifact) -> Vec<EvidenceId> {
     let named = references::references_in(artifact);

@@ -1,14 +1,13 @@
-//! A mission as one text that proves itself: its artifacts, its run's journal, and a manifest
-//! (B002-14).
+//! A mission as a self-verifying text: its artifacts, its run's journal, and a manifest (B002-14).
 //!
 //! JSON lines: a header; each artifact, byte for byte as it is stored; each event of the journal,
 //! likewise; then the manifest, with one line for each line before it. A manifest line carries a
 //! link, the SHA-256 of the link before it and of itself, so a changed line is found and named, and
 //! the last link stands for the whole. `docs/reference/artifacts.md` describes the form for third parties.
 //!
-//! A bundle proves that it is what was written down, not who wrote it: whoever changes one can link
-//! it anew. Comparing the last link, or the journal's last hash, with what came another way shows
-//! that. This file opens no file and knows no storage.
+//! A bundle proves its integrity, not its author: after a change, the links can be recomputed. A comparison of the last
+//! link, or of the journal's last hash, with a copy from an independent channel reveals that. This file opens no file
+//! and knows no storage.
 
 mod manifest;
 mod verify;
@@ -26,16 +25,16 @@ use manifest::{Link, entries};
 
 pub use verify::{BundleDefect, MAX_BUNDLE_BYTES, verify};
 
-/// The one form so far.
+/// The only format version so far.
 pub const FORMAT: &str = "charter-mission/1";
 
-/// The first line. Its fields are in the order of the alphabet, as they are written.
+/// The first line. Its fields are written in alphabetical order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// How many artifacts follow.
+    /// The number of artifacts that follow.
     pub artifacts: u64,
-    /// How many events follow them.
+    /// The number of events that follow them.
     pub events: u64,
     /// [`FORMAT`].
     pub format: String,
@@ -43,42 +42,42 @@ pub struct Header {
     pub mission_id: MissionId,
     /// Its run.
     pub run_id: RunId,
-    /// Where the mission stands.
+    /// The mission's state.
     pub state: MissionState,
-    /// Where its run stands, in the run machine's word.
+    /// The run's status, in the run machine's word.
     pub status: String,
-    /// Whose it is.
+    /// The owning tenant.
     pub tenant_id: TenantId,
-    /// What the run is called in listings.
+    /// The run's title in listings.
     pub title: String,
 }
 
-/// An artifact as it is stored.
+/// A stored artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundledArtifact {
-    /// Its canonical text, in the version that it was written in.
+    /// Its canonical text, in the version in which it was written.
     pub payload: String,
-    /// The last event of the append that it was written with.
+    /// The last event of the append that stored it.
     pub event: u64,
 }
 
-/// An event as it is stored.
+/// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundledEvent {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Its hash, chained from the event before.
+    /// Its hash, chained from the previous event.
     pub hash: EventHash,
-    /// JSON of a domain event.
+    /// The JSON of a domain event.
     pub payload: String,
 }
 
-/// A mission with everything that is kept of it.
+/// A mission with all its stored data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
-    /// What it is.
+    /// The header.
     pub header: Header,
-    /// The artifacts in the order in which they were stored, the envelope first.
+    /// The artifacts in the order of storing, starting with the envelope.
     pub artifacts: Vec<BundledArtifact>,
     /// The journal of the run, from its first event.
     pub events: Vec<BundledEvent>,
@@ -90,12 +89,12 @@ pub struct Bundle {
 pub struct ReplayStop {
     /// Its position in the journal, from 1.
     pub sequence: u64,
-    /// What is wrong with it.
+    /// The problem.
     pub detail: String,
 }
 
 impl Bundle {
-    /// The lines of the bundle, each with its end, one at a time.
+    /// Returns the lines of the bundle, each with its line end.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let header = header_line(&self.header);
         let artifacts = self.artifacts.iter().map(|artifact| &artifact.payload);
@@ -110,13 +109,13 @@ impl Bundle {
             .chain(manifest)
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     #[must_use]
     pub fn to_text(&self) -> String {
         self.lines().collect()
     }
 
-    /// The last link: the digest of everything in the bundle.
+    /// Returns the last link: the digest of the whole bundle.
     #[must_use]
     pub fn digest(&self) -> Hash {
         let header = header_line(&self.header);
@@ -127,8 +126,8 @@ impl Bundle {
         link.hash()
     }
 
-    /// Folds the journal, event by event, each only if the run machine could have written it. No
-    /// model and no tool is called (B002-14).
+    /// Replays the journal event by event. Each event must be one that the run machine could have written. No model and
+    /// no tool is called (B002-14).
     ///
     /// # Errors
     /// [`ReplayStop`] at the first event that is unknown or does not follow from those before it.
@@ -171,9 +170,9 @@ fn not_begun(error: &FoldError) -> ReplayStop {
     }
 }
 
-/// The header as it is written.
+/// Serializes the header.
 fn header_line(header: &Header) -> String {
-    // Only maps with keys that are no text cannot be written, and a header has none.
+    // Serialization fails only for maps with keys that are not text, and a header has none.
     serde_json::to_string(header).unwrap_or_default()
 }
 

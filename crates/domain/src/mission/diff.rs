@@ -1,8 +1,8 @@
-//! What two missions differ in: goal, tasks, artifacts side by side, outcome, and what they used.
+//! The differences of two missions: goal, tasks, artifacts, outcome, and usage.
 //!
-//! Ids and times are of one mission and say nothing about another, so nothing is matched or compared
-//! by them: tasks are matched by name, objective or role, artifacts by kind and task, and a reference
-//! counts for what it names. This file knows no storage.
+//! Ids and times are specific to one mission, so they are not used for matching or comparison. Tasks are matched by
+//! name, objective or role; artifacts by kind and task. A reference is compared by its target. This file knows no
+//! storage.
 
 mod comparable;
 mod fields;
@@ -29,34 +29,34 @@ use tasks::Matching;
 /// One of the two missions.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'m> {
-    /// All its artifacts in the order in which they were stored, in the present form.
+    /// All its artifacts in the order of storing, in the current form.
     pub artifacts: &'m [Artifact],
-    /// Where it stands.
+    /// The mission's state.
     pub state: MissionState,
-    /// What it used.
+    /// The mission's usage.
     pub used: Used,
 }
 
-/// What a mission used of its budgets.
+/// The budget usage of a mission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Used {
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub time_ms: u64,
-    /// How many tokens, where its models told.
+    /// The number of tokens, if its models reported them.
     pub tokens: Option<u64>,
 }
 
-/// The same of both missions.
+/// A value of each of the two missions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "PairOf{T}")]
 pub struct Pair<T> {
-    /// Of the first.
+    /// The value of the first mission.
     pub left: T,
-    /// Of the second.
+    /// The value of the second mission.
     pub right: T,
 }
 
-/// What became of something from the first mission to the second.
+/// The change of a part from the first mission to the second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "PartChange")]
 #[serde(tag = "change", content = "fields", rename_all = "snake_case")]
@@ -65,19 +65,19 @@ pub enum PartChange {
     Added,
     /// Only the first has it.
     Removed,
-    /// Both have it, and it says something else.
+    /// Both missions have it, with different contents.
     Changed(Vec<FieldChange>),
-    /// Both have it, and it says the same.
+    /// Both missions have it, with equal contents.
     Same,
 }
 
-/// A budget, and what was used of it.
+/// A budget and its usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "BudgetUsage")]
 pub struct BudgetUse {
-    /// What was used; absent when nobody told.
+    /// The usage; absent if it was not reported.
     pub used: Option<u64>,
-    /// What was allowed; absent for no bound.
+    /// The limit; absent if there is none.
     pub budget: Option<u64>,
 }
 
@@ -85,18 +85,18 @@ pub struct BudgetUse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionTaskChange")]
 pub struct TaskChange {
-    /// Who does it.
+    /// The role that performs the task.
     pub role: Option<Role>,
     /// Its id in each mission that has it.
     pub ids: Pair<Option<String>>,
-    /// What it is to achieve, in the second mission if that has it.
+    /// The objective, from the second mission if it has the task.
     pub objective: String,
-    /// What became of it.
+    /// The change.
     #[serde(flatten)]
     pub change: PartChange,
 }
 
-/// What tells artifacts of one mission apart, whatever their ids.
+/// The key that distinguishes the artifacts of one mission without their ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[schemars(rename = "MissionArtifactKey")]
 pub struct ArtifactKey {
@@ -106,9 +106,9 @@ pub struct ArtifactKey {
     pub role: Option<Role>,
     /// Its task, by the name in the first mission if that has it.
     pub task: Option<String>,
-    /// What it is about: a decision's type and subject, a proposal's target and action.
+    /// Its subject: a decision's type and subject, a proposal's target and action.
     pub subject: Option<String>,
-    /// Its number among those of which all this is the same, from 1, in the order of storing.
+    /// Its number among artifacts with the same other fields, from 1, in the order of storing.
     pub number: usize,
 }
 
@@ -116,28 +116,28 @@ pub struct ArtifactKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionArtifactChange")]
 pub struct ArtifactChange {
-    /// What it is matched by.
+    /// The key by which it is matched.
     pub key: ArtifactKey,
     /// Its id in each mission that has it.
     pub ids: Pair<Option<String>>,
-    /// What became of it.
+    /// The change.
     #[serde(flatten)]
     pub change: PartChange,
 }
 
-/// What two missions differ in. Shown as text by `Display`.
+/// The differences of two missions. `Display` writes them as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionDifferences")]
 pub struct MissionDiff {
-    /// Which missions these are.
+    /// The missions' ids.
     pub missions: Pair<Option<MissionId>>,
-    /// Where each stands.
+    /// The state of each mission.
     pub outcome: Pair<MissionState>,
-    /// Milliseconds.
+    /// Usage of time, in milliseconds.
     pub time_ms: Pair<BudgetUse>,
-    /// Tokens.
+    /// Usage of tokens.
     pub tokens: Pair<BudgetUse>,
-    /// The envelopes.
+    /// The change of the envelope.
     pub goal: PartChange,
     /// The tasks: those of the first mission in its order, then those that only the second has.
     pub tasks: Vec<TaskChange>,
@@ -146,7 +146,7 @@ pub struct MissionDiff {
 }
 
 impl MissionDiff {
-    /// Whether both do and say the same, however long it took.
+    /// Returns whether both missions have equal contents and outcomes, regardless of their duration.
     #[must_use]
     pub fn is_same(&self) -> bool {
         let parts = self.tasks.iter().map(|task| &task.change);
@@ -230,7 +230,7 @@ pub fn diff(left: &Side<'_>, right: &Side<'_>) -> MissionDiff {
     }
 }
 
-/// What became of one thing.
+/// Returns the change of one part.
 fn change(left: Option<&Value>, right: Option<&Value>) -> PartChange {
     match (left, right) {
         (None, Some(_)) => PartChange::Added,

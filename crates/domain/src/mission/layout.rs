@@ -1,5 +1,5 @@
-//! Which steps a mission consists of. The run opens with the planner's; what each stage's result adds
-//! is said here, as a function of that result alone.
+//! The steps of a mission. The run starts with the planner's step. The steps that a stage's result adds are defined
+//! here, as a function of that result alone.
 //!
 //! ```text
 //! plan ─► prompt.T… ─► prompted ─► pass.T ─► work.T.1 ─► call.T.1.1… ─► work.T.2 ─► … done.T
@@ -22,19 +22,19 @@ use crate::graph::{
     GraphParts, PlanSource, Step, StepAction, StepGraph,
 };
 
-/// Turns that a worker or researcher may take, the last without tools.
+/// The maximum number of turns of a worker or researcher, the last of which has no tools.
 pub const MAX_TURNS: u32 = 8;
 
-/// Ids of the steps that a mission has once.
+/// Ids of the steps that occur once in a mission.
 const PLAN: &str = "plan";
 const PROMPTED: &str = "prompted";
 const AGGREGATE: &str = "aggregate";
 const REVIEW: &str = "review";
 
-/// What the ids of steps begin with that carry a proposal out.
+/// The prefix of the ids of steps that execute a proposal.
 pub(super) const WRITE_BACK: &str = "writeback.";
 
-/// Ids of the steps, by what they are of.
+/// Ids of the steps, by stage.
 #[derive(Debug, Clone, Copy)]
 enum MissionStepId<'a> {
     Once(&'static str),
@@ -63,15 +63,15 @@ impl MissionStepId<'_> {
     }
 }
 
-/// The step that makes a task's prompt package.
+/// Returns the step that creates a task's prompt package.
 ///
 /// # Errors
-/// [`GraphError::Name`] for a task whose id is too long to make a step's.
+/// [`GraphError::Name`] if the task's id is too long for a step id.
 pub fn prompt_step(task: &TaskId) -> Result<StepId, GraphError> {
     MissionStepId::Prompt(task).id()
 }
 
-/// The step that makes a worker's pass.
+/// Returns the step that creates a worker's pass.
 ///
 /// # Errors
 /// As for [`prompt_step`].
@@ -79,7 +79,7 @@ pub fn pass_step(task: &TaskId) -> Result<StepId, GraphError> {
     MissionStepId::Pass(task).id()
 }
 
-/// A turn of a worker or researcher.
+/// Returns the step of a turn of a worker or researcher.
 ///
 /// # Errors
 /// As for [`prompt_step`].
@@ -87,7 +87,7 @@ pub fn turn_step(task: &TaskId, turn: u32) -> Result<StepId, GraphError> {
     MissionStepId::Turn(task, turn).id()
 }
 
-/// The step that carries a proposal out.
+/// Returns the step that executes a proposal.
 ///
 /// # Errors
 /// As for [`prompt_step`].
@@ -95,7 +95,7 @@ pub fn change_step(proposal: &str) -> Result<StepId, GraphError> {
     MissionStepId::WriteBack(proposal).id()
 }
 
-/// A call that a turn asked for.
+/// Returns the step of a call that a turn requested.
 ///
 /// # Errors
 /// As for [`prompt_step`].
@@ -103,10 +103,10 @@ pub fn call_step(task: &TaskId, turn: u32, number: usize) -> Result<StepId, Grap
     MissionStepId::Call(task, turn, number).id()
 }
 
-/// The graph that a mission begins with: its planner.
+/// Returns the initial graph of a mission, which consists of the planner's step.
 ///
 /// # Errors
-/// None that a mission's envelope can cause.
+/// Never because of a mission's envelope.
 pub fn opening(envelope: &MissionEnvelope) -> Result<StepGraph, GraphError> {
     let budget = |budget: Option<charter_contract::number::Positive>| {
         budget.map_or(0, charter_contract::number::Positive::get)
@@ -126,7 +126,7 @@ pub fn opening(envelope: &MissionEnvelope) -> Result<StepGraph, GraphError> {
     })
 }
 
-/// What the plan adds: for each task its prompt package, its pass and its first turn; then the
+/// Returns the steps that the plan adds: for each task its prompt package, its pass and its first turn; then the
 /// aggregation and the review.
 ///
 /// # Errors
@@ -198,7 +198,7 @@ pub fn after_plan(plan: &MissionTaskGraph) -> Result<GraphAdditions, GraphError>
     })
 }
 
-/// Whether a task is a researcher's or worker's: the other roles' stages are the mission's own.
+/// Returns whether a task belongs to a researcher or worker. The other roles have fixed stages of the mission.
 fn is_done_by_turns(task: &Task) -> bool {
     match task.role_type {
         Role::Researcher | Role::Worker => true,
@@ -210,8 +210,8 @@ fn is_done_by_turns(task: &Task) -> bool {
     }
 }
 
-/// Whether a task has a prompt package: the planner's is made before there are tasks, and the prompt
-/// master and the librarian need none.
+/// Returns whether a task has a prompt package. The planner's step runs before there are tasks, and the prompt master
+/// and the librarian need none.
 fn is_instructed(task: &Task) -> bool {
     match task.role_type {
         Role::Researcher | Role::Worker | Role::Aggregator | Role::Reviewer => true,
@@ -219,12 +219,12 @@ fn is_instructed(task: &Task) -> bool {
     }
 }
 
-/// Whether a task may take more than one turn.
+/// Returns whether a task may have more than one turn.
 fn may_call(task: &Task) -> bool {
     !task.allowed_tools.is_empty()
 }
 
-/// The step whose success is the task's.
+/// Returns the step whose success is the success of the task.
 fn end_of(task: &Task) -> Result<StepId, GraphError> {
     if may_call(task) {
         MissionStepId::Done(&task.task_id).id()
@@ -233,10 +233,10 @@ fn end_of(task: &Task) -> Result<StepId, GraphError> {
     }
 }
 
-/// The steps whose end is the end of a task, for every task that is done by turns.
+/// Returns the final step of every task that consists of turns.
 ///
 /// # Errors
-/// [`GraphError::Name`] for a task whose id is too long.
+/// [`GraphError::Name`] if a task's id is too long.
 pub fn ends_of(plan: &MissionTaskGraph) -> Result<BTreeMap<TaskId, StepId>, GraphError> {
     let tasks = plan.tasks.iter().filter(|task| is_done_by_turns(task));
     tasks
@@ -244,8 +244,8 @@ pub fn ends_of(plan: &MissionTaskGraph) -> Result<BTreeMap<TaskId, StepId>, Grap
         .collect()
 }
 
-/// The steps of one task, after its prompt package (B002-9: the dependencies have succeeded, and the
-/// package and a live pass are there).
+/// Returns the steps of one task after its prompt package (B002-9: the dependencies have succeeded, and the package and
+/// a live pass exist).
 fn steps_of(task: &Task, ends: &BTreeMap<&TaskId, StepId>) -> Result<Vec<Step>, GraphError> {
     let id = &task.task_id;
     let mut before = vec![edge(
@@ -304,11 +304,11 @@ fn turn(task: &Task, number: u32) -> Result<Step, GraphError> {
     )
 }
 
-/// What a turn adds that asks for tools: the calls, and the turn that goes on with their results,
-/// however they ended. Whoever waits for the task waits for that.
+/// Returns the steps that a turn adds when it requests tools: the calls, and the next turn, which continues with their
+/// results in every case. Steps that wait for the task wait for that turn.
 ///
 /// # Errors
-/// [`GraphError::Name`] for a task whose id is too long.
+/// [`GraphError::Name`] if the task's id is too long.
 pub fn after_turn(
     task: &Task,
     number: u32,
@@ -344,26 +344,26 @@ pub fn after_turn(
     Ok(GraphAdditions { steps, claims })
 }
 
-/// A proposal, with the calls that carry it out.
+/// A proposal, with the calls that execute it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProposedWriteBack {
     /// The proposal.
     pub proposal: ProposalId,
-    /// What is called to carry it out: a tool, or a stage's.
+    /// The tool that executes it, which may be the tool of a stage.
     pub tool: ToolId,
-    /// With what.
+    /// The arguments.
     pub parameters: Map<String, Value>,
-    /// How the target is read.
+    /// The call that reads the target.
     pub target: Option<RequestedCall>,
     /// Whether a person must approve it.
     pub approved_by_person: bool,
 }
 
-/// What the review adds: for each proposal a look at its target, and the change. The one does not
+/// Returns the steps that the review adds: for each proposal a read of its target, and the change. A failure does not
 /// stop the other proposals.
 ///
 /// # Errors
-/// [`GraphError::Name`] for a proposal whose id is too long.
+/// [`GraphError::Name`] if a proposal's id is too long.
 pub fn after_review(proposals: &[ProposedWriteBack]) -> Result<GraphAdditions, GraphError> {
     let mut steps = Vec::with_capacity(proposals.len() * 2);
     let review = MissionStepId::Once(REVIEW).id()?;
@@ -412,7 +412,7 @@ fn calling(tool: ToolId, parameters: Map<String, Value>, writes: bool) -> StepAc
     }
 }
 
-/// A step that carries a stage out.
+/// Returns a step that executes a stage.
 fn stage(
     named: MissionStepId<'_>,
     stage: Stage,
@@ -429,8 +429,8 @@ fn stage(
     Ok(step)
 }
 
-/// The steps by which a role's work is done that is the mission's own, as far as the mission has them;
-/// none for roles whose tasks are done by turns.
+/// Returns the existing steps that do the work of a role with a fixed stage; none for roles whose tasks consist of
+/// turns.
 ///
 /// # Errors
 /// As for [`prompt_step`].
@@ -449,7 +449,7 @@ pub fn own_steps(plan: &MissionTaskGraph, role: Role) -> Result<Vec<StepId>, Gra
     }
 }
 
-/// The steps that a mission has once, for whoever reads where it stands.
+/// Returns the id of a step that occurs once, to determine the mission's state.
 pub(super) fn once(name: Once) -> Result<StepId, GraphError> {
     MissionStepId::Once(match name {
         Once::Plan => PLAN,
@@ -460,7 +460,7 @@ pub(super) fn once(name: Once) -> Result<StepId, GraphError> {
     .id()
 }
 
-/// A step that a mission has once.
+/// A step that occurs once in a mission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Once {
     Plan,

@@ -1,4 +1,4 @@
-//! What a stage's step puts out, as the journal keeps it.
+//! The output of a stage's step, as journaled.
 
 use charter_contract::ids::ToolId;
 
@@ -16,31 +16,31 @@ pub struct RequestedCall {
     pub parameters: Map<String, Value>,
 }
 
-/// The output of a stage: the artifacts that it made, or the calls that it needs first.
+/// The output of a stage: the artifacts that it created, or the calls that it needs first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageOutput {
-    /// In the order in which they were made.
+    /// The artifacts in the order of creation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Value>,
-    /// What has to be called before the next turn.
+    /// The calls that are needed before the next turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wanted: Vec<RequestedCall>,
-    /// What carrying a proposal out came to.
+    /// The result of executing a proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Which model answered, as `provider/model`; absent where none was asked.
+    /// The model that answered, as `provider/model`; absent if no model was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 impl StageOutput {
-    /// Reads a step's output; `None` when it is no stage's.
+    /// Reads a step's output; `None` if it does not belong to a stage.
     #[must_use]
     pub fn read(output: &Value) -> Option<Self> {
         serde_json::from_value(output.clone()).ok()
     }
 
-    /// The artifacts of one type.
+    /// Returns the artifacts of one type.
     #[must_use]
     pub fn all<T: Contract>(&self) -> Vec<T> {
         let named = |value: &&Value| {
@@ -54,7 +54,7 @@ impl StageOutput {
             .collect()
     }
 
-    /// The first artifact of one type.
+    /// Returns the first artifact of one type.
     #[must_use]
     pub fn first<T: Contract>(&self) -> Option<T> {
         self.all().into_iter().next()

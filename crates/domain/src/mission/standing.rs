@@ -1,5 +1,5 @@
-//! Where a mission and its proposals stand, read from the run (B002-12, B002-13). Nothing is stored
-//! twice: the run's journal is what happened.
+//! Derives the state of a mission and of its proposals from the run (B002-12, B002-13). Nothing is stored twice: the
+//! run's journal is the source of truth.
 
 use charter_contract::ids::{ProposalId, StepId};
 use charter_contract::mission::MissionState;
@@ -12,11 +12,11 @@ use super::output::StageOutput;
 use crate::graph::PlanSource;
 use crate::run::{ErrorKind, Run, RunOutcome, StepState, StopCause};
 
-/// The code of a change whose target is not what the proposal was made for.
+/// The code of a change whose target differs from the one that the proposal was made for.
 pub const TARGET_CHANGED: &str = "target_changed";
-/// The code of a change that a person refused.
+/// The code of a change that a person rejected.
 const REJECTED: &str = "approval_rejected";
-/// The code of a change that nobody decided on in time.
+/// The code of a change without a decision in time.
 const EXPIRED: &str = "approval_expired";
 
 /// Where the mission of a run stands; `None` for a run that is none.
@@ -25,7 +25,7 @@ pub fn state_of(run: &Run) -> Option<MissionState> {
     matches!(run.graph().source(), Some(PlanSource::Mission(_))).then(|| state(run))
 }
 
-/// Where the mission of a run stands.
+/// Returns the state of a run's mission.
 #[must_use]
 pub fn state(run: &Run) -> MissionState {
     match run.outcome() {
@@ -73,7 +73,7 @@ fn under_way(run: &Run) -> MissionState {
     }
 }
 
-/// Whether a mission that stands at `from` may stand at `to` next (B002-12).
+/// Returns whether a mission may move from the state `from` to the state `to` (B002-12).
 #[must_use]
 pub fn may_follow(from: MissionState, to: MissionState) -> bool {
     use MissionState as S;
@@ -120,28 +120,28 @@ fn is_rejected(run: &Run) -> bool {
     packet.is_some_and(|packet| packet.review_status == ReviewStatus::Rejected)
 }
 
-/// Where a write-back proposal stands (B002-13).
+/// The state of a write-back proposal (B002-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalState {
-    /// Nobody has decided on it.
+    /// There is no decision yet.
     Proposed,
-    /// It may be carried out, or is.
+    /// It may be executed, or is being executed.
     Approved,
-    /// It was carried out.
+    /// It was executed.
     Executed,
-    /// It was tried and failed.
+    /// Its execution failed.
     ExecutionFailed,
-    /// A person, or policy, refused it.
+    /// A person or a policy rejected it.
     Rejected,
-    /// Nobody decided in time.
+    /// There was no decision in time.
     Expired,
-    /// Its target has changed since.
+    /// Its target has changed since it was made.
     Conflict,
 }
 
 impl ProposalState {
-    /// Where a proposal of a mission stands; `None` when the mission has no such proposal.
+    /// Returns the state of a mission's proposal; `None` if the mission has no such proposal.
     #[must_use]
     pub fn in_run(run: &Run, proposal: &ProposalId) -> Option<Self> {
         let step = change_step(proposal.as_str()).ok()?;

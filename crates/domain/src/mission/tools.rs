@@ -1,4 +1,4 @@
-//! The stages as tools of the catalogue, so that whoever governs tools governs them.
+//! The stages as tools of the catalogue, so that the rules for tools apply to them.
 
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::Tool;
@@ -6,10 +6,10 @@ use charter_contract::validate;
 use charter_contract::violation::Violation;
 use serde_json::{Value, json};
 
-/// The documents of the stages' tools.
+/// Returns the documents of the stages' tools.
 ///
 /// # Errors
-/// What would be wrong with a document; a test keeps it from being anything.
+/// Violations in a document; a test ensures that there are none.
 pub fn stage_tools() -> Result<Vec<Tool>, Vec<Violation>> {
     let documents = Stage::ALL.iter().map(|stage| document(*stage));
     let read = |value: Value| validate::read_value::<Tool>(&value).map(|(tool, _)| tool);
@@ -28,7 +28,7 @@ fn document(stage: Stage) -> Value {
         "parameters": parameters(stage),
         "execution_target": "server",
         "language": "builtin",
-        // Begun again under the same key, each makes the same artifact or the same request.
+        // If it is repeated under the same key, each stage creates the same artifact or the same request.
         "idempotent": true,
         "implementation": {"type": "stage", "stage": stage},
     })

@@ -1,4 +1,4 @@
-//! What only shows against the rest of the catalogue, and everything that must compile.
+//! Checks that depend on the rest of the catalogue, and everything that must compile.
 
 mod compile;
 mod fit;
@@ -26,22 +26,22 @@ use super::{MANIFEST, Package, Problem, ProblemSeverity, Problems, WithLocation,
 use crate::cancellation::Cancellation;
 use crate::catalogue::{BUILT_IN, Layer, Origin, View};
 
-/// The catalogue that a package is to enter.
+/// The catalogue that a package is added to.
 #[derive(Debug)]
 pub struct Against<'a> {
-    /// Where the package goes.
+    /// The target scope.
     pub scope: &'a Scope,
     /// The catalogue as that scope sees it now.
     pub before: &'a View,
-    /// The same with this package in force in place of its earlier version.
+    /// The catalogue with this package in force in place of its earlier version.
     pub after: &'a View,
-    /// This package at that place.
+    /// The package in its target scope.
     pub origin: &'a Origin,
-    /// Ends the check early: what it found by then is no verdict.
+    /// Ends the check early; the problems found until then are no verdict.
     pub cancel: &'a Cancellation,
 }
 
-/// Missing documents for which the nearest known id is suggested; each is compared with every known id.
+/// The maximum number of missing documents with a suggestion, because each is compared with every known id.
 const MAX_SUGGESTED: usize = 20;
 
 /// The problems of a package against the catalogue, up to [`PACKAGE_PROBLEMS`] of each severity.
@@ -101,7 +101,7 @@ fn duplicates(package: &Package) -> Vec<Problem> {
     problems
 }
 
-/// Warnings about skills that no caller reaches, and about findings that no playbook takes.
+/// Warns about skills that no caller can reach, and about findings that trigger no playbook.
 fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
     let place = &document.place;
     match &document.value {
@@ -125,7 +125,7 @@ fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
     }
 }
 
-/// The tenant comes from the credential; a document may repeat it and nothing else.
+/// The tenant comes from the credential; a document may only repeat it.
 fn scope_problems(document: &WithLocation<Document>, against: &Against<'_>) -> Vec<Problem> {
     let own: Option<&TenantId> = match against.scope {
         Scope::Global => None,
@@ -147,7 +147,7 @@ fn scope_problems(document: &WithLocation<Document>, against: &Against<'_>) -> V
         Scope::Global => &against.before.global,
         Scope::Tenant(_) => &against.before.tenant,
     };
-    // The seeded domains may be described anew; the built-in tools are what they are for everybody.
+    // The seeded domains may be redefined; the built-in tools are the same for every tenant.
     let redefines = |owner: &Origin| {
         owner.package.as_ref() != BUILT_IN || document.value.kind() != DocumentKind::Domain
     };
@@ -172,8 +172,8 @@ fn scope_problems(document: &WithLocation<Document>, against: &Against<'_>) -> V
     problems
 }
 
-/// What Charter itself carries out is offered by its own documents alone, so that parameters, class
-/// and permission are those that the code was written for.
+/// Only Charter's own documents may define tools that Charter implements, so that parameters, class and permission
+/// match the code.
 fn built_in_problem(document: &WithLocation<Document>) -> Option<Problem> {
     let Document::Tool(tool) = &document.value else {
         return None;
@@ -200,7 +200,7 @@ fn built_in_problem(document: &WithLocation<Document>) -> Option<Problem> {
     }
 }
 
-/// A request of a tool says by itself where it goes and how it is framed.
+/// The HTTP client sets the headers for a request's target and framing, so a tool must not set them.
 fn header_problems(document: &WithLocation<Document>) -> Vec<Problem> {
     let Document::Tool(tool) = &document.value else {
         return Vec::new();
@@ -217,8 +217,8 @@ fn header_problems(document: &WithLocation<Document>) -> Vec<Problem> {
     problems.collect()
 }
 
-/// Ids of imported tools are the servers', also while their server is away: who plans with one must
-/// not get another's.
+/// The ids of imported tools are reserved for their servers, even while a server is unavailable: a plan must never
+/// reach a different tool.
 fn imported_problem(document: &WithLocation<Document>) -> Option<Problem> {
     let Document::Tool(tool) = &document.value else {
         return None;
@@ -285,12 +285,12 @@ fn test_problems(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     problems
 }
 
-/// Documents of other packages that lose something they need, up to [`PACKAGE_PROBLEMS`].
+/// Returns the documents of other packages that lose a dependency, up to [`PACKAGE_PROBLEMS`].
 fn breakages(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     let view = against.after;
     let layers: [&Layer; 2] = [&view.tenant, &view.global];
     let documents = layers.iter().flat_map(|layer| layer.documents());
-    // A candidate that was not accepted yet blocks no other package.
+    // A candidate that is not yet accepted blocks no other package.
     let others = documents.filter(|(origin, document)| {
         origin.package != against.origin.package && !document.is_candidate()
     });
@@ -300,7 +300,7 @@ fn breakages(package: &Package, against: &Against<'_>) -> Vec<Problem> {
         .collect()
 }
 
-/// What one document of another package loses.
+/// Returns the dependencies that one document of another package loses.
 fn lost(package: &Package, origin: &Origin, document: &Document, view: &View) -> Vec<Problem> {
     needs(document)
         .into_iter()

@@ -1,5 +1,5 @@
-//! Limits of a package's files. A tool call writes all of them into a folder, so a file that cannot be written there is
-//! refused at registration. Must not know what the files hold, but that the bytes of a PDF are a PDF's.
+//! Limits of a package's files. A tool call writes all of them to a folder, so a file that cannot be written there is
+//! rejected at registration. Must not know the contents of the files, except that PDFs must be valid.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use charter_contract::package_file::bytes_of;
 
 use super::{MANIFEST, Problem};
 
-/// A folder that every call creates, also for a package without scripts.
+/// A folder that every call creates, even for a package without scripts.
 const SCRIPTS: &str = "scripts";
 
-/// The problems that would make every call fail.
+/// Returns the problems that would make every call fail.
 pub(super) fn problems(files: &BTreeMap<String, String>) -> Vec<Problem> {
     let mut problems = Vec::new();
     if files.len() > PACKAGE_FILES {
@@ -42,7 +42,7 @@ pub(super) fn problems(files: &BTreeMap<String, String>) -> Vec<Problem> {
     problems
 }
 
-/// The keyword and message for a file that cannot be written.
+/// Returns the keyword and the message for a file that cannot be written.
 fn check(path: &str, files: &BTreeMap<String, String>) -> Result<(), (&'static str, String)> {
     if path.len() > PACKAGE_PATH_BYTES {
         let message =
@@ -75,7 +75,7 @@ fn check(path: &str, files: &BTreeMap<String, String>) -> Result<(), (&'static s
     }
 }
 
-/// A path, cut where it is longer than its limit.
+/// Returns a path, truncated to its maximum length.
 fn shown(path: &str) -> String {
     if path.len() <= PACKAGE_PATH_BYTES {
         return path.to_owned();

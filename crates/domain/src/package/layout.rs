@@ -1,9 +1,9 @@
-//! Which folder holds what.
+//! The meaning of a package's folders.
 
 use charter_contract::catalogue::DocumentKind;
 use serde_json::Value;
 
-/// What a file is for, by where it stands.
+/// The role of a file, by its location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// The manifest.
@@ -14,9 +14,9 @@ pub(super) enum Role {
     Graph,
     /// Routing tests.
     Tests,
-    /// A script, a lens's text, or anything else that documents refer to.
+    /// A script, a lens's text, or another file that documents refer to.
     Opaque,
-    /// A YAML or JSON file in a folder that means nothing.
+    /// A YAML or JSON file in an unknown folder.
     Stray,
 }
 
@@ -34,7 +34,7 @@ const FOLDERS: [(&str, DocumentKind); 11] = [
     ("prompts", DocumentKind::PromptTemplate),
 ];
 
-/// Folders whose files are taken as they are.
+/// Folders whose files are not parsed.
 const OPAQUE: [&str; 3] = ["scripts", "sources", "docs"];
 
 pub(super) fn role(path: &str) -> Role {
@@ -59,7 +59,7 @@ pub(super) fn role(path: &str) -> Role {
     }
 }
 
-/// The names of all folders that mean something, for a message.
+/// Returns the names of all known folders, for a message.
 pub(super) fn known_folders() -> String {
     let kinds = FOLDERS.iter().map(|(name, _)| *name);
     let all: Vec<&str> = kinds
@@ -69,7 +69,7 @@ pub(super) fn known_folders() -> String {
     all.join(", ")
 }
 
-/// An edge leads somewhere; anything else in the graph's folder is a node.
+/// Returns the kind of a document in the graph's folder: an edge has a source or a target, anything else is a node.
 pub(super) fn graph_kind(value: &Value) -> DocumentKind {
     if value.get("from").is_some() || value.get("to").is_some() {
         DocumentKind::GraphEdge

@@ -1,4 +1,4 @@
-//! Where a document stands among the files of the package that it came with.
+//! Locates a document in the files of its package.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::read::parts;
 use crate::cancellation::Cancellation;
 use crate::source::{self, Allowance, Located, Position};
 
-/// The place of the document of this kind and id, where the files hold one and the search is not cancelled.
+/// Returns the location of the document of this kind and id; `None` if the files lack it or the search is cancelled.
 #[must_use]
 pub fn locate(
     files: &BTreeMap<String, String>,
@@ -24,7 +24,7 @@ pub fn locate(
     let allowance = Allowance::new(cancel);
     let names = names(document);
     let mut likely_first: Vec<(&String, &String)> = files.iter().collect();
-    // Reading is what takes long, and an id hardly ever stands otherwise than it reads.
+    // Parsing is slow, and an id is hardly ever written with escapes, so files that contain the id as text come first.
     likely_first.sort_by_key(|(_, text)| !names.iter().all(|name| text.contains(name.as_str())));
     let mut files = likely_first
         .into_iter()
@@ -32,7 +32,7 @@ pub fn locate(
     files.find_map(|(path, text)| in_file((path, text), document, &names, &allowance))
 }
 
-/// The values of the fields that make its id.
+/// Returns the values of the fields that form its id.
 fn names(document: &Document) -> Vec<String> {
     match document {
         Document::GraphEdge(edge) => vec![edge.from.to_string(), edge.to.to_string()],
@@ -65,7 +65,7 @@ fn in_file(
     })
 }
 
-/// Whether a value is the document, in whatever version.
+/// Returns whether a value is the document, in any version.
 fn is(value: &Value, role: Role, document: &Document, names: &[String]) -> bool {
     let has = |name: &String| {
         let fields = value.as_object().into_iter().flatten();
@@ -82,8 +82,8 @@ fn is(value: &Value, role: Role, document: &Document, names: &[String]) -> bool 
 }
 
 impl SourceLocation {
-    /// The document's text as it stands in its file, in whole lines where it has them for itself, and the line
-    /// that the text begins at, from 1.
+    /// Returns the document's text in its file and the number of its first line, from 1. Lines that contain only the
+    /// document are complete.
     #[must_use]
     pub fn passage(&self) -> (usize, &str) {
         if self.pointer.is_empty() {
@@ -97,7 +97,7 @@ impl SourceLocation {
     }
 }
 
-/// Where a part begins, in bytes: with its line, unless something stands before it there.
+/// Returns the start of a part, in bytes: the start of its line, unless other text precedes it there.
 fn border(text: &str, at: Position) -> usize {
     let before: usize = lines::with_ends(text).take(at.line - 1).map(str::len).sum();
     let line = lines::first(&text[before..]).map_or("", |(line, _)| lines::without_end(line));

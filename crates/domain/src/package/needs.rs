@@ -1,4 +1,4 @@
-//! The dependency graph over documents: what each one cannot do without.
+//! The dependency graph of documents: the documents that each one requires.
 
 use charter_contract::catalogue::mission_type::{MissionType, WriteBackAction};
 use charter_contract::catalogue::{Document, DocumentKind};
@@ -6,11 +6,11 @@ use charter_contract::catalogue::{Document, DocumentKind};
 /// A document that another one refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// Which collection.
+    /// The kind.
     pub kind: DocumentKind,
     /// The id.
     pub id: String,
-    /// Where the reference stands in the referring document.
+    /// The JSON pointer of the reference in the referring document.
     pub pointer: String,
 }
 
@@ -22,7 +22,7 @@ fn need(kind: DocumentKind, id: &impl ToString, pointer: impl Into<String>) -> N
     }
 }
 
-/// Everything that a document refers to, in the order of its fields.
+/// Returns every document that a document refers to, in the order of its fields.
 #[must_use]
 pub fn needs(document: &Document) -> Vec<Need> {
     let mut found: Vec<Need> = match document {
@@ -88,7 +88,7 @@ pub fn needs(document: &Document) -> Vec<Need> {
     found
 }
 
-/// Of its outline only the skills: the tools of a task are of its families.
+/// Only the skills of its outline are included: the tools of a task belong to the mission type's families.
 fn mission_type_needs(kind: &MissionType) -> Vec<Need> {
     let mut found = Vec::new();
     for (name, family) in &kind.resource_families {

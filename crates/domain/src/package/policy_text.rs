@@ -1,5 +1,5 @@
-//! Where a policy's Cedar text stands: in its YAML or in a file of the package; and which place
-//! of which file a place of the text is.
+//! A policy's Cedar text, which is in its YAML or in a file of the package, and the mapping of its positions to
+//! positions in that file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::{Problem, WithLocation};
 use crate::policy::CedarFault;
 use crate::source::Position;
 
-/// Fills in the text of a policy that names a file. From then on the document stands for itself.
+/// Inserts the text of a policy that names a file. The document is then self-contained.
 pub(super) fn fill(
     document: &mut WithLocation<Document>,
     files: &BTreeMap<String, String>,
@@ -39,7 +39,7 @@ pub(super) fn fill(
     }
 }
 
-/// A fault in a policy's text, shown in the file that the text stands in.
+/// Reports a fault in a policy's text, in the file that contains the text.
 pub(super) fn problem(
     document: &WithLocation<Document>,
     policy: &Policy,
@@ -61,8 +61,8 @@ pub(super) fn problem(
     }
 }
 
-/// A place in a text that stands in YAML. Only a literal block (`|`) keeps its lines; for any other
-/// form the place is named in words.
+/// Reports a fault in a text inside YAML. Only a literal block (`|`) preserves lines; for any other form the message
+/// describes the position.
 fn inline(document: &WithLocation<Document>, text: &str, at: Position, message: String) -> Problem {
     let place = &document.place;
     let key = place.position("/cedar");
@@ -91,7 +91,7 @@ fn inline(document: &WithLocation<Document>, text: &str, at: Position, message: 
     }
 }
 
-/// Line and column of a span of a text.
+/// Returns the line and column of a span of a text.
 fn position(text: &str, span: &Range<usize>) -> Option<Position> {
     let before = text.get(..span.start)?;
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! What is wrong with a package, shown at its line.
+//! A problem of a package, shown with its line.
 
 use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::lines;
@@ -9,51 +9,51 @@ use serde::{Deserialize, Serialize};
 use super::SourceLocation;
 use crate::source::{Position, Reason, SourceError};
 
-/// Whether a problem stops the registration.
+/// Whether a problem prevents registration.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[schemars(rename = "ProblemSeverity")]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemSeverity {
-    /// Nothing is registered while it stands.
+    /// It prevents registration.
     Error,
-    /// Worth a look.
+    /// It does not prevent registration.
     Warning,
 }
 
-/// One thing that is wrong, and where.
+/// One problem with its location.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PackageProblem")]
 pub struct Problem {
     /// The file's path, relative to the package.
     pub file: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
-    /// Characters to underline, at least 1.
+    /// The number of characters to underline, at least 1.
     pub width: usize,
-    /// JSON pointer into the file.
+    /// The JSON pointer into the file.
     pub pointer: String,
-    /// Whether it stops the registration.
+    /// Whether it prevents registration.
     pub severity: ProblemSeverity,
-    /// The rule that is broken.
+    /// The violated rule.
     pub keyword: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to write instead, where that is known.
+    /// A correction, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
-    /// The line as it stands.
+    /// The original line.
     pub excerpt: String,
 }
 
-/// Longest excerpt, in characters.
+/// The maximum length of an excerpt, in characters.
 const MAX_EXCERPT: usize = 200;
 
 impl Problem {
-    /// A problem of a document's part.
+    /// Creates a problem at a part of a document.
     #[must_use]
     pub fn at(
         place: &SourceLocation,
@@ -67,7 +67,7 @@ impl Problem {
         }
     }
 
-    /// A problem of a place in a document's file.
+    /// Creates a problem at a position in a document's file.
     pub(super) fn in_file(
         place: &SourceLocation,
         position: Position,
@@ -78,7 +78,7 @@ impl Problem {
         Self::placed(&place.file, position, keyword, message).quoting(line)
     }
 
-    /// A problem of a place in a file's text.
+    /// Creates a problem at a position in a file's text.
     pub(super) fn in_text(
         (file, text): (&str, &str),
         position: Position,
@@ -88,7 +88,7 @@ impl Problem {
         Self::placed(file, position, keyword, message).quoting(line_of(text, position))
     }
 
-    /// A problem of a whole file.
+    /// Creates a problem of a whole file.
     #[must_use]
     pub fn of_file(file: &str, keyword: &str, message: impl Into<String>) -> Self {
         let start = Position {
@@ -107,7 +107,7 @@ impl Problem {
         }
     }
 
-    /// The check was cancelled, so the file counts as unchecked.
+    /// Creates the problem for a cancelled check, so that the file counts as unchecked.
     pub(crate) fn cancelled(file: &str) -> Self {
         let keyword = Reason::Cancelled.keyword();
         Self::of_file(file, keyword, "the check was cancelled: its caller is gone")
@@ -125,7 +125,7 @@ impl Problem {
         }
     }
 
-    /// The same, and only worth a look.
+    /// Turns the problem into a warning.
     #[must_use]
     pub fn warning(self) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl Problem {
         }
     }
 
-    /// The same with advice.
+    /// Adds a suggestion.
     #[must_use]
     pub fn suggest(self, suggestion: impl Into<String>) -> Self {
         Self {
@@ -158,7 +158,7 @@ impl Problem {
         }
     }
 
-    /// Takes the excerpt from the first line of `text`.
+    /// Sets the excerpt to the first line of `text`.
     fn quoting(self, text: &str) -> Self {
         let line = text.chars().take_while(|c| !matches!(c, '\n' | '\r'));
         Self {
@@ -168,7 +168,7 @@ impl Problem {
     }
 }
 
-/// The text from the line of a position to the end.
+/// Returns the text from the line of a position to the end.
 fn line_of(text: &str, position: Position) -> &str {
     let before: usize = lines::with_ends(text)
         .take(position.line.saturating_sub(1))
@@ -182,7 +182,7 @@ fn line_of(text: &str, position: Position) -> &str {
 pub struct Problems {
     errors: Vec<Problem>,
     warnings: Vec<Problem>,
-    /// Warnings over the limit.
+    /// The number of warnings over the limit.
     left_out: usize,
 }
 
@@ -199,19 +199,19 @@ impl Problems {
         }
     }
 
-    /// Whether there is no room for another error: further checks would add nothing.
+    /// Returns whether the limit of errors is reached, so that further checks would add nothing.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.errors.len() >= PACKAGE_PROBLEMS
     }
 
-    /// Whether a problem prevents the registration.
+    /// Returns whether a problem prevents registration.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         !self.errors.is_empty()
     }
 
-    /// All problems by file and place, with a note in `file` when some are left out.
+    /// Returns all problems by file and position, with a note in `file` if some are left out.
     #[must_use]
     pub fn sorted(mut self, file: &str) -> Vec<Problem> {
         if self.is_full() {

@@ -1,4 +1,4 @@
-//! Files to documents, with every problem of every file.
+//! Parses files into documents, and reports every problem of every file.
 
 use std::sync::Arc;
 
@@ -18,27 +18,27 @@ use super::{
 use crate::cancellation::Cancellation;
 use crate::source::{self, Allowance, Located};
 
-/// What came of reading: the package if every file reads well, and all problems either way.
+/// The result of parsing: all problems, and the package if there are no errors.
 #[derive(Debug)]
 pub struct PackageReading {
-    /// Absent while there is an error among the problems.
+    /// The package; absent if a problem is an error.
     pub package: Option<Package>,
-    /// The manifest, where it reads well.
+    /// The manifest, if it is valid.
     pub manifest: Option<PackageManifest>,
-    /// Documents that read well.
+    /// The number of valid documents.
     pub documents: usize,
-    /// Errors and warnings, by file and place.
+    /// Errors and warnings, by file and position.
     pub problems: Vec<Problem>,
 }
 
-/// Reads a bundle. A cancelled reading has a problem and no package.
+/// Parses a bundle. A cancelled run has a problem and no package.
 #[must_use]
 pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> PackageReading {
     let allowance = Allowance::new(cancel);
     let mut reader = Reader::new(&allowance);
     reader.problems.extend(files::problems(&bundle.files));
     for (path, text) in &bundle.files {
-        // The file that used up the allowance has a problem already.
+        // The file that exhausted the allowance is reported already.
         if allowance.is_over() || reader.problems.is_full() {
             break;
         }
@@ -88,7 +88,7 @@ struct Reader<'a> {
     tests: Vec<WithLocation<RoutingTest>>,
     problems: Problems,
     allowance: &'a Allowance<'a>,
-    /// What is left for the schemas of further documents.
+    /// The remaining allowance for the schemas of further documents.
     schemas: SchemaAllowance,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Pointers to the documents of a file: the file itself, the items of its list, or in the graph's folder the
+/// Returns pointers to the documents of a file: the file itself, the items of its list, or, in the graph's folder, the
 /// items of its `nodes` and `edges`.
 pub(super) fn parts(value: &Value, role: Role) -> Vec<String> {
     let items = |prefix: &str, value: &Value| -> Vec<String> {

@@ -120,7 +120,7 @@ fn a_sound_package_has_no_problem() {
     assert_eq!(problems(&[]), Vec::<String>::new());
 }
 
-/// B000-7: every error is reported with file and line, whichever file it is in.
+/// B000-7: every error is reported with file and line, in any file.
 #[test]
 fn b000_7_all_errors_of_all_files_are_reported() {
     let bad_tool = TOOL.replace("tool_class: readonly", "tool_class: readnoly");
@@ -144,7 +144,7 @@ fn b000_7_all_errors_of_all_files_are_reported() {
     );
 }
 
-/// B000-7: an unknown or inactive domain is refused, with what was probably meant.
+/// B000-7: an unknown or inactive domain is rejected with a suggestion.
 #[test]
 fn b000_7_an_unknown_domain_is_refused() {
     let skill = SKILL.replace("domain: security", "domain: securty");
@@ -186,7 +186,7 @@ fn more_guardrails_than_one_call_is_asked_about_are_refused() {
     );
 }
 
-/// B000-11: a skill's plan may use readonly tools only.
+/// B000-11: a skill's plan may use only readonly tools.
 #[test]
 fn b000_11_a_write_tool_in_a_skill_is_refused() {
     let tool = TOOL.replace("readonly", "write");
@@ -245,7 +245,7 @@ fn b000_12_what_does_not_compile_is_refused() {
     );
 }
 
-/// Loops within loops are refused at their line when the package is registered, before any call asks them.
+/// Nested loops are rejected at registration, with their line, before any call evaluates them.
 #[test]
 fn b000_12_an_expression_that_is_too_much_for_every_call_is_refused() {
     let nested = |levels: usize| {
@@ -273,7 +273,7 @@ fn b000_12_an_expression_that_is_too_much_for_every_call_is_refused() {
     }
 }
 
-/// What is wrong with a schema is said at its line, and the limit by its name.
+/// A schema's problem is reported with its line, and a limit with its name.
 #[test]
 fn a_schema_that_takes_too_much_is_refused() {
     let of = |schema: &str| format!("{TOOL}output_schema:\n{schema}");
@@ -302,7 +302,7 @@ fn a_schema_that_takes_too_much_is_refused() {
     );
 }
 
-/// Looking at a schema takes something too, whatever comes of it.
+/// The check of a schema costs something, regardless of its result.
 #[test]
 fn all_schemas_of_a_package_have_one_allowance() {
     let tools = (0..105).map(|at| {
@@ -396,8 +396,8 @@ fn a_skill_that_maps_nothing_passes_its_parameters_on_by_name() {
     );
 }
 
-/// B000-19: a record needs a link, so a tool's evidence comes from a cloud whose console is known, or
-/// the tool names the page; not both.
+/// B000-19: a record needs a link, so a tool's evidence comes from a cloud with a known console, or the tool names the
+/// page; not both.
 #[test]
 fn b000_19_evidence_without_a_valid_link_is_refused() {
     let evidence = |system: &str, console: &str| {
@@ -580,7 +580,7 @@ fn a_failing_policy_test_refuses_the_package() {
     );
 }
 
-/// Each file of a package may begin with a mark, and JSON files are JSON.
+/// Any file of a package may begin with a byte order mark; JSON files must be JSON.
 #[test]
 fn files_are_read_however_their_editor_saved_them() {
     let marked = |text: &str| format!("\u{feff}{text}");
@@ -650,7 +650,7 @@ fn a_policy_that_governs_nothing_here_is_warned_about() {
     );
 }
 
-/// What is in force must hold for a tool as it is to become.
+/// Policies in force must stay valid for the new version of a tool.
 #[test]
 fn a_tool_that_would_break_another_packages_policy_is_refused() {
     let policy: charter_contract::catalogue::policy::Policy = serde_json::from_value(serde_json::json!({

@@ -1,5 +1,5 @@
-//! Values in a request's context: what the client knows of the editor and the project (seed 003). They are data under a
-//! name; nothing in them is read as a sentence.
+//! Values in a request's context: the client's data about the editor and the project (seed 003). They are named data;
+//! they are not parsed as sentences.
 
 use charter_contract::agentic::request::RequestMetadata;
 use charter_contract::parameter::Parameter;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::check;
 
-/// The value that the context has under a parameter's name, with the path of its field. One that does not fit is none.
+/// Returns the context's value for a parameter's name, with the path of its field; `None` for an invalid value.
 pub(super) fn of_context(
     parameter: &Parameter,
     metadata: &RequestMetadata,
@@ -33,7 +33,7 @@ fn fields(part: Option<&impl serde::Serialize>) -> Map<String, Value> {
     }
 }
 
-/// The fields of one part of the context: the names that a parameter may have for each, its path, its value.
+/// Returns the fields of one part of the context: matching parameter names, path and value.
 fn known(part: &str, fields: Map<String, Value>) -> Vec<(Vec<String>, String, Value)> {
     let mut known = Vec::new();
     for (name, value) in fields {
@@ -49,7 +49,7 @@ fn known(part: &str, fields: Map<String, Value>) -> Vec<(Vec<String>, String, Va
             continue;
         }
         let mut names = vec![plain(&format!("{part}_{name}"))];
-        // The name of the project is not the name of everything.
+        // The project's name does not match every parameter called `name`.
         names.push(if name == "name" {
             plain(part)
         } else {
@@ -60,7 +60,7 @@ fn known(part: &str, fields: Map<String, Value>) -> Vec<(Vec<String>, String, Va
     known
 }
 
-/// A name without the difference between `root_directory` and `rootDirectory`.
+/// Normalises a name, so that `root_directory` equals `rootDirectory`.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()

@@ -1,5 +1,5 @@
-//! Memories that state a missing parameter: "Our region is us-east-1". They are proposed with their source; a person, or
-//! the caller's wish to use memories, makes a value of them.
+//! Finds missing parameters in memories: "Our region is us-east-1". The values are proposed with their source. They
+//! take effect when a person accepts them, or when the caller opts in to memories.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::read;
 
-/// A memory as it is read.
+/// The text of a memory.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryText<'m> {
     /// Its id.
@@ -21,27 +21,27 @@ pub struct MemoryText<'m> {
     pub title: &'m str,
     /// The content.
     pub content: &'m str,
-    /// When it was written, which "the last week" in it is relative to.
+    /// The time of writing, to which "the last week" in the text is relative.
     pub written_at: Timestamp,
 }
 
-/// A value that a memory states for a missing parameter.
+/// A value that a memory contains for a missing parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProposedValue {
     /// The parameter.
     pub parameter: Label,
-    /// The value, which fits the declaration.
+    /// The value, which is valid for the declaration.
     pub value: Value,
     /// The memory.
     pub memory_id: MemoryId,
     /// Its title.
     pub title: String,
-    /// The words that state the value.
+    /// The words with the value.
     pub words: String,
 }
 
 impl fmt::Display for ProposedValue {
-    /// For people: `The memory "Where we are" (mem-…) proposes region = "us-east-2" ("Our region is us-east-2").`
+    /// Example: `The memory "Where we are" (mem-…) proposes region = "us-east-2" ("Our region is us-east-2").`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             parameter,
@@ -57,8 +57,8 @@ impl fmt::Display for ProposedValue {
     }
 }
 
-/// The values that memories state for missing parameters, in the order of the memories. A memory proposes a value for a
-/// parameter that it calls by name; each value of a parameter is proposed once.
+/// Returns the values that memories contain for missing parameters, in the order of the memories. A memory must mention
+/// a parameter's name to propose its value; each value of a parameter is proposed once.
 #[must_use]
 pub fn proposed_values(missing: &[&Parameter], memories: &[MemoryText<'_>]) -> Vec<ProposedValue> {
     let declared: Vec<Parameter> = missing

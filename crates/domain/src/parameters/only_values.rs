@@ -1,7 +1,7 @@
-//! Whether a text answers a question for parameters although its sender did not address it to the question: it states values
-//! of these parameters and has no other content.
+//! Decides whether a text answers a question about parameters although it was not sent as a reply: it contains values
+//! of these parameters and nothing else.
 //!
-//! Must not know sessions, or the interface that the text came over.
+//! Must not know sessions, or the interface that received the text.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 
 use super::{Reply, Stated, ValueSource, from_reply, read};
 
-/// A text of more words has other content than values.
+/// The maximum number of words; a longer text has other content.
 const MAX_WORDS: usize = 24;
 
-/// A text of more words is no value as a whole.
+/// The maximum number of words of a text that is a single value.
 const MAX_WHOLE_WORDS: usize = 4;
 
-/// Words around values.
+/// Filler words around values.
 #[rustfmt::skip]
 const AROUND: &[&str] = &[
     "a", "an", "and", "also", "as", "at", "be", "by", "called", "for", "from", "here", "i", "in", "is", "it", "its",
@@ -27,8 +27,8 @@ const AROUND: &[&str] = &[
     "with", "would", "yes", "us", "m",
 ];
 
-/// The values of a text that only states values of declared parameters, at least one of which is in `missing`. `None` for a
-/// text with other content. The text may restate values that are `known`.
+/// Returns the values of a text that contains only values of declared parameters, including one in `missing`. Returns
+/// `None` for a text with other content. The text may repeat values that are `known`.
 #[must_use]
 pub fn values_alone(
     declared: &[Parameter],
@@ -43,7 +43,7 @@ pub fn values_alone(
     if let Some(reply) = stated_alone(declared, missing, text, now) {
         return Some(reply);
     }
-    // A missing parameter may have the form of a known one, which takes the words first.
+    // A missing parameter may have the form of a known one, to which the words would be assigned first.
     let is_open = |parameter: &&Parameter| !known.contains_key(parameter.name.as_str());
     let open: Vec<Parameter> = declared.iter().filter(is_open).cloned().collect();
     stated_alone(&open, missing, text, now)
@@ -87,8 +87,8 @@ fn stated_alone(
     Some(reply)
 }
 
-/// The value that a short text is as a whole, where one parameter alone is missing. The caller checks that the text is no
-/// request of its own.
+/// Returns the value of a short text that is the value of the only missing parameter. The caller checks that the text
+/// is not a new request.
 #[must_use]
 pub fn value_as_a_whole(
     declared: &[Parameter],
@@ -108,10 +108,10 @@ pub fn value_as_a_whole(
     (!reply.values.is_empty()).then_some(reply)
 }
 
-/// A text without the first occurrence of each of these words.
+/// Removes the first occurrence of each of these words from a text.
 fn without<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> String {
     let mut rest = text.to_owned();
-    // The longest first: one may be within another.
+    // Longest first, because one may contain another.
     let mut words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
     words.sort_by_key(|words| std::cmp::Reverse(words.len()));
     for words in words {
@@ -120,7 +120,7 @@ fn without<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> String {
     rest
 }
 
-/// The words of the names of parameters, in the singular.
+/// Returns the words of the parameters' names, in the singular.
 fn names_of(declared: &[Parameter]) -> BTreeSet<String> {
     let names = declared
         .iter()
@@ -128,7 +128,7 @@ fn names_of(declared: &[Parameter]) -> BTreeSet<String> {
     names.map(|word| singular(&word).to_owned()).collect()
 }
 
-/// A word without the mark of the plural.
+/// Removes the plural ending of a word.
 fn singular(word: &str) -> &str {
     match word.strip_suffix('s') {
         Some(stem) if stem.len() > 2 => stem,
@@ -173,7 +173,7 @@ mod tests {
         serde_json::from_value(value).unwrap()
     }
 
-    /// A text of values alone is a reply; one word of another kind makes it a request of its own.
+    /// A text of values alone is a reply; any other word makes it a new request.
     #[test]
     fn a_text_of_values_alone_answers_what_was_asked_for() {
         let known = object(json!({"region": "eu-west-1"}));
@@ -194,16 +194,16 @@ mod tests {
                 "the host is web-01",
                 Some(json!({"host": "web-01"})),
             ),
-            // It restates what was known.
+            // The text repeats a known value.
             (
                 "profile",
                 "profile prod_infra in us-east-1",
                 Some(json!({"profile": "prod_infra", "region": "us-east-1"})),
             ),
-            // Words of other kinds: a request of its own.
+            // Other words: a new request.
             ("host", "restart web-01", None),
             ("profile", "which hosts run with profile prod_infra", None),
-            // It gives nothing that was asked for.
+            // The text contains no missing value.
             ("profile", "us-east-1", None),
             ("profile", "yes", None),
             ("host", "all but web-01", None),

@@ -1,4 +1,4 @@
-//! The pattern of a parameter: compiled once, and matched only where that takes little. Registration refuses a pattern that
+//! The pattern of a parameter: compiled once, and matched only if that is cheap. Registration rejects a pattern that
 //! does not compile or is too large.
 
 use std::collections::HashMap;
@@ -8,26 +8,26 @@ use charter_contract::bounds::{PATTERN_CACHE, PATTERN_SIZE};
 use charter_contract::foreign_schema::PatternCost;
 use regex::{Regex, RegexBuilder};
 
-/// Patterns that are kept compiled, those of all documents together.
+/// The maximum number of compiled patterns in the cache, for all documents.
 const KEPT: usize = 64;
-/// Memory of a pattern that is kept, by estimate; a larger one is compiled each time.
+/// The maximum estimated memory of a cached pattern; a larger one is compiled each time.
 const KEPT_MEMORY: usize = 1 << 20;
 
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
-/// A pattern and what matching takes.
+/// A pattern with its matching cost.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     regex: Regex,
     cost: PatternCost,
 }
 
-/// The outcome of matching a text against a pattern.
+/// The result of matching a text against a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Matched {
     Fits,
     Differs,
-    /// It is not asked: the text is too long for what each byte takes.
+    /// Not matched: the text is too long for the pattern's cost per byte.
     Costly,
 }
 
@@ -37,22 +37,22 @@ pub(super) fn matched(pattern: &str, text: &str) -> Matched {
 }
 
 impl Compiled {
-    /// The pattern that whole texts have to fit; `None` where it does not compile, or is too large.
+    /// Returns the pattern for whole texts; `None` if it does not compile or is too large.
     pub(crate) fn whole(pattern: &str) -> Option<Arc<Self>> {
         compiled(&format!("^(?:{pattern})$"))
     }
 
-    /// The pattern that a part of a text has to fit; `None` as for [`Compiled::whole`].
+    /// Returns the pattern for a part of a text; `None` as for [`Compiled::whole`].
     pub(super) fn part(pattern: &str) -> Option<Arc<Self>> {
         compiled(pattern)
     }
 
-    /// Whether a text fits; one that would take too long does not.
+    /// Returns whether a text matches; false if that would take too long.
     pub(crate) fn fits(&self, text: &str) -> bool {
         self.matched(text) == Matched::Fits
     }
 
-    /// Memory, by estimate.
+    /// Returns the estimated memory.
     pub(crate) fn memory(&self) -> usize {
         self.cost.memory()
     }
@@ -69,7 +69,7 @@ impl Compiled {
 }
 
 fn compiled(pattern: &str) -> Option<Arc<Compiled>> {
-    // A panic while it is held leaves it whole.
+    // A panic while the lock is held leaves the cache consistent.
     let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = kept().get(pattern).map(Arc::clone);
     if known.is_some() {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(matched("(", "("), Matched::Differs);
     }
 
-    /// A usual pattern takes the longest text; one with many states for each byte is not asked about it.
+    /// A usual pattern can be matched with the longest text; one with many states per byte is not matched.
     #[test]
     fn a_long_text_is_not_matched_against_a_dear_pattern() {
         let long = "ab".repeat(4 << 20);

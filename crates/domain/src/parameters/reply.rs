@@ -1,6 +1,6 @@
-//! The values that a reply gives when parameters were asked for.
+//! Extracts the values from a reply to a question about parameters.
 //!
-//! Must not know who asked, or over which interface.
+//! Must not know the author of the question, or the interface.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ use super::{Excluded, Unclear, ValueSource, bind_so_far, check, present, read};
 /// The values of a reply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
-    /// Values beside those that were known.
+    /// Values in addition to the known ones.
     pub values: Map<String, Value>,
-    /// Where each comes from.
+    /// The source of each value.
     pub sources: BTreeMap<String, ValueSource>,
-    /// Words that name a value and do not give it.
+    /// Words that refer to a value that cannot be determined.
     pub unclear: Vec<Unclear>,
 }
 
-/// The values that a reply gives, beside those that are `known`: what is given outright, what its text states, and the
-/// whole text where it states nothing, exactly one parameter is still missing and the text fits it.
+/// Returns the values of a reply in addition to those that are `known`: explicit values, and values in its text. If the
+/// text contains none, and exactly one parameter is missing, the whole text is used if it is valid.
 #[must_use]
 pub fn from_reply(
     declared: &[Parameter],
@@ -76,13 +76,13 @@ impl Reply {
     }
 }
 
-/// Whether a reply leaves out a value of a parameter rather than giving one: "not prod".
+/// Returns whether a reply excludes a value of a parameter instead of supplying one: "not prod".
 fn leaves_out(excluded: &[Excluded], name: &Label) -> bool {
     let mut values = excluded.iter().flat_map(|one| &one.values);
     values.any(|(owner, _)| owner == name)
 }
 
-/// A text as the value of a parameter that was asked for.
+/// Reads a text as the value of a parameter.
 fn whole(parameter: &Parameter, text: &str, now: Timestamp) -> Option<Value> {
     if text.is_empty() {
         return None;
@@ -119,7 +119,7 @@ mod tests {
         Value::Object(reply.values)
     }
 
-    /// B000-18: a run asks for its parameters, and a person answers in their own words.
+    /// B000-18: a run asks for its parameters, and a person answers in free text.
     #[test]
     fn b000_18_a_reply_gives_what_it_says() {
         for (known, given, text, gives) in [
@@ -135,7 +135,7 @@ mod tests {
                 "in us-2, please",
                 json!({"region": "us-2"}),
             ),
-            // Two are missing: which of them the words are for is not known.
+            // Two are missing, so the words cannot be assigned.
             (json!({}), json!({}), "main", json!({})),
             (
                 json!({}),
@@ -143,7 +143,7 @@ mod tests {
                 "main in eu-1",
                 json!({"region": "eu-1"}),
             ),
-            // A pattern decides what fits; the text as a whole is no value for it.
+            // A pattern decides which values are valid; the text as a whole is not.
             (json!({"vault": "main"}), json!({}), "somewhere", json!({})),
             (
                 json!({"region": "eu-1"}),
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// The text as a whole is a value for a pattern that ordinary words fit, and a sentence is none.
+    /// The text as a whole is a value for a pattern that matches ordinary words; a sentence is not.
     #[test]
     fn b000_18_a_reply_of_one_word_is_the_value_that_is_missing() {
         let declared: Vec<Parameter> = serde_json::from_value(json!([
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(Value::Object(given("Payments")), json!({}));
     }
 
-    /// What was given before is not guessed again from later words.
+    /// Known values are not inferred again from later words.
     #[test]
     fn b000_18_known_values_stay() {
         let known = json!({"vault": "main", "region": "eu-1"});
@@ -202,7 +202,7 @@ mod tests {
         );
     }
 
-    /// A short answer is read as the one parameter that is missing takes it.
+    /// A short answer is parsed with the type of the only missing parameter.
     #[test]
     fn a_short_answer_is_read_as_the_type_that_is_asked_for() {
         for (declared, text, gives) in [
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    /// A value that the words name and that does not fit is reported and not used.
+    /// An invalid value in the words is reported and not used.
     #[test]
     fn a_reply_that_names_a_value_that_does_not_fit_says_so() {
         let declared = declared();

@@ -1,11 +1,11 @@
-//! The values that a sentence states for declared parameters.
+//! Extracts the values of declared parameters from a sentence.
 //!
-//! Every type has its form: texts by pattern, example, allowed values and the words around the parameter's name; numbers
-//! with units; true and false; days and lengths of time relative to the time of the request; lists. A value that does not
-//! fit the declaration is not used. Words that name a value and do not give it are reported, so that the caller can ask.
+//! Every type has its form: texts by pattern, example, allowed values and the words around the parameter's name;
+//! numbers with units; booleans; days and durations relative to the time of the request; lists. Invalid values are not
+//! used. Words that refer to a value that cannot be determined are reported, so that the caller can ask.
 //!
-//! One pass over the words for each parameter, within [`SENTENCE_BYTES`] and [`SENTENCE_WORK`]. The
-//! same text at the same time comes to the same. Must not know the question's answer, or the interface that it came over.
+//! One pass over the words per parameter, within [`SENTENCE_BYTES`] and [`SENTENCE_WORK`]. Deterministic: equal texts
+//! at equal times have equal results. Must not know the answer to the question, or the interface that received it.
 
 mod approximation;
 mod beside;
@@ -63,18 +63,18 @@ use super::check;
 
 pub use self::seen::Misread;
 
-/// A value that a sentence states.
+/// A value in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stated {
-    /// The value, which fits the declaration.
+    /// The value, which is valid for the declaration.
     pub value: Value,
-    /// The words that state it.
+    /// The words with the value.
     pub words: String,
-    /// Whether the sentence calls the parameter by its name.
+    /// Whether the sentence mentions the parameter's name.
     pub named: bool,
 }
 
-/// Words that name a value of a parameter and do not give it.
+/// Words that refer to a parameter's value that cannot be determined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{words}` gives no `{parameter}`: {why}")]
 pub struct Unclear {
@@ -82,44 +82,44 @@ pub struct Unclear {
     pub parameter: Label,
     /// The words.
     pub words: String,
-    /// Why they give no value.
+    /// The reason.
     pub why: Misread,
 }
 
-/// A word that looks like a value and that no parameter has.
+/// A word that looks like a value but belongs to no parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unread {
     /// The word.
     pub word: String,
-    /// The parameters that it could be meant for.
+    /// The parameters that it could belong to.
     pub parameters: Vec<Label>,
 }
 
-/// Words that leave something out, which no parameter takes by itself: "all but A-1".
+/// Words that exclude something, and that no parameter consumes: "all but A-1".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excluded {
-    /// The words, with those that leave it out.
+    /// The words, including those that express the exclusion.
     pub words: String,
-    /// The values among them, each with a parameter that could have it.
+    /// The values among them, each with a possible parameter.
     pub values: Vec<(Label, Value)>,
 }
 
-/// The values that a sentence states for declared parameters.
+/// The values of declared parameters in a sentence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SentenceReading {
     /// The values, by parameter.
     pub stated: BTreeMap<Label, Stated>,
-    /// Words that name a value and do not give it.
+    /// Words that refer to values that cannot be determined.
     pub unclear: Vec<Unclear>,
-    /// Words that may be values of something.
+    /// Words that may be values of unknown parameters.
     pub unread: Vec<Unread>,
-    /// What the sentence leaves out. No parameter is stated with such a value.
+    /// The exclusions. No parameter has an excluded value.
     pub excluded: Vec<Excluded>,
-    /// Words that restrict what is asked for, and that no parameter takes: "older than 100 days".
+    /// Words that restrict the request and belong to no parameter: "older than 100 days".
     pub restrictions: Vec<String>,
 }
 
-/// Reads what a sentence states. `now` is the time of the request, which "the last 7 days" end at.
+/// Reads the values in a sentence. `now` is the time of the request, at which "the last 7 days" end.
 #[must_use]
 pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> SentenceReading {
     let names = Names::of_all(declared);
@@ -192,7 +192,7 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> SentenceReadi
     reading
 }
 
-/// The value that a text is as a whole, where this parameter alone was asked for.
+/// Reads a whole text as the value of this parameter, if only this one was asked for.
 pub(super) fn read_whole(parameter: &Parameter, text: &str, now: Timestamp) -> Option<Value> {
     let sentence = Sentence::new(text, &HashSet::new());
     let names = Names::of_all(std::slice::from_ref(parameter));
@@ -211,7 +211,7 @@ pub(super) fn read_whole(parameter: &Parameter, text: &str, now: Timestamp) -> O
     check(parameter, &value).is_ok().then_some(value)
 }
 
-/// The words that a document declares for true and for false.
+/// Returns the words that a document declares for true and false.
 fn truths(parameter: &Parameter) -> Vec<(String, bool)> {
     let of = |value: bool| {
         let words = parameter

@@ -1,8 +1,8 @@
-//! Where the values of parameters come from, surest first: the caller, the words of the request, its session, its context,
-//! what a person accepted of a memory or a model drafted, the declared default.
+//! The sources of parameter values, most reliable first: the caller, the words of the request, its session, its
+//! context, a memory's proposal that a person accepted or a model's draft, the declared default.
 //!
-//! Words that name a value and do not give it keep every other source out: the parameter is asked for. Must not know how
-//! sessions, memories or models are reached.
+//! If words refer to a value that cannot be determined, no other source is used, and the user is asked for the
+//! parameter. Must not know how sessions, memories or models are accessed.
 
 #[cfg(test)]
 mod tests;
@@ -20,51 +20,52 @@ use serde_json::{Map, Value};
 use super::context::of_context;
 use super::{Excluded, Misread, ParameterFault, Unclear, Unread, check, fit, present, read};
 
-/// Most characters of the words that state a value, where the value is shown with its source.
+/// The maximum number of characters of a value's words that are shown with its source.
 const SHOWN_WORDS: usize = 120;
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum ValueSource {
-    /// The caller gave it as a parameter.
+    /// The caller sent it as a parameter.
     Given,
-    /// The words of the request state it.
+    /// The words of the request.
     Sentence {
-        /// Those words.
+        /// The words.
         words: String,
     },
-    /// An earlier request of the session had it.
+    /// An earlier request of the session.
     Session {
-        /// That request.
+        /// The request.
         request_id: RequestId,
     },
-    /// The request's context has it: what the client knows of editor and project.
+    /// The request's context: the client's data about the editor and the project.
     RequestContext {
         /// The field, as a path in the request's metadata.
         field: String,
     },
-    /// A memory states it, and the caller wanted memories to be used.
+    /// A memory, which the caller opted in to use.
     Memory {
         /// The memory.
         memory_id: MemoryId,
     },
-    /// A model drafted it.
+    /// A model's draft.
     Model {
         /// The model, as `provider/model`.
         model: String,
     },
-    /// The document declares it as the default.
+    /// The declared default.
     Default,
 }
 
-/// Values that are being collected for declared parameters. A source adds to those before it and changes none.
+/// Values that are being collected for declared parameters. A source adds values without changing those of previous
+/// sources.
 #[derive(Debug, Clone)]
 pub struct Collected<'d> {
     declared: &'d [Parameter],
     values: Map<String, Value>,
     sources: BTreeMap<String, ValueSource>,
-    /// Parameters that the caller gives as `null`: they are not asked for because of words that give no value.
+    /// Parameters that the caller sent as `null`: unclear words do not cause a question about them.
     declined: BTreeSet<Label>,
     unclear: Vec<Unclear>,
     unread: Vec<Unread>,
@@ -72,34 +73,35 @@ pub struct Collected<'d> {
     restrictions: Vec<String>,
 }
 
-/// What a text leaves out and no value takes account of.
+/// An exclusion in a text that no value reflects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The words.
     pub words: String,
-    /// The parameters that could name what is meant instead.
+    /// The parameters that could name the intended value instead.
     pub parameters: Vec<Label>,
 }
 
-/// The values that were collected, and what is still asked for.
+/// The collected values, and the parameters that remain open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
-    /// Values that fit, and defaults.
+    /// Valid values, and defaults.
     pub values: Map<String, Value>,
-    /// Where each comes from.
+    /// The source of each value.
     pub sources: BTreeMap<String, ValueSource>,
-    /// Parameters that have to be asked for.
+    /// Parameters that the user must be asked for.
     pub missing: Vec<Label>,
-    /// Why, in the same order.
+    /// The reasons, in the same order.
     pub faults: Vec<ParameterFault>,
-    /// Words of the text that may be meant for parameters that have the default or no value.
+    /// Words of the text that may be meant for parameters with a default or without a value.
     pub unread: Vec<String>,
-    /// What the text leaves out or restricts, and no value takes account of, in its words.
+    /// Exclusions and restrictions in the text that no value reflects, in its words.
     pub disregarded: Vec<String>,
 }
 
 impl<'d> Collected<'d> {
-    /// The values that the caller gives. `null` counts as not given. Undeclared values are kept for [`Collected::settle`] to refuse.
+    /// Starts with the caller's values. `null` counts as absent. Undeclared values are kept, and rejected by
+    /// [`Collected::settle`].
     #[must_use]
     pub fn given(declared: &'d [Parameter], given: &Map<String, Value>) -> Self {
         let values = present(declared, given);
@@ -122,7 +124,7 @@ impl<'d> Collected<'d> {
         }
     }
 
-    /// Adds what a text states at a time.
+    /// Adds the values in a text, relative to this time.
     #[must_use]
     pub fn read(mut self, text: &str, now: Timestamp) -> Self {
         let reading = read(self.declared, text, now);
@@ -144,8 +146,8 @@ impl<'d> Collected<'d> {
         self
     }
 
-    /// Adds what an earlier request of the session had. A word of the text that may be meant for one of these keeps it
-    /// out: "and in Frankfurt?" is not answered for the region of before.
+    /// Adds the values of an earlier request of the session. If a word of the text may be meant for a parameter, its
+    /// earlier value is not used: "and in Frankfurt?" must not be answered for the previous region.
     #[must_use]
     pub fn inherit(mut self, request: &RequestId, earlier: &Map<String, Value>) -> Self {
         for unread in std::mem::take(&mut self.unread) {
@@ -171,7 +173,7 @@ impl<'d> Collected<'d> {
         self
     }
 
-    /// Adds what the request's context has under a parameter's name.
+    /// Adds the values in the request's context, by parameter name.
     #[must_use]
     pub fn add_context(mut self, metadata: &RequestMetadata) -> Self {
         for parameter in self.declared {
@@ -186,7 +188,7 @@ impl<'d> Collected<'d> {
         self
     }
 
-    /// Adds a value from elsewhere, if it fits. Says whether it was taken.
+    /// Adds a value from another source, if it is valid. Returns whether it was added.
     pub fn add(&mut self, name: &Label, value: Value, source: ValueSource) -> bool {
         let mut declared = self.declared.iter();
         let parameter = declared.find(|parameter| parameter.name == *name);
@@ -200,7 +202,7 @@ impl<'d> Collected<'d> {
         true
     }
 
-    /// Adds a value for words that were not understood, if it fits.
+    /// Adds a value for words that were not understood, if it is valid.
     pub fn resolve(&mut self, name: &Label, value: Value, source: ValueSource) -> bool {
         let unclear = std::mem::take(&mut self.unclear);
         let (own, others): (Vec<Unclear>, Vec<Unclear>) =
@@ -213,13 +215,14 @@ impl<'d> Collected<'d> {
         taken
     }
 
-    /// The values so far, without defaults. Those that the caller gave are not checked.
+    /// Returns the values so far, without defaults. The caller's values are not validated yet.
     #[must_use]
     pub fn values(&self) -> &Map<String, Value> {
         &self.values
     }
 
-    /// The parameters that have to be asked for as it is: required ones without a value, and those that words name.
+    /// Returns the parameters that the user must be asked for in the current state: required ones without a value, and
+    /// those with unclear words.
     #[must_use]
     pub fn open(&self) -> Vec<&'d Parameter> {
         let open = self.declared.iter().filter(|parameter| {
@@ -229,11 +232,11 @@ impl<'d> Collected<'d> {
         open.collect()
     }
 
-    /// What the text leaves out and no value takes account of: none is known for a parameter that it could be meant for.
+    /// Returns the exclusions that no value reflects: no parameter that they could belong to has a value.
     #[must_use]
     pub fn left_out(&self) -> Vec<LeftOut> {
         let has_value = |name: &Label| self.values.contains_key(name.as_str());
-        // A value may fit several parameters; one that has another value is enough.
+        // A value may be valid for several parameters; one of them with another value is sufficient.
         let is_settled = |one: &Excluded, value: &Value| {
             let mut owners = one.values.iter().filter(|(_, left)| left == value);
             owners.any(|(name, _)| has_value(name))
@@ -255,10 +258,10 @@ impl<'d> Collected<'d> {
         left_out.collect()
     }
 
-    /// Checks the values and fills in defaults.
+    /// Validates the values and fills in defaults.
     ///
     /// # Errors
-    /// Every [`ParameterFault`] of values that the caller gave.
+    /// Every [`ParameterFault`] of the caller's values.
     pub fn settle(self) -> Result<Bound, Vec<ParameterFault>> {
         let (mut values, faults) = fit(self.declared, &self.values);
         let is_missing = |fault: &ParameterFault| matches!(fault, ParameterFault::Missing { .. });
@@ -272,14 +275,14 @@ impl<'d> Collected<'d> {
         let mut lacking = lacking.into_iter();
         for parameter in self.declared {
             let name = &parameter.name;
-            // Of each required parameter without a value there is one fault, in the order of the declaration.
+            // There is one fault per required parameter without a value, in the order of the declaration.
             let needed = parameter.required && !values.contains_key(name.as_str());
             let fault = needed.then(|| lacking.next()).flatten();
             let mut unclear = self.unclear.iter();
             let unclear = unclear.find(|unclear| unclear.parameter == *name);
             let unclear = unclear.cloned();
             if let Some(unclear) = unclear.or_else(|| self.left_out_alone(parameter)) {
-                // A default does not replace a value that the words name, and is none that they leave out.
+                // A default replaces neither a value that the words refer to nor an excluded value.
                 values.remove(name.as_str());
                 missing.push(name.clone());
                 faults.push(ParameterFault::Unclear(unclear));
@@ -319,7 +322,7 @@ impl<'d> Collected<'d> {
         })
     }
 
-    /// What the text leaves out that a value of a parameter is or has.
+    /// Returns the exclusion that contains a value of a parameter, or one of its elements.
     fn exclusion_of(&self, name: &Label, value: &Value) -> Option<&Excluded> {
         let has = |left: &Value| match value {
             Value::Array(values) => values.contains(left),
@@ -331,7 +334,7 @@ impl<'d> Collected<'d> {
         })
     }
 
-    /// Why a parameter has to be asked for of which the text leaves out the default, or the only value that it names.
+    /// Returns the reason for asking for a parameter whose default, or whose only mentioned value, the text excludes.
     fn left_out_alone(&self, parameter: &Parameter) -> Option<Unclear> {
         let name = &parameter.name;
         if !self.asks_for(name) {
@@ -359,7 +362,7 @@ impl<'d> Collected<'d> {
         parameter.is_none_or(|parameter| parameter.given_in(&self.values).is_none())
     }
 
-    /// Whether words that name a value and do not give it make the parameter one to ask for.
+    /// Returns whether unclear words cause a question about the parameter.
     fn asks_for(&self, name: &Label) -> bool {
         self.lacks(name) && !self.declined.contains(name)
     }
@@ -372,7 +375,7 @@ impl<'d> Collected<'d> {
 }
 
 impl Bound {
-    /// Why words that name a value do not give it, by parameter.
+    /// Returns the reasons for unclear words, by parameter.
     #[must_use]
     pub fn unclear(&self) -> BTreeMap<String, String> {
         let unclear = self.faults.iter().filter_map(|fault| match fault {
@@ -389,7 +392,7 @@ impl Bound {
             .collect()
     }
 
-    /// Whether the caller gave every value, or it is a default.
+    /// Returns whether every value is the caller's or a default.
     #[must_use]
     pub fn is_given(&self) -> bool {
         let mut sources = self.sources.values();
@@ -397,7 +400,7 @@ impl Bound {
     }
 }
 
-/// The beginning of words, as it is shown.
+/// Returns the beginning of words, for display.
 fn shown(words: &str) -> String {
     words.chars().take(SHOWN_WORDS).collect()
 }

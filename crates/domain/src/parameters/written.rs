@@ -1,4 +1,4 @@
-//! Arguments as a document writes them: what of them can be judged before a run.
+//! Validates the arguments in a document as far as possible before a run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,17 +11,17 @@ use serde_json::{Map, Value};
 use super::{ParameterFault, check};
 use crate::reference::literal;
 
-/// Something that does not fit: the pointer to it, the keyword, the message.
+/// A violation: its pointer, keyword and message.
 pub(crate) type Misfit = (String, &'static str, String);
 
-/// Unknown, missing and unfit arguments of a call, as many as a report shows, as far as they can be known before a run:
-/// what a reference brings is not. `null` counts as not given. `here` leads to what has the field `parameters`.
+/// Returns unknown, missing and invalid arguments of a call, up to the limit of a report. Values of references are
+/// unknown before a run. `null` counts as absent. `here` is the pointer to the object with the field `parameters`.
 pub(crate) fn argument_faults(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
     let whose = format!("the tool `{}`", tool.tool_id);
     argument_faults_with(&whose, &tool.parameters, given, here)
 }
 
-/// The same for whatever declares parameters; `whose` they are, as in "the playbook `x`".
+/// As above, for any declaration of parameters; `whose` names its owner, as in "the playbook `x`".
 pub(crate) fn argument_faults_with(
     whose: &str,
     declared: &[Parameter],
@@ -31,7 +31,7 @@ pub(crate) fn argument_faults_with(
     look(whose, declared, given, here, literal)
 }
 
-/// The violations of exact values.
+/// Returns the violations of exact values.
 pub(crate) fn exact_argument_faults(
     tool: &Tool,
     given: &Map<String, Value>,
@@ -161,7 +161,7 @@ mod tests {
             |pattern: &str| format!("/s/parameters/path pattern `path` must match `{pattern}`");
         let unfit = vec![unfit("^[a-z/${}.]+$")];
         assert_eq!(both(&json!({"path": "A"})), [unfit.clone(), unfit.clone()]);
-        // The template resolves to `${a}`, which fits; the value of a reference is unknown.
+        // The template resolves to `${a}`, which is valid; the value of a reference is unknown.
         assert_eq!(both(&json!({"path": "$${a}"})), fits);
         assert_eq!(both(&json!({"path": "${user.a}"})), fits);
         assert_eq!(

@@ -1,7 +1,7 @@
-//! Whether policy documents hold for every tool that they govern: what registration asks.
+//! Validates policy documents for every tool that they govern, at registration.
 //!
-//! A rule is checked against each declaration of a tool once: tools that are declared alike, and that no rule names, are
-//! alike to it. How many checks there are is known, and bounded, before the first.
+//! A rule is validated once per declaration: tools with equal declarations are equivalent, unless a rule names them.
+//! The number of checks is computed, and bounded, in advance.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,19 +21,19 @@ use super::typed;
 use crate::catalogue::{CatalogueEntry, ResolvedDocument, View};
 use crate::glob;
 
-/// Most actions of a rule that are reported as unknown.
+/// The maximum number of a rule's unknown actions that are reported.
 const MOST_UNKNOWN: usize = 10;
 
-/// One thing wrong with a policy document, or worth a look.
+/// A problem of a policy document.
 #[derive(Debug)]
 pub(crate) enum Misfit {
-    /// It cannot be registered.
+    /// It prevents registration.
     Error(CedarFault),
-    /// It can.
+    /// It does not prevent registration.
     Warning(CedarFault),
 }
 
-/// The checks that one registration has left.
+/// The remaining number of checks of one registration.
 #[derive(Debug)]
 pub(crate) struct Checks {
     left: usize,
@@ -47,7 +47,7 @@ impl Default for Checks {
 
 impl Checks {
     /// # Errors
-    /// Why so many are not made.
+    /// The reason why that many checks are not allowed.
     fn take(&mut self, count: usize) -> Result<(), String> {
         match self.left.checked_sub(count) {
             Some(left) => {
@@ -62,7 +62,7 @@ impl Checks {
     }
 }
 
-/// Everything wrong with each of these documents' Cedar texts, by itself and for the tools in view.
+/// Returns all problems of these documents' Cedar texts, both independent of tools and for the tools in view.
 pub(crate) fn misfits(policies: &[&Policy], view: &View, checks: &mut Checks) -> Vec<Vec<Misfit>> {
     deeply(|| {
         let tools: Vec<ResolvedDocument<Tool>> = view.tools().collect();
@@ -86,7 +86,7 @@ pub(crate) fn misfits(policies: &[&Policy], view: &View, checks: &mut Checks) ->
     })
 }
 
-/// A document's rules and the tools that it governs, or what is wrong with it without a look at parameters.
+/// Returns a document's rules and the tools that it governs, or the problems that do not depend on parameters.
 fn alone<'t>(
     policy: &Policy,
     text: &str,
@@ -121,7 +121,7 @@ fn governs(policy: &Policy, tool: &Tool) -> bool {
     globs.any(|glob| glob::covers(glob.as_ref(), tool.tool_id.as_ref()))
 }
 
-/// Actions that are no tool which the document governs: a rule about them would never be asked.
+/// Returns actions that are not tools governed by the document: a rule about them would never be evaluated.
 fn unknown_actions(rule: &CedarPolicy, text: &str, known: &BTreeSet<&str>) -> Vec<CedarFault> {
     let unknown = actions(rule).filter(|action| {
         let id = action.id().unescaped();
@@ -143,7 +143,7 @@ fn unknown_actions(rule: &CedarPolicy, text: &str, known: &BTreeSet<&str>) -> Ve
         .collect()
 }
 
-/// A rule whose scope takes in none of the tools.
+/// Returns a warning for a rule whose scope covers none of the tools.
 fn idle(rule: &CedarPolicy, tools: &[&Tool]) -> Option<CedarFault> {
     let name = rule.annotation("id").unwrap_or_default();
     (!tools.iter().any(|tool| is_asked(rule, tool))).then(|| CedarFault {
@@ -158,17 +158,17 @@ fn is_asked(rule: &CedarPolicy, tool: &Tool) -> bool {
     takes_in(rule, tool.tool_id.as_ref(), group(tool.tool_class))
 }
 
-/// A document that is sound by itself.
+/// A document that is valid independently of tools.
 struct Sound<'t> {
-    /// Its place among the documents.
+    /// Its index among the documents.
     at: usize,
     rules: Vec<CedarPolicy>,
     /// The tools that it governs.
     tools: Vec<&'t Tool>,
 }
 
-/// What does not hold for some tool, each fault once with the first tool that shows it; and what
-/// is odd for every tool that the rule is asked about.
+/// Returns the type errors for each tool, each once with the first tool that shows it, and the warnings that apply to
+/// every tool for which the rule is evaluated.
 fn mistyped(sound: &[Sound<'_>], checks: &mut Checks) -> Vec<(usize, Vec<Misfit>)> {
     let mentioned: Vec<EntityUid> = mentioned(sound.iter().flat_map(|policy| &policy.rules));
     let tools = sound.iter().flat_map(|policy| policy.tools.iter().copied());
@@ -201,7 +201,7 @@ fn mistyped(sound: &[Sound<'_>], checks: &mut Checks) -> Vec<(usize, Vec<Misfit>
         .collect()
 }
 
-/// Tools that are declared alike, as far as rules can tell.
+/// Groups of tools with declarations that rules cannot distinguish.
 struct Declarations<'t> {
     groups: HashMap<&'t str, usize>,
     /// The first tool of each group.
@@ -222,7 +222,7 @@ impl<'t> Declarations<'t> {
         for (id, tool) in by_id {
             let next = declarations.first.len();
             let group = match serde_json::to_string(&tool.parameters) {
-                // What a rule names may be alone in its answers.
+                // A rule may treat a tool that it names differently.
                 Ok(parameters) if !mentioned.contains(id) => {
                     let declared = (group(tool.tool_class), parameters);
                     *alike.entry(declared).or_insert(next)
@@ -248,19 +248,19 @@ impl<'t> Declarations<'t> {
     }
 }
 
-/// What checks of one document's rules found.
+/// The results of checking one document's rules.
 #[derive(Default)]
 struct Findings {
     misfits: Vec<Misfit>,
     seen: BTreeSet<(CedarId, String)>,
-    /// How many tools each rule is asked about.
+    /// The number of tools for which each rule is evaluated.
     asked: BTreeMap<CedarId, usize>,
-    /// What is odd, and for how many of them.
+    /// Warnings, with the number of tools that they apply to.
     odd: BTreeMap<(CedarId, String), (usize, CedarFault)>,
 }
 
 impl Findings {
-    /// Checks the rules that are asked about tools that are declared alike.
+    /// Checks the rules that are evaluated for tools with equal declarations.
     fn check(
         &mut self,
         validator: &Result<Validator, String>,
@@ -324,10 +324,11 @@ fn checked(
     Ok(typed::check(validator, &set))
 }
 
-/// Why a document that is in force would not hold for some of these tools as they are to become, by their places.
+/// Returns the reasons why a document in force would be invalid for the new versions of these tools, by the tools'
+/// indexes.
 ///
 /// # Errors
-/// Why it was not checked.
+/// The reason why it was not checked.
 pub(crate) fn breaks(
     policy: &Policy,
     tools: &[&Tool],
@@ -335,7 +336,7 @@ pub(crate) fn breaks(
 ) -> Result<Vec<(usize, String)>, String> {
     deeply(|| {
         let text = policy.cedar.as_ref().map(|text| text.as_str());
-        // One that is broken already does not break.
+        // A document that is already broken is not reported again.
         let Some(Ok(rules)) = text.map(|text| parse(&policy.policy_id, text)) else {
             return Ok(Vec::new());
         };
@@ -362,8 +363,8 @@ pub(crate) fn breaks(
     })
 }
 
-/// Why the policies in view that govern some tool are more than are asked about a call. Of interest are pairs for which
-/// `concerns` holds.
+/// Returns a message if more rules in view govern a tool than are evaluated per call. Only pairs that satisfy
+/// `concerns` are considered.
 pub(crate) fn crowded(
     view: &View,
     concerns: impl Fn(&ResolvedDocument<Tool>, &CatalogueEntry<Policy>) -> bool,
@@ -387,7 +388,7 @@ pub(crate) fn crowded(
                 if rules.sum::<usize>() <= CEDAR_TOOL_RULES {
                     continue;
                 }
-                // Not every rule of a document is about each tool that the document governs.
+                // Not every rule of a document covers each tool that the document governs.
                 let mut asked = 0;
                 for entry in &layer {
                     let rules = parsed.entry(std::ptr::from_ref(&entry.document));
@@ -403,7 +404,7 @@ pub(crate) fn crowded(
     })
 }
 
-/// What cannot be parsed is reported where its document is.
+/// Parse errors are reported for their own document.
 fn rules_of(policy: &Policy) -> Vec<CedarPolicy> {
     let text = policy.cedar.as_ref().map(|text| text.as_str());
     let rules = text.map(|text| parse(&policy.policy_id, text));

@@ -1,13 +1,13 @@
-//! How much work the rules of a layer are on one call at most, from what they do and from the arguments. A step is about
-//! one character compared with one of a `like`.
+//! Computes an upper bound of the work of a layer's rules for one call, from the rules and the arguments. A step is
+//! about one character comparison of a `like`.
 
 use charter_contract::bounds::CEDAR_STEPS;
 use serde_json::{Map, Value};
 
-/// Work of an operator for each value that it may look at.
+/// The work of an operator for each value that it may visit.
 const VALUE: u64 = 4;
 
-/// What the rules of a layer do that takes time.
+/// The costly parts of a layer's rules.
 #[derive(Debug, Default)]
 pub(super) struct Cost {
     operators: u64,
@@ -17,9 +17,9 @@ pub(super) struct Cost {
 /// A comparison of a text with a pattern.
 #[derive(Debug, PartialEq, Eq)]
 struct Like {
-    /// The parameter whose text it is; any text where that does not show.
+    /// The parameter with the text; `None` if it is unknown.
     of: Option<String>,
-    /// The longest part between two `*`, in characters: each place of the text may be compared with all of it.
+    /// The length of the longest part between two `*`, in characters: it may be compared at each position of the text.
     part: u64,
 }
 
@@ -31,7 +31,7 @@ impl Cost {
         }
     }
 
-    /// Adds the `like` of a rule, which is in Cedar's JSON form.
+    /// Adds the `like` operators of a rule in Cedar's JSON form.
     pub(super) fn add(&mut self, rule: &Value) {
         match rule {
             Value::Object(fields) => {
@@ -48,10 +48,10 @@ impl Cost {
         }
     }
 
-    /// Whether the rules are asked on these arguments, of which `values` are put to them.
+    /// Checks whether the rules may be evaluated for these arguments, `values` of which are passed to them.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why not.
     pub(super) fn admit(
         &self,
         arguments: &Map<String, Value>,
@@ -84,7 +84,7 @@ impl Like {
     }
 }
 
-/// The name in `context.parameters.name`.
+/// Returns the name in `context.parameters.name`.
 fn parameter(read: &Value) -> Option<String> {
     let read = &read["."];
     let parameters = &read["left"]["."];

@@ -1,4 +1,4 @@
-//! What policies are asked, and what they answer, in Charter's words. Knows nothing of Cedar.
+//! The policies' input and decision in Charter's terms. Knows nothing of Cedar.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,46 +11,46 @@ use charter_contract::package::PackageScope;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One exact call, and whether it may happen.
+/// One exact call to decide about.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyQuestion<'a> {
-    /// Who asks.
+    /// The caller.
     pub principal: Principal<'a>,
-    /// What is called, in the version that would be called.
+    /// The tool, in the version that would be called.
     pub tool: &'a Tool,
-    /// The resolved arguments, defaults filled in.
+    /// The resolved arguments, with defaults.
     pub arguments: &'a Map<String, Value>,
-    /// Whether nothing is to be changed.
+    /// Whether this is a dry run.
     pub dry_run: bool,
     /// The run that the call belongs to.
     pub run: &'a RunFacts,
 }
 
-/// Who asks.
+/// The caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Principal<'a> {
-    /// From the credential.
+    /// The tenant, from the credential.
     pub tenant: &'a TenantId,
-    /// Within the tenant.
+    /// The user within the tenant.
     pub user: &'a UserId,
-    /// What the caller may do.
+    /// The caller's role.
     pub role: Role,
 }
 
-/// A run and its history, as its journal has it before this call.
+/// A run and its history, from its journal before this call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFacts {
-    /// What is executed.
+    /// The kind of the executed document.
     pub kind: RunKind,
-    /// The id of the skill, playbook or other document; of the tool for a call on its own.
+    /// The id of the skill, playbook or other document; for a single call, the id of the tool.
     pub subject: String,
-    /// What a mission says of itself.
+    /// The mission's metadata.
     pub mission: Option<MissionFacts>,
-    /// Who approved exactly this call.
+    /// The users that approved exactly this call.
     pub approvers: Vec<UserId>,
-    /// Approvals that the run was given so far, for any call.
+    /// The number of approvals in the run so far, for any call.
     pub approvals: u64,
-    /// Calls that the run has begun so far, by tool.
+    /// The number of calls that the run has begun so far, by tool.
     pub calls: BTreeMap<ToolId, u64>,
 }
 
@@ -61,33 +61,33 @@ pub struct Rule {
     pub policy_id: PolicyId,
     /// The rule's `@id`.
     pub rule: String,
-    /// Whose document: two layers may hold the same id.
+    /// The document's layer: two layers may have documents with the same id.
     pub scope: PackageScope,
-    /// What the rule says to people, its `@message`.
+    /// The rule's `@message` for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// A layer that governs a tool and has no rule that permits the call.
+/// A layer that governs a tool without a rule that permits the call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Unpermitted {
-    /// Whose layer.
+    /// The layer.
     pub scope: PackageScope,
     /// Its documents that govern the tool.
     pub governed_by: Vec<PolicyId>,
 }
 
-/// A rule or document that has no answer.
+/// A rule or document that cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PolicyFailure {
-    /// The document, when it is one document's fault.
+    /// The document, if only one document is faulty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy_id: Option<PolicyId>,
-    /// Why.
+    /// The reason.
     pub message: String,
 }
 
-/// What the policies in force say about one call.
+/// The decision of the policies in force about one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum PolicyDecision {
@@ -95,23 +95,23 @@ pub enum PolicyDecision {
     Ungoverned,
     /// Every layer that governs the tool permits the call, by these rules.
     Allow {
-        /// In order of their ids.
+        /// The rules, ordered by id.
         by: Vec<Rule>,
     },
-    /// It may not happen.
+    /// The call is denied.
     Deny(Denial),
 }
 
-/// Why a call may not happen; at least one of the lists holds something.
+/// The reasons for a denial; at least one of the lists is not empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
     /// Rules that forbid it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden_by: Vec<Rule>,
-    /// Layers that do not permit it: the default is to deny.
+    /// Layers that do not permit the call: the default is to deny.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unpermitted: Vec<Unpermitted>,
-    /// What could not be answered, which denies too.
+    /// Rules and documents that could not be evaluated, which denies the call too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<PolicyFailure>,
 }

@@ -1,4 +1,4 @@
-//! The entities of a question: who asks, the tool and the run, with the attributes that the schema declares.
+//! The entities of a request: the caller, the tool and the run, with the attributes that the schema declares.
 
 use std::collections::HashSet;
 

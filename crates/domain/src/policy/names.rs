@@ -1,5 +1,4 @@
-//! The entity types of the schema and the entities that a question is made of. A test holds the
-//! names to the schema.
+//! The entity types of the schema, and the entities of a request. A test compares the names with the schema.
 
 use cedar_policy::{EntityId, EntityTypeName, EntityUid};
 
@@ -7,12 +6,12 @@ pub(super) const CALLER: &str = "Caller";
 pub(super) const TOOL: &str = "Tool";
 pub(super) const RUN: &str = "Run";
 
-/// Whether an entity is an action.
+/// Returns whether an entity is an action.
 pub(super) fn is_action(uid: &EntityUid) -> bool {
     uid.type_name().basename() == "Action"
 }
 
-/// The entity types, read once: Cedar parses a name each time that it is given as text.
+/// The parsed entity types, because Cedar parses a name each time that it is passed as text.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     pub(super) caller: EntityTypeName,
@@ -28,7 +27,7 @@ pub(super) struct Names {
 
 impl Names {
     /// # Errors
-    /// When Cedar takes one of them for no name.
+    /// When Cedar rejects one of the names.
     pub(super) fn read() -> Result<Self, String> {
         let name = |text: &str| text.parse::<EntityTypeName>().map_err(|e| e.to_string());
         Ok(Self {
@@ -45,7 +44,7 @@ impl Names {
     }
 }
 
-/// The entity `kind::"id"`, whatever characters the id has.
+/// Returns the entity `kind::"id"`, for any characters in the id.
 pub(super) fn entity(kind: &EntityTypeName, id: &str) -> EntityUid {
     EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(id))
 }

@@ -1,4 +1,4 @@
-//! From the Cedar text of one policy document to its rules: parsed, named, without templates.
+//! Parses the Cedar text of one policy document into named rules, without templates.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use super::names::is_action;
 use super::schema::ACTION_GROUPS;
 use super::shape::shape;
 
-/// Most faults that a text is shown at once.
+/// The maximum number of reported faults of a text.
 pub(super) const MOST_FAULTS: usize = 100;
 
 /// The annotation that names a rule.
 const ID: &str = "id";
 
-/// Between a document's id, which cannot have it, and a rule's.
+/// Separates a document's id, which cannot contain it, from a rule's id.
 const SEPARATOR: char = '#';
 
-/// The rules of a document, each under the id `<policy_id>#<@id>`. What is not too deep for [`shape`] may still nest
-/// some hundred levels: the caller gives it the stack.
+/// Returns the rules of a document, each under the id `<policy_id>#<@id>`. Rules that pass [`shape`] may still nest
+/// some hundred levels, so the caller must provide enough stack.
 ///
 /// # Errors
-/// Everything that is wrong with the text by itself.
+/// All faults of the text that do not depend on tools.
 pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, Vec<CedarFault>> {
     shape(text).map_err(|fault| vec![fault])?;
     let parsed: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
@@ -64,19 +64,19 @@ pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, V
     }
 }
 
-/// The document's id and the rule's, from the id that Cedar knows the rule by.
+/// Splits Cedar's id of a rule into the document's id and the rule's.
 pub(super) fn ids(id: &CedarId) -> Option<(PolicyId, String)> {
     let text: &str = id.as_ref();
     let (policy, rule) = text.split_once(SEPARATOR)?;
     Some((PolicyId::parse(policy).ok()?, rule.to_owned()))
 }
 
-/// The actions that a rule names.
+/// Returns the actions that a rule names.
 pub(super) fn actions(rule: &CedarPolicy) -> impl Iterator<Item = EntityUid> {
     rule.entity_literals().into_iter().filter(is_action)
 }
 
-/// Whether a rule's scope takes in calls of a tool of this group.
+/// Returns whether a rule's scope covers calls of a tool in this group.
 pub(super) fn takes_in(rule: &CedarPolicy, tool: &str, group: &str) -> bool {
     let covers = |action: &EntityUid| {
         let id = action.id().unescaped();

@@ -1,5 +1,5 @@
-//! The Cedar schema: the part that is shipped, and one action for each tool, typed by the tool's
-//! declared parameters. Knows no policy and no request.
+//! The Cedar schema: the shipped part, and one action per tool, typed by the tool's declared parameters. Knows no
+//! policy and no request.
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 use super::error_text::described;
 use super::names;
 
-/// What every policy may speak of, in Cedar's schema language.
+/// The names that every policy may use, in Cedar's schema language.
 pub const SCHEMA: &str = include_str!("charter.cedarschema");
 
-/// The actions that stand for tools of a class, or for all. No governed tool may have such an id.
+/// The actions for groups of tools: one for each class, and one for all. No governed tool may have such an id.
 pub const ACTION_GROUPS: [&str; 4] = ["call", "read", "write", "internal"];
 
-/// The group of a tool's class.
+/// Returns the group of a tool's class.
 pub(super) fn group(class: ToolClass) -> &'static str {
     match class {
         ToolClass::Readonly => "read",
@@ -26,11 +26,11 @@ pub(super) fn group(class: ToolClass) -> &'static str {
     }
 }
 
-/// The schema for calls of `tool`. `mentioned` are other actions that policies name; they exist
-/// and apply to nothing.
+/// Returns the schema for calls of `tool`. `mentioned` are other actions that policies name; they exist and apply to
+/// nothing.
 ///
 /// # Errors
-/// Why there is none: the tool has the id of a group, or the shipped text is broken.
+/// The tool has the id of a group, or the shipped text is invalid.
 pub(super) fn for_tool(tool: &Tool, mentioned: &[EntityUid]) -> Result<Schema, String> {
     let id = tool.tool_id.as_ref();
     if ACTION_GROUPS.contains(&id) {
@@ -48,8 +48,8 @@ pub(super) fn for_tool(tool: &Tool, mentioned: &[EntityUid]) -> Result<Schema, S
     Schema::from_schema_fragments([shipped, own]).map_err(|error| described(&error))
 }
 
-/// The actions of tools, in Cedar's schema language: what policies that govern them are checked
-/// against, beside [`SCHEMA`].
+/// Returns the actions of tools in Cedar's schema language. Policies for the tools are validated against them and
+/// [`SCHEMA`].
 ///
 /// # Errors
 /// When Cedar cannot write them.
@@ -63,7 +63,7 @@ pub fn actions_text<'t>(tools: impl IntoIterator<Item = &'t Tool>) -> Result<Str
         .map_err(|error| described(&error))
 }
 
-/// The shipped part, read once: each tool that is governed has a schema of its own.
+/// Returns the shipped part, which is parsed once, because each governed tool has a separate schema.
 fn shipped() -> &'static Result<SchemaFragment, String> {
     static SHIPPED: LazyLock<Result<SchemaFragment, String>> = LazyLock::new(|| {
         SchemaFragment::from_cedarschema_str(SCHEMA)

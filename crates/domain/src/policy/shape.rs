@@ -1,5 +1,5 @@
-//! What a Cedar text may be before it is parsed. Cedar reads and writes rules by functions that call themselves as deep
-//! as a rule nests, and nothing in them ends before the stack does.
+//! Limits of a Cedar text before parsing. The recursion of Cedar's parser and printer is as deep as a rule nests, and
+//! they do not check the stack.
 
 use charter_contract::bounds::{
     CEDAR_BRACKETS, CEDAR_BYTES, CEDAR_LEVELS, CEDAR_LIKE_BYTES, CEDAR_OPERATORS, CEDAR_RULES,
@@ -8,18 +8,18 @@ use charter_contract::bounds::{
 use super::fault::CedarFault;
 use crate::nesting::Nesting;
 
-/// What a text holds.
+/// The measures of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) rules: usize,
-    /// Operators, members and calls of all rules.
+    /// The number of operators, members and calls in all rules.
     pub(super) operators: usize,
 }
 
-/// Reads the tokens of a text.
+/// Measures the tokens of a text.
 ///
 /// # Errors
-/// The first thing that is larger or deeper than it may be.
+/// The first limit that is exceeded.
 pub(super) fn shape(text: &str) -> Result<Shape, CedarFault> {
     if text.len() > CEDAR_BYTES {
         return Err(CedarFault::new(format!(
@@ -51,7 +51,7 @@ struct Scan<'t> {
     rule: Rule,
 }
 
-/// The rule at hand.
+/// The current rule.
 #[derive(Default)]
 struct Rule {
     /// Whether it has a token.
@@ -59,9 +59,9 @@ struct Rule {
     start: usize,
     operators: usize,
     nesting: Nesting,
-    /// Whether an operand has just ended, which a bracket that follows would apply to.
+    /// Whether an operand has just ended, to which a following bracket would apply.
     after_operand: bool,
-    /// Whether `like` came before, so that a text is its pattern.
+    /// Whether the preceding token is `like`, so that a text is its pattern.
     after_like: bool,
 }
 
@@ -70,7 +70,7 @@ impl Scan<'_> {
         self.text.as_bytes().get(self.at + ahead).copied()
     }
 
-    /// Passes over a token, or over what is between two.
+    /// Skips a token, or the text between two tokens.
     fn token(&mut self, first: u8) -> Result<(), CedarFault> {
         if first.is_ascii_whitespace() {
             self.at += 1;
@@ -126,7 +126,7 @@ impl Scan<'_> {
         }
     }
 
-    /// An identifier or a keyword. A keyword that names a member counts as if it were one.
+    /// Reads an identifier or a keyword. A keyword that is the name of a member counts as a keyword.
     fn word(&mut self) {
         let start = self.at;
         self.pass(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -142,7 +142,7 @@ impl Scan<'_> {
                 self.rule.nesting.operand_ends();
                 self.rule.after_operand = false;
             }
-            // All conditions of a rule are joined to one.
+            // All conditions of a rule are combined into one.
             "when" | "unless" if self.rule.nesting.is_closed() => self.operator(),
             _ => {}
         }
@@ -200,7 +200,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The end of a rule; within brackets, where Cedar looks for what closes them, it ends nothing.
+    /// Ends a rule. Within brackets, where Cedar searches for the closing one, it ends nothing.
     fn semicolon(&mut self) -> Result<(), CedarFault> {
         self.at += 1;
         if self.rule.nesting.is_closed() {

@@ -1,5 +1,5 @@
-//! What policies allow and deny, and what registration would refuse; what each rule says to a call is
-//! in `explained`, what is too deep or too much in `bounds`.
+//! Tests of the policies' decisions, and of rejections at registration. The results of single rules are tested in
+//! `explained`, limits in `bounds`.
 
 mod bounds;
 mod explained;
@@ -69,7 +69,7 @@ fn view(tools: &[Tool], global: &[Policy], own: &[Policy]) -> View {
         )
 }
 
-/// A call of `aws.lock`; tests change what they are about.
+/// A call of `aws.lock`; each test changes the fields that it is about.
 struct Call {
     tool: Tool,
     role: Role,
@@ -115,7 +115,7 @@ impl Call {
         })
     }
 
-    /// The decision in words, by one global policy over `aws.*`.
+    /// Returns the decision as text, with one global policy for `aws.*`.
     fn by(&self, cedar: &str) -> String {
         let policies = [policy("p.one", "aws.*", cedar)];
         self.decide(&view(&[lock()], &policies, &[])).to_string()
@@ -129,13 +129,13 @@ fn permit(condition: &str) -> String {
     format!("@id(\"a\") permit (principal, action, resource) when {{ {condition} }};")
 }
 
-/// The misfits of one policy.
+/// Returns the problems of one policy.
 fn misfits_of(policy: &Policy, view: &View) -> impl Iterator<Item = Misfit> {
     let found = misfits(&[policy], view, &mut Checks::default());
     found.into_iter().flatten()
 }
 
-/// Every error of a policy over `aws.*` with `aws.lock` in view.
+/// Returns every error of a policy for `aws.*` with `aws.lock` in view.
 fn errors(cedar: &str) -> Vec<String> {
     let policy = policy("p.one", "aws.*", cedar);
     misfits_of(&policy, &view(&[lock()], &[], &[]))
@@ -189,7 +189,7 @@ fn a_role_is_in_the_roles_below_it() {
     assert_eq!(decided(Role::Admin), ALLOWED);
 }
 
-/// No permissions on arguments is a complaint about others.
+/// The lack of permissions on arguments is a known complaint about other systems.
 #[test]
 fn conditions_reach_every_type_of_argument() {
     let mut asked = call();
@@ -260,8 +260,7 @@ fn policy_looks_at_the_runs_history() {
     assert_eq!(asked.by(&rule), UNPERMITTED);
 }
 
-/// B002-5: a rule may depend on how risky a mission is and how sensitive its data are, and has to ask
-/// whether it is about a mission at all.
+/// B002-5: a rule may depend on a mission's risk and sensitivity, and must test whether the run is a mission.
 #[test]
 fn policy_looks_at_what_a_mission_says_of_itself() {
     let rule = permit(
@@ -364,7 +363,7 @@ fn what_cedar_cannot_hold_denies() {
     assert!(asked.by(&permit("true")).starts_with("denied: "));
 }
 
-/// A policy that fails on a missing attribute is a complaint about others.
+/// Policies that fail on a missing attribute are a known complaint about other systems.
 #[test]
 fn what_may_be_absent_or_does_not_exist_is_refused_when_registered() {
     let refused = [

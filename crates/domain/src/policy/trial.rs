@@ -1,7 +1,7 @@
-//! The tests that stand beside policies: each is a call with the decision that it must get.
+//! The tests in policy documents: each is a call with its expected decision.
 //!
-//! They are tests of their package: its policies decide, with every tool in view, and policies of
-//! other packages have no say. So a test says the same on a desk and at registration.
+//! They test their own package: its policies decide, with every tool in view, and policies of other packages are
+//! ignored. A test therefore has the same result locally and at registration.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use super::decision::{PolicyDecision, PolicyQuestion, Principal, RunFacts};
 use crate::catalogue::View;
 use crate::parameters;
 
-/// What became of one test.
+/// The result of one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyTestResult {
     /// The document that holds the test.
     pub policy_id: PolicyId,
-    /// Its place among the document's tests.
+    /// The index of the test in the document.
     pub at: usize,
     /// Its name.
     pub name: String,
-    /// Why it fails; none when it holds.
+    /// The reason for the failure; absent if the test passes.
     pub failure: Option<String>,
 }
 
@@ -57,7 +57,7 @@ fn failure(test: &PolicyTest, set: &PolicySet, view: &View) -> Option<String> {
     let holds = match (&decision, test.expect) {
         (PolicyDecision::Ungoverned, Expectation::Ungoverned)
         | (PolicyDecision::Allow { .. }, Expectation::Allow) => true,
-        // A rule that has no answer denies, and is not what a test can mean.
+        // A rule that cannot be evaluated denies, but a test never expects that.
         (PolicyDecision::Deny(denial), Expectation::Deny) => denial.failures.is_empty(),
         (
             PolicyDecision::Ungoverned | PolicyDecision::Allow { .. } | PolicyDecision::Deny(_),

@@ -1,8 +1,7 @@
-//! The rules that govern one tool, checked against the tool's declaration, and their answer to a
-//! question about it.
+//! The rules for one tool, validated against the tool's declaration, and their evaluation for a call of the tool.
 //!
-//! Layers answer apart, and each that governs the tool has to permit the call: a tenant's policies
-//! narrow what the global ones allow and never widen it.
+//! Layers are evaluated separately, and each layer that governs the tool must permit the call: a tenant's policies
+//! narrow the permissions of the global ones and never widen them.
 
 use cedar_policy::{
     Authorizer, Context, Entities, EntityUid, PolicyId as CedarId, PolicySet, Request,
@@ -20,7 +19,7 @@ use super::rules::{MOST_FAULTS, actions, ids};
 use super::weighed::LayerVerdict;
 use super::{entities, schema, values};
 
-/// The rules for one tool, ready to be asked.
+/// The compiled rules for one tool.
 #[derive(Debug)]
 pub(super) struct CompiledToolRules {
     parameters: Vec<Parameter>,
@@ -30,22 +29,22 @@ pub(super) struct CompiledToolRules {
     layers: Vec<TypedLayer>,
 }
 
-/// What a check of rules against a tool found.
+/// The results of checking rules against a tool.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
     pub(super) errors: Vec<(CedarId, CedarFault)>,
     pub(super) warnings: Vec<(CedarId, CedarFault)>,
 }
 
-/// What rules on calls of a tool are checked with; `mentioned` are the actions that they name.
+/// Returns the validator for rules about calls of a tool; `mentioned` are the actions that they name.
 ///
 /// # Errors
-/// Why the tool cannot be governed at all.
+/// The reason why the tool cannot be governed.
 pub(super) fn validator(tool: &Tool, mentioned: &[EntityUid]) -> Result<Validator, String> {
     Ok(Validator::new(schema::for_tool(tool, mentioned)?))
 }
 
-/// Checks rules strictly: nothing may be asked of a value that may be absent.
+/// Validates rules in strict mode: a rule must not use a value that may be absent.
 pub(super) fn check(validator: &Validator, rules: &PolicySet) -> Checked {
     let result = validator.validate(rules, ValidationMode::Strict);
     let errors = result.validation_errors();
@@ -66,11 +65,11 @@ pub(super) fn check(validator: &Validator, rules: &PolicySet) -> Checked {
 }
 
 impl CompiledToolRules {
-    /// Parses and checks everything that governs a tool.
+    /// Parses and validates the policies that govern a tool.
     ///
     /// # Errors
-    /// What keeps the policies from answering. Registration refuses such policies; a tool that was
-    /// registered after them, in a layer that does not see them, can still bring it about.
+    /// The reasons why the policies cannot be evaluated. Registration rejects such policies, but a tool that was
+    /// registered later, in a layer that they do not see, can still cause this.
     pub(super) fn compile(
         tool: &Tool,
         governing: &[Governing],
@@ -114,12 +113,12 @@ impl CompiledToolRules {
         })
     }
 
-    /// Whether this was compiled for what the tool declares.
+    /// Returns whether this was compiled for the tool's declaration.
     pub(super) fn is_for(&self, tool: &Tool) -> bool {
         self.class == tool.tool_class && self.parameters == tool.parameters
     }
 
-    /// The answer. `hear` is told what each layer said.
+    /// Returns the decision, and passes the result of each layer to `hear`.
     pub(super) fn decide(
         &self,
         question: &PolicyQuestion<'_>,

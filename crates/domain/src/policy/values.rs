@@ -1,7 +1,7 @@
-//! Arguments as Cedar values, in the types that [`super::schema`] declares for them.
+//! Arguments as Cedar values, in the types that [`super::schema`] declares.
 //!
-//! Cedar has no floating point numbers: a number is a decimal of at most four places. A value that
-//! Cedar cannot hold has no form here, and a question with such a value is denied.
+//! Cedar has no floating-point numbers: a number is a decimal with at most four places. A value that Cedar cannot
+//! represent has no form here, and a request with such a value is denied.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use charter_contract::bounds::CEDAR_VALUES;
 use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::{Map, Value};
 
-/// The record of a tool's arguments; absent and null ones are left out.
+/// Returns the record of a tool's arguments, without absent and null ones.
 ///
 /// # Errors
-/// What is wrong with an argument: it is not declared, or has no form in Cedar.
+/// An argument is not declared, or cannot be represented in Cedar.
 pub(super) fn arguments(
     declared: &[Parameter],
     given: &Map<String, Value>,
@@ -39,10 +39,10 @@ pub(super) fn arguments(
     record(fields)
 }
 
-/// How many values and names the arguments hold.
+/// Counts the values and names in the arguments.
 ///
 /// # Errors
-/// When that is more than is put to policies.
+/// When that exceeds the limit for policies.
 pub(super) fn count_of(given: &Map<String, Value>) -> Result<usize, String> {
     let count: usize = given.values().map(leaves).sum();
     if count > CEDAR_VALUES {
@@ -62,10 +62,10 @@ fn leaves(value: &Value) -> usize {
     }
 }
 
-/// A record.
+/// Creates a record.
 ///
 /// # Errors
-/// When a name stands twice.
+/// When a name occurs twice.
 pub(super) fn record(
     fields: impl IntoIterator<Item = (String, RestrictedExpression)>,
 ) -> Result<RestrictedExpression, String> {
@@ -83,12 +83,12 @@ pub(super) fn text(text: &str) -> RestrictedExpression {
     RestrictedExpression::new_string(text.to_owned())
 }
 
-/// A count; more than Cedar can count is as much as it can.
+/// Converts a count; larger counts become Cedar's maximum.
 pub(super) fn count(count: u64) -> RestrictedExpression {
     RestrictedExpression::new_long(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// Of a parameter with several types policies see the first.
+/// For a parameter with several types, policies see the first one.
 fn limits(kind: ParameterType, value: &Value) -> &'static str {
     if !kind.fits(value) {
         return "it is of another type than policies see the parameter as";
@@ -121,7 +121,7 @@ fn argument(kind: ParameterType, value: &Value) -> Option<RestrictedExpression> 
     }
 }
 
-/// A whole number, also when it is written `3.0`.
+/// Returns a whole number, also if it is written `3.0`.
 fn integer(value: &Value) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = || {
@@ -136,7 +136,7 @@ fn integer(value: &Value) -> Option<i64> {
     })
 }
 
-/// A number in the form that Cedar reads; none when it would have to be rounded.
+/// Returns a number in Cedar's form; `None` if it would have to be rounded.
 fn decimal(value: &Value) -> Option<RestrictedExpression> {
     const MAX_WHOLE: u64 = 922_337_203_685_476;
     let number = value.as_f64()?;
@@ -158,7 +158,7 @@ fn decimal(value: &Value) -> Option<RestrictedExpression> {
     (places <= 4).then(|| RestrictedExpression::new_decimal(text))
 }
 
-/// A field, and the texts and whole numbers of a value at any depth.
+/// Returns a field, and the texts and whole numbers of a value at any depth.
 fn within(
     value: &Value,
     (name, field): (&str, RestrictedExpression),

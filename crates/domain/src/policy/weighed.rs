@@ -1,5 +1,5 @@
-//! What every rule over a tool says about one call: what an explanation shows beside the decision.
-//! Told from the evaluation that the decision is made of; decides nothing.
+//! The result of every rule for one call, which an explanation shows next to the decision. It is read from the
+//! evaluation behind the decision; decides nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,41 +18,41 @@ use crate::catalogue::Origin;
 /// Whether a rule's scope and conditions hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleMatch {
-    /// They do.
+    /// The scope and the conditions hold.
     Holds,
-    /// They do not.
+    /// The scope or a condition does not hold.
     DoesNotHold,
-    /// It has no answer, which denies.
+    /// The rule cannot be evaluated, which denies the call.
     Failed(String),
 }
 
-/// One rule and what it says about a call.
+/// One rule with its result for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weighed {
     /// The rule.
     pub rule: Rule,
-    /// Whether it forbids what it holds for; else it permits that.
+    /// Whether the rule forbids calls; otherwise it permits them.
     pub forbids: bool,
-    /// Whether it holds.
+    /// The result.
     pub stands: RuleMatch,
-    /// What of the run it looks at, in a fixed order.
+    /// The facts about the run that it reads, in a fixed order.
     pub run_facts: Vec<RunFact>,
-    /// Where its document comes from.
+    /// The origin of its document.
     pub origin: Option<Arc<Origin>>,
 }
 
-/// Part of what policies say about a call.
+/// A part of the policies' results for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyStatement {
-    /// A rule was asked.
+    /// The result of a rule.
     Rule(Weighed),
     /// No rule of a layer that governs the tool permits the call.
     Unpermitted(Unpermitted),
-    /// Documents or arguments could not be put to the rules at all.
+    /// Documents or arguments with which the rules could not be evaluated.
     Failure(PolicyFailure),
 }
 
-/// What the rules of one layer said together.
+/// The combined result of one layer's rules.
 pub(super) struct LayerVerdict<'a> {
     pub(super) layer: &'a TypedLayer,
     pub(super) request: &'a Request,
@@ -61,7 +61,7 @@ pub(super) struct LayerVerdict<'a> {
 }
 
 impl LayerVerdict<'_> {
-    /// Adds what each rule said, by id, and what is said where none permits.
+    /// Adds the result of each rule, by id, and the missing permission, if no rule permits.
     pub(super) fn weigh(&self, heard: &mut Vec<PolicyStatement>) {
         let holding = self.holding();
         let rules = self.layer.rules.policies();
@@ -92,7 +92,7 @@ impl LayerVerdict<'_> {
         self.response.diagnostics().reason()
     }
 
-    /// Why a rule had no answer, if it had none.
+    /// Returns the reason why a rule could not be evaluated, if it could not.
     fn failed(&self, id: &CedarId) -> Option<String> {
         let mut errors = self.response.diagnostics().errors();
         errors.find_map(|AuthorizationError::PolicyEvaluationError(error)| {
@@ -100,14 +100,14 @@ impl LayerVerdict<'_> {
         })
     }
 
-    /// The rules whose scope and conditions hold. Beside a rule that forbids, Cedar names none that
-    /// permits: those are asked again by themselves.
+    /// Returns the rules whose scope and conditions hold. Next to a forbidding rule, Cedar reports no permitting ones,
+    /// so those are evaluated again separately.
     fn holding(&self) -> BTreeSet<CedarId> {
         let mut holding: BTreeSet<CedarId> = self.reasons().cloned().collect();
         if self.response.decision() == Decision::Deny && !holding.is_empty() {
             let permits = self.layer.rules.policies();
             let permits = permits.filter(|rule| rule.effect() == Effect::Permit);
-            // Ids differ already, so the set can be made.
+            // The ids differ already, so this succeeds.
             if let Ok(permits) = CedarSet::from_policies(permits.cloned()) {
                 let alone = Authorizer::new().is_authorized(self.request, &permits, self.entities);
                 holding.extend(alone.diagnostics().reason().cloned());

@@ -15,7 +15,7 @@ fn plain(id: &str) -> Document {
     skill(id, &json!({}))
 }
 
-/// Agents that list no profile, and what belongs to no agent, are served in every profile.
+/// Agents that list no profile, and documents without an agent, are available in every profile.
 #[test]
 fn a_profile_narrows_the_agents_that_list_profiles_and_their_skills() {
     let view = view_of([
@@ -49,7 +49,7 @@ fn a_profile_narrows_the_agents_that_list_profiles_and_their_skills() {
     assert_eq!(outside(&view, &Label::parse("build").unwrap()).len(), 2);
 }
 
-/// One of two agents naming the other is enough.
+/// It is sufficient that one of two agents names the other.
 #[test]
 fn agents_conflict_whichever_of_them_names_the_other() {
     let view = view_of([

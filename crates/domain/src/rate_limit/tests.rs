@@ -75,7 +75,7 @@ fn a_changed_rate_keeps_the_calls_that_are_gone() {
     );
 }
 
-/// A bucket may be forgotten as soon as nothing is missing from it, and not a moment before.
+/// A bucket may be discarded as soon as it is full, and not earlier.
 #[test]
 fn a_bucket_is_full_when_it_is_new_and_when_it_has_refilled() {
     let mut bucket = Bucket::new(rate(6, 3));
@@ -95,10 +95,10 @@ fn the_largest_rates_and_times_do_not_overflow() {
     }
 }
 
-/// A token bucket as a text book has it: a level, refilled in whole fractions before each call.
+/// A textbook token bucket: a level, which is refilled in exact fractions before each call.
 struct Naive {
     rate: Rate,
-    /// Calls times a minute's microseconds.
+    /// The number of calls, multiplied by the microseconds of a minute.
     level: i128,
     last: i64,
 }
@@ -118,7 +118,7 @@ impl Naive {
 }
 
 proptest! {
-    /// B003-4: the same calls pass as with a bucket that is refilled.
+    /// B003-4: allows the same calls as a bucket that is refilled.
     #[test]
     fn b003_4_the_same_calls_pass_as_with_a_naive_bucket(
         per_minute in 1_u64..500, burst in 1_u64..20,
@@ -134,7 +134,7 @@ proptest! {
         }
     }
 
-    /// Waiting as long as was said is enough, and a millisecond less is not.
+    /// The reported wait is sufficient, and a millisecond less is not.
     #[test]
     fn b003_4_a_refusal_says_how_long_to_wait(
         per_minute in 1_u64..500, burst in 1_u64..5, calls in 1_usize..40,
@@ -151,7 +151,7 @@ proptest! {
         }
     }
 
-    /// In no minute do more calls pass than a burst and a minute's refill.
+    /// In every minute, at most a burst and a minute's refill are allowed.
     #[test]
     fn b003_4_no_minute_has_more_than_the_burst_and_the_rate(
         per_minute in 1_u64..60, burst in 1_u64..10,

@@ -54,7 +54,7 @@ fn two_dollar_signs_write_one_that_refers_to_nothing() {
     }
 }
 
-/// Ruling 13: values are data; quotes, newlines and references inside them stay what they are.
+/// Ruling 13: values are data; quotes, newlines and references inside them remain unchanged.
 #[test]
 fn a_value_is_never_read_again() {
     assert_eq!(
@@ -89,7 +89,7 @@ fn what_has_no_value_is_named() {
     }
 }
 
-/// A short text that names a value many times, and structures that do, come to more than both.
+/// A short text with many references to a value, and such structures, exceed the limits.
 #[test]
 fn what_is_filled_in_is_bounded_in_size_and_depth() {
     let over = Err(ReferenceError::Overfull(FillBudgetExceeded::Size(10_000)));

@@ -1,5 +1,5 @@
-//! What a run that has ended did, for people: what it changed, with the state before and after, and what it left undone.
-//! It follows from the run's state alone. Must not know evidence, documents, or how it is shown.
+//! A summary of an ended run for people: its changes, with the state before and after, and the steps that it left
+//! undone. It is derived from the run's state alone. Must not know evidence, documents, or presentation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use super::event::SkipReason;
 use super::standing::{RunOutcome, StepState};
 use crate::graph::{EdgeCondition, Step};
 
-/// What the fields of an output are called that hold the state before and after a change; those of one of several
-/// states end in it: `security_group_state_before`.
+/// The names of output fields with the state before and after a change. If a change has several states, their fields
+/// end in these names: `security_group_state_before`.
 const SIDES: [&str; 2] = ["before", "after"];
 
-/// What a run did.
+/// The summary of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunAccount<'r> {
-    /// The writes that happened, in the order in which they did.
+    /// The writes that happened, in their order.
     pub changes: Vec<RunChange<'r>>,
-    /// Everything that was to be done and is not, in listed order.
+    /// The steps that were planned but are not done, in listed order.
     pub undone: Vec<UndoneStep<'r>>,
 }
 
@@ -33,11 +33,11 @@ pub struct RunChange<'r> {
     pub step: &'r StepId,
     /// The tool that it called.
     pub tool: Option<&'r ToolId>,
-    /// What was there before: as the step's output says it, or a step before it, or what the write was made from.
+    /// The state before the change: from the step's output, an earlier step, or the data behind the write.
     pub before: Option<ChangeState<'r>>,
-    /// What was there after it: as the step's output says it, or a step after it; else the output itself.
+    /// The state after the change: from the step's output, from a later step, or else the output itself.
     pub after: Option<ChangeState<'r>>,
-    /// Whether it was taken back since.
+    /// Whether it has been reversed.
     pub reversed: bool,
 }
 
@@ -45,14 +45,14 @@ pub struct RunChange<'r> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ChangeState<'r> {
-    /// One value.
+    /// A single state.
     Whole(&'r Value),
-    /// Several, by what they are the state of.
+    /// Several states, by their subjects.
     Parts(BTreeMap<&'r str, &'r Value>),
 }
 
 impl ChangeState<'_> {
-    /// How long it is as JSON, about.
+    /// Returns the approximate length as JSON.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -65,45 +65,45 @@ impl ChangeState<'_> {
     }
 }
 
-/// Something that was to be done and is not.
+/// A step that was planned but is not done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UndoneStep<'r> {
     /// The step.
     pub step: &'r StepId,
     /// The tool that it calls.
     pub tool: Option<&'r ToolId>,
-    /// Whether it would change something.
+    /// Whether it writes.
     pub writes: bool,
-    /// In one word.
+    /// The reason as a code.
     pub why: UndoneReason,
-    /// In words.
+    /// The reason as text.
     pub detail: String,
-    /// What a tool says that it would do, in a dry run.
+    /// The preview of its tool in a dry run.
     pub would: Option<ChangeState<'r>>,
 }
 
-/// Why something is not done.
+/// The reason why a step is not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UndoneReason {
-    /// The run ended first.
+    /// The run ended before the step began.
     NotBegun,
-    /// It failed.
+    /// The step failed.
     Failed,
-    /// It was left out.
+    /// The step was skipped.
     Skipped,
-    /// It was begun, and nobody knows whether it happened.
+    /// The step began, and its outcome is unknown.
     InDoubt,
-    /// It was done, and taken back.
+    /// The step succeeded and was reversed.
     Reversed,
-    /// It was done and was to be taken back, and that did not succeed.
+    /// The step succeeded, and its reversal failed or did not happen.
     ReversalFailed,
-    /// The run changes nothing.
+    /// The run is a dry run.
     DryRun,
 }
 
 impl Run {
-    /// What the run did so far.
+    /// Returns the summary of the run so far.
     #[must_use]
     pub fn account(&self) -> RunAccount<'_> {
         let written = self.written().filter(|_| !self.is_dry_run());
@@ -151,14 +151,14 @@ impl Run {
         }
     }
 
-    /// The outputs of the steps that only read, each with its step, in listed order.
+    /// Returns the outputs of the reading steps, in listed order.
     fn reads(&self) -> impl DoubleEndedIterator<Item = (&Step, &Value)> {
         let steps = self.graph().steps().iter();
         let reads = steps.filter(|step| !step.writes());
         reads.filter_map(move |step| Some((step, self.outputs().get(&step.id)?)))
     }
 
-    /// The state before a write that the last step before it says which says one.
+    /// Returns the state before a write, from the last earlier step that has one.
     fn read_before(&self, step: &Step, side: &str) -> Option<ChangeState<'_>> {
         let place = self.graph().place(&step.id);
         let mut before = self
@@ -168,7 +168,7 @@ impl Run {
         before.find_map(|(_, output)| side_of(output, side))
     }
 
-    /// The state after a write that the first step after it says which says one.
+    /// Returns the state after a write, from the first later step that has one.
     fn read_after(&self, step: &Step, side: &str) -> Option<ChangeState<'_>> {
         let place = self.graph().place(&step.id);
         let mut after = self
@@ -177,7 +177,7 @@ impl Run {
         after.find_map(|(_, output)| side_of(output, side))
     }
 
-    /// What the steps read that a write refers to.
+    /// Returns the outputs of the reading steps that a write refers to.
     fn made_from(&self, step: &Step) -> Option<ChangeState<'_>> {
         let edges = step.entry.edges.iter();
         let sources: BTreeSet<&StepId> = edges
@@ -200,7 +200,7 @@ impl Run {
         }
     }
 
-    /// Why a step of the way forward is not done; `None` for one that is.
+    /// Returns the reason why a forward step is not done; `None` if it is done.
     fn why_undone(
         &self,
         step: &Step,
@@ -236,7 +236,7 @@ impl Run {
         }
     }
 
-    /// Why what a step did is not there, or is there against the run's will.
+    /// Returns the reason why a step's write is not in effect, or remains in effect although the run rolled back.
     fn why_not_kept(&self, step: &Step) -> Option<(UndoneReason, String)> {
         if !step.writes() {
             return None;
@@ -270,10 +270,10 @@ impl Run {
     }
 }
 
-/// Why a dry run leaves a write undone.
+/// The reason why a dry run leaves a write undone.
 const DRY: &str = "a dry run changes nothing";
 
-/// What a step failed with.
+/// Returns the message of a step's failure.
 fn failure_of(state: &StepState) -> Option<&str> {
     match state {
         StepState::Failed { failure } => Some(&failure.message),
@@ -287,7 +287,7 @@ fn failure_of(state: &StepState) -> Option<&str> {
     }
 }
 
-/// The state that an output says under a name, or under names that end in it.
+/// Returns the state under a name in an output, or the states under names that end in it.
 fn side_of<'v>(output: &'v Value, side: &str) -> Option<ChangeState<'v>> {
     let fields: &Map<String, Value> = output.as_object()?;
     if let Some(value) = fields.get(side) {

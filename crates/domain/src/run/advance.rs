@@ -1,5 +1,4 @@
-//! What follows from a run's state alone: steps that are skipped, choices, the end; and what a
-//! worker does next.
+//! The events that follow from a run's state alone: skipped steps, choices, the end; and the next action of a worker.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,47 +17,46 @@ use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Numbers
 use crate::graph::{Edge, EdgeCondition, Join, Step, StepAction};
 use crate::reference::{ReferenceError, resolve};
 
-/// Field of a choice's output that names the step it chose.
+/// The field of a choice's output that names the chosen step.
 const CHOSEN: &str = "chosen";
 
-/// The output of a step without one, in expressions.
+/// The output, in expressions, of a step without one.
 static NO_OUTPUT: Value = Value::Null;
 
-/// What a worker does next.
+/// The next action of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// Start these steps, in this order, at the same time. One that is running already was
-    /// interrupted and is started again, unless it is [not repeated](Run::not_repeated).
+    /// Start these steps in parallel, in this order. A step that is already running was interrupted and is started
+    /// again, unless it is [not repeated](Run::not_repeated).
     Start(Vec<StepId>),
-    /// Wait for a step that is under way, for a person, or until a moment.
+    /// Wait for a running step, for a person, or until a point in time.
     Wait {
-        /// When something is due even if nothing happens before.
+        /// The time at which something is due even if nothing else happens.
         until: Option<Timestamp>,
     },
-    /// The run is over.
+    /// The run has ended.
     Ended,
 }
 
-/// What becomes of a step whose sources have settled.
+/// The next transition of a step whose sources have settled.
 enum StepReadiness {
     /// A worker starts it.
     Start,
-    /// It is decided here and now.
+    /// The machine decides it immediately.
     Event(Box<RunEvent>),
 }
 
 impl Run {
-    /// What follows without anybody doing anything; empty when nothing does. Ask again after
-    /// applying it.
+    /// Returns the events that follow without a command; empty if there are none. Call it again after applying them.
     #[must_use]
     pub fn advance(&self) -> Vec<RunEvent> {
         if self.outcome().is_some() || self.paused {
             return Vec::new();
         }
         if self.is_open() || self.stop.is_some() {
-            // The expressions of all steps that are ready share a budget: they are asked again after each event.
+            // The expressions of all ready steps share a budget, because they are evaluated again after each event.
             let budget = &mut Budget::default();
-            // A choice may skip what another event would start: one at a time.
+            // A choice may skip a step that another event would start, so events are processed one at a time.
             let decided = self
                 .ready
                 .iter()
@@ -82,7 +80,7 @@ impl Run {
         Vec::new()
     }
 
-    /// Whether [`Run::advance`] asks expressions, which may take long: those of steps that are ready.
+    /// Returns whether [`Run::advance`] evaluates expressions of ready steps, which may take long.
     #[must_use]
     pub fn asks_expressions(&self) -> bool {
         let steps = self.graph.steps();
@@ -92,8 +90,8 @@ impl Run {
         })
     }
 
-    /// Whether a step would begin that uses tokens, and none are left. What has begun goes on to its
-    /// end, and what was produced stays (B002-17).
+    /// Returns whether a step that uses tokens would begin, and no tokens are left. Steps that have begun continue to
+    /// their end, and their outputs are kept (B002-17).
     fn is_out_of_tokens(&self) -> bool {
         let budget = self.graph.token_budget();
         let used_up = budget > 0 && self.tokens().total() >= budget;
@@ -104,7 +102,7 @@ impl Run {
     fn fate(&self, at: usize, budget: &mut Budget) -> StepReadiness {
         let event = |event| StepReadiness::Event(Box::new(event));
         let step = &self.graph.steps()[at];
-        // Waits for nothing any more, and was agreed to: it starts whatever its expression says.
+        // The step no longer waits and was approved, so it starts regardless of its expression.
         if self.slots[at].grant.is_some() {
             return StepReadiness::Start;
         }
@@ -144,7 +142,7 @@ impl Run {
         }
     }
 
-    /// The first source that did not become what the step claims; `None` when the step may start.
+    /// Returns the first source without the result that the step requires; `None` if the step may start.
     fn unmet(&self, step: &Step) -> Option<StepId> {
         let edges = &step.entry.edges;
         let unmet = edges.iter().find(|edge| !self.is_met(step, edge));
@@ -169,8 +167,8 @@ impl Run {
         }
     }
 
-    /// Answers an expression over `parameters` and `steps`, by id, with `state` and `output`: those
-    /// that it names and that have ended.
+    /// Evaluates an expression over `parameters` and `steps`. Of each step that it names and that has ended, `state`
+    /// and `output` are available under the step's id.
     fn holds(&self, expression: &str, budget: &mut Budget) -> Result<bool, ExpressionError> {
         budget.compile(expression)?;
         let condition = Condition::of_plan(expression)?;
@@ -198,7 +196,7 @@ impl Run {
         condition.holds(&facts, budget)
     }
 
-    /// How the run ends, now that nothing is left to do; or how it goes on by its fallback.
+    /// Returns the end of a run with no remaining steps, or its continuation with the fallback.
     fn conclusion(&self) -> RunEvent {
         let Some(Stop { cause, roll_back }) = self.stop.clone() else {
             return RunEvent::Completed {
@@ -234,7 +232,7 @@ impl Run {
         wanted.filter(|key| !has(key.as_ref())).cloned().collect()
     }
 
-    /// Steps whose writes stand, or may: completed and not reversed, cut off by a time limit, or
+    /// Returns steps whose writes remain in effect, or may: completed and not reversed, cut off by a time limit, or
     /// interrupted and not repeated.
     fn left_behind(&self) -> Vec<StepId> {
         let stands = |at: usize| match self.graph.reversal_of(at) {
@@ -247,19 +245,19 @@ impl Run {
         left.into_iter().map(|at| steps[at].id.clone()).collect()
     }
 
-    /// Writes that were begun and of which nobody knows whether they happened.
+    /// Returns writes that began and have an unknown outcome.
     pub fn in_doubt(&self) -> impl Iterator<Item = &StepId> {
         let steps = self.graph.steps();
         self.uncertain().map(|at| &steps[at].id)
     }
 
-    /// Whether no write of it succeeded or is in doubt: what it was to do may be tried again.
+    /// Returns whether no write succeeded or has an unknown outcome, so that the run may be repeated.
     #[must_use]
     pub fn wrote_nothing(&self) -> bool {
         self.written.is_empty() && self.in_doubt().next().is_none()
     }
 
-    /// Cut off by a time limit, or interrupted and not repeated.
+    /// Returns writes that were cut off by a time limit, or interrupted and not repeated.
     fn uncertain(&self) -> impl Iterator<Item = usize> {
         let steps = self.graph.steps().iter().zip(&self.slots).enumerate();
         steps.filter_map(|(at, (step, slot))| {
@@ -272,7 +270,7 @@ impl Run {
         })
     }
 
-    /// Whether something reverses any of its writes.
+    /// Returns whether any of its writes can be reversed.
     pub(super) fn can_roll_back(&self) -> bool {
         self.graph
             .steps()
@@ -284,8 +282,8 @@ impl Run {
         self.graph.steps()[at].reverses.is_some()
     }
 
-    /// The reversal that comes next, once nothing goes forward any more: that of the last write
-    /// first, and none after one that failed.
+    /// Returns the next reversal once no forward step remains: the last write is reversed first, and no reversal
+    /// follows a failed one.
     fn next_reversal(&self) -> Option<usize> {
         let reversing = self.stop.as_ref().is_some_and(|stop| stop.roll_back);
         if !reversing {
@@ -309,7 +307,8 @@ impl Run {
         None
     }
 
-    /// What a worker does now, apart from the steps that it has `in_hand`; `has_come` says which moments have.
+    /// Returns the next action of a worker, apart from the steps that it has `in_hand`; `has_come` returns whether a
+    /// time has passed.
     #[must_use]
     pub fn next(&self, in_hand: &BTreeSet<StepId>, has_come: impl Fn(Timestamp) -> bool) -> Next {
         if self.outcome().is_some() {
@@ -341,7 +340,7 @@ impl Run {
         }
     }
 
-    /// Whether a live step is to be begun again: it was interrupted, or its delay is over.
+    /// Returns whether a live step is to begin again: it was interrupted, or its delay has passed.
     fn may_go_on(&self, at: usize, has_come: impl Fn(Timestamp) -> bool) -> bool {
         match self.slots[at].state {
             StepState::Running { .. } => true,
@@ -350,9 +349,10 @@ impl Run {
         }
     }
 
-    /// The failure of a read that was interrupted while the run stops by order, at its time limit or without tokens: nobody
-    /// needs its result any more, so it is not begun again. A write is, or a person is asked, because it may have
-    /// happened; and in a run that stops by a failure, what has begun goes on to its end.
+    /// Returns the failure of a read that was interrupted while the run stops because of an order, its time limit or
+    /// its token budget: its result is no longer needed, so it does not begin again. A write begins again, or needs
+    /// approval, because it may have happened. In a run that stops because of a failure, steps that have begun continue
+    /// to their end.
     #[must_use]
     pub fn not_repeated(&self, step: &StepId) -> Option<StepFailure> {
         let at = self.graph.place(step)?;
@@ -368,7 +368,7 @@ impl Run {
         })
     }
 
-    /// The next moment at which something is due.
+    /// Returns the next time at which something is due.
     fn due(&self) -> Option<Timestamp> {
         let steps = self
             .live
@@ -381,8 +381,7 @@ impl Run {
         steps.chain(self.deadline()).min()
     }
 
-    /// The place of a step that may begin now: ready, interrupted, to be tried again, or the next
-    /// reversal.
+    /// Returns the index of a step that may begin now: ready, interrupted, due for a retry, or the next reversal.
     pub(super) fn may_begin(&self, step: &StepId) -> Result<usize, IllegalTransition> {
         let at = self.known(step)?;
         let open = self.is_open() && !self.paused;
@@ -425,12 +424,12 @@ fn chosen(step: &Step, next: &StepId) -> RunEvent {
     decided(step, json!({CHOSEN: next}))
 }
 
-/// B003-9: an expression without an answer fails its step.
+/// B003-9: an expression that cannot be evaluated fails its step.
 fn unanswered(step: &Step, error: &ExpressionError) -> RunEvent {
     failed(step, ErrorKind::ExecutionError, "expression_failed", error)
 }
 
-/// A conclusion that refers to what is not there.
+/// Fails a conclusion that refers to a missing value.
 fn unresolved(step: &Step, error: &ReferenceError) -> RunEvent {
     failed(step, ErrorKind::InputError, "invalid_parameters", error)
 }

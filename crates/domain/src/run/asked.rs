@@ -1,4 +1,4 @@
-//! The users who asked for the calls of a run, and so do not approve them (ruling 33).
+//! The users that requested the calls of a run, and so may not approve them (ruling 33).
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::graph::{PlanSource, StepAction};
 use crate::reference::{Reference, references};
 
 impl Run {
-    /// The users who asked for the run: they started it, gave parameters, confirmed its plan or reported a
+    /// Returns the users that requested the run: they started it, supplied parameters, confirmed its plan or reported a
     /// step's result. The makers of their keys are included.
     #[must_use]
     pub fn askers(&self) -> BTreeSet<UserId> {
@@ -18,8 +18,8 @@ impl Run {
         self.requesters.iter().chain(reported).cloned().collect()
     }
 
-    /// The users who asked for a step's call. A person who reported a result has asked for the calls whose
-    /// arguments come from it; in a mission, for all that follow.
+    /// Returns the users that requested a step's call. A user that reported a result has requested the calls whose
+    /// arguments come from it; in a mission, all following calls.
     #[must_use]
     pub fn askers_of(&self, step: &StepId) -> BTreeSet<UserId> {
         if let Some(PlanSource::Mission(_)) = self.graph.source() {
@@ -39,7 +39,7 @@ impl Run {
         askers
     }
 
-    /// The steps whose results the arguments of a step refer to.
+    /// Returns the steps whose results the arguments of a step refer to.
     fn referred(&self, step: &StepId) -> Vec<StepId> {
         let Some(step) = self.graph.step(step) else {
             return Vec::new();
@@ -60,8 +60,8 @@ impl Run {
         steps.collect()
     }
 
-    /// Notes who asks by an event. A person who reports a step's result without knowing what it came to has
-    /// chosen nothing.
+    /// Records the requesters of an event. A user that reports a step's result without knowing its output has chosen
+    /// nothing.
     pub(super) fn note_askers(&mut self, event: &RunEvent) {
         if let RunEvent::ParametersGiven { by, makers, .. } = event {
             self.requesters.extend(by.iter().chain(makers).cloned());

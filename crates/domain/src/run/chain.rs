@@ -1,5 +1,5 @@
-//! The hash chain of a run's journal: each event carries the hash of the one before it, so a changed,
-//! removed or reordered event is found by whoever follows the chain. It knows no event.
+//! The hash chain of a run's journal: each event carries the hash of the previous one, so that following the chain
+//! reveals a changed, removed or reordered event. Knows no event.
 
 use sha2::{Digest, Sha256};
 
@@ -11,8 +11,8 @@ pub const GENESIS: EventHash = EventHash([0; 32]);
 pub struct EventHash(pub [u8; 32]);
 
 impl EventHash {
-    /// The hash of the event at `sequence`: SHA-256 over `self` (the hash of the event before, or
-    /// [`GENESIS`]), the sequence number as 8 big-endian bytes, and the payload's UTF-8 bytes.
+    /// Returns the hash of the event at `sequence`: SHA-256 over `self` (the hash of the event before, or [`GENESIS`]),
+    /// the sequence number as 8 big-endian bytes, and the payload's UTF-8 bytes.
     #[must_use]
     pub fn chain(self, sequence: u64, payload: &str) -> Self {
         let mut hasher = Sha256::new();

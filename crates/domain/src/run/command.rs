@@ -1,4 +1,4 @@
-//! What may be asked of a run, and why it may be refused.
+//! The commands of a run, and the reasons for refusing them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use crate::approval::{Digest, ExactCall};
 use crate::gate::GateDecision;
 use crate::parameters::ValueSource;
 
-/// What people order a run to do. Storage has it as JSON, where one process leaves it for another.
+/// Orders of people. Storage keeps them as JSON to pass them between processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub enum RunOrder {
-    /// Values for declared parameters, bound: all that are known, and what is still missing.
+    /// Supply values for declared parameters: all known values, validated, and the parameters that are still missing.
     Give {
-        /// Who; absent in an order of an earlier version.
+        /// The user; absent in an order of an earlier version.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<UserId>,
-        /// Who made the key by which they do.
+        /// The makers of the key that the user used.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         makers: BTreeSet<UserId>,
         /// The values that these were added to.
@@ -30,104 +30,104 @@ pub enum RunOrder {
         parameters: Map<String, Value>,
         /// Mandatory parameters without one.
         missing: Vec<Label>,
-        /// Where all values come from; absent in an order of an earlier version.
+        /// The sources of all values; absent in an order of an earlier version.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         sources: BTreeMap<String, ValueSource>,
     },
-    /// A person agrees to the plan.
+    /// Confirm the plan.
     Confirm {
-        /// Who.
+        /// The user.
         by: UserId,
-        /// Who made the key by which they do.
+        /// The makers of the key that the user used.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         makers: BTreeSet<UserId>,
-        /// The digest of the plan that they saw.
+        /// The digest of the displayed plan.
         digest: Digest,
-        /// What they typed, where something has to be typed.
+        /// The typed text, if the plan requires one.
         typed: Option<String>,
     },
-    /// Nothing new starts until it is resumed.
+    /// Start no new steps until the run is resumed.
     Pause {
-        /// Who.
+        /// The user.
         by: UserId,
     },
-    /// It goes on.
+    /// Resume the run.
     Resume {
-        /// Who.
+        /// The user.
         by: UserId,
     },
-    /// It ends early.
+    /// Abort the run.
     Abort {
-        /// Who.
+        /// The user.
         by: UserId,
-        /// Why.
+        /// The reason.
         reason: String,
         /// Whether completed writes are reversed.
         roll_back: bool,
     },
 }
 
-/// What somebody wants to happen to a run.
+/// A command to a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// A person orders something.
+    /// An order of a person.
     Order(RunOrder),
-    /// A step's effect is about to start, or a person is asked first.
+    /// A step's effect is about to start, or needs an approval first.
     Begin(Box<StepStart>),
-    /// A person agreed to a step's call.
+    /// A person approved a step's call.
     Grant {
         /// The step.
         step: StepId,
-        /// The approval's record.
+        /// The approval's id.
         approval: ApprovalId,
-        /// What it was bound to.
+        /// The digest that it was bound to.
         digest: Digest,
-        /// Who.
+        /// The user.
         by: UserId,
     },
-    /// A person was asked about repeating a step's call, and says that it happened.
+    /// A person reports that a call happened, in reply to the question about repeating it.
     Report(Box<Report>),
-    /// A person refused a step's call, or nobody decided in time.
+    /// A person rejected a step's call, or there was no decision in time.
     Refuse {
         /// The step.
         step: StepId,
-        /// The approval's record.
+        /// The approval's id.
         approval: ApprovalId,
-        /// Who; absent when nobody did.
+        /// The user; absent if there was no decision.
         by: Option<UserId>,
-        /// What the step fails with.
+        /// The step's failure.
         failure: StepFailure,
     },
     /// The effect succeeded.
     Succeed {
         /// The step.
         step: StepId,
-        /// What it produced.
+        /// The output.
         output: Value,
-        /// Where the result came from.
+        /// The source of the result.
         source: ResultSource,
-        /// How long the effect took, in milliseconds.
+        /// The duration of the effect, in milliseconds.
         duration_ms: u64,
-        /// What else it brings.
+        /// Further parts of the result.
         brings: Box<StepYield>,
     },
     /// The effect failed, or could not be prepared.
     Fail {
         /// The step.
         step: StepId,
-        /// Why.
+        /// The failure.
         failure: StepFailure,
-        /// When: retries count from here.
+        /// The time, from which retries are scheduled.
         at: Timestamp,
-        /// Tokens that were used for it.
+        /// Tokens that the attempt used.
         tokens: TokenUsage,
     },
-    /// A step writes, and the run changes nothing.
+    /// A step would write, and the run is a dry run.
     SkipForDryRun {
         /// The step.
         step: StepId,
     },
-    /// Its time limit is over; completed writes are reversed where something reverses them.
+    /// The time limit was reached; completed writes are reversed if they have reversals.
     TimeUp,
 }
 
@@ -142,81 +142,81 @@ impl From<RunOrder> for Command {
 pub struct StepStart {
     /// The exact call.
     pub call: ExactCall,
-    /// What the gate says.
+    /// The gate's decision.
     pub decision: GateDecision,
-    /// When: an approval that has lapsed by then permits nothing.
+    /// The time: an approval that has lapsed by then permits nothing.
     pub now: Timestamp,
-    /// The record to make if a person has to be asked.
+    /// The id of the approval to create if one is needed.
     pub approval: ApprovalId,
-    /// When that record lapses.
+    /// The time at which that approval lapses.
     pub expires_at: Timestamp,
 }
 
-/// A person's word that an interrupted call happened.
+/// A person's report that an interrupted call happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The step.
     pub step: StepId,
-    /// The approval's record.
+    /// The approval's id.
     pub approval: ApprovalId,
-    /// What it was bound to.
+    /// The digest that it was bound to.
     pub digest: Digest,
-    /// Who.
+    /// The user.
     pub by: UserId,
-    /// Who made the key by which they say it.
+    /// The makers of the key that the user used.
     pub makers: BTreeSet<UserId>,
-    /// How they know.
+    /// The explanation.
     pub reason: Option<String>,
-    /// What it came to; `null` when nobody knows.
+    /// The output of the call; `null` if it is unknown.
     pub output: Value,
 }
 
 /// A command that the run's state does not allow. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalTransition {
-    /// The run is over.
+    /// The run has ended.
     #[error("the run has ended")]
     Ended,
     /// The run has begun.
     #[error("the run has begun; its parameters and plan stand")]
     Begun,
-    /// The run needs something before its first step.
+    /// The run waits for parameters or a confirmation before its first step.
     #[error("the run waits for {0}")]
     NotOpen(String),
-    /// Other values were given meanwhile: these were made without them.
+    /// Other values were supplied in the meantime, which these do not include.
     #[error("other values were given at the same time; look at the run again")]
     Crossed,
-    /// What was agreed to is not what would run.
+    /// The confirmed plan differs from the one that would run.
     #[error("the plan is {expected}, not {given}: look at it again")]
     Changed {
         /// The plan's digest.
         expected: Digest,
-        /// The digest that was given.
+        /// The confirmed digest.
         given: Digest,
     },
-    /// The value to be typed was not.
+    /// The required value was not typed.
     #[error("type the value of `{0}` to confirm")]
     Typed(Label),
-    /// It is paused already, or not.
+    /// The run is already paused, or not paused.
     #[error("the run is {0} already")]
     Already(&'static str),
-    /// What a step's result would add does not fit the graph.
+    /// The steps that a result would add do not fit the graph.
     #[error("what the result adds does not fit: {0}")]
     GraphAdditions(crate::graph::GraphError),
-    /// A result would make a step wait that does not wait any more.
+    /// A result would make a step wait that no longer waits.
     #[error("the step `{0}` does not wait any more")]
     TooLate(StepId),
     /// There is no such step.
     #[error("the run has no step `{0}`")]
     UnknownStep(StepId),
-    /// The step is not in a state for this.
+    /// The state of the step does not allow the command.
     #[error("the step `{step}` is {state}, so it cannot be {wanted}")]
     Step {
         /// The step.
         step: StepId,
         /// Its state.
         state: &'static str,
-        /// What was asked.
+        /// The command.
         wanted: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Events of a run, as the journal keeps them. A published form is never changed, only added to.
+//! Events of a run, as journaled. A published format is only extended, never changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,16 +17,16 @@ use crate::graph::{GraphAdditions, Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::parameters::ValueSource;
 
-/// A document version that a run executes: what it was when the run started, whatever is
-/// registered later.
+/// A version of a document that a run executes: the one in force when the run started, regardless of later
+/// registrations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DocumentPin")]
 pub struct DocumentPin {
-    /// Which collection.
+    /// The kind of the document.
     pub kind: DocumentKind,
     /// The document.
     pub id: String,
-    /// The tenant whose layer it was found in; absent for the global one.
+    /// The tenant whose layer has it; absent for the global layer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<charter_contract::ids::TenantId>,
     /// Its package.
@@ -37,23 +37,23 @@ pub struct DocumentPin {
     pub content_hash: String,
 }
 
-/// The six kinds of failure that a client may see (seed 003, Error Schema).
+/// The six kinds of failure in the API (seed 003, Error Schema).
 pub use charter_contract::agentic::error::ErrorType as ErrorKind;
 
-/// Why a step failed.
+/// The failure of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepFailure {
-    /// Which of the six kinds.
+    /// One of the six kinds.
     pub kind: ErrorKind,
-    /// Stable code, e.g. `tool_failed`.
+    /// The stable code, e.g. `tool_failed`.
     pub code: String,
-    /// What a person is told; no secrets, no paths.
+    /// The message for people; no secrets, no paths.
     pub message: String,
     /// Whether the same call may succeed later.
     pub retryable: bool,
 }
 
-/// Where a step's result came from.
+/// The source of a step's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultSource {
@@ -61,18 +61,18 @@ pub enum ResultSource {
     Fresh,
     /// An earlier result of the same call, still within `cache_ttl_seconds`.
     Cached,
-    /// There was no effect: the machine worked it out from what it knew.
+    /// No effect: the machine derived it from the state.
     Decided,
-    /// The effect was interrupted, and a person says that it happened.
+    /// The effect was interrupted, and a person reported that it happened.
     Reported {
-        /// Who.
+        /// The user.
         by: UserId,
         /// The makers of their key.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         makers: BTreeSet<UserId>,
-        /// The question that this answers.
+        /// The approval that the report answers.
         approval: ApprovalId,
-        /// How they know, in their words.
+        /// The user's explanation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
@@ -82,20 +82,20 @@ pub enum ResultSource {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TokenUsage")]
 pub struct TokenUsage {
-    /// That they were sent.
+    /// Tokens of the models' inputs.
     pub input: u64,
-    /// That they answered.
+    /// Tokens of the models' outputs.
     pub output: u64,
 }
 
 impl TokenUsage {
-    /// What counts against a budget.
+    /// Returns the number that counts against a budget.
     #[must_use]
     pub fn total(self) -> u64 {
         self.input.saturating_add(self.output)
     }
 
-    /// Whether none were used.
+    /// Returns whether no tokens were used.
     #[must_use]
     #[allow(
         clippy::trivially_copy_pass_by_ref,
@@ -105,7 +105,7 @@ impl TokenUsage {
         self.total() == 0
     }
 
-    /// These without those.
+    /// Subtracts other counts.
     #[must_use]
     pub fn without(self, those: Self) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl TokenUsage {
         }
     }
 
-    /// These and those.
+    /// Adds other counts.
     #[must_use]
     pub fn and(self, more: Self) -> Self {
         Self {
@@ -124,14 +124,14 @@ impl TokenUsage {
     }
 }
 
-/// What a step's result brings besides its output.
+/// The parts of a step's result besides its output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepYield")]
 pub struct StepYield {
     /// Tokens that were used for it.
     #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
     pub tokens: TokenUsage,
-    /// What it adds to the graph.
+    /// The steps and edges that it adds to the graph.
     #[serde(default, skip_serializing_if = "GraphAdditions::is_empty")]
     pub growth: GraphAdditions,
     /// The versions that the new steps execute.
@@ -139,11 +139,11 @@ pub struct StepYield {
     pub pins: Vec<DocumentPin>,
 }
 
-/// What a run needs before its first step.
+/// The inputs that a run needs before its first step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunPrerequisites")]
 pub struct RunPrerequisites {
-    /// Whether a person has to see the plan and agree to it.
+    /// Whether a person must see the plan and confirm it.
     pub confirm: bool,
     /// The mandatory parameters that have no value yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -151,13 +151,13 @@ pub struct RunPrerequisites {
     /// The parameter whose value has to be typed to confirm (`destructive`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<Label>,
-    /// Where the values of its parameters come from, by name.
+    /// The sources of its parameters' values, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, ValueSource>,
-    /// Why words of the request give no value of a missing parameter, by name.
+    /// The reasons why words of the request yield no value of a missing parameter, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unclear: BTreeMap<String, String>,
-    /// Tokens that a model used to draft values of its parameters.
+    /// Tokens that a model used to draft parameter values.
     #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
     pub tokens: TokenUsage,
 }
@@ -168,30 +168,30 @@ pub struct RunPrerequisites {
 pub struct RunStart {
     /// The run.
     pub run_id: RunId,
-    /// On whose behalf it acts.
+    /// The user on whose behalf it acts.
     pub by: UserId,
-    /// Whose it is, where that is not who started it: whose the run is that it rolls back.
+    /// The owner, if it differs from the user that started the run: for a rollback, the owner of the original run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
-    /// Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
-    /// that it rolls back.
+    /// Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
+    /// it rolls back.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub askers: BTreeSet<UserId>,
-    /// What they may do.
+    /// The user's role.
     pub role: Role,
-    /// What it executes.
+    /// The graph to execute.
     pub graph: StepGraph,
     /// Values of the declared parameters.
     pub parameters: Map<String, Value>,
     /// The versions it executes.
     pub pins: Vec<DocumentPin>,
-    /// Whether nothing is to be changed (B000-18).
+    /// Whether this is a dry run (B000-18).
     #[serde(default)]
     pub dry_run: bool,
-    /// What it needs before its first step.
+    /// The inputs that it needs before its first step.
     #[serde(default)]
     pub opening: RunPrerequisites,
-    /// The request that it is for, as guardrails read it; absent in journals that do not have it.
+    /// The request's properties for guardrails; absent in journals without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<RequestTags>,
 }
@@ -202,176 +202,176 @@ pub struct RunStart {
 pub struct EffectStart {
     /// The step.
     pub step: StepId,
-    /// From 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// The same for every attempt.
+    /// The idempotency key, equal for all attempts.
     pub idempotency_key: String,
     /// The resolved parameters.
     pub parameters: Map<String, Value>,
-    /// What the gate said.
+    /// The gate's decision.
     pub policy_decision: GateDecision,
-    /// When the approval lapses that it began under; absent where none was needed.
+    /// The time at which the approval for the attempt lapses; absent if none was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_expires_at: Option<Timestamp>,
 }
 
-/// A person is asked about one exact call.
+/// A request to approve one exact call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalRequest")]
 pub struct ApprovalRequest {
     /// The step.
     pub step: StepId,
-    /// The approval's record.
+    /// The approval's id.
     pub approval: ApprovalId,
-    /// What the decision is bound to.
+    /// The digest that the decision is bound to.
     pub digest: Digest,
     /// The call.
     pub call: ExactCall,
-    /// What the gate said.
+    /// The gate's decision.
     pub policy_decision: GateDecision,
-    /// When it lapses.
+    /// The time at which it lapses.
     pub expires_at: Timestamp,
 }
 
-/// Why a step does not start.
+/// The reason why a step does not start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum SkipReason {
-    /// What it waited for did not come about.
+    /// A source did not have the required result.
     Source {
         /// The earlier step.
         step: StepId,
     },
     /// Its expression is false.
     Condition,
-    /// It writes, its tool knows no dry run, and the run is one.
+    /// It writes, its tool does not support dry runs, and the run is a dry run.
     DryRun,
 }
 
-/// Why a run stops before its way is over.
+/// The reason why a run stops early.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum StopCause {
-    /// A step failed that the run cannot do without.
+    /// A required step failed.
     Failure {
         /// The step.
         step: StepId,
-        /// Why.
+        /// The failure.
         failure: StepFailure,
     },
-    /// Somebody stopped it.
+    /// A user aborted it.
     Aborted {
-        /// Who.
+        /// The user.
         by: UserId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Its time limit was over.
+    /// It reached its time limit.
     TimedOut,
-    /// Its token budget was used up (B002-17).
+    /// It used up its token budget (B002-17).
     #[serde(alias = "tokens_used_up")]
     TokenBudgetExhausted,
 }
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
-    /// The run exists. Always first.
+    /// The run was created. Always the first event.
     Started(Box<RunStart>),
-    /// Values were given for declared parameters.
+    /// Values were supplied for declared parameters.
     ParametersGiven {
-        /// Who gave them; absent in journals that do not name them.
+        /// The user that supplied them; absent in journals without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<UserId>,
         /// The makers of their key.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         makers: BTreeSet<UserId>,
-        /// All values known now.
+        /// All values known so far.
         parameters: Map<String, Value>,
-        /// Mandatory ones that are still missing.
+        /// Mandatory parameters that are still missing.
         missing: Vec<Label>,
-        /// Where all values come from; absent in journals of earlier versions.
+        /// The sources of all values; absent in journals of earlier versions.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         sources: BTreeMap<String, ValueSource>,
     },
-    /// A person saw the plan and agreed to run it.
+    /// A person saw the plan and confirmed it.
     Confirmed {
-        /// Who.
+        /// The user.
         by: UserId,
         /// The makers of their key.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         makers: BTreeSet<UserId>,
-        /// What they saw.
+        /// The digest of the displayed plan.
         digest: Digest,
     },
     /// An effect is about to start.
     StepBegun(EffectStart),
-    /// The gate does not allow an effect.
+    /// The gate denied an effect.
     StepRefused {
         /// The step.
         step: StepId,
-        /// The call that was refused.
+        /// The arguments of the denied call.
         parameters: Map<String, Value>,
-        /// What the gate said.
+        /// The gate's decision.
         policy_decision: GateDecision,
-        /// What the step fails with.
+        /// The step's failure.
         failure: StepFailure,
     },
-    /// A person is asked.
+    /// Approval was requested from a person.
     ApprovalRequested(Box<ApprovalRequest>),
-    /// A person agreed.
+    /// A person approved the call.
     ApprovalGranted {
         /// The step.
         step: StepId,
-        /// The approval's record.
+        /// The approval's id.
         approval: ApprovalId,
-        /// Who.
+        /// The user.
         by: UserId,
     },
-    /// A person refused, or nobody decided in time.
+    /// A person rejected the call, or there was no decision in time.
     ApprovalDenied {
         /// The step.
         step: StepId,
-        /// The approval's record.
+        /// The approval's id.
         approval: ApprovalId,
-        /// Who; absent when nobody did.
+        /// The user; absent if there was no decision.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<UserId>,
-        /// What the step fails with.
+        /// The step's failure.
         failure: StepFailure,
     },
     /// A step succeeded.
     StepSucceeded {
         /// The step.
         step: StepId,
-        /// What it produced.
+        /// The output.
         output: Value,
-        /// Where the result came from.
+        /// The source of the result.
         source: ResultSource,
-        /// In milliseconds.
+        /// The duration, in milliseconds.
         duration_ms: u64,
-        /// What else it brings.
+        /// Further parts of the result.
         #[serde(flatten)]
         brings: Box<StepYield>,
     },
-    /// An attempt failed; there will be another.
+    /// An attempt failed and will be retried.
     RetryScheduled {
         /// The step.
         step: StepId,
-        /// Why.
+        /// The failure.
         failure: StepFailure,
-        /// Not before this.
+        /// The earliest time of the next attempt.
         due: Timestamp,
         /// Tokens that were used for it.
         #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
         tokens: TokenUsage,
     },
-    /// A step failed for good.
+    /// A step failed permanently.
     StepFailed {
         /// The step.
         step: StepId,
-        /// Why.
+        /// The failure.
         failure: StepFailure,
         /// Tokens that were used for it.
         #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
@@ -381,59 +381,59 @@ pub enum RunEvent {
     StepSkipped {
         /// The step.
         step: StepId,
-        /// Why.
+        /// The reason.
         reason: SkipReason,
     },
-    /// Nothing new starts until somebody resumes the run.
+    /// No new step starts until the run is resumed.
     Paused {
-        /// Who.
+        /// The user.
         by: UserId,
     },
-    /// It goes on.
+    /// The run was resumed.
     Resumed {
-        /// Who.
+        /// The user.
         by: UserId,
     },
-    /// Nothing new starts any more on the way forward.
+    /// No further step starts in the forward direction.
     Stopping {
-        /// Why.
+        /// The reason.
         cause: StopCause,
         /// Whether completed writes are reversed.
         roll_back: bool,
     },
-    /// The fallback takes the place of what failed.
+    /// The fallback replaced the failed plan.
     #[serde(alias = "fell_back")]
     FallbackStarted {
         /// The step that failed.
         step: StepId,
     },
-    /// Everything that had to succeed did.
+    /// Every required step succeeded.
     Completed {
-        /// Evidence that was required and that no step produced.
+        /// Required evidence that no step produced.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing_evidence: Vec<Label>,
     },
-    /// It ended early, and nothing was reversed.
+    /// The run ended early, and nothing was reversed.
     Failed {
-        /// Why.
+        /// The reason.
         cause: StopCause,
     },
-    /// It ended early, and every completed write was reversed.
+    /// The run ended early, and every completed write was reversed.
     RolledBack {
-        /// Why.
+        /// The reason.
         cause: StopCause,
     },
-    /// It ended early, and some writes stand.
+    /// The run ended early, and some writes remain in effect.
     RollbackFailed {
-        /// Why it ended.
+        /// The reason for ending.
         cause: StopCause,
-        /// Steps whose writes stand, or may.
+        /// Steps whose writes remain in effect, or may.
         left: Vec<StepId>,
     },
 }
 
 impl RunEvent {
-    /// Bytes of memory that its values take, by estimate.
+    /// Estimates the memory of its values, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         match self {
@@ -467,8 +467,8 @@ impl RunEvent {
         }
     }
 
-    /// The same without what only later steps and readers need of it: outputs, and arguments of calls. A run that is
-    /// folded from such events stands where it stands, and has no outputs.
+    /// Returns the event without outputs and call arguments, which only later steps and readers need. A run that is
+    /// replayed from such events has the same state, but no outputs.
     #[must_use]
     pub fn outline(&self) -> Self {
         match self {
@@ -537,7 +537,7 @@ impl RunEvent {
         }
     }
 
-    /// Whether nothing can follow it.
+    /// Returns whether it is the last event of a run.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(

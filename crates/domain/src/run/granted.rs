@@ -1,5 +1,5 @@
-//! What people agreed to, and which calls their agreement covers: exactly the call that they saw, until
-//! the approval lapses. Knows neither approvals' records nor who may decide.
+//! Granted approvals and the calls that they cover: exactly the approved call, until the approval lapses. Knows neither
+//! stored approvals nor the rules about approvers.
 
 use charter_contract::ids::UserId;
 use charter_contract::time::Timestamp;
@@ -10,7 +10,7 @@ use crate::approval::ExactCall;
 use crate::gate::{GateDecision, RuleKind};
 
 impl Run {
-    /// Whether a call may happen at `now`: the gate allows it, or what it asks for is there.
+    /// Returns whether a call may happen at `now`: the gate allows it, or the required approval exists.
     #[must_use]
     pub fn permits(&self, call: &ExactCall, decision: &GateDecision, now: Timestamp) -> bool {
         match decision {
@@ -20,7 +20,7 @@ impl Run {
         }
     }
 
-    /// Who agreed to exactly this call, as far as their approval covers what the gate asks for at `now`.
+    /// Returns the user that approved exactly this call, if the approval covers the gate's requirement at `now`.
     #[must_use]
     pub fn approver(
         &self,
@@ -32,7 +32,7 @@ impl Run {
         self.grant(at, call, decision, now).map(|grant| &grant.by)
     }
 
-    /// When the approval lapses that a call would begin under at `now`; `None` where it needs none or
+    /// Returns the time at which the approval lapses that a call would begin with at `now`; `None` if it needs none or
     /// has none.
     #[must_use]
     pub fn approval_end(
@@ -51,8 +51,8 @@ impl Run {
         }
     }
 
-    /// The decision that a step would begin under at `now`: what was approved, or is a reversal, is
-    /// lifted.
+    /// Returns the decision with which a step would begin at `now`: an approval, or being a reversal, lifts the
+    /// requirement of approval.
     #[must_use]
     pub fn lifted(&self, call: &ExactCall, decision: GateDecision, now: Timestamp) -> GateDecision {
         match self.lifting(call, &decision, now) {
@@ -61,19 +61,19 @@ impl Run {
         }
     }
 
-    /// What stands in for the person that the gate asks for.
+    /// Returns the reason that lifts the requirement of approval.
     fn lifting(&self, call: &ExactCall, decision: &GateDecision, now: Timestamp) -> Option<String> {
         let at = self.graph.place(&call.step)?;
         if let Some(grant) = self.grant(at, call, decision, now) {
             return Some(grant.approval.to_string());
         }
-        // What permitted a write permits its reversal, but not to reverse it twice.
+        // The approval of a write covers its reversal, but not a repeat of the reversal.
         let reversed = self.graph.steps()[at].reverses.as_ref()?;
         (!asks_to_repeat(decision)).then(|| format!("reversal of {reversed}"))
     }
 
-    /// The approval that covers a call: one given for exactly it that has not lapsed. Where repeating an
-    /// interrupted call is what is asked about, one that an attempt began under does not count.
+    /// Returns the approval that covers a call: one for exactly this call that has not lapsed. If the question is
+    /// whether to repeat an interrupted call, an approval with which an attempt began does not count.
     fn grant(
         &self,
         at: usize,
@@ -88,7 +88,7 @@ impl Run {
     }
 }
 
-/// Whether a person is asked about repeating what may have happened.
+/// Returns whether the approval is about repeating a call that may have happened.
 fn asks_to_repeat(decision: &GateDecision) -> bool {
     let mut rules = decision.rules().iter();
     rules.any(|rule| rule.kind == RuleKind::Interrupted)

@@ -1,7 +1,7 @@
-//! Strict replay: whether an event is one that the machine could have written in a state.
+//! Strict replay: checks whether the machine could have written an event in a state.
 //!
-//! Folding takes every well-formed event; this says whether the machine itself would have come to
-//! it, so that a journal that was made up or changed is found at the first event that does not fit.
+//! Folding accepts every well-formed event. Strict replay also checks that the machine itself could have written it, so
+//! that a forged or changed journal is detected at the first inconsistent event.
 
 use charter_contract::time::Timestamp;
 
@@ -9,17 +9,17 @@ use super::event::{ResultSource, RunEvent, SkipReason, StepYield, StopCause};
 use super::{FoldError, Run, StepState};
 use crate::gate::GateDecision;
 
-/// The first event of a journal that does not follow from those before it.
+/// The first event of a journal that does not follow from the preceding ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("event {sequence} does not follow from the events before it: {detail}")]
 pub struct Divergence {
     /// Its position, from 1.
     pub sequence: u64,
-    /// What is wrong with it.
+    /// The problem.
     pub detail: String,
 }
 
-/// Folds a journal event by event, each only if the machine could have written it.
+/// Replays a journal event by event, and checks that the machine could have written each event.
 #[derive(Debug)]
 pub struct StrictReplay {
     run: Run,
@@ -28,19 +28,19 @@ pub struct StrictReplay {
 }
 
 impl StrictReplay {
-    /// Begins with the first event of a journal.
+    /// Starts with the first event of a journal.
     ///
     /// # Errors
-    /// [`FoldError`] when it is not a start.
+    /// [`FoldError`] if it is not a start event.
     pub fn begin(event: RunEvent, at: Timestamp) -> Result<Self, FoldError> {
         let run = Run::start(event, at)?;
         Ok(Self { run, next: 2 })
     }
 
-    /// Folds the next event; this may ask expressions ([`Run::asks_expressions`]).
+    /// Folds the next event. This may evaluate expressions ([`Run::asks_expressions`]).
     ///
     /// # Errors
-    /// When the machine could not have written it. It is not folded.
+    /// If the machine could not have written it. It is not folded.
     pub fn take(&mut self, event: RunEvent, at: Timestamp) -> Result<(), Divergence> {
         let followed = self.run.follows(&event, at).and_then(|()| {
             let applied = self.run.apply(event, at);
@@ -51,7 +51,7 @@ impl StrictReplay {
         followed.map_err(|detail| Divergence { sequence, detail })
     }
 
-    /// The run as folded so far.
+    /// Returns the run as folded so far.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
@@ -59,11 +59,11 @@ impl StrictReplay {
 }
 
 impl Run {
-    /// Folds a whole journal by [`StrictReplay`]. The second part is the first event that does not fit; the run is folded
-    /// up to it.
+    /// Replays a whole journal with [`StrictReplay`]. The second part of the result is the first inconsistent event;
+    /// the run is folded up to it.
     ///
     /// # Errors
-    /// [`FoldError`] when not even the first event is a start.
+    /// [`FoldError`] if the first event is not a start event.
     pub fn replay_strictly(
         events: impl IntoIterator<Item = (RunEvent, Timestamp)>,
     ) -> Result<(Self, Option<Divergence>), FoldError> {
@@ -74,10 +74,10 @@ impl Run {
         Ok((replay.run, divergence))
     }
 
-    /// Whether the machine could write an event at `now`.
+    /// Checks whether the machine could write an event at `now`.
     ///
     /// # Errors
-    /// Why not, in words.
+    /// The reason why not, as text.
     pub fn follows(&self, event: &RunEvent, now: Timestamp) -> Result<(), String> {
         if self.outcome().is_some() {
             return Err(FoldError::Ended.to_string());
@@ -127,7 +127,7 @@ impl Run {
         expect(follows, "it does not follow by itself")
     }
 
-    /// What the gate and people said, before a step begins.
+    /// Checks the decisions of the gate and of people before a step begins.
     fn begins(&self, event: &RunEvent, now: Timestamp) -> Result<(), String> {
         match event {
             RunEvent::StepBegun(begun) => {
@@ -176,7 +176,7 @@ impl Run {
         }
     }
 
-    /// How a step ended.
+    /// Checks how a step ended.
     fn ends(&self, event: &RunEvent) -> Result<(), String> {
         match event {
             RunEvent::StepSkipped {

@@ -1,4 +1,4 @@
-//! What people say about a step that waits for them: whether it does, and that it happened already.
+//! Reports of people on a waiting step: whether the step waits for them, and that its call happened.
 
 use charter_contract::ids::{ApprovalId, StepId};
 
@@ -6,8 +6,7 @@ use super::{IllegalTransition, Report, ResultSource, Run, RunEvent, StepState};
 use crate::approval::Digest;
 
 impl Run {
-    /// An interrupted call succeeds on a person's word. Where nothing was begun there is nothing to
-    /// tell of.
+    /// Lets an interrupted call succeed by a person's report. A call that never began cannot be reported.
     pub(super) fn report(&self, report: Report) -> Result<RunEvent, IllegalTransition> {
         let Report {
             step,
@@ -36,7 +35,7 @@ impl Run {
         })
     }
 
-    /// The place of a step that waits for this approval, of the call that was seen.
+    /// Returns the index of a step that waits for this approval of the displayed call.
     pub(super) fn awaits(
         &self,
         step: &StepId,

@@ -1,4 +1,4 @@
-//! Where a run and its steps stand.
+//! The states of a run and of its steps.
 
 use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
 use charter_contract::run_status::RunStatus;
@@ -9,41 +9,41 @@ use serde::Serialize;
 use super::event::{SkipReason, StepFailure, StopCause};
 use crate::approval::Digest;
 
-/// Where a step stands.
+/// The state of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum StepState {
     /// Not started.
     Pending,
-    /// Waits for a person.
+    /// Waits for an approval.
     AwaitingApproval {
-        /// The approval's record.
+        /// The approval's id.
         approval: ApprovalId,
-        /// What the decision is bound to.
+        /// The digest that the decision is bound to.
         digest: Digest,
-        /// When it lapses.
+        /// The time at which it lapses.
         expires_at: Timestamp,
     },
-    /// Its effect is under way, or was when the worker died.
+    /// Its effect is running, or was when the worker crashed.
     Running {
-        /// From 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
     },
-    /// An attempt failed, and the next one has to wait.
+    /// An attempt failed, and the next one is scheduled.
     Retrying {
-        /// Not before this.
+        /// The earliest time of the next attempt.
         due: Timestamp,
     },
-    /// It succeeded; its output is with the run.
+    /// It succeeded; the run has its output.
     Succeeded,
     /// It failed.
     Failed {
-        /// Why.
+        /// The failure.
         failure: StepFailure,
     },
-    /// It does not start.
+    /// It was skipped.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: SkipReason,
     },
     /// The run stopped before it started.
@@ -51,7 +51,7 @@ pub enum StepState {
 }
 
 impl StepState {
-    /// The state's name.
+    /// Returns the state as a word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl StepState {
         }
     }
 
-    /// Whether nothing more becomes of it.
+    /// Returns whether the state is final.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         match self {
@@ -79,35 +79,35 @@ impl StepState {
     }
 }
 
-/// A person's agreement to a step's call.
+/// A granted approval of a step's call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Grant {
     pub(super) approval: ApprovalId,
     pub(super) by: UserId,
     pub(super) digest: Digest,
-    /// When the approval lapses; from then on it permits nothing. No part of the serialised state, so
-    /// that digests of states do not change: it follows from the event that asked.
+    /// The time at which the approval lapses; after that it permits nothing. It is not part of the serialized state, so
+    /// that digests of states do not change; it is derived from the event that requested the approval.
     #[serde(skip)]
     pub(super) expires_at: Timestamp,
-    /// Whether an attempt began under it.
+    /// Whether an attempt began with it.
     pub(super) used: bool,
 }
 
-/// What is known of one step.
+/// The state of one step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Slot {
     pub(super) state: StepState,
     pub(super) attempts: u32,
     pub(super) failures: u32,
     pub(super) grant: Option<Grant>,
-    /// Whether an attempt began, nobody knows how it ended, and none began since.
+    /// Whether an attempt began with an unknown outcome, and no other attempt began since.
     pub(super) unheard: bool,
-    /// Sources that have not settled.
+    /// The number of sources that have not settled.
     pub(super) waits_for: usize,
 }
 
 impl Slot {
-    /// A step before its start that waits for so many others.
+    /// Creates the state of a step that has not started and waits for this number of sources.
     pub(super) fn before_start(waits_for: usize) -> Self {
         Self {
             state: StepState::Pending,
@@ -120,7 +120,7 @@ impl Slot {
     }
 }
 
-/// Why a run ends early, and what is done about it.
+/// The reason why a run ends early, and whether it is rolled back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Stop {
     pub(super) cause: StopCause,
@@ -128,43 +128,43 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// Whether a step's failure is the cause, and nobody's will.
+    /// Returns whether the cause is a step's failure, not a decision.
     pub(super) fn is_failure(&self) -> bool {
         matches!(self.cause, StopCause::Failure { .. })
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RunOutcome")]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum RunOutcome {
-    /// Everything that had to succeed did.
+    /// Every required step succeeded.
     Completed {
-        /// Evidence that was required and that no step produced: the run is incomplete.
+        /// Required evidence that no step produced, which makes the run incomplete.
         missing_evidence: Vec<Label>,
     },
-    /// It ended early, and nothing was reversed.
+    /// The run ended early, and nothing was reversed.
     Failed {
-        /// Why.
+        /// The reason.
         cause: StopCause,
     },
-    /// It ended early, and every completed write was reversed.
+    /// The run ended early, and every completed write was reversed.
     RolledBack {
-        /// Why.
+        /// The reason.
         cause: StopCause,
     },
-    /// It ended early, and some writes stand.
+    /// The run ended early, and some writes remain in effect.
     RollbackFailed {
-        /// Why.
+        /// The reason.
         cause: StopCause,
-        /// Steps whose writes stand, or may.
+        /// Steps whose writes remain in effect, or may.
         left: Vec<StepId>,
     },
 }
 
 impl RunOutcome {
-    /// Where a run stands that ended so.
+    /// Returns the status of a run with this outcome.
     #[must_use]
     pub fn status(&self) -> RunStatus {
         match self {

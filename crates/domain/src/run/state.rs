@@ -1,5 +1,5 @@
-//! The state of a run, folded from its events. Folding decides nothing and has no effect; what may
-//! happen next is read from the state without reading every step.
+//! The state of a run, folded from its events. Folding decides nothing and has no effect. The next transitions can be
+//! derived from the state without a scan of all steps.
 
 mod view;
 
@@ -25,17 +25,17 @@ use crate::parameters::ValueSource;
 pub struct Run {
     id: RunId,
     by: UserId,
-    /// Whose it is. Like the three fields after it no part of the serialised state, so that digests of states do
-    /// not change: they follow from the same events.
+    /// The owner. Like the next three fields, it is not part of the serialized state, so that digests of states do not
+    /// change: all four follow from the same events.
     #[serde(skip)]
     owner: UserId,
-    /// The request that it is for.
+    /// The request that the run is for.
     #[serde(skip)]
     tags: Option<RequestTags>,
-    /// The users who asked for it, with the makers of their keys.
+    /// The users that requested it, with the makers of their keys.
     #[serde(skip)]
     pub(super) requesters: BTreeSet<UserId>,
-    /// Who reported results, by the step, with the makers of their keys.
+    /// The users that reported results, by step, with the makers of their keys.
     #[serde(skip)]
     pub(super) reported: BTreeMap<StepId, BTreeSet<UserId>>,
     role: Role,
@@ -45,53 +45,53 @@ pub struct Run {
     dry_run: bool,
     opening: RunPrerequisites,
     pub(super) slots: Vec<Slot>,
-    /// Steps on the way forward whose sources have all settled and that nothing was decided on.
+    /// Forward steps without a decision whose sources have all settled.
     pub(super) ready: BTreeSet<usize>,
-    /// Steps that have begun, wait for a person or for another attempt.
+    /// Steps that have begun, or wait for an approval or for a retry.
     pub(super) live: BTreeSet<usize>,
     outputs: BTreeMap<StepId, Value>,
-    /// Writes that succeeded, in the order in which they did.
+    /// Successful writes, in their order.
     pub(super) written: Vec<usize>,
     pub(super) paused: bool,
     pub(super) stop: Option<Stop>,
-    /// How many times a fallback took over.
+    /// The number of fallbacks so far.
     fallbacks: u32,
-    /// Tokens that models used for it so far.
+    /// Tokens that models used so far.
     #[serde(skip_serializing_if = "TokenUsage::is_none")]
     tokens: TokenUsage,
-    /// What was called and agreed to before it did: policies look at the whole run.
+    /// Calls and approvals before the last fallback: policies consider the whole run.
     earlier_calls: BTreeMap<ToolId, u64>,
     earlier_approvals: usize,
     worked_us: u64,
     last_at: Timestamp,
     outcome: Option<RunOutcome>,
-    /// Memory of the values in its journal. Follows from the journal: it is no part of the digest of the state.
+    /// The memory of the values in its journal. It follows from the journal and is not part of the state's digest.
     #[serde(skip)]
     memory: usize,
 }
 
-/// A journal that cannot be folded: it was not written by this machine.
+/// The reason why a journal cannot be folded: this machine did not write it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
-    /// The first event is not a start, or a later one is.
+    /// The first event is not a start event, or a later one is.
     #[error("the journal does not start with its start event")]
     Start,
     /// An event names a step that the run does not have.
     #[error("the journal names a step `{0}` that the run does not have")]
     UnknownStep(StepId),
-    /// An event that takes up a fallback where there is none.
+    /// An event continues with a fallback that does not exist.
     #[error("the journal falls back, and there is nothing to fall back to")]
     NoFallback,
-    /// A result that adds what does not fit.
+    /// A result adds steps that do not fit the graph.
     #[error("the journal adds steps that do not fit: {0}")]
     GraphAdditions(GraphError),
-    /// An event after the last.
+    /// An event follows the last one.
     #[error("the journal goes on after its end")]
     Ended,
 }
 
 impl Run {
-    /// The run that a start event begins.
+    /// Creates the run of a start event.
     ///
     /// # Errors
     /// [`FoldError::Start`] for any other event.
@@ -162,7 +162,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Puts every step of the graph at its beginning.
+    /// Resets every step of the graph to its initial state.
     fn lay_out(&mut self) {
         let steps = self.graph.steps();
         self.slots = steps
@@ -176,7 +176,7 @@ impl Run {
         self.live.clear();
     }
 
-    /// Folds one more event that happened at `at`.
+    /// Folds one more event, which happened at `at`.
     ///
     /// # Errors
     /// [`FoldError`].
@@ -264,7 +264,7 @@ impl Run {
         }
     }
 
-    /// Time counts while the run works, not while it waits for people.
+    /// Counts the time while the run works, but not while it waits for people.
     fn count_work(&mut self, at: Timestamp) {
         if self.is_working() {
             let passed = at.as_micros().saturating_sub(self.last_at.as_micros());
@@ -302,7 +302,7 @@ impl Run {
         Ok(())
     }
 
-    /// An attempt that was interrupted is not begun again at once: its end stays unheard of.
+    /// Records that an interrupted attempt is not immediately repeated: its outcome remains unknown.
     fn leave(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         slot.unheard |= matches!(slot.state, StepState::Running { .. });
@@ -342,13 +342,13 @@ impl Run {
     ) -> Result<(), FoldError> {
         let at = self.place(&step)?;
         self.tokens = self.tokens.and(brings.tokens);
-        // Before the step settles: what is to wait for more must not start.
+        // Before the step settles, because steps that get further dependencies must not start.
         self.grow(&brings.growth)?;
         self.pins.extend(brings.pins);
         if self.graph.steps()[at].writes() && self.graph.steps()[at].reverses.is_none() {
             self.written.push(at);
         }
-        // Also of one whose end was not heard of until a person told it.
+        // This also applies to a step whose outcome a person reported.
         self.slots[at].unheard = false;
         self.outputs.insert(step, output);
         self.settle(at, StepState::Succeeded);
@@ -376,7 +376,7 @@ impl Run {
         Ok(())
     }
 
-    /// How many distinct sources of a step have not settled.
+    /// Returns the number of distinct sources of a step that have not settled.
     fn unsettled_sources(&self, at: usize) -> usize {
         let sources = sources(&self.graph.steps()[at]);
         let open = sources.into_iter().filter(|id| {
@@ -386,7 +386,7 @@ impl Run {
         open.count()
     }
 
-    /// A failure that the run cannot do without stops it.
+    /// Stops the run if a required step failed.
     fn failed(&mut self, step: &StepId, failure: StepFailure) -> Result<(), FoldError> {
         let at = self.place(step)?;
         let of = &self.graph.steps()[at];
@@ -410,8 +410,8 @@ impl Run {
         Ok(())
     }
 
-    /// The first cause stays. Where it is a failure, a later one may add the rollback; whoever aborted a
-    /// run has said whether its writes are reversed.
+    /// The first cause is kept. If it is a failure, a later cause may add the rollback. The order to abort a run
+    /// specifies whether its writes are reversed.
     fn stopping(&mut self, stop: Stop) {
         let stop = match self.stop.take() {
             None => stop,
@@ -425,8 +425,8 @@ impl Run {
         self.paused = false;
     }
 
-    /// Of a run that stops, cancels what has not started, but for steps that a failure calls for: also what
-    /// a result adds that comes only then.
+    /// In a stopping run, cancels the steps that have not started, except those that run after a failure. This includes
+    /// steps that a result adds only then.
     fn cancel_if_stopping(&mut self) {
         let Some(failure_only) = self.stop.as_ref().map(Stop::is_failure) else {
             return;
@@ -463,7 +463,7 @@ impl Run {
         Ok(())
     }
 
-    /// A step has its end; who waited for it waits for one less.
+    /// Settles a step, so that its dependants wait for one source fewer.
     fn settle(&mut self, at: usize, state: StepState) {
         let slot = &mut self.slots[at];
         if slot.state.is_settled() {

@@ -1,4 +1,4 @@
-//! The run machine, driven by commands; what holds of every run is in `properties`.
+//! The run machine, driven by commands; `properties` tests what holds for every run.
 
 mod account;
 mod approvals;
@@ -122,7 +122,7 @@ fn allow() -> GateDecision {
     }
 }
 
-/// The gate asks about repeating what was interrupted.
+/// The gate requires an approval for repeating an interrupted call.
 fn ask_to_repeat() -> GateDecision {
     let rule = RuleResult::new(RuleKind::Interrupted, "t.x", "it may have happened");
     GateDecision::NeedsApproval {
@@ -146,7 +146,7 @@ fn deny(kind: RuleKind) -> GateDecision {
     }
 }
 
-/// More events than ever follow one command by themselves here.
+/// More events than any command here causes.
 const MOST_FOLLOWING: usize = 1_000;
 
 /// A run with its journal.
@@ -197,7 +197,7 @@ impl Driven {
         }
     }
 
-    /// Decides, and lets everything follow that follows by itself.
+    /// Decides, and applies all events that follow without a command.
     fn command(&mut self, command: impl Into<Command>) -> Result<Vec<RunEvent>, IllegalTransition> {
         let mut all = self.run.decide(command.into())?;
         self.apply(&all.clone());

@@ -1,5 +1,5 @@
-//! What a step that has not begun waits for, in the order in which it would be noticed. Decides
-//! nothing; what may begin is said by [`Run::next`].
+//! The conditions that a step waits for before it begins, in the order in which they apply. Decides nothing;
+//! [`Run::next`] determines which steps may begin.
 
 use charter_contract::ids::{ApprovalId, Label, StepId};
 use charter_contract::time::Timestamp;
@@ -10,49 +10,49 @@ use super::Run;
 use super::standing::StepState;
 use crate::graph::EdgeCondition;
 
-/// Something that a step waits for.
+/// A condition that a step waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "StepWait")]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum StepWait {
     /// Values of mandatory parameters.
     Parameters {
-        /// Which.
+        /// The parameters.
         missing: Vec<Label>,
     },
-    /// Somebody who confirms the plan.
+    /// The confirmation of the plan.
     Confirmation,
-    /// Somebody who resumes the run.
+    /// The resumption of the run.
     Resumption,
     /// An earlier step that has not ended.
     Step {
         /// The step.
         step: StepId,
-        /// What must become of it.
+        /// The required result.
         on: EdgeCondition,
     },
-    /// A person's decision on exactly the step's call.
+    /// A decision on exactly the step's call.
     Approval {
-        /// The approval's record.
+        /// The approval's id.
         approval: ApprovalId,
-        /// When it lapses.
+        /// The time at which it lapses.
         expires_at: Timestamp,
     },
-    /// The moment of another attempt.
+    /// The time of a retry.
     Moment {
-        /// Not before this.
+        /// The earliest time of the next attempt.
         due: Timestamp,
     },
-    /// A rollback: the step reverses another, and is no part of the way forward.
+    /// A rollback: the step reverses another one, and does not run in the forward direction.
     Rollback {
-        /// What it reverses.
+        /// The reversed step.
         of: StepId,
     },
 }
 
 impl Run {
-    /// What a step waits for. Nothing when a worker begins it next, when it has begun or ended, or
-    /// when there is no such step.
+    /// Returns the conditions that a step waits for; empty if a worker begins it next, if it has begun or ended, or if
+    /// there is no such step.
     #[must_use]
     pub fn waits(&self, step: &StepId) -> Vec<StepWait> {
         let Some(at) = self.graph.place(step).filter(|_| self.outcome().is_none()) else {
@@ -82,7 +82,7 @@ impl Run {
         self.of_run().chain(of_step).collect()
     }
 
-    /// What the whole run waits for.
+    /// Returns the conditions that the whole run waits for.
     fn of_run(&self) -> impl Iterator<Item = StepWait> {
         let opening = self.opening();
         let missing = (!opening.missing.is_empty()).then(|| StepWait::Parameters {

@@ -1,8 +1,8 @@
-//! Python sources, whose placeholders are `${user.x}` and `${step.path}` (rulings 13 and 31).
+//! Python sources with the placeholders `${user.x}` and `${step.path}` (rulings 13 and 31).
 //!
-//! A placeholder within a quoted string literal becomes a read of data: the literal becomes a formatted one, in which a
-//! variable stands where the placeholder stood. Whoever runs the source gives the variables their values; no value ever
-//! becomes source. A placeholder anywhere else is an error. Must not know playbooks, runs or values.
+//! A placeholder in a quoted string literal becomes a read of data: the literal becomes a formatted one with a variable
+//! in place of the placeholder. The executor of the source assigns the variables' values; values never become source. A
+//! placeholder at any other position is an error. Must not know playbooks, runs or values.
 
 mod tokens;
 
@@ -15,18 +15,18 @@ use charter_contract::placeholder::{PlaceholderError, Segment, segments_of_sourc
 use self::tokens::{Aside, Literal, Tokens, scan};
 use super::ScriptFault;
 
-/// A source whose placeholders are variables.
+/// A source with variables in place of placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PythonSource {
-    /// The source; the one that was read where it has no placeholder.
+    /// The source; unchanged if it has no placeholders.
     pub text: String,
-    /// The placeholders as they are written, such as `${user.region}`, each with its variable.
+    /// The placeholders as written, such as `${user.region}`, each with its variable.
     pub reads: BTreeMap<String, String>,
-    /// Whether a statement outside of every function returns.
+    /// Whether it has a `return` statement outside of functions.
     pub returns: bool,
 }
 
-/// Reads a source and makes its placeholders variables.
+/// Parses a source and converts its placeholders to variables.
 ///
 /// # Errors
 /// Every placeholder outside of a quoted string literal; a literal that does not end, where there are placeholders;
@@ -38,7 +38,7 @@ pub(super) fn read(source: &str) -> Result<PythonSource, Vec<ScriptFault>> {
             let message = "the string literal is not closed".to_owned();
             return Err(vec![ScriptFault::at(source, unclosed.at, message)]);
         }
-        // It fails when it is run, as it does without Charter.
+        // The source fails when it is executed, as it does without Charter.
         Err(_) => Tokens::default(),
     };
     let faults = misplaced(source, &tokens);
@@ -58,7 +58,7 @@ pub(super) fn read(source: &str) -> Result<PythonSource, Vec<ScriptFault>> {
     Ok(made.into_source(tokens.returns))
 }
 
-/// Whether a statement outside of every function returns.
+/// Returns whether a source has a `return` statement outside of functions.
 pub(super) fn returns(source: &str) -> bool {
     scan(source).is_ok_and(|tokens| tokens.returns)
 }
@@ -68,7 +68,7 @@ fn has_placeholders(source: &str) -> bool {
     segments_of_source(source).is_ok_and(|parts| parts.iter().any(is_one))
 }
 
-/// The placeholders outside of string literals.
+/// Returns the placeholders outside of string literals.
 fn misplaced(source: &str, tokens: &Tokens) -> Vec<ScriptFault> {
     let mut faults = Vec::new();
     let mut start = 0;
@@ -95,7 +95,7 @@ fn misplaced(source: &str, tokens: &Tokens) -> Vec<ScriptFault> {
 }
 
 impl Tokens {
-    /// What is wrong with a placeholder outside of string literals, and what to write.
+    /// Returns a correction for a placeholder outside of string literals.
     fn advice(&self, at: usize) -> &'static str {
         let mut asides = self.asides.iter();
         let aside = asides.find(|(range, _)| range.contains(&at));
@@ -117,13 +117,13 @@ impl Tokens {
     }
 }
 
-/// The source, as far as it is rewritten.
+/// A partially rewritten source.
 struct RewrittenSource<'s> {
     source: &'s str,
-    /// What the names of variables begin with: nothing in the source does.
+    /// The prefix of the variables' names, which does not occur in the source.
     stem: String,
     text: String,
-    /// How far of the source it is.
+    /// The end of the copied part of the source.
     copied: usize,
     reads: BTreeMap<String, String>,
 }
@@ -143,7 +143,7 @@ impl<'s> RewrittenSource<'s> {
         }
     }
 
-    /// Rewrites a literal that has a placeholder, or `$${`.
+    /// Rewrites a literal with a placeholder or `$${`.
     fn literal(&mut self, literal: &Literal) -> Result<(), PlaceholderError> {
         let source = self.source;
         let parts = segments_of_source(&source[literal.content.clone()])?;
@@ -161,7 +161,7 @@ impl<'s> RewrittenSource<'s> {
         self.text.push_str(&source[self.copied..prefix.start]);
         let letters = source[prefix.clone()].chars();
         if formatted {
-            // A keyword may stand directly before a quote: `return'…'`.
+            // A keyword may precede a quote directly: `return'…'`.
             if source[..prefix.start].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
                 self.text.push(' ');
             }
@@ -187,7 +187,7 @@ impl<'s> RewrittenSource<'s> {
         Ok(())
     }
 
-    /// The variable of a placeholder.
+    /// Returns the variable of a placeholder.
     fn variable(&mut self, placeholder: String) -> Result<String, PlaceholderError> {
         if let Some(known) = self.reads.get(&placeholder) {
             return Ok(known.clone());
@@ -210,7 +210,7 @@ impl<'s> RewrittenSource<'s> {
     }
 }
 
-/// Writes a part of a literal so that it says the same in a formatted one.
+/// Converts a part of a literal so that it has the same meaning in a formatted literal.
 fn braced(text: &str, is_raw: bool, written: &mut String) {
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
@@ -222,7 +222,7 @@ fn braced(text: &str, is_raw: bool, written: &mut String) {
             '\\' if !is_raw => {
                 written.push('\\');
                 match rest.peek() {
-                    // A name of a character keeps its braces.
+                    // The name of a character keeps its braces.
                     Some('N') => {
                         written.push('N');
                         rest.next();
@@ -235,7 +235,7 @@ fn braced(text: &str, is_raw: bool, written: &mut String) {
                             }
                         }
                     }
-                    // A backslash that escapes nothing is one, and so are two.
+                    // A backslash that escapes nothing is written once, and so is an escaped backslash.
                     Some('{' | '}') | None => written.push('\\'),
                     Some(escaped) => {
                         written.push(*escaped);

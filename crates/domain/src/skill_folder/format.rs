@@ -1,15 +1,15 @@
-//! The rules that the open format of skills has for the fields of a `SKILL.md`. Must not know files, texts or places.
+//! The rules of the open format for the fields of a `SKILL.md`. Must not know files, texts or positions.
 
 use charter_contract::validate::{nearest, pointer_segment};
 use serde_json::{Map, Value};
 
-/// Longest name, in characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
 
-/// Longest description, in characters.
+/// The maximum length of a description, in characters.
 pub(super) const MAX_DESCRIPTION: usize = 1_024;
 
-/// Longest note on compatibility, in characters.
+/// The maximum length of a compatibility note, in characters.
 const MAX_COMPATIBILITY: usize = 500;
 
 /// The fields of the open format.
@@ -25,15 +25,15 @@ const FIELDS: [&str; 6] = [
 /// The fields of a frontmatter.
 type Fields = Map<String, Value>;
 
-/// A rule that the fields break.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// JSON pointer to the field; empty for one that is missing.
+    /// The JSON pointer to the field; empty for a missing one.
     pub(super) pointer: String,
     pub(super) keyword: &'static str,
     pub(super) message: String,
     pub(super) suggestion: Option<String>,
-    /// Whether Charter cannot do without what is wrong.
+    /// Whether Charter cannot import the skill with this violation.
     pub(super) is_fatal: bool,
 }
 
@@ -63,21 +63,21 @@ impl Fault {
     }
 }
 
-/// Whether a text is a name of the open format: 1 to 64 lowercase letters, digits and hyphens, no
-/// hyphen at either end, no two in a row.
+/// Returns whether a text is a name in the open format: 1 to 64 lowercase letters, digits and hyphens, without a hyphen
+/// at either end and without two in a row.
 #[must_use]
 pub fn is_skill_name(name: &str) -> bool {
     name_faults(name).is_empty()
 }
 
-/// Whether the fields keep every rule of the open format, for a skill in a directory of this name. Fields beyond the
-/// format break none. Readers that check the format refuse other skills, which Charter imports all the same.
+/// Returns whether the fields satisfy every rule of the open format, for a skill in a directory of this name.
+/// Additional fields are allowed. Validating readers reject other skills, which Charter still imports.
 #[must_use]
 pub fn keeps_format(fields: &Fields, directory: &str) -> bool {
     broken_rules(fields, directory).is_empty()
 }
 
-/// Everything wrong with the fields of a skill in a directory of this name, fields beyond the format included.
+/// Returns all problems of the fields of a skill in a directory of this name, including additional fields.
 pub(super) fn faults(fields: &Fields, directory: &str) -> Vec<Fault> {
     let mut faults = broken_rules(fields, directory);
     let names = fields.keys().map(String::as_str);
@@ -89,7 +89,7 @@ pub(super) fn faults(fields: &Fields, directory: &str) -> Vec<Fault> {
     faults
 }
 
-/// What stands in a field as text; a number or a boolean counts as what is written.
+/// Returns the text in a field; a number or a boolean is converted to text.
 pub(super) fn text_of(fields: &Fields, field: &str) -> Option<String> {
     match fields.get(field)? {
         Value::String(text) => (!text.trim().is_empty()).then(|| text.clone()),
@@ -114,7 +114,7 @@ fn broken_rules(fields: &Fields, directory: &str) -> Vec<Fault> {
     broken
 }
 
-/// A name is for people and other tools; the id here is the directory's path.
+/// The name is for people and other tools; the id here is the directory's path.
 fn name_rules(name: &str, directory: &str) -> Vec<Fault> {
     let faults = name_faults(name).into_iter();
     let mut broken: Vec<Fault> = faults
@@ -129,7 +129,7 @@ fn name_rules(name: &str, directory: &str) -> Vec<Fault> {
     broken
 }
 
-/// A field that a skill cannot do without.
+/// Checks a required field.
 fn needed(fields: &Fields, field: &str) -> Option<Fault> {
     let pointer = format!("/{field}");
     match fields.get(field) {
@@ -153,7 +153,7 @@ fn needed(fields: &Fields, field: &str) -> Option<Fault> {
     }
 }
 
-/// A field that is kept and not read here.
+/// Checks a field that is kept but not used.
 fn unread_text(fields: &Fields, field: &str) -> Option<Fault> {
     let pointer = format!("/{field}");
     match fields.get(field)? {
@@ -175,7 +175,7 @@ fn longest(fields: &Fields, field: &str, most: usize) -> Option<Fault> {
     (found > most).then(|| Fault::new(format!("/{field}"), "length", message))
 }
 
-/// The format has keys and values that are text; whatever stands there is kept.
+/// The format requires text as keys and values; other contents are kept.
 fn metadata(fields: &Fields) -> Option<Fault> {
     let Value::Object(entries) = fields.get("metadata")? else {
         let message = "`metadata` must be fields with values; it is kept as it is";
@@ -209,7 +209,7 @@ fn allowed_tools(fields: &Fields) -> Option<Fault> {
     (!allowed).then(|| Fault::new("/allowed-tools", "type", message))
 }
 
-/// Fields beyond the format are other tools' business: kept, not read, and pointed out.
+/// Additional fields belong to other tools: they are kept, not used, and reported.
 fn unknown_field(field: &str) -> Fault {
     let message = format!("`{field}` is no field of the format; it is kept, and not read");
     Fault {
@@ -222,7 +222,7 @@ fn unknown_field(field: &str) -> Fault {
     }
 }
 
-/// Every rule for names that a name breaks.
+/// Returns every rule for names that a name violates.
 fn name_faults(name: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let found = name.chars().count();

@@ -1,4 +1,4 @@
-//! One `SKILL.md`: its frontmatter against the rules of the open format, and what stands below.
+//! A `SKILL.md` file: validates its frontmatter against the open format, and extracts the text after it.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use super::format::{self, Fault, MAX_DESCRIPTION, is_skill_name};
 use crate::package::{Problem, Problems, SourceLocation};
 use crate::source::{self, Allowance, Located};
 
-/// What the link graph needs of a `SKILL.md`.
+/// The parts of a `SKILL.md` that the link graph needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frontmatter {
-    /// What the skill does and when to use it.
+    /// The skill's purpose, and when to use it.
     pub description: Text,
-    /// What stands below the frontmatter, as it stands.
+    /// The unmodified text after the frontmatter.
     pub body: String,
 }
 
-/// A `SKILL.md` for a skill that was not imported; `None` when the format cannot hold it.
+/// Writes a `SKILL.md` for a skill that was not imported; `None` if the format cannot represent it.
 #[must_use]
 pub fn write_skill_md(name: &str, description: &str, instruction: &str) -> Option<String> {
     if !is_skill_name(name) || description.chars().count() > MAX_DESCRIPTION {
@@ -35,8 +35,8 @@ pub fn write_skill_md(name: &str, description: &str, instruction: &str) -> Optio
     ))
 }
 
-/// Every field of a `SKILL.md`'s frontmatter as its author wrote it; `None` when it has none that can be
-/// read.
+/// Returns every field of a `SKILL.md`'s frontmatter as its author wrote it; `None` if the frontmatter is missing or
+/// malformed.
 #[must_use]
 pub fn skill_md_fields(content: &[u8]) -> Option<Map<String, Value>> {
     let text = charset::document(content, None).ok()?;
@@ -53,7 +53,8 @@ pub fn skill_md_fields(content: &[u8]) -> Option<Map<String, Value>> {
 }
 
 impl Frontmatter {
-    /// Reads a file in a directory of the name `directory`; everything wrong goes to `problems`. `None` with an error.
+    /// Reads a file in a directory with the name `directory`, and adds all problems to `problems`. Returns `None` after
+    /// an error.
     pub fn read(
         path: &str,
         content: &[u8],
@@ -97,7 +98,7 @@ impl Frontmatter {
             problems.extend(refuse("too_large", message));
             return None;
         }
-        // An empty line in place of the fence keeps lines what they are in the file.
+        // An empty line replaces the fence, so that line numbers match the file.
         let head = format!("\n{head}");
         let Located { value, places } = match source::read_within(&head, allowance) {
             Ok(located) => located,
@@ -129,7 +130,7 @@ impl Frontmatter {
     }
 }
 
-/// A fatal one says why the skill is left out; another one, which rule of the format Charter can do without.
+/// A fatal violation is an error, because of which the skill is left out; any other one is a warning.
 fn problem(place: &SourceLocation, fault: Fault) -> Problem {
     let problem = Problem::at(place, &fault.pointer, fault.keyword, fault.message);
     let problem = Problem {

@@ -1,4 +1,4 @@
-//! Which directories are skills, which are folders, and whose each file is.
+//! Determines which directories are skills and which are folders, and the owner of each file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use super::{FILE_DIRECTORIES, FolderSkill, SKILL_FILE, SkillFile};
 use crate::package::{Problem, Problems};
 use crate::source::Allowance;
 
-/// Longest path, in bytes.
+/// The maximum length of a path, in bytes.
 const MAX_PATH_BYTES: usize = 1_024;
 
-/// Longest summary of a directory without `SKILL.md`, in characters: a description's.
+/// The maximum length of the summary of a directory without `SKILL.md`, in characters: that of a description.
 const MAX_FOLDER_SUMMARY: usize = MAX_DESCRIPTION;
 
-/// Why a path could lead elsewhere, or could not be written back everywhere.
+/// Checks that a path cannot lead elsewhere and is valid on every system.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The problem, as text.
 pub fn check_path(path: &str) -> Result<(), String> {
     if path.len() > MAX_PATH_BYTES {
         return Err(format!("the path is longer than {MAX_PATH_BYTES} bytes"));
@@ -47,16 +47,16 @@ pub fn check_path(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What directories hold.
+/// The contents of the directories.
 #[derive(Default)]
 pub(super) struct FolderContents {
-    /// By id.
+    /// The skills, by id.
     pub(super) skills: Vec<FolderSkill>,
-    /// The directories of skills that are left out.
+    /// The directories of skills that were left out.
     pub(super) left_out: BTreeSet<String>,
 }
 
-/// The skills and folders of the files.
+/// Returns the skills and folders of the files.
 pub(super) fn skills(
     files: Vec<SkillFile>,
     problems: &mut Problems,
@@ -86,7 +86,7 @@ pub(super) fn skills(
     let ids = ids(&nodes, problems, &mut found.left_out);
     let mut read: BTreeMap<&str, Frontmatter> = BTreeMap::new();
     for (directory, files) in &owned {
-        // The file that used up the allowance has a problem already, and nothing is imported.
+        // The file that exhausted the allowance is reported already, and nothing is imported.
         if allowance.is_over() {
             break;
         }
@@ -111,10 +111,10 @@ pub(super) fn skills(
 
 /// The `SKILL.md` of a directory.
 enum Own {
-    /// There is none: a folder.
+    /// It is missing: the directory is a folder.
     None,
     Read(Frontmatter),
-    /// It cannot be used, which is reported.
+    /// It is invalid, which is reported.
     Refused,
 }
 
@@ -135,7 +135,8 @@ fn own(
     }
 }
 
-/// Skills and folders with what is below them. A directory whose own skill is left out is a folder while others lie below.
+/// Builds skills and folders with their children. A directory whose own skill is left out is a folder if it contains
+/// others.
 fn assembled(
     ids: &BTreeMap<&str, SkillId>,
     mut read: BTreeMap<&str, Frontmatter>,
@@ -143,7 +144,7 @@ fn assembled(
 ) -> Vec<FolderSkill> {
     let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut skills = Vec::new();
-    // What lies below comes after what it lies in.
+    // In reverse order, children come before their parents.
     for (directory, id) in ids.iter().rev().map(|(directory, id)| (*directory, id)) {
         let mut children = below.remove(directory).unwrap_or_default();
         children.reverse();
@@ -177,7 +178,7 @@ fn assembled(
     skills
 }
 
-/// The files by path, those that cannot be taken left out and reported; `None` where all together are too much.
+/// Returns the files by path, without invalid ones, which are reported; `None` if all files exceed a limit.
 fn admitted(
     files: Vec<SkillFile>,
     problems: &mut Problems,
@@ -230,7 +231,7 @@ fn admitted(
     Some(admitted)
 }
 
-/// Leaves a file out. Without its `SKILL.md` so is a skill.
+/// Leaves out a file. Without its `SKILL.md`, a skill is left out too.
 fn leave(
     path: &str,
     keyword: &str,
@@ -252,8 +253,8 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// Directories with a `SKILL.md`, and those that lead to them. What lies in the file directories of
-/// a skill is files, also when it looks like a skill.
+/// Returns the directories with a `SKILL.md`, and those that lead to them. The contents of a skill's file directories
+/// are files, even if they look like skills.
 fn nodes(files: &BTreeMap<String, SkillFile>) -> BTreeSet<String> {
     let with_file = files.keys().filter(|path| file_name(path) == SKILL_FILE);
     let candidates: BTreeSet<&str> = with_file.filter_map(|path| parent(path)).collect();
@@ -269,7 +270,7 @@ fn nodes(files: &BTreeMap<String, SkillFile>) -> BTreeSet<String> {
         .collect()
 }
 
-/// The nearest directory above a file that is a skill or folder.
+/// Returns the nearest directory above a file that is a skill or folder.
 fn owner<'n>(path: &str, nodes: &'n BTreeSet<String>) -> Option<&'n str> {
     let above = std::iter::successors(parent(path), |path| parent(path));
     let mut above = above.filter_map(|path| nodes.get(path));
@@ -279,7 +280,7 @@ fn owner<'n>(path: &str, nodes: &'n BTreeSet<String>) -> Option<&'n str> {
 /// Files that belong to no skill.
 #[derive(Default)]
 struct Strays {
-    /// How many lie in each directory at the top.
+    /// The number of files per top-level directory.
     directories: BTreeMap<String, usize>,
 }
 
@@ -318,8 +319,8 @@ fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// The ids of directories. A name that cannot be part of an id, such as `.curated`, becomes one that can; a directory
-/// whose id another has is left out with what lies below.
+/// Returns the ids of directories. A name that is not valid in an id, such as `.curated`, is converted. A directory
+/// whose id is already used is left out with everything below it.
 fn ids<'n>(
     nodes: &'n BTreeSet<String>,
     problems: &mut Problems,
@@ -334,7 +335,7 @@ fn ids<'n>(
         let whole = match above.map(|above| ids.get(above)) {
             None => part.clone(),
             Some(Some(above)) => format!("{above}.{part}"),
-            // It lies below one that is left out, which is said once.
+            // A directory above it was left out and reported.
             Some(None) => {
                 left_out.insert(directory.clone());
                 continue;
@@ -363,7 +364,7 @@ fn ids<'n>(
     ids
 }
 
-/// A directory's name as a part of an id. A dot in it would make two directories one id.
+/// Converts a directory's name to a part of an id. A dot in it could give two directories the same id.
 fn id_part(name: &str, begins: bool) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let is_one = name.chars().all(fits);

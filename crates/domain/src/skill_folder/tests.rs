@@ -19,7 +19,7 @@ fn skill_md(name: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}.\n---\n\n# {name}\n")
 }
 
-/// Errors and warnings as `file:line keyword`.
+/// Returns errors and warnings as `file:line keyword`.
 fn said(reading: &FolderReading) -> Vec<String> {
     let said = reading.problems.iter().map(|p| {
         let mark = match p.severity {
@@ -98,12 +98,12 @@ fn b001_9_every_violation_is_reported_with_its_line() {
             "pdf/SKILL.md:10 ?unknown_field",
         ]
     );
-    // What Charter can do without is no reason to leave a skill out.
+    // A skill is imported despite violations of rules that Charter does not depend on.
     assert_eq!(reading.skills[0].summary.as_str(), long);
     assert_eq!(reading.left_out, [""; 0]);
 }
 
-/// A skill that cannot be read is left out, and takes neither those beside it nor those below it with it.
+/// A skill that cannot be read is left out; adjacent skills and those below it are not.
 #[test]
 fn b001_9_one_bad_skill_leaves_the_others() {
     let reading = read(vec![
@@ -145,7 +145,7 @@ fn b001_9_one_bad_skill_leaves_the_others() {
     );
 }
 
-/// Lists and maps in `metadata` are kept, and named once.
+/// Lists and maps in `metadata` are kept, and reported once.
 #[test]
 fn b001_9_metadata_of_any_form_is_kept() {
     let text = "---\nname: pdf\ndescription: d\nmetadata:\n  labels: [a, b]\n  owner: {team: x}\n  v: 1\n---\nbody";
@@ -156,7 +156,7 @@ fn b001_9_metadata_of_any_form_is_kept() {
     assert_eq!(kept["metadata"], expected);
 }
 
-/// Readers that check the format refuse a skill that breaks one of its rules, for whatever is beyond it.
+/// Validating readers reject a skill that violates a rule, except for additional fields.
 #[test]
 fn b001_9_skills_that_keep_the_format_are_told_from_others() {
     let keeps = |fields: &str| {
@@ -208,7 +208,7 @@ fn b001_9_what_is_meant_is_suggested() {
     assert!(problem.message.contains("2 of them are not"), "{problem:?}");
 }
 
-/// Names that no id can hold become some that one can.
+/// Names that are not valid in an id are converted to valid ones.
 #[test]
 fn b001_9_directories_with_dots_and_spaces_have_ids() {
     let reading = read(vec![
@@ -311,7 +311,7 @@ fn b001_9_the_limits_are_those_of_the_format() {
     );
 }
 
-/// Editors save byte order marks, other line ends and other encodings; the skill is the same.
+/// Editors write byte order marks, other line ends and other encodings; the skill is the same.
 #[test]
 fn b001_9_a_skill_md_is_read_however_its_editor_saved_it() {
     let text = "---\nname: pdf\ndescription: \"R\u{e9}sum\u{e9}s \\ud83e\\udd80\"\n---\nbody\n";
@@ -348,7 +348,7 @@ fn b001_9_a_skill_md_is_read_however_its_editor_saved_it() {
             "{shown:?}"
         );
         assert_eq!(skill.instruction.trim_end(), "body", "{shown:?}");
-        // The file stays what it was.
+        // The file is unchanged.
         assert_eq!(&*skill.files[0].content, &content[..], "{shown:?}");
         let fields = skill_md_fields(&content).unwrap();
         assert_eq!(fields["name"], "pdf", "{shown:?}");
@@ -365,7 +365,7 @@ fn b001_9_what_is_no_text_is_named_with_its_line() {
     let reading = read(vec![broken]);
     assert_eq!(said(&reading), ["pdf/SKILL.md:3 utf8"]);
     assert_eq!(reading.problems[0].message, "byte 30 is not UTF-8");
-    // A line that only looks like the end of the frontmatter is none.
+    // A line that only looks like the end of the frontmatter does not end it.
     let separated = "---\nname: pdf\ndescription: a\u{2028}---\u{2028}b\nlicense: MIT\n---\nbody";
     assert_eq!(one(separated), [""; 0]);
     assert_eq!(
@@ -459,7 +459,7 @@ fn sizes_are_bounded() {
     assert_eq!(said(&read(vec![])), ["SKILL.md:1 required"]);
 }
 
-/// Frontmatter is a few fields; a megabyte of it only costs the reader time.
+/// Frontmatter has only a few fields; a megabyte of it would only waste time.
 #[test]
 fn the_frontmatter_is_bounded() {
     let padded = |bytes: usize| {
@@ -478,7 +478,7 @@ fn the_frontmatter_is_bounded() {
     assert_eq!(skill_md_fields(text.as_bytes()), None);
 }
 
-/// All frontmatters of an import share one allowance, and reading them can be cancelled.
+/// All frontmatters of an import share one allowance, and reading can be cancelled.
 #[test]
 fn an_import_holds_so_many_values_and_no_more() {
     let list = "1,".repeat(30_000);
@@ -500,7 +500,7 @@ fn an_import_holds_so_many_values_and_no_more() {
     assert!(cancelled.skills.is_empty());
 }
 
-/// What is written reads back.
+/// Written text can be read again.
 #[test]
 fn a_written_skill_md_is_one() {
     let description = "Says \"hi\": to # everybody\nand 'you'";

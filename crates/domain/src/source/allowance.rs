@@ -1,5 +1,5 @@
-//! Limits of values and tokens, for one text and for all texts that are read together. Each is counted before it is
-//! made.
+//! Limits on values and tokens, for one text and for all texts that are read together. Each value or token is counted
+//! before it is created.
 
 use std::cell::Cell;
 
@@ -8,22 +8,22 @@ use charter_contract::bounds::{PACKAGE_TOKENS, PACKAGE_VALUES, YAML_TOKENS, YAML
 use super::{Position, Reason, SourceError};
 use crate::cancellation::Cancellation;
 
-/// Tokens between two checks for a cancellation.
+/// The number of tokens between two checks for cancellation.
 const POLL_EVERY: usize = 1_024;
 
-/// The values and tokens that the texts of a package, or of an import of skills, may have together, and the cancellation
-/// of reading them.
+/// The values and tokens that the texts of a package, or of an import of skills, may have together, and the
+/// cancellation of reading them.
 #[derive(Debug)]
 pub struct Allowance<'s> {
     values: Cell<usize>,
     tokens: Cell<usize>,
-    /// Whether a text needed more than was left.
+    /// Whether a text needed more than the rest.
     is_used_up: Cell<bool>,
     cancel: &'s Cancellation,
 }
 
 impl<'s> Allowance<'s> {
-    /// A full allowance.
+    /// Creates a full allowance.
     #[must_use]
     pub fn new(cancel: &'s Cancellation) -> Self {
         Self {
@@ -34,20 +34,20 @@ impl<'s> Allowance<'s> {
         }
     }
 
-    /// Whether no further text is to be read: a text needed more than was left, or reading was cancelled.
+    /// Returns whether no further text may be read: a text needed more than the rest, or reading was cancelled.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_used_up.get() || self.is_cancelled()
     }
 
-    /// Whether reading was cancelled.
+    /// Returns whether reading was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 }
 
-/// Counts the values and tokens of one text, against its own limits and the shared allowance.
+/// Counts the values and tokens of one text against its own limits and the shared allowance.
 #[derive(Debug)]
 pub(super) struct Meter<'a> {
     allowance: &'a Allowance<'a>,
@@ -85,13 +85,13 @@ impl<'a> Meter<'a> {
         self.values(1);
     }
 
-    /// Counts so many values.
+    /// Counts several values.
     pub(super) fn values(&self, count: usize) {
         self.take(&self.values, count, Over::Values);
         self.take(&self.allowance.values, count, Over::AllValues);
     }
 
-    /// Reaches the limit that so many values would reach, and counts none.
+    /// Records the limit that this many values would exceed, without counting them.
     pub(super) fn fit(&self, count: usize) {
         if count > self.values.get() || count > self.allowance.values.get() {
             self.values(count);
@@ -107,7 +107,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// The limit that was reached, if one was.
+    /// Returns the limit that was reached, if any.
     pub(super) fn over(&self) -> Option<Over> {
         self.over.get()
     }

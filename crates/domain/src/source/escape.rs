@@ -1,13 +1,13 @@
-//! `\uXXXX` escapes in double quotes. A character above U+FFFF takes two of them, one for each half
-//! (surrogates: RFC 8259, section 7). JSON, YAML and jq share the form; the parsers of YAML and jq read each half alone.
+//! `\uXXXX` escapes in double quotes. A character above U+FFFF needs two of them, one for each half
+//! (surrogates: RFC 8259, section 7). JSON, YAML and jq share the form; the YAML and jq parsers read halves separately.
 
 use std::borrow::Cow;
 
-/// Bytes of one escape, and of two.
+/// The number of bytes of one escape, and of two.
 const ONE: usize = 6;
 pub(super) const PAIR: usize = 2 * ONE;
 
-/// The character of the two escapes that a text begins with.
+/// Returns the character of the two escapes at the beginning of a text.
 pub(super) fn pair(text: &str) -> Option<char> {
     let high = unit(text)?
         .checked_sub(0xd800)
@@ -17,7 +17,7 @@ pub(super) fn pair(text: &str) -> Option<char> {
     char::from_u32(0x1_0000 + (high << 10) + low)
 }
 
-/// The index of the first escape that is half of a character without its other half.
+/// Returns the index of the first escape that is half of a character without its other half.
 pub(super) fn lone(text: &str) -> Option<usize> {
     let mut escapes = Escapes { text, at: 0 };
     escapes.find_map(|(at, escape)| match escape {
@@ -26,7 +26,7 @@ pub(super) fn lone(text: &str) -> Option<usize> {
     })
 }
 
-/// A text with each pair of escapes as its character.
+/// Replaces each pair of escapes in a text by its character.
 pub(crate) fn joined(text: &str) -> Cow<'_, str> {
     let (mut written, mut from) = (String::new(), 0);
     for (at, escape) in (Escapes { text, at: 0 }) {
@@ -49,7 +49,7 @@ enum Escape {
     Pair(char),
     /// One half of a character.
     Half,
-    /// Anything else.
+    /// Any other escape.
     Other,
 }
 
@@ -79,7 +79,7 @@ impl Iterator for Escapes<'_> {
     }
 }
 
-/// The number of the `\uXXXX` that a text begins with.
+/// Returns the number of the `\uXXXX` at the beginning of a text.
 fn unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..ONE - 2)?;
     let all_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -99,7 +99,7 @@ mod tests {
                 r"a\uD83E\uDD80b\ud800\udc00\udbff\udfff",
                 "a\u{1f980}b\u{10000}\u{10ffff}",
             ),
-            // An escaped backslash begins no escape.
+            // An escaped backslash does not begin an escape.
             (r"\\ud83e\\udd80", r"\\ud83e\\udd80"),
             (r"\\\ud83e\udd80", "\\\\\u{1f980}"),
             (r"\u0041\n\é\", r"\u0041\n\é\"),

@@ -1,5 +1,4 @@
-//! Reads JSON: the value by the one reader of JSON, the places by a walk over the same text, which is known to be JSON
-//! by then.
+//! Parses JSON: the JSON parser reads the value, and then a walk over the valid text determines the positions.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,12 +12,12 @@ use super::places::{Parts, name_of};
 use super::refusal::{limit, refusal};
 use super::{Located, Places, Position, START, SourceError, escape, position_of};
 
-/// Whether a text may be JSON: a list, an object or a text in quotes.
+/// Returns whether a text may be JSON: a list, an object or a quoted text.
 pub(super) fn is_likely(text: &str) -> bool {
     text.trim_ascii_start().starts_with(['{', '[', '"'])
 }
 
-/// Reads a text that is JSON and nothing else.
+/// Parses a text that is valid JSON.
 pub(super) fn read(text: &str, meter: &Meter<'_>) -> Result<Located, SourceError> {
     let extent = extent(text.as_bytes(), Profile::FILE).map_err(|much| too_much(text, &much))?;
     meter.fit(extent.values);
@@ -55,7 +54,7 @@ fn unread(text: &str, fault: &JsonFault) -> SourceError {
     refusal(position_of(text, at), &message, None)
 }
 
-/// Refuses half of a character, at a byte of a text.
+/// Rejects half of a character, at a byte of a text.
 pub(super) fn half(text: &str, at: usize) -> SourceError {
     let escape: String = text[at..].chars().take(escape::PAIR / 2).collect();
     let message = format!("`{escape}` is half of a character and stands alone");
@@ -79,7 +78,7 @@ fn too_much(text: &str, much: &JsonLimitExceeded) -> SourceError {
     }
 }
 
-/// The byte that opens one level too many.
+/// Returns the byte that opens one level too many.
 fn too_deep(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
@@ -96,7 +95,7 @@ fn too_deep(text: &str) -> usize {
     0
 }
 
-/// Bytes of the text in quotes that begins here, its quotes included.
+/// Returns the length in bytes of the quoted text that begins here, including its quotes.
 fn string_length(bytes: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = bytes.get(at) {
@@ -109,7 +108,7 @@ fn string_length(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// Goes over a text that is JSON, token by token.
+/// Walks over valid JSON, token by token.
 struct Walk<'t> {
     text: &'t str,
     at: usize,
@@ -192,7 +191,7 @@ impl<'t> Walk<'t> {
         self.token(length)
     }
 
-    /// The first byte of the next token.
+    /// Returns the first byte of the next token.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         loop {
@@ -210,7 +209,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Consumes so many bytes, and returns them with their position.
+    /// Consumes this many bytes, and returns them with their position.
     fn token(&mut self, bytes: usize) -> (&'t str, Position) {
         let token = self.rest().get(..bytes).unwrap_or_default();
         let width = token.chars().count();
@@ -229,7 +228,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// The name in a text in quotes.
+/// Returns the name in a quoted text.
 fn name(token: &str, place: Position) -> Result<Cow<'_, str>, SourceError> {
     if token.contains('\\') {
         let name: Result<String, _> = decode_text(token, Profile::FILE);

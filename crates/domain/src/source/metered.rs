@@ -1,11 +1,11 @@
-//! The parser's input, which counts the tokens that the parser makes, and shows it a pair of escapes as one.
+//! The parser's input, which counts the parser's tokens, and presents a pair of escapes as one.
 //!
-//! The parser makes all tokens of a `[…]` or `{…}` before it returns the first event, so counting events comes too late:
+//! The parser creates all tokens of a `[…]` or `{…}` before it returns the first event, so counting events is too late:
 //! 15 MiB of commas are 15 million tokens by then. When the limit is reached, the input appears to end, and the parser
 //! stops.
 //!
-//! The parser knows no character of two escapes, as JSON writes it: `\ud83d\ude00`. It reads `\U0001f600` instead. What
-//! follows on the same line is placed two columns too far left.
+//! The parser does not support a character written as two escapes, as in JSON: `\ud83d\ude00`. The input presents
+//! `\U0001f600` instead. The columns of the following text on the line are two too low.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ const BYTE_ORDER_MARK: char = '\u{FEFF}';
 /// Digits of the long escape, `\U0001f600`.
 const LONG_DIGITS: usize = 8;
 
-/// A text that ends where its meter reaches a limit.
+/// A text that appears to end when its meter reaches a limit.
 pub(super) struct Metered<'t, 'm> {
     text: StrInput<'t>,
     meter: &'m Meter<'m>,
@@ -32,9 +32,9 @@ pub(super) struct Metered<'t, 'm> {
 #[derive(Debug, Clone, Copy)]
 enum Joined {
     Nothing,
-    /// `\U`, of which it takes two characters next.
+    /// `\U`, after which the parser consumes two characters.
     Begun(char),
-    /// The digits, of which it takes eight next.
+    /// The digits, after which the parser consumes eight characters.
     Digits(char),
 }
 
@@ -47,7 +47,7 @@ impl<'t, 'm> Metered<'t, 'm> {
         }
     }
 
-    /// The rest of the text, for looking ahead.
+    /// Returns the rest of the text, for looking ahead.
     fn left(&self) -> StrInput<'t> {
         match self.meter.over() {
             None => self.text,
@@ -55,14 +55,14 @@ impl<'t, 'm> Metered<'t, 'm> {
         }
     }
 
-    /// The character of the two escapes that the rest of the text begins with.
+    /// Returns the character of the two escapes at the beginning of the rest.
     fn pair(&self) -> Option<char> {
         let left = self.left();
         let start: String = (0..escape::PAIR).map(|n| left.peek_nth(n)).collect();
         escape::pair(&start)
     }
 
-    /// The rest of the text, for consuming.
+    /// Returns the rest of the text, for consuming.
     fn open(&mut self) -> &mut StrInput<'t> {
         self.joined.set(Joined::Nothing);
         if self.meter.over().is_some() {
@@ -121,7 +121,7 @@ impl Input for Metered<'_, '_> {
             let shift = 4 * (LONG_DIGITS - 1 - n);
             return char::from_digit((u32::from(character) >> shift) & 0xf, 16).unwrap_or('0');
         }
-        // In double quotes, the parser asks for what a backslash escapes in this way.
+        // In double quotes, the parser uses this call for the escaped character after a backslash.
         if n == 1
             && self.left().next_2_are('\\', 'u')
             && let Some(character) = self.pair()

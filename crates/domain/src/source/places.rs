@@ -1,11 +1,11 @@
-//! The positions of a value's parts, as a tree in the shape of the value. A position costs the same at any depth, and a
-//! long key is stored once, however many values are below it.
+//! The positions of a value's parts, as a tree with the structure of the value. A position has the same cost at any
+//! depth, and a long key is stored once, regardless of the number of values below it.
 
 use charter_contract::violation::pointer_segment;
 
 use super::Position;
 
-/// The position of a part, and of the parts in it.
+/// The position of a part, and of its own parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Places {
     at: Position,
@@ -22,14 +22,14 @@ pub(super) enum Parts {
 }
 
 impl Parts {
-    /// The fields of a mapping, in the order of the text.
+    /// Creates the fields of a mapping, from the order of the text.
     pub(super) fn fields(mut fields: Vec<(Box<str>, Places)>) -> Self {
         fields.sort_by(|(one, _), (other, _)| one.cmp(other));
         Self::Fields(fields.into())
     }
 }
 
-/// A field's name as [`Parts::fields`] takes it.
+/// Returns a field's name in the form for [`Parts::fields`].
 pub(super) fn name_of(key: &str) -> Box<str> {
     pointer_segment(key).into()
 }
@@ -39,8 +39,8 @@ impl Places {
         Self { at, parts }
     }
 
-    /// Where the part at `pointer` stands; where its nearest enclosing part does when there is no
-    /// such part (a missing field is shown at the object that lacks it).
+    /// Returns the position of the part at `pointer`, or else of its nearest enclosing part (a missing field is shown
+    /// at the object that lacks it).
     #[must_use]
     pub fn position(&self, pointer: &str) -> Position {
         let mut here = self;
@@ -53,7 +53,7 @@ impl Places {
         here.at
     }
 
-    /// Where what follows the part at `pointer` begins; nothing follows the last one.
+    /// Returns the start of the part after the one at `pointer`; `None` for the last part.
     #[must_use]
     pub fn end(&self, pointer: &str) -> Option<Position> {
         let start = self.position(pointer);

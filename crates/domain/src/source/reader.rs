@@ -1,4 +1,4 @@
-//! Reads YAML: parser events to a value, with a position for every pointer.
+//! Parses YAML: converts parser events to a value, with a position for every pointer.
 
 use charter_contract::bounds::{YAML_KEY_BYTES, YAML_LEVELS};
 use charter_contract::lines;
@@ -11,11 +11,11 @@ use super::places::{Parts, name_of};
 use super::refusal::{limit, refusal};
 use super::{Located, Places, Position, START, SourceError, escape, json, scalar};
 
-/// Reads a text that is YAML, which JSON is a part of.
+/// Parses a YAML text. JSON is a subset of YAML.
 ///
 /// # Errors
-/// The first thing that is not YAML, or not within the limits; more than one
-/// document; an anchor, alias or tag; a key that is not text or occurs twice in its mapping; a cancellation.
+/// The first syntax error or exceeded limit; more than one document; an anchor, alias or tag; a key that is not text or
+/// occurs twice in its mapping; a cancellation.
 pub(super) fn read(text: &str, meter: &Meter<'_>) -> Result<Located, SourceError> {
     let mut reader = Reader {
         text,
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str, meter: &Meter<'_>) -> Result<Located, SourceError
     })
 }
 
-/// The end of the scanner's message for an escape of no character. Its place is that of the text in quotes.
+/// The end of the scanner's message for an invalid escape. Its position is that of the quoted text.
 const BAD_ESCAPE: &str = "found invalid Unicode character escape code";
 
 /// A value with the positions of its parts.

@@ -1,4 +1,4 @@
-//! Plain scalars by the YAML 1.2 core schema, as far as JSON can say them.
+//! Plain scalars of the YAML 1.2 core schema, as far as JSON can represent them.
 
 use serde_json::{Number, Value};
 
@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-/// The value of an unquoted scalar. Infinities and not-a-number have no JSON form and stay text.
+/// Returns the value of an unquoted scalar. Infinities and not-a-number have no JSON form and remain text.
 pub(super) fn plain(text: &str) -> Result<Value, TooLong> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,

@@ -100,7 +100,7 @@ fn nesting_is_bounded() {
     assert_eq!(json!(1), read("1").unwrap().value);
 }
 
-/// The parser would make tokens of all of it before it returns the first value.
+/// The parser would create all tokens before it returns the first value.
 #[test]
 fn megabytes_of_indicators_are_refused_before_they_are_tokens() {
     let message = "the text has more than 500000 tokens (YAML_TOKENS)".to_owned();
@@ -119,7 +119,7 @@ fn megabytes_of_indicators_are_refused_before_they_are_tokens() {
     }
 }
 
-/// A few values may hold much text, also when the text looks like YAML.
+/// A few values may contain much text, even if the text looks like YAML.
 #[test]
 fn megabytes_of_text_are_read() {
     let line = "- one, two [three]: {four} ? & ! '' %";
@@ -134,7 +134,7 @@ fn megabytes_of_text_are_read() {
 #[test]
 fn a_text_holds_so_many_values_and_no_more() {
     let list = |values: usize| format!("[{}]", "1,".repeat(values));
-    // The list is one of them.
+    // The list itself is one of the values.
     assert!(read(&list(YAML_VALUES - 1)).is_ok());
     let message = "the text holds more than 200000 values (YAML_VALUES)".to_owned();
     assert_eq!(refused(&list(YAML_VALUES)), (Reason::Limit, message));
@@ -195,7 +195,7 @@ fn texts_that_are_read_together_have_one_allowance() {
     assert!(allowance.is_over());
 }
 
-/// Also within a list of which the parser has returned nothing yet.
+/// This also holds within a list of which the parser has not returned any part.
 #[test]
 fn a_cancelled_reading_ends() {
     let cancel = Cancellation::default();
@@ -256,20 +256,20 @@ fn a_line_is_found_by_its_number() {
     assert_eq!(SourceText::from("").line(1), "");
 }
 
-/// JSON writes a character above U+FFFF as two escapes, and YAML holds all of JSON.
+/// JSON writes a character above U+FFFF as two escapes, and JSON is a subset of YAML.
 #[test]
 fn two_escapes_of_one_character_are_read_as_one() {
     let wanted = json!({"a": "x\u{1f980}y\u{10ffff}", "\u{1f980}": [1]});
     for text in [
         r#"{"a": "x\ud83e\udd80y\udbff\udfff", "\ud83e\udd80": [1]}"#,
-        // With a comment and a comma at the end it is YAML and no JSON.
+        // With a comment and a trailing comma it is YAML but not JSON.
         "{\"a\": \"x\\uD83E\\uDD80y\\udbff\\udfff\", # a crab\n \"\\ud83e\\udd80\": [1],}",
         "a: \"x\\ud83e\\udd80y\\udbff\\udfff\"\n\"\\ud83e\\udd80\":\n- 1\n",
         "a: \"x\\U0001F980y\\U0010ffff\"\n\"\u{1f980}\": [1]\n",
     ] {
         assert_eq!(read(text).unwrap().value, wanted, "{text}");
     }
-    // Without double quotes a backslash is one.
+    // Without double quotes a backslash is an ordinary character.
     for text in [
         r"a: \ud83e\udd80",
         r"a: '\ud83e\udd80'",
@@ -313,7 +313,7 @@ fn half_a_character_is_refused_where_it_stands() {
     }
     let named = read_file("a.json", r#"{"a": "\ud83e"}"#).unwrap_err();
     assert_eq!(named.position.to_string(), "1:8");
-    // Another number of no character is no half.
+    // Another invalid number is not half of a character.
     let error = read("a: \"\\UFFFFFFFF\"").unwrap_err();
     assert!(error.message.contains("escape"), "{error}");
 }
@@ -347,7 +347,7 @@ fn a_mark_is_no_part_of_a_document_and_a_nul_is_no_text() {
     assert_eq!(read("a: \"\\0\"").unwrap().value, json!({"a": "\0"}));
 }
 
-/// Lines end by `\n`, `\r\n` or `\r`; the separators of Unicode are letters of a text.
+/// Lines end with `\n`, `\r\n` or `\r`; Unicode separators are part of a text.
 #[test]
 fn places_are_right_whatever_ends_the_lines() {
     let text = "a: 1\nb:\n  - c: x\u{2028}y\u{85}z\n    d: 2\n";
@@ -369,7 +369,7 @@ fn places_are_right_whatever_ends_the_lines() {
     }
 }
 
-/// Broken JSON is often YAML with another meaning.
+/// Invalid JSON is often YAML with another meaning.
 #[test]
 fn a_file_that_is_called_json_is_json() {
     for (text, place, advice) in [
@@ -422,7 +422,7 @@ fn a_file_that_is_called_json_is_json() {
     );
 }
 
-/// White space is accepted everywhere that JSON allows it, tabs before a colon included.
+/// White space is accepted everywhere that JSON allows it, including tabs before a colon.
 #[test]
 fn what_is_json_is_read_as_json() {
     let text = "\t{\n\t\"a\"\n\t:\n\t[\t1 ,\r\n\t{ } , [ ] , \"\\/\\b\" ]\t}\n";
@@ -456,7 +456,7 @@ mod with_values {
         })
     }
 
-    /// The pointers of all parts.
+    /// Collects the pointers of all parts.
     fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
         found.push(at.to_owned());
         match value {
@@ -476,7 +476,7 @@ mod with_values {
     }
 
     proptest! {
-        /// Both readers find the same values, and each at the same place.
+        /// Both parsers yield the same values and the same positions.
         #[test]
         fn json_is_the_yaml_that_it_is(value in values(), pretty in any::<bool>()) {
             prop_assume!(value.is_array() || value.is_object());
@@ -498,7 +498,7 @@ mod with_values {
             }
         }
 
-        /// No text makes a reader panic, and each error has a place within the text.
+        /// No text causes a panic, and each error has a position within the text.
         #[test]
         fn anything_is_read_or_refused(text in "[\\[\\]{}\",:\\\\ud83e0-2a\n\r\t \u{feff}\u{e9}#'|-]{0,60}") {
             for read in [read(&text), read_file("a.json", &text)] {

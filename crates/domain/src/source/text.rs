@@ -1,5 +1,5 @@
 //! A file's text with an index of its lines: a package with a thousand problems quotes a thousand lines, and must not
-//! read the file a thousand times.
+//! scan the file a thousand times.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -10,24 +10,24 @@ use charter_contract::lines;
 const MARKED_LINES: usize = 128;
 const MARKED_BYTES: usize = 16 << 10;
 
-/// A text with an index of its lines, which is made when a line is first asked for.
+/// A text with an index of its lines, which is built on first use.
 #[derive(Debug)]
 pub struct SourceText {
     text: Box<str>,
     marks: OnceLock<Box<[Mark]>>,
 }
 
-/// Where a line begins.
+/// The start of a line.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
-    /// From 1.
+    /// The line number, from 1.
     line: usize,
-    /// In bytes.
+    /// The position in bytes.
     at: usize,
 }
 
 impl SourceText {
-    /// The text from the start of a line to the end; lines count from 1. Empty when there is no such line.
+    /// Returns the text from the start of a line, numbered from 1, to the end. Empty if there is no such line.
     #[must_use]
     pub fn from_line(&self, number: usize) -> &str {
         let marks = self.marks.get_or_init(|| marks(&self.text));
@@ -45,7 +45,7 @@ impl SourceText {
         rest
     }
 
-    /// A line without its end; lines count from 1.
+    /// Returns a line, numbered from 1, without its end.
     #[must_use]
     pub fn line(&self, number: usize) -> &str {
         let line = lines::first(self.from_line(number));

@@ -1,19 +1,19 @@
-//! Filters that look at an attribute of each item. minijinja's skip an item without it, or put it anywhere, so that a
-//! sum of a misspelled attribute is 0. Here it is an error that names the attribute, as in the rest of a text. Must not
-//! know what the items are.
+//! Filters on an attribute of each item. minijinja's filters skip an item without the attribute, or put it anywhere, so
+//! that the sum of a misspelled attribute is 0. Here it is an error with the attribute's name, as in the rest of a
+//! text. Must not know the items' meaning.
 
 use minijinja::value::{Kwargs, Rest, ValueOrKwargs, from_args};
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters};
 
-/// Tests of whether an attribute is there.
+/// Tests for the presence of an attribute.
 const OF_ABSENCE: [&str; 3] = ["defined", "undefined", "none"];
 
-/// Where a filter takes the name of an attribute from.
+/// The argument in which a filter receives the name of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AttributeSource {
-    /// From `attribute`.
+    /// The keyword argument `attribute`.
     ByKeyword,
-    /// From the first argument, or from `attribute`.
+    /// The first argument, or the keyword argument `attribute`.
     First,
 }
 
@@ -48,7 +48,7 @@ strict! {
     unique: ByKeyword,
 }
 
-/// Applies a filter once every item has what it looks at.
+/// Applies a filter after a check that every item has the attribute.
 fn strictly(
     built_in: &Value,
     named: AttributeSource,
@@ -69,7 +69,7 @@ fn strictly(
     built_in.call(state, &all)
 }
 
-/// Fails for an item that lacks the attribute, unless the text has a default or asks whether it is there.
+/// Fails if an item lacks the attribute, unless the text has a default or tests for its presence.
 fn demand(
     items: &[Value],
     named: AttributeSource,
@@ -89,7 +89,7 @@ fn demand(
     let Some(attribute) = attribute else {
         return demand_values(items);
     };
-    // An order may have several.
+    // Sorting may use several.
     let attribute = attribute.to_string();
     let mut paths = attribute.split(',').map(str::trim);
     paths.try_for_each(|path| demand_path(items, path))
@@ -118,7 +118,7 @@ fn demand_path(items: &[Value], path: &str) -> Result<(), Error> {
     Err(Error::new(ErrorKind::UndefinedError, detail))
 }
 
-/// The value at a dotted path; undefined where there is none.
+/// Returns the value at a dotted path, or undefined if there is none.
 fn at(item: &Value, path: &str) -> Value {
     let mut parts = path.split('.');
     let found = parts.try_fold(item.clone(), |value, part| match part.parse::<usize>() {

@@ -1,6 +1,6 @@
-//! Templates with expressions and blocks, evaluated by minijinja. It bounds the number of instructions and not the cost
-//! of one: an instruction can double, repeat or pad a text of any size. So this runs only in a process that is bounded
-//! in time and memory. Must not know how that process is made.
+//! Templates with expressions and blocks, evaluated by minijinja. It bounds the number of instructions but not the cost
+//! of one: an instruction can double, repeat or pad a text of any size. This therefore runs only in a process with
+//! bounded time and memory. Must not know how that process is created.
 
 use std::io;
 
@@ -17,13 +17,13 @@ use super::attributes::make_strict;
 use super::fill::{Part, Pass, lookup};
 use super::text::{Piece, Text};
 
-/// The outcome of a template and one set of values.
+/// The result of a template for one set of values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Filled {
-    /// The structure with the values in it.
+    /// The structure with its values.
     Value(Value),
-    /// Why there is none.
+    /// The reason for the failure.
     Fault(String),
 }
 
@@ -36,7 +36,7 @@ impl From<Result<Value, RenderError>> for Filled {
     }
 }
 
-/// Fills a structure in once for each set of values. For a process that may be killed.
+/// Fills in a structure once per set of values. Must run in a process that may be killed.
 #[must_use]
 pub fn evaluate(structure: &Value, all: &[Map<String, Value>]) -> Vec<Filled> {
     deeply(|| {
@@ -67,7 +67,7 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-/// A text that is ready to be filled in many times.
+/// A text that can be filled in many times.
 enum Compiled<'e> {
     Plain(Vec<Piece<'e>>),
     Program(Program<'e>),
@@ -142,7 +142,7 @@ impl Program<'_> {
     }
 }
 
-/// What a program writes, as far as there is room for it.
+/// The output of a program, within the limit.
 struct BoundedOutput<'f> {
     text: Vec<u8>,
     filling: &'f mut FillBudget,

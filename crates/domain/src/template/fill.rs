@@ -1,5 +1,5 @@
-//! A template's structure, read once and filled in for each finding. This file fills in texts without expressions; the
-//! caller supplies a function for the others.
+//! A template's structure, parsed once and filled in for each finding. This file fills in texts without expressions;
+//! the caller supplies a function for the others.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,24 @@ use super::RenderError;
 use super::text::{Piece, Text};
 use crate::reference::part_of;
 
-/// A template's structure or summary, by who can fill it in.
+/// A template's structure or summary, by the way in which it is filled in.
 #[derive(Debug)]
 pub enum Structure<'t> {
     /// Text and names: [`PlainStructure::fill`].
     Plain(PlainStructure<'t>),
-    /// Expressions or blocks: [`super::evaluate()`], in a process that is bounded.
+    /// Expressions or blocks: [`super::evaluate()`], in a bounded process.
     Program,
 }
 
-/// A structure whose texts have names in them and no expressions.
+/// A structure whose texts contain names but no expressions.
 #[derive(Debug)]
 pub struct PlainStructure<'t>(Part<'t, Vec<Piece<'t>>>);
 
 impl<'t> Structure<'t> {
-    /// Reads a structure. Of one with expressions the rest is not looked at.
+    /// Parses a structure. If it has expressions, the rest is not examined.
     ///
     /// # Errors
-    /// A [`RenderError`] for what is over its bounds, and for a text that is cut off.
+    /// A [`RenderError`] for a part that exceeds a limit, and for a truncated text.
     pub fn read(structure: &'t Value) -> Result<Self, RenderError> {
         let read = Part::read(structure, &|text| match Text::read(text)? {
             Text::Plain(pieces) => Ok(pieces),
@@ -44,7 +44,7 @@ impl<'t> Structure<'t> {
 }
 
 impl PlainStructure<'_> {
-    /// Puts the values in. All that is filled in for one analysis shares `together`, of [`FILLED_TOGETHER`] bytes.
+    /// Inserts the values. All fillings for one analysis share `together`, of [`FILLED_TOGETHER`] bytes.
     ///
     /// # Errors
     /// [`RenderError::Missing`] with every missing name of the whole structure; [`RenderError::Overfull`].
@@ -59,7 +59,7 @@ impl PlainStructure<'_> {
     }
 }
 
-/// Why a structure was not read as a plain one.
+/// The reason why a structure is not a plain one.
 enum Unread {
     Program,
     Fault(RenderError),
@@ -71,18 +71,18 @@ impl From<RenderError> for Unread {
     }
 }
 
-/// A part of a structure whose texts are read, each into a `T`.
+/// A part of a structure, with each text parsed to a `T`.
 #[derive(Debug)]
 pub(super) enum Part<'t, T> {
     Text(T),
     List(Vec<Self>),
     Fields(Vec<(&'t str, Self)>),
-    /// A value without texts, which stays as it is.
+    /// A value without texts, which is kept unchanged.
     Fixed(&'t Value),
 }
 
 impl<'t, T> Part<'t, T> {
-    /// Reads a structure, each text by `text`.
+    /// Parses a structure, with `text` for each text.
     ///
     /// # Errors
     /// [`RenderError::Structure`], and the first failure of `text`.
@@ -133,7 +133,7 @@ impl<'t, T> Part<'t, T> {
         })
     }
 
-    /// Fills the structure in, each text by `text`.
+    /// Fills in the structure, with `text` for each text.
     pub(super) fn fill_once(
         &self,
         values: &Map<String, Value>,
@@ -149,7 +149,7 @@ impl<'t, T> Part<'t, T> {
             missing: BTreeSet::new(),
         };
         let filled = self.fill(0, &mut pass, text);
-        // What fails has cost as much as what does not.
+        // A failure costs as much as a success.
         let counted = together.take(pass.filling.used());
         let filled = filled?;
         counted?;
@@ -185,7 +185,7 @@ impl<'t, T> Part<'t, T> {
     }
 }
 
-/// One filling of a structure.
+/// The state of filling in a structure once.
 #[derive(Debug)]
 pub(super) struct Pass<'v> {
     pub(super) values: &'v Map<String, Value>,
@@ -194,7 +194,7 @@ pub(super) struct Pass<'v> {
 }
 
 impl Pass<'_> {
-    /// Fills in a text without expressions. One that is a name and nothing else is the value itself.
+    /// Fills in a text without expressions. A text that is only a name becomes the value itself.
     pub(super) fn pieces(
         &mut self,
         pieces: &[Piece<'_>],
@@ -222,7 +222,7 @@ impl Pass<'_> {
         Ok(Value::String(written))
     }
 
-    /// Notes a name without a value.
+    /// Records a name without a value.
     pub(super) fn lacks(&mut self, name: &str) -> Result<(), RenderError> {
         self.filling.take(name.len())?;
         if !self.missing.contains(name) {
@@ -231,13 +231,13 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Whether a name had no value so far.
+    /// Returns whether any name lacks a value so far.
     pub(super) fn is_missing_some(&self) -> bool {
         !self.missing.is_empty()
     }
 }
 
-/// The name that is all of a text.
+/// Returns the name, if a text is only a name.
 fn lone<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
     let blank = |piece: &Piece<'_>| matches!(piece, Piece::Text(text) if text.trim().is_empty());
     let mut rest = pieces.iter().filter(|piece| !blank(piece));
@@ -247,14 +247,14 @@ fn lone<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
     }
 }
 
-/// The value of a dotted name.
+/// Returns the value of a dotted name.
 pub(super) fn lookup<'v>(values: &'v Map<String, Value>, dotted: &str) -> Option<&'v Value> {
     let mut keys = dotted.split('.');
     let first = values.get(keys.next()?)?;
     keys.try_fold(first, part_of)
 }
 
-/// A value within a text, as expressions show it too.
+/// Writes a value within a text, in the same way as expressions do.
 fn shown(value: &Value) -> String {
     minijinja::Value::from(Serde(value)).to_string()
 }

@@ -47,7 +47,7 @@ fn evaluated(structure: &Value, values: &Map<String, Value>) -> Filled {
     evaluate(structure, std::slice::from_ref(values)).remove(0)
 }
 
-/// B000-14: typed alone, written out inside a text, never expanded again.
+/// B000-14: typed if it is the whole text, written out inside a text, never expanded again.
 #[test]
 fn b000_14_placeholders_are_filled_once() {
     let structure = json!({
@@ -63,7 +63,7 @@ fn b000_14_placeholders_are_filled_once() {
     );
 }
 
-/// B000-14: a placeholder without a value is reported by name, never blanked; all of them are.
+/// B000-14: each placeholder without a value is reported by name, never left blank.
 #[test]
 fn b000_14_missing_values_are_named() {
     let structure = json!({"a": "{{gone}} {{id}}", "b": ["{{rule.port}}", "{{gone}}"]});
@@ -76,7 +76,7 @@ fn b000_14_missing_values_are_named() {
     );
 }
 
-/// Expressions get the same values, and what is only names beside them is filled in as it is elsewhere.
+/// Expressions receive the same values, and names next to them are filled in as elsewhere.
 #[test]
 fn b000_14_expressions_are_evaluated() {
     let structure = json!({
@@ -90,7 +90,7 @@ fn b000_14_expressions_are_evaluated() {
     assert_eq!(evaluated(&structure, &values()), Filled::Value(filled));
 }
 
-/// Each set of values has its own outcome, and a name without a value is named here too.
+/// Each set of values has a separate result, and a name without a value is reported here too.
 #[test]
 fn b000_14_a_set_of_values_fails_alone() {
     let structure = json!("{{ name | upper }} of {{ rule.port }}");
@@ -106,7 +106,7 @@ fn b000_14_a_set_of_values_fails_alone() {
     );
 }
 
-/// Two items of which one lacks what the other has.
+/// Two items, one of which lacks an attribute of the other.
 fn items() -> Map<String, Value> {
     let items = json!([
         {"name": "b", "cost": 1.5, "fields": {"price": 3}},
@@ -156,7 +156,7 @@ fn b000_14_filters_look_at_attributes() {
     }
 }
 
-/// A filter that looks at an attribute fails for items without it, so that no total is silently too small.
+/// A filter on an attribute fails for items without it, so that no total is silently too small.
 #[test]
 fn b000_14_a_misspelled_attribute_is_no_zero() {
     for (text, named) in [
@@ -254,8 +254,8 @@ fn resolved_for(
         .map(|(found, level)| (found.document().template_id.to_string(), level, found.won))
 }
 
-/// B000-14: skill, then agent, then domain, then the global default; tenant before global within a
-/// level, and never across levels.
+/// B000-14: skill, then agent, then domain, then the global default; the tenant's before the global one within a level,
+/// but never across levels.
 #[test]
 fn b000_14_the_nearest_template_wins() {
     let skill = || template("t.skill", json!({"skill_id": "s.a"}));
@@ -293,7 +293,7 @@ fn b000_14_the_nearest_template_wins() {
     assert_eq!(resolved(&view(vec![], vec![inactive])), None);
 }
 
-/// B000-21: within a level a template for the persona comes before one for all, also before the tenant's; never across
+/// B000-21: within a level, a template for the persona precedes one for all, and even the tenant's; never across
 /// levels. A template for other personas is not used.
 #[test]
 fn b000_21_a_template_for_the_persona_wins_within_its_level() {
@@ -313,7 +313,7 @@ fn b000_21_a_template_for_the_persona_wins_within_its_level() {
         ("auditor", "t.audit", TemplateLevel::Domain),
         ("counsel", "t.audit", TemplateLevel::Domain),
         ("operator", "t.own", TemplateLevel::Domain),
-        // The global default for this persona is further away than the domain's.
+        // The global default for this persona comes after the domain's template.
         ("board", "t.own", TemplateLevel::Domain),
     ] {
         let found = resolved_for(&all, persona, Tier::Basic);
@@ -324,7 +324,7 @@ fn b000_21_a_template_for_the_persona_wins_within_its_level() {
     assert_eq!(resolved_for(&others, "operator", Tier::Basic), None);
 }
 
-/// B000-23: the chain goes on past a template that the tier does not reach.
+/// B000-23: a template above the caller's tier is skipped.
 #[test]
 fn b000_23_a_template_above_the_tier_is_passed_over() {
     let skill = template("t.skill", json!({"skill_id": "s.a", "tier": "advanced"}));

@@ -1,6 +1,6 @@
-//! One text of a template, read before it is parsed: whether it holds names only, or expressions and blocks as well;
-//! and whether it is short and flat enough for the parser, which recurses as deep as its input nests. The tokens are
-//! those of the parser, so that both count the same. Must not know values.
+//! Classifies a text of a template before parsing: whether it has only names, or expressions and blocks too; and
+//! whether it is short and flat enough for the parser, whose recursion is as deep as its input nests. The tokens are
+//! those of the parser, so that both count equally. Must not know values.
 
 use charter_contract::bounds::{TEMPLATE_BYTES, TEMPLATE_OPERATORS};
 use charter_contract::deeply::deeply;
@@ -9,32 +9,32 @@ use minijinja::syntax::SyntaxConfig;
 
 use super::RenderError;
 
-/// Names that are values of their own.
+/// Names that are literal values.
 const LITERALS: [&str; 6] = ["true", "True", "false", "False", "none", "None"];
 
-/// What errors of the parser call a text; a text has no file.
+/// The parser's name for a text in errors; a text has no file.
 const UNNAMED: &str = "<string>";
 
-/// A text of a template, within its bounds.
+/// A text of a template, within its limits.
 #[derive(Debug)]
 pub(super) enum Text<'t> {
-    /// Text, and names that a value is put in for.
+    /// Text, and names to replace by values.
     Plain(Vec<Piece<'t>>),
-    /// Expressions or blocks, which have to be evaluated.
+    /// Expressions or blocks, which must be evaluated.
     Program(&'t str),
 }
 
 /// A part of a text without expressions.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
-    /// Text as it is.
+    /// Unmodified text.
     Text(&'t str),
     /// A dotted name.
     Name(String),
 }
 
 impl<'t> Text<'t> {
-    /// Reads a text; does not parse its expressions.
+    /// Classifies a text without parsing its expressions.
     pub(super) fn read(text: &'t str) -> Result<Self, RenderError> {
         if text.len() > TEMPLATE_BYTES {
             return Err(RenderError::too_long(text));
@@ -53,7 +53,7 @@ impl<'t> Text<'t> {
         })
     }
 
-    /// Whether the parser takes it. Nothing is evaluated.
+    /// Checks whether the parser accepts it. Nothing is evaluated.
     pub(super) fn check(&self) -> Result<(), RenderError> {
         let Self::Program(text) = self else {
             return Ok(());
@@ -63,10 +63,10 @@ impl<'t> Text<'t> {
     }
 }
 
-/// Whether no tag makes the parser, or those that walk what it makes, go deeper than they may.
+/// Returns whether no tag exceeds the depth limit of the parser and of tree walkers.
 ///
-/// Each level of an expression takes an operator of its tag. The parser bounds statements within statements, except for
-/// `elif`, which nests within the one before it.
+/// Each level of an expression needs an operator of its tag. The parser bounds nested statements, except for `elif`,
+/// which nests within the preceding one.
 fn is_flat(tokens: &[Token<'_>]) -> bool {
     let (mut operators, mut branches) = (0, 0);
     let mut opens_block = false;
@@ -81,7 +81,7 @@ fn is_flat(tokens: &[Token<'_>]) -> bool {
     })
 }
 
-/// Whether a token can put one expression within another. An `else` follows an `if`.
+/// Returns whether a token can nest one expression within another. An `else` follows an `if`.
 fn is_operator(token: &Token<'_>) -> bool {
     matches!(
         token,
@@ -108,7 +108,7 @@ fn is_operator(token: &Token<'_>) -> bool {
     )
 }
 
-/// The pieces of a text without expressions; `None` for any other.
+/// Returns the pieces of a text without expressions; `None` for any other text.
 fn pieces<'t>(tokens: &[Token<'t>]) -> Option<Vec<Piece<'t>>> {
     let mut pieces = Vec::new();
     let mut rest = tokens.iter();
@@ -131,7 +131,7 @@ fn pieces<'t>(tokens: &[Token<'t>]) -> Option<Vec<Piece<'t>>> {
     Some(pieces)
 }
 
-/// A dotted name, of fields and of indexes of items.
+/// Returns a dotted name of fields and item indexes.
 fn name(tokens: &[Token<'_>]) -> Option<String> {
     let [Token::Ident(first), rest @ ..] = tokens else {
         return None;

@@ -22,7 +22,7 @@ fn playbook(id: &str, tier: &str, agent: &Value) -> Document {
     Document::Playbook(serde_json::from_value(playbook).unwrap())
 }
 
-/// B000-23: a caller reaches a skill where its agent supports a tier up to the caller's on which it may be used.
+/// B000-23: a caller can use a skill if the skill's agent supports a tier, up to the caller's, on which it may be used.
 #[test]
 fn b000_23_an_agents_tiers_bound_its_skills() {
     use Tier::{Advanced, Basic};
@@ -60,7 +60,7 @@ fn b000_23_an_agents_tiers_bound_its_skills() {
     }
 }
 
-/// Routing indexes hide exactly the documents that the tier of each document leaves out.
+/// Routing indexes hide exactly the documents that each document's tier excludes.
 #[test]
 fn b000_23_the_limited_are_those_that_the_basic_tier_does_not_reach() {
     let view = view_of([

@@ -1,23 +1,23 @@
-//! A value in a few words. Texts are data: what would be markup where an answer is shown is taken apart.
+//! Renders a value in a few words. Texts are untrusted data: sequences that would be markup are broken up.
 
 use serde_json::Value;
 
 use super::{is_none, none_of, says};
 
-/// Levels below which values are not looked into.
+/// The maximum depth to which values are rendered.
 const LEVELS: usize = 4;
 
-/// A value on one line of at most so many characters.
+/// Renders a value on one line of at most `most` characters.
 pub(super) fn brief(value: &Value, most: usize) -> String {
     Line::new(most, EmptyLists::LeftOut).with(value)
 }
 
-/// The same of a field of an output, which also names the lists in it that have no items.
+/// Renders a field of an output like `brief`, and also names its empty lists.
 pub(super) fn brief_field(value: &Value, most: usize) -> String {
     Line::new(most, EmptyLists::Named).with(value)
 }
 
-/// A text on one line, without markup that is followed.
+/// Returns a text on one line, without active markup.
 pub(super) fn plain(text: &str) -> String {
     let seen = text
         .chars()
@@ -37,7 +37,7 @@ pub(super) fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether fields that are lists without items are shown.
+/// Whether fields that are empty lists are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EmptyLists {
     LeftOut,
@@ -46,7 +46,7 @@ enum EmptyLists {
 
 struct Line {
     text: String,
-    /// Characters that there is room for.
+    /// The number of characters that still fit.
     left: usize,
     empty_lists: EmptyLists,
 }
@@ -69,7 +69,7 @@ impl Line {
         says(value) || (self.empty_lists == EmptyLists::Named && is_none(value))
     }
 
-    /// The value inside of objects that have one field each: they only wrap it.
+    /// Unwraps objects that have exactly one field.
     fn unwrapped<'v>(&self, value: &'v Value) -> &'v Value {
         let mut inner = value;
         while let Value::Object(fields) = inner {
@@ -106,7 +106,7 @@ impl Line {
         }
     }
 
-    /// The parts of a list or an object, as far as there is room; the rest is counted.
+    /// Renders the parts of a list or an object while they fit, and counts the rest.
     fn row<'v>(
         &mut self,
         parts: impl ExactSizeIterator<Item = (Option<&'v str>, &'v Value)>,
@@ -118,7 +118,7 @@ impl Line {
             self.write("–");
         }
         for (at, (name, value)) in parts.enumerate() {
-            // Room for a separator, and for how many are left out.
+            // Reserves room for a separator and for the number of omitted parts.
             if at > 0 && self.left < 12 {
                 self.force(&format!(" +{}", count - at));
                 return;
@@ -155,7 +155,7 @@ impl Line {
         }
     }
 
-    /// Writes a few characters whether or not there is room.
+    /// Writes a few characters even if they do not fit.
     fn force(&mut self, text: &str) {
         self.text.push_str(text);
         self.left = 0;

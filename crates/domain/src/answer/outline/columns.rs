@@ -1,5 +1,5 @@
-//! Which columns of a list of objects tell most: those that name a thing, say how it stands, differ from row to row and
-//! are short.
+//! Selects the most informative columns of a list of objects: those that name a thing, show its state, differ between
+//! rows and are short.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,44 +9,44 @@ use super::brief::brief;
 use super::says;
 use crate::answer::claims::words;
 
-/// Rows that columns are judged by.
+/// The maximum number of rows that are analysed.
 const JUDGED: usize = 500;
-/// Columns that are judged.
+/// The maximum number of columns that are analysed.
 const KNOWN: usize = 200;
-/// Columns of a table.
+/// The maximum number of columns of a table.
 const SHOWN: usize = 6;
-/// Columns with one value in all rows that are written out.
+/// The maximum number of constant columns that are shown.
 const COMMON: usize = 5;
-/// Characters of a value that is compared.
+/// The number of characters of a value that are compared.
 const COMPARED: usize = 80;
-/// Characters from which a text is long.
+/// The length from which a text counts as long, in characters.
 const LONG: usize = 60;
 
-/// Last words of the names of columns that name a thing.
+/// Last words of column names that identify a thing.
 const NAMING: &[&str] = &[
     "id", "name", "arn", "key", "title", "number", "order", "email", "host", "hostname", "path",
     "url",
 ];
-/// Last words of the names of columns that say how a thing stands.
+/// Last words of column names that describe a thing's state.
 const STANDING: &[&str] = &[
     "severity", "status", "state", "stage", "type", "kind", "level", "score", "result", "priority",
 ];
 
 /// The columns of a list.
 pub(super) struct Columns<'v> {
-    /// Those that tell most, in the order in which they are shown.
+    /// The most informative columns, in display order.
     pub(super) telling: Vec<&'v str>,
-    /// Those with one value in all rows, with it.
+    /// Constant columns, with their value.
     pub(super) common: Vec<(&'v str, String)>,
-    /// How many others there are.
+    /// The number of other columns.
     pub(super) others: usize,
 }
 
-/// What is known of one column.
+/// Statistics of one column.
 #[derive(Default)]
 struct Column {
     place: usize,
-    /// Rows in which it says something.
+    /// The number of rows with a value that carries information.
     filled: usize,
     values: BTreeSet<String>,
     letters: usize,
@@ -72,7 +72,7 @@ impl<'v> Columns<'v> {
         let all = scored.len();
         scored.sort_by_key(|(score, place, _)| (-score, *place));
         scored.truncate(SHOWN);
-        // What names the thing comes first; the rest stands as in the rows.
+        // Identifying columns come first; the others keep the order of the rows.
         scored.sort_by_key(|(_, place, name)| (!names(name, NAMING), *place));
         let telling: Vec<&str> = scored.into_iter().map(|(.., name)| name).collect();
         let others = all - telling.len() + common.len().saturating_sub(COMMON);
@@ -117,7 +117,7 @@ impl Column {
         self.values.insert(shown);
     }
 
-    /// How much it tells. Larger is more.
+    /// Returns how informative the column is; larger is better.
     fn score(&self, name: &str, rows: usize, schema: Option<&Map<String, Value>>) -> i64 {
         let share = |part: usize| i64::try_from(part * 100 / rows.max(1)).unwrap_or(100);
         let differs = self.values.len() > 1;
@@ -139,7 +139,7 @@ impl Column {
     }
 }
 
-/// What a schema says for a column: that it is there, and that it always is.
+/// Returns the score that a schema adds to a column that it declares or requires.
 fn declared(name: &str, schema: Option<&Map<String, Value>>) -> i64 {
     let Some(schema) = schema else {
         return 0;
@@ -154,7 +154,7 @@ fn declared(name: &str, schema: Option<&Map<String, Value>>) -> i64 {
     30 * i64::from(is_declared) + 30 * i64::from(is_required)
 }
 
-/// Whether the last word of a column's name is one of these.
+/// Returns whether the last word of a column's name is one of these.
 fn names(name: &str, words_of: &[&str]) -> bool {
     let last = words(name).pop();
     last.is_some_and(|last| words_of.contains(&last.as_str()))

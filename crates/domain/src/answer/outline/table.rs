@@ -1,16 +1,16 @@
-//! A table in the form of Markdown, which reads well as plain text too.
+//! Renders a table in Markdown, which is readable as plain text too.
 
 use serde_json::{Map, Value};
 
 use super::brief::{brief, plain};
 use super::columns::Columns;
 
-/// Rows that are written out; the rest are counted.
+/// The maximum number of rows that are shown; the rest are counted.
 const ROWS: usize = 20;
-/// Characters of one cell.
+/// The maximum number of characters of one cell.
 const CELL: usize = 60;
 
-/// The table of a list of objects; `None` for a list that holds none.
+/// Renders a list of objects as a table; `None` for a list without objects.
 pub(super) fn table(items: &[Value], schema: Option<&Map<String, Value>>) -> Option<String> {
     let rows: Vec<&Map<String, Value>> = items.iter().filter_map(Value::as_object).collect();
     if rows.is_empty() {
@@ -61,7 +61,7 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// A text that does not end its cell.
+/// Escapes a text so that it cannot end its cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

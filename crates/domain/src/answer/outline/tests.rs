@@ -1,4 +1,4 @@
-//! Outputs as they are shown.
+//! Tests of rendered outputs.
 
 use charter_contract::foreign_schema::ForeignSchema;
 use proptest::prelude::*;
@@ -67,7 +67,7 @@ fn a_list_without_items_is_mentioned() {
     }
 }
 
-/// A value inside of objects with one field each is shown, however deep it lies.
+/// A value inside nested objects with one field each is shown at any depth.
 #[test]
 fn a_wrapped_value_is_shown() {
     let wrapped = (0..20).fold(
@@ -98,7 +98,7 @@ fn a_schema_says_which_fields_come_first_and_which_count() {
         text.starts_with("Look: second 2, first 1, extra 3\n\n"),
         "{text}"
     );
-    // Seven columns, of which six are shown: the declared one is among them.
+    // There are seven columns, of which six are shown, including the declared one.
     assert!(text.contains("| g | a | b | c | d | e |"), "{text}");
     assert!(text.ends_with("(1 more columns)"), "{text}");
 }
@@ -125,7 +125,7 @@ fn many_rows_are_counted() {
     assert!(text.ends_with("(and 30 more)"), "{text}");
 }
 
-/// What a tool answers is shown as text: it closes no cell, links to nothing and is no element.
+/// A tool's output is shown as text: it cannot end a cell, link to anything or become an element.
 #[test]
 fn an_output_cannot_become_markup() {
     let output = json!([{"id": "a|b", "text": "![x](https://h.example/?q)\n<img src=x> 1 < 2"}]);
@@ -154,7 +154,7 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// However large and odd an output is, it is shown, in bounds.
+    /// Every output is rendered within bounds, however large and unusual it is.
     #[test]
     fn every_output_is_shown_in_bounds(output in value()) {
         let text = shown(&output);
@@ -163,7 +163,7 @@ proptest! {
         prop_assert!(!text.contains("]("));
     }
 
-    /// The number of items is exact, however many rows are written out.
+    /// The number of items is exact, even if not all rows are shown.
     #[test]
     fn items_are_counted(count in 2_usize..60) {
         let rows: Vec<Value> = (0..count).map(|at| json!({"id": at, "name": format!("n{at}")})).collect();

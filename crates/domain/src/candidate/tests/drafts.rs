@@ -1,4 +1,4 @@
-//! What a code agent drafts, and what becomes of it.
+//! Tests of a code agent's drafts and the resulting documents.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn draft(value: &Value) -> CandidateDraft {
     serde_json::from_value(value.clone()).unwrap()
 }
 
-/// Finds the vault of a name, which is given.
+/// A draft that finds the vault with the name in its parameter.
 fn finds() -> Value {
     json!({
         "name": "Find a ${vault}", "description": "Finds the vault\nof a name.",
@@ -16,7 +16,7 @@ fn finds() -> Value {
     })
 }
 
-/// Locks the vault that is found.
+/// A draft that locks the vault that it finds.
 fn locks() -> Value {
     let mut draft = finds();
     draft["steps"].as_array_mut().unwrap().push(json!({
@@ -30,8 +30,8 @@ fn refused(wanted: CandidateKind, draft_: &Value) -> String {
     drafted(&brief, &draft(draft_)).unwrap_err().join("; ")
 }
 
-/// Calls and parameters are the draft's; the id, where it belongs, and what nobody may evaluate in its
-/// words are not.
+/// The draft determines calls and parameters. It does not determine the id or the domain, and evaluated syntax is
+/// removed from its words.
 #[test]
 fn b000_5_a_draft_becomes_a_skill_within_the_boundary() {
     let brief = brief(CandidateKind::Read, &[]);
@@ -56,8 +56,8 @@ fn b000_5_a_draft_becomes_a_skill_within_the_boundary() {
     assert_eq!((owner.name.as_ref(), owner.required), ("owner", true));
 }
 
-/// A change is supervised, its writes are reviewed, and what undoes them is what a registered playbook
-/// does: none of that is the draft's to say.
+/// A change is supervised, its writes are reviewed, and registered playbooks supply its reversals. The draft controls
+/// none of these.
 #[test]
 fn b000_18_a_draft_of_a_change_is_reviewed() {
     let brief = brief(CandidateKind::Change, &[]);
@@ -83,7 +83,7 @@ fn b000_18_a_draft_of_a_change_is_reviewed() {
     assert!(serde_json::from_value::<CandidateDraft>(parts).is_err());
 }
 
-/// Every way out of the boundary, and every reference to what is not there, is told.
+/// Every step outside the boundary, and every reference to a missing value, is reported.
 #[test]
 fn b000_5_violations_of_a_draft_are_reported() {
     let with = |pointer: &str, value: Value| {

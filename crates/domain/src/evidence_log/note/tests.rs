@@ -1,4 +1,4 @@
-//! Beside the shared vectors of notes and keys: the texts of errors, limits, weak keys.
+//! Tests besides the shared vectors of notes and keys: error texts, limits, weak keys.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Against the recursive definition. Published values of other implementations are among the shared vectors.
+//! Compares with the recursive definition. The shared vectors contain published values of other implementations.
 
 use std::convert::Infallible;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::proof::{TreeHead, extends, includes};
 use super::*;
 
-/// MTH of RFC 6962 §2.1, word for word.
+/// MTH of RFC 6962 §2.1, verbatim.
 fn naive_head(leaves: &[Hash]) -> Hash {
     match leaves {
         [] => Hash::empty(),
@@ -19,7 +19,7 @@ fn naive_head(leaves: &[Hash]) -> Hash {
     }
 }
 
-/// PATH of RFC 6962 §2.1.1, word for word.
+/// PATH of RFC 6962 §2.1.1, verbatim.
 fn naive_path(m: usize, leaves: &[Hash]) -> Vec<Hash> {
     if leaves.len() == 1 {
         return Vec::new();
@@ -34,7 +34,7 @@ fn naive_path(m: usize, leaves: &[Hash]) -> Vec<Hash> {
     path
 }
 
-/// SUBPROOF of RFC 6962 §2.1.2, word for word.
+/// SUBPROOF of RFC 6962 §2.1.2, verbatim.
 fn naive_subproof(m: usize, leaves: &[Hash], whole: bool) -> Vec<Hash> {
     if m == leaves.len() {
         return if whole {
@@ -91,7 +91,7 @@ fn folded(plan: &[Cover], nodes: &BTreeMap<NodeId, Hash>) -> Vec<Hash> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// B000-19: head and proofs are those of the definition, at every size, and verify.
+    /// B000-19: heads and proofs equal those of the definition at every size, and verify.
     #[test]
     fn b000_19_heads_and_proofs_are_those_of_the_definition(size in 1_usize..130, a in 0_usize..130, b in 0_usize..130) {
         let leaves = leaves(size);
@@ -110,7 +110,7 @@ proptest! {
         prop_assert!(extends(before, now, &proof));
     }
 
-    /// B000-19: whatever is changed in a proof, its size, index or leaf, it no longer verifies.
+    /// B000-19: a proof does not verify after any change of its hashes, size, index or leaf.
     #[test]
     fn b000_19_a_changed_proof_does_not_verify(size in 2_usize..100, a in 0_usize..100, at in 0_usize..8, by in 1_u8..) {
         let leaves = leaves(size);

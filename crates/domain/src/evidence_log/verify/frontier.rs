@@ -1,8 +1,8 @@
-//! The head of a log that is read leaf by leaf: one hash for each level, whatever its length.
+//! Computes the head of a log leaf by leaf. Keeps one hash per level, for any size of log.
 
 use super::super::hash::Hash;
 
-/// The perfect subtrees of the leaves so far, the largest first.
+/// The perfect subtrees of the leaves so far, in descending order of size.
 #[derive(Debug, Default)]
 pub(super) struct Frontier {
     size: u64,
@@ -10,14 +10,14 @@ pub(super) struct Frontier {
 }
 
 impl Frontier {
-    /// Leaves so far.
+    /// Returns the number of leaves so far.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
     pub(super) fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // As many subtrees merge as the size has ones at its end.
+        // The number of merged subtrees equals the number of trailing ones in the size.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.subtrees.pop() {
                 hash = Hash::node(left, hash);

@@ -1,4 +1,4 @@
-//! Every way in which an export can lie, on a log of two records, an attachment and a removal.
+//! Manipulated exports of a log with records, an attachment and a removal.
 
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::ids::{BundleId, Label, TenantId};
@@ -36,7 +36,7 @@ fn sealed(n: usize) -> SealedRecord {
     SealedRecord::seal(&record.unwrap(), [u8::try_from(n).unwrap(); 32]).unwrap()
 }
 
-/// Records 1 to 3; then 1 is attached to a bundle and loses its payload.
+/// Exports records 1 to 3; then record 1 is attached to a bundle and loses its payload.
 fn export(coverage: Coverage) -> Export {
     let at = Timestamp::from_micros(0).unwrap();
     let mut lines: Vec<ExportedLeaf> = (1..=3)
@@ -83,7 +83,7 @@ fn line(entry: &LogEntry, sealed: Option<SealedRecord>) -> ExportedLeaf {
     }
 }
 
-/// Numbers the lines as a log of their own, with proofs and a checkpoint.
+/// Renumbers the lines as a separate log, with proofs and a checkpoint.
 fn prove(mut lines: Vec<ExportedLeaf>, coverage: Coverage) -> Export {
     let mut nodes = BTreeMap::new();
     for (index, line) in lines.iter().enumerate() {
@@ -118,7 +118,7 @@ fn checked(export: &Export, since: Option<&str>) -> Verdict {
     of_text(&text_of(export), since, export.header.coverage)
 }
 
-/// An export as it stands in a file.
+/// Returns the text of an export file.
 fn text_of(export: &Export) -> String {
     let mut text = serde_json::to_string(&export.header).unwrap() + "\n";
     for line in &export.lines {
@@ -162,7 +162,7 @@ fn b000_19_a_sound_export_is_good() {
     assert_eq!(counted, (5, 5, 3, 2, 1));
 }
 
-/// What is done to an export, how, and what is then said.
+/// The name of a manipulation, the manipulation, and the expected faults.
 type Case = (&'static str, fn(&mut Export), &'static [&'static str]);
 
 fn named(cases: &[Case]) {
@@ -173,7 +173,7 @@ fn named(cases: &[Case]) {
     }
 }
 
-/// No byte of an export may be another one: neither its last bit nor the case of a letter, in the header and in every line.
+/// A change of any byte in the header or in a line is detected, even of its last bit or of a letter's case.
 #[test]
 fn b000_19_every_changed_byte_is_found() {
     let text = text_of(&export(Coverage::Complete));
@@ -195,7 +195,7 @@ fn b000_19_every_changed_byte_is_found() {
     for (at, bit) in (0..text.len()).flat_map(|at| [(at, 0x01), (at, 0x20)]) {
         let mut bytes = text.clone().into_bytes();
         bytes[at] ^= bit;
-        // Bytes that are no text are refused before they are verified.
+        // Bytes that are not UTF-8 are rejected before verification.
         let Ok(changed) = String::from_utf8(bytes) else {
             continue;
         };
@@ -203,7 +203,7 @@ fn b000_19_every_changed_byte_is_found() {
     }
 }
 
-/// Additions beside the values of an export are found as well, also those that readers pass over.
+/// Additions around the values of an export are detected too, including those that parsers ignore.
 #[test]
 fn b000_19_what_was_added_around_an_export_is_found() {
     let text = text_of(&export(Coverage::Complete));
@@ -370,7 +370,7 @@ fn edit_text(text: &mut String, from: &str, to: &str) {
     *text = text.replace(from, to);
 }
 
-/// A payload may be withheld for its class; a selection may leave records out.
+/// A payload may be withheld for its class; a selection may omit records.
 #[test]
 fn b000_19_what_may_be_left_out() {
     let mut withheld = export(Coverage::Complete);
@@ -383,7 +383,7 @@ fn b000_19_what_may_be_left_out() {
     assert_eq!(faults(&selection), Vec::<String>::new());
 }
 
-/// A file that says of itself to be a selection hides what was removed from it, unless that is what was asked for.
+/// A file that claims to be a selection hides removed lines, so a selection is rejected unless the caller accepts one.
 #[test]
 fn b000_19_a_selection_is_good_only_where_one_is_accepted() {
     let mut claimed = export(Coverage::Selection);
@@ -398,7 +398,7 @@ fn b000_19_a_selection_is_good_only_where_one_is_accepted() {
     assert_eq!(of_text(&whole, None, Coverage::Selection).faults, []);
 }
 
-/// What says the same in other characters is not what was exported.
+/// A line with equal values in other characters is not the exported line.
 #[test]
 fn b000_19_a_line_that_was_rewritten_is_named() {
     type Rewrite = fn(&str) -> String;

@@ -1,4 +1,4 @@
-//! What checking an export came to.
+//! The result of verifying an export.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use super::super::bundle::{Coverage, Header};
 use super::super::checkpoint::Checkpoint;
 use super::super::hash::Hash;
 
-/// One thing that is wrong with an export.
+/// One fault of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExportFault {
-    /// The line of the file, from 1; absent for what is wrong with the whole.
+    /// The line of the file, from 1; absent for a fault of the whole export.
     pub line: Option<u64>,
-    /// The record that it is about, where that is known.
+    /// The record that the fault is about, if known.
     pub evidence_id: Option<EvidenceId>,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -32,32 +32,32 @@ impl fmt::Display for ExportFault {
     }
 }
 
-/// What checking came to. The export is good when there is no fault.
+/// The result of verification. The export is valid if there are no faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// The log's name.
     pub origin: String,
-    /// The key that signed, as C2SP writes it.
+    /// The signing key, in C2SP form.
     pub key: String,
-    /// Leaves of the checkpoint.
+    /// The number of leaves of the checkpoint.
     pub size: u64,
-    /// Head of the checkpoint.
+    /// The head of the checkpoint.
     pub root: Hash,
-    /// Whether every leaf of the checkpoint was there to be checked.
+    /// Whether every leaf of the checkpoint was verified.
     pub coverage: Coverage,
-    /// Leaves that were read.
+    /// The number of leaves that were read.
     pub leaves: u64,
-    /// Records among them.
+    /// The number of records among them.
     pub records: u64,
-    /// Payloads that were checked.
+    /// The number of payloads that were verified.
     pub payloads: u64,
-    /// Payloads that were removed, with a leaf that says so.
+    /// The number of removed payloads with a leaf that records the removal.
     pub removed: u64,
-    /// Payloads that are withheld from whoever exported.
+    /// The number of payloads that were withheld from the exporting caller.
     pub withheld: u64,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<ExportFault>,
-    /// Faults beyond those that are listed.
+    /// The number of faults beyond those that are listed.
     pub more_faults: u64,
 }
 

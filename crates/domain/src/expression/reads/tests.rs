@@ -18,7 +18,7 @@ fn answer(source: &str, variables: &Value) -> Result<bool, ExpressionError> {
     Condition::compile(source, Roots::Steps)?.holds(&facts, &mut Budget::default())
 }
 
-/// B003-5: what an expression waits for is known from its text.
+/// B003-5: the steps that an expression waits for follow from its text.
 #[test]
 fn b003_5_an_expression_names_the_steps_that_it_reads() {
     let cases: [(&str, &[&str], &[&str]); 8] = [
@@ -61,7 +61,7 @@ fn b003_5_an_expression_names_the_steps_that_it_reads() {
     }
 }
 
-/// B003-9: what cannot be known or bounded beforehand is refused.
+/// B003-9: an expression is rejected if its reads are unknown or its cost is unbounded.
 #[test]
 fn b003_9_an_expression_that_cannot_be_bounded_is_refused() {
     let unknown = |name: &str| ExpressionError::Unknown {
@@ -87,7 +87,7 @@ fn b003_9_an_expression_that_cannot_be_bounded_is_refused() {
     }
 }
 
-/// B003-9: evaluation is refused where its work could pass the bound, and not before.
+/// B003-9: evaluation is refused if its work could exceed the budget, and only then.
 #[test]
 fn b003_9_evaluation_is_bounded_by_what_is_read() {
     let source = "steps.a.output.exists(i, i == steps.a.output[0] + 'x')";
@@ -102,7 +102,7 @@ fn b003_9_evaluation_is_bounded_by_what_is_read() {
     );
 }
 
-/// B003-9: deep and long texts are refused or answered; none takes the process down.
+/// B003-9: deep and long texts are rejected or evaluated; none crashes the process.
 #[test]
 fn b003_9_hostile_expressions_end() {
     let long = [
@@ -146,7 +146,7 @@ fn b003_9_hostile_expressions_end() {
 }
 
 proptest! {
-    /// B003-9: any text has an answer or an error.
+    /// B003-9: every text yields a result or an error.
     #[test]
     fn b003_9_expressions_are_total(source in "[a-z0-9 .()\\[\\]!&|<>=+?:,'{}-]{0,60}") {
         let variables = json!({"steps": {"a": {"output": [1, "x", null]}}, "parameters": {"n": 3}});

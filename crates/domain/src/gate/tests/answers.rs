@@ -10,7 +10,7 @@ fn answered(guardrails: &[ApplicableGuardrail], flow: Flow) -> &'static str {
     decide_answer(guardrails, &tags(Some(flow)), "s").word()
 }
 
-/// The flows that answer without a call, each with a rule about it alone.
+/// The flows that answer without a call, each with a rule for it alone.
 #[test]
 fn b000_21_a_guardrail_about_a_flow_blocks_its_answers_and_no_others() {
     for flow in Flow::ALL.iter().copied() {
@@ -37,7 +37,7 @@ fn b000_21_domain_persona_and_tier_are_read_of_the_request() {
     }
 }
 
-/// Ruling 30, and rules about calls: neither is about an answer without one. A rule that is broken binds.
+/// Ruling 30, and rules about calls: neither applies to an answer without a call. A broken rule applies.
 #[test]
 fn b000_21_what_is_about_calls_says_nothing_to_an_answer() {
     for (when, expected) in [
@@ -56,7 +56,8 @@ fn b000_21_what_is_about_calls_says_nothing_to_an_answer() {
     );
 }
 
-/// B000-13: a warning is added, and so is a question to a person, for whom an answer cannot wait; the strictest wins.
+/// B000-13: a guardrail that warns adds a warning, and so does one that requires approval, because an answer cannot
+/// wait. The strictest wins.
 #[test]
 fn b000_13_an_answer_is_warned_about_unless_it_is_blocked() {
     let warns = [
@@ -84,7 +85,7 @@ fn b000_12_an_exception_lifts_a_guardrail_from_an_answer() {
     assert_eq!(answered(&block, Flow::Knowledge), "allow");
 }
 
-/// Which guardrails to leave out is not for the gate to choose.
+/// The gate must not choose which guardrails to skip.
 #[test]
 fn an_answer_with_more_guardrails_than_are_asked_is_refused() {
     let many = vec![about("false", "soft_warn"); 501];
@@ -95,7 +96,7 @@ fn an_answer_with_more_guardrails_than_are_asked_is_refused() {
     assert_eq!(most.word(), "allow");
 }
 
-/// At a call the same names are there; the domain of a plan is its tool's.
+/// A call has the same names; the domain of a plan is its tool's.
 #[test]
 fn b000_21_a_call_is_asked_about_with_the_request_that_it_is_for() {
     let of = |when: &str, change: fn(&mut GateInput<'_>)| {

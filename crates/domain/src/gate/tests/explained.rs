@@ -1,4 +1,4 @@
-//! What each rule says to an effect and why, and that a decision is what its rules say.
+//! Tests of each rule's result and reason, and of the decision as their fold.
 
 use crate::rate_limit::RateLimitExceeded;
 use charter_contract::package::PackageScope;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::rate_limit::BucketLevel;
 
-/// Every rule with what it says, in the order in which the gate asks; and the decision.
+/// Returns every rule with its result, in order of evaluation, and the decision.
 fn weighed(
     tool: &Tool,
     guardrails: &[ApplicableGuardrail],
@@ -41,7 +41,7 @@ fn said(findings: &[RuleFinding]) -> Vec<(RuleKind, &str, RuleEffect)> {
         .collect()
 }
 
-/// What the only rule of a kind says to a write, and why.
+/// Returns the result and the reason of the only rule of a kind for a write.
 fn only(
     kind: RuleKind,
     tool: &Tool,
@@ -130,7 +130,7 @@ fn b003_4_the_permission_level_and_the_class_say_whether_they_suffice() {
     );
 }
 
-/// B000-12: what bears, what is excepted, what is elsewhere, and what cannot be answered.
+/// B000-12: guardrails that apply, that have an exception, that cover other calls, and that cannot be evaluated.
 #[test]
 fn b000_12_a_guardrail_says_which_expression_made_it_bear_or_not() {
     let exceptions = |condition: &str| json!([{"condition": condition, "allow": true}]);
@@ -192,7 +192,7 @@ fn b000_12_a_guardrail_says_which_expression_made_it_bear_or_not() {
     assert_eq!(rules[0].note.as_ref(), Some(note));
 }
 
-/// Ruling 10, with the reason where nobody is asked.
+/// Ruling 10, with the reason if no approval is needed.
 #[test]
 fn ruling_10_what_asks_for_a_person_says_why_it_does_or_does_not() {
     use RuleKind::{Interrupted, Safety, Tool as OfTool};
@@ -335,7 +335,7 @@ fn b003_4_the_rate_limit_says_what_is_left_or_how_long_to_wait() {
     );
 }
 
-/// Whether a drawn guardrail bears on a write and on a read, by its expressions.
+/// Expressions of generated guardrails, each with whether it applies to a write and to a read.
 const EXPRESSIONS: [(&str, bool, bool); 5] = [
     ("{}", true, false),
     (r#"{"when": "true"}"#, true, true),
@@ -358,7 +358,7 @@ const SAFETY: [Option<SafetyClass>; 4] = [
 ];
 
 proptest! {
-    /// A decision and its explanation never disagree, and both are what the rules are documented to be.
+    /// A decision always agrees with its explanation, and both follow the documented rules.
     #[test]
     fn a_decision_is_what_its_rules_say(
         class in 0..3usize,

@@ -1,4 +1,4 @@
-//! What policies say, in the gate's words.
+//! Tests of the policies' results in the gate's terms.
 
 use charter_contract::ids::PolicyId;
 use charter_contract::package::PackageScope;
@@ -41,7 +41,7 @@ fn said(id: &str, message: &str) -> RuleResult {
 
 const NOTHING_PERMITS: &str = "No rule of it permits this call.";
 
-/// B002-5: what decided is named, so that a person finds it.
+/// B002-5: the deciding rules and documents are named, so that a person can find them.
 #[test]
 fn a_policys_answer_names_the_rules_and_documents_behind_it() {
     let allow = PolicyDecision::Allow {
@@ -100,7 +100,7 @@ fn what_a_policy_cannot_answer_or_does_not_permit_is_found_with_its_layer() {
     }
 }
 
-/// A rule's words for people are shown where it speaks, and not where it does not apply.
+/// A rule's message for people is shown only if the rule applies or cannot be evaluated.
 #[test]
 fn a_rule_speaks_only_where_it_holds_or_has_no_answer() {
     let failed = || RuleMatch::Failed("no such attribute".to_owned());

@@ -1,5 +1,5 @@
-//! The step in which a model puts results into words: the last one of a skill's run, or the only one of a run over
-//! the results of several runs. Its failure fails nothing: the answer is made without it.
+//! The step in which a model summarises results: the last step of a skill's run, or the only step of a run over the
+//! results of several runs. Its failure does not fail the run: the answer is made without it.
 
 use charter_contract::catalogue::tool::{ANALYSIS_TOOL, analysis_tool_id};
 use charter_contract::ids::{RequestId, StepId};
@@ -10,13 +10,13 @@ use crate::graph::{
     StepAction, StepGraph,
 };
 
-/// What the step is called. A plan that has a step of this name gets another: `charter_analysis_2` and so on.
+/// The name of the step. If a plan has such a step, the next free name is used: `charter_analysis_2` and so on.
 const NAME: &str = "charter_analysis";
 
-/// The plan with a step behind all others that puts their results into words.
+/// Returns the plan with a final step that summarises the results of all others.
 ///
 /// # Errors
-/// None that the plan of a skill can cause.
+/// Never for a skill's plan.
 pub fn with_analysis(
     plan: StepGraph,
     arguments: Map<String, Value>,
@@ -32,10 +32,10 @@ pub fn with_analysis(
     StepGraph::new(parts)
 }
 
-/// The plan of an analysis over the results of a request's runs, which its arguments name.
+/// Returns the plan of an analysis over the results of a request's runs, which the arguments name.
 ///
 /// # Errors
-/// None.
+/// Never.
 pub fn from_analysis(
     request: &RequestId,
     arguments: Map<String, Value>,
@@ -47,7 +47,7 @@ pub fn from_analysis(
     })
 }
 
-/// The step that puts results into words, if a plan has one.
+/// Returns the step that summarises results, if a plan has one.
 #[must_use]
 pub fn analysis_step(plan: &StepGraph) -> Option<&Step> {
     let mut steps = plan.steps().iter();
@@ -138,7 +138,7 @@ mod tests {
         assert!(!step.writes());
     }
 
-    /// A question is a value: what looks like a reference in it is none.
+    /// A question is a plain value: text in it that looks like a reference is not resolved.
     #[test]
     fn a_question_is_not_a_template() {
         let graph = with_analysis(plan(&["one"]), question()).unwrap();

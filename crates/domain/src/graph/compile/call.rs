@@ -16,7 +16,7 @@ use crate::parameters::exact_argument_faults;
 /// The id of the step.
 const ALONE: &str = "step-001";
 
-/// The plan of a call that a caller sends.
+/// Returns the plan of a call that a caller sends.
 ///
 /// # Errors
 /// All violations, with pointers into an object with `tool` and `parameters`.
@@ -52,10 +52,10 @@ pub fn from_call(
     })
 }
 
-/// A plan of one step that calls a tool with these values. The values are not checked.
+/// Returns a plan of one step that calls a tool with these values. The values are not checked.
 ///
 /// # Errors
-/// None that a tool or its values can cause.
+/// Never because of a tool or its values.
 pub fn single_call(
     plan: &PlanId,
     tool: &Tool,

@@ -1,8 +1,8 @@
-//! What execution plans and pipelines have in common (B003-5 to B003-8): steps that call tools, wait
-//! for each other, have conditions and retries, and a plan that takes over when one fails.
+//! The common parts of execution plans and pipelines (B003-5 to B003-8): steps that call tools, depend on each other,
+//! have conditions and retries, and a fallback plan that replaces a failed one.
 //!
-//! A step claims the success of the steps that it depends on or whose output it refers to, what its
-//! condition says of another step, and the end of every step that its expression names.
+//! A step requires the success of the steps that it depends on or whose output it refers to, the result that its
+//! condition requires of another step, and the end of every step that its expression names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,15 +21,15 @@ use crate::graph::{
     Step, StepGraph,
 };
 
-/// Most retries of one step: each is an event of a journal.
+/// The maximum number of retries of one step: each is an event in the journal.
 const MAX_RETRIES: u64 = 100;
-/// Most plans that may take over one after the other.
+/// The maximum length of a chain of fallback plans.
 const MAX_FALLBACKS: usize = 8;
 
 /// One plan or pipeline.
 pub(super) struct Flow<'d> {
     pub(super) source: PlanSource,
-    /// Pointer to it in what was sent.
+    /// The JSON pointer to the flow in the request.
     pub(super) here: String,
     /// Its field that lists the steps.
     pub(super) list: &'static str,
@@ -41,7 +41,7 @@ pub(super) struct Flow<'d> {
     pub(super) fallback: (Option<&'d str>, &'static str),
 }
 
-/// A step as it is written.
+/// A step as written in the document.
 pub(super) struct PlanStepSource<'d> {
     pub(super) id: StepId,
     pub(super) tool: &'d str,
@@ -53,18 +53,18 @@ pub(super) struct PlanStepSource<'d> {
     pub(super) timeout_ms: u64,
 }
 
-/// What a step's condition says.
+/// The condition of a step.
 pub(super) enum Claim<'d> {
-    /// What must have become of another step.
+    /// The required result of another step.
     Of(StepId, EdgeCondition),
-    /// What must be true.
+    /// An expression that must be true.
     Expression(&'d str),
 }
 
 /// Compiles the first flow and its chain of fallbacks, with the declared parameters.
 ///
 /// # Errors
-/// Everything that is wrong with any of them.
+/// All problems of the flows.
 pub(super) fn compile(
     flows: &[Flow<'_>],
     declared: &[Parameter],
@@ -81,7 +81,7 @@ pub(super) fn compile(
     }
     let source = flows.first().map(|flow| flow.source.clone());
     let mut graph: Option<Box<StepGraph>> = None;
-    // From the last of the chain to the first: each graph holds the one that takes over from it.
+    // Compiles the chain from last to first, because each graph contains its fallback.
     for flow in chain.into_iter().rev() {
         let mut steps = Vec::with_capacity(flow.steps.len());
         for (at, step) in flow.steps.iter().enumerate() {
@@ -98,11 +98,11 @@ pub(super) fn compile(
             }
             steps.push(step);
         }
-        // What was left out would look as if it were missing.
+        // Steps that failed to compile would be reported as missing.
         if steps.len() < flow.steps.len() {
             continue;
         }
-        // `read` compiled the conditions, and reported what is wrong with one at its place.
+        // `read` compiled the conditions, and reported each problem at its location.
         let made = StepGraph::linked(GraphParts {
             steps,
             numbers: numbers(declared),
@@ -121,7 +121,7 @@ pub(super) fn compile(
     }
 }
 
-/// Reports why steps do not make a graph.
+/// Reports why steps do not form a valid graph.
 pub(super) fn refuse(pointer: &str, error: &GraphError, report: &mut Report) {
     let keyword = match error {
         GraphError::Cycle(_) => "cycle",
@@ -138,7 +138,7 @@ pub(super) fn refuse(pointer: &str, error: &GraphError, report: &mut Report) {
     report.meaning(pointer, keyword, error.to_string());
 }
 
-/// The plan, its fallback, the fallback's and so on (B003-8).
+/// Returns the plan, its fallback, the fallback's fallback and so on (B003-8).
 fn chain<'f, 'd>(flows: &'f [Flow<'d>], report: &mut Report) -> Vec<&'f Flow<'d>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, flow) in flows.iter().enumerate() {
@@ -211,8 +211,8 @@ fn compile_step(
     })
 }
 
-/// A write is tried again only where its tool promises that a repeat is harmless: one approval is
-/// for one call.
+/// Returns the retries of a step. A write may be retried only if its tool declares repeats harmless, because an
+/// approval is for one call.
 fn retry(here: &str, step: &PlanStepSource<'_>, call: &Call, report: &mut Report) -> Retry {
     let tool = &call.tool.document;
     if step.retries > MAX_RETRIES {
@@ -236,7 +236,7 @@ fn retry(here: &str, step: &PlanStepSource<'_>, call: &Call, report: &mut Report
     }
 }
 
-/// When the step may start.
+/// Returns the conditions for starting the step.
 fn entry(
     flow: &Flow<'_>,
     here: &str,
@@ -250,7 +250,7 @@ fn entry(
             .iter()
             .map(|id| (id.clone(), EdgeCondition::Success)),
     );
-    // What the condition says of a step is more exact than that it must complete.
+    // The condition on a step is stricter than the dependency on its success.
     if let Some(Claim::Of(target, on)) = &step.condition {
         claims.insert(target.clone(), *on);
     }
@@ -293,7 +293,7 @@ fn is_known(flow: &Flow<'_>, step: &StepId, pointer: &str, report: &mut Report) 
     known
 }
 
-/// The steps that an expression reads.
+/// Returns the steps that an expression reads.
 pub(super) fn read(
     expression: &str,
     pointer: &str,

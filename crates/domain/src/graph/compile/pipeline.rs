@@ -1,4 +1,4 @@
-//! A pipeline (named in seed 003) with the pipelines that may take over from it.
+//! Compiles a pipeline (named in seed 003) with its fallback pipelines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +11,11 @@ use super::flow::{Claim, Flow, PlanStepSource, compile};
 use super::tools::{CallableTools, Calls};
 use crate::graph::{EdgeCondition, PlanSource, StepGraph};
 
-/// The stages of a pipeline as steps, and what the run takes: its inputs and those of its fallbacks,
-/// which run on the same values.
+/// Returns the stages of a pipeline as steps, and the run's parameters: the inputs of the pipeline and of its
+/// fallbacks, which run with the same values.
 ///
 /// # Errors
-/// Everything that is wrong; pointers lead into an object with `pipeline` and `fallbacks`.
+/// All problems; pointers are relative to an object with `pipeline` and `fallbacks`.
 pub fn from_pipeline(
     pipeline: &PipelineDefinition,
     fallbacks: &[PipelineDefinition],
@@ -97,7 +97,7 @@ fn written(stage: &Stage) -> PlanStepSource<'_> {
     }
 }
 
-/// The contract has made sure that what the type needs is there.
+/// The contract ensures that the fields that the type requires are present.
 fn claim(condition: &StageCondition) -> Option<Claim<'_>> {
     let target = || condition.stage_id.clone();
     match condition.condition_type {

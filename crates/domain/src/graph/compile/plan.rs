@@ -1,4 +1,4 @@
-//! An execution plan (seed 003, Execution Plan Schema) with the plans that may take over from it.
+//! Compiles an execution plan (seed 003, Execution Plan Schema) with its fallback plans.
 
 use charter_contract::agentic::plan::{ConditionType, ExecutionPlan, PlanStep, StepCondition};
 use charter_contract::ids::StepId;
@@ -9,11 +9,11 @@ use super::flow::{Claim, Flow, PlanStepSource, compile};
 use super::tools::{CallableTools, Calls};
 use crate::graph::{EdgeCondition, PlanSource, StepGraph};
 
-/// The steps of a plan. Plans declare no parameters: what is `given` is what `${user.…}` may name, and a parameter that is
-/// given as `null` is absent.
+/// Returns the graph of a plan. Plans declare no parameters: `${user.…}` may name the values in `given`, and a
+/// parameter with the value `null` is absent.
 ///
 /// # Errors
-/// Everything that is wrong; pointers lead into an object with `execution_plan` and `fallbacks`.
+/// All problems; pointers are relative to an object with `execution_plan` and `fallbacks`.
 pub fn from_plan(
     plan: &ExecutionPlan,
     fallbacks: &[ExecutionPlan],
@@ -75,7 +75,7 @@ fn written(step: &PlanStep) -> PlanStepSource<'_> {
     }
 }
 
-/// The contract has made sure that what the type needs is there.
+/// The contract ensures that the fields that the type requires are present.
 fn claim(condition: &StepCondition) -> Option<Claim<'_>> {
     let target = || StepId::parse(condition.step_id.as_deref()?).ok();
     match condition.condition_type? {

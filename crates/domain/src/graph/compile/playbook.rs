@@ -1,5 +1,5 @@
-//! A playbook (seed 000 §2.8): its steps run one after the other in listed order, completed writes
-//! are reversed last first.
+//! Compiles a playbook (seed 000 §2.8): its steps run in sequence in listed order, and completed writes are reversed in
+//! reverse order.
 
 use charter_contract::catalogue::playbook::{Playbook, PlaybookScript, PlaybookStep, RollbackStep};
 use charter_contract::catalogue::vocabulary::{OnFailure, StepType};
@@ -17,11 +17,11 @@ use crate::script::{self, ScriptSource};
 /// Milliseconds in the unit of `execution_timeout`.
 const MS_PER_SECOND: u64 = 1_000;
 
-/// The steps of a playbook.
+/// Returns the graph of a playbook.
 ///
 /// # Errors
-/// Any [`GraphError`]; among others for a rollback whose script is not there, which registration
-/// only warned about (ruling 12).
+/// Any [`GraphError`]; for example, for a rollback with a missing script, about which registration only warned
+/// (ruling 12).
 pub fn from_playbook(playbook: &Playbook) -> Result<StepGraph, GraphError> {
     let mut steps = Vec::with_capacity(playbook.steps.len());
     let mut size = Size::of_plan();
@@ -96,8 +96,8 @@ fn after_failure(step: &PlaybookStep) -> AfterFailure {
     }
 }
 
-/// A rollback by a tool calls it; one by a script runs the script with what the reversed step's tool
-/// is granted.
+/// Returns the reversal of a rollback step. A rollback with a tool calls the tool; a rollback with a script runs the
+/// script with the permissions of the reversed step's tool.
 fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphError> {
     let incomplete = |detail: String| GraphError::Incomplete {
         step: rollback.step_id.clone(),
@@ -144,7 +144,7 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
     })
 }
 
-/// The script that is a step's own body: one that no rollback refers to.
+/// Returns the script that is the body of a step: a script that no rollback refers to.
 fn body_of<'p>(playbook: &'p Playbook, step: &StepId) -> Option<&'p PlaybookScript> {
     let mut own = playbook.scripts.iter();
     own.find(|script| script.step_id == *step && !playbook.is_reversal(script))
@@ -157,7 +157,7 @@ fn name_of(script: &PlaybookScript) -> Result<ScriptId, GraphError> {
     })
 }
 
-/// Ruling 31: what stands in the quotes of a script's source reaches it as data, under the placeholder as it is written.
+/// Ruling 31: quoted placeholders in a script's source reach the script as data, under the placeholder's text.
 fn add_reads(
     parameters: &mut Map<String, Value>,
     step: &StepId,

@@ -1,4 +1,4 @@
-//! A skill's plan (seed 000 §2.2). Its steps run at the same time unless they name or need each other.
+//! Compiles a skill's plan (seed 000 §2.2). Its steps run in parallel unless they name or require each other.
 
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::vocabulary::OnFailure;
@@ -9,7 +9,7 @@ use crate::graph::{
     AfterFailure, Arguments, Entry, GraphError, GraphParts, Step, StepAction, StepGraph,
 };
 
-/// The plan of a skill.
+/// Returns the plan of a skill.
 ///
 /// # Errors
 /// Any [`GraphError`].
@@ -50,8 +50,8 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
     })
 }
 
-/// A skill's steps only read, so `skip` and `continue` come to the same: what needs the output is
-/// left out, the rest goes on. There is nothing to roll back; the contract refuses it.
+/// A skill's steps only read, so `skip` and `continue` are equivalent: steps that need the output are skipped, and the
+/// others run. There is nothing to roll back; the contract rejects `rollback`.
 fn after_failure(on_failure: Option<OnFailure>) -> AfterFailure {
     match on_failure.unwrap_or_default() {
         OnFailure::Stop | OnFailure::Rollback => AfterFailure::Abort,

@@ -1,4 +1,4 @@
-//! Plans of callers, compiled and run on the machine: what each construct of theirs does.
+//! Compiles plans of callers, runs them on the machine, and tests each of their features.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -170,7 +170,7 @@ fn b003_5_independent_steps_run_together_and_references_are_waited_for() {
     assert_eq!(ended.outcome(), "completed");
 }
 
-/// B003-5: a tool goes by its own id or by the one that the agent contracts make of it.
+/// B003-5: a tool is referenced by its own id or by the id that the agent contracts derive from it.
 #[test]
 fn b003_5_tools_go_by_either_name_and_say_whether_a_step_writes() {
     let named = |tool: &str| {
@@ -185,7 +185,7 @@ fn b003_5_tools_go_by_either_name_and_say_whether_a_step_writes() {
     assert_eq!(named("y.a-b"), ("y.a-b".to_owned(), false));
 }
 
-/// B003-6: each type of condition; what does not hold is skipped.
+/// B003-6: each type of condition; a step whose condition does not hold is skipped.
 #[test]
 fn b003_6_conditions_decide_whether_a_step_runs() {
     let on = |number: u8, kind: &str, more: Value| {
@@ -260,7 +260,7 @@ fn b003_6_a_failure_step_runs_though_the_plan_is_aborted() {
     );
 }
 
-/// B003-6: an expression waits for every step that it names, and for nothing of theirs but their end.
+/// B003-6: an expression waits for the end of every step that it names, and for nothing else.
 #[test]
 fn b003_6_an_expression_waits_for_the_steps_that_it_names() {
     let expression = r#"steps["step-002"].state == "failed""#;
@@ -298,7 +298,7 @@ fn b003_7_retries_and_time_limits_are_the_steps_own() {
             succeeds(step)
         }
     });
-    // The other step fails with the first attempt's answer, and the plan with it.
+    // The other step fails with the result of its first attempt, and so does the plan.
     assert_eq!(ended.outcome(), "failed");
     let mut attempts = 0;
     let ended = drive(graph, json!({}), |step| {
@@ -344,7 +344,7 @@ fn b003_8_a_failure_aborts_or_skips_what_depends_on_it() {
     );
 }
 
-/// B003-8: the fallback takes over once, and has a fallback of its own.
+/// B003-8: the fallback replaces the plan once, and may have a fallback of its own.
 #[test]
 fn b003_8_fallbacks_take_over_one_after_the_other() {
     let to = |id: &str| json!({"error_handling": {"on_step_failure": "execute_fallback", "fallback_plan_id": id}});
@@ -374,7 +374,7 @@ fn b003_8_fallbacks_take_over_one_after_the_other() {
     assert_eq!(ended.outcome(), "failed");
 }
 
-/// B003-9: an expression that fails on what a step produced fails its own step.
+/// B003-9: an expression that fails on another step's output fails its own step.
 #[test]
 fn b003_9_a_type_error_fails_the_step() {
     let expression = r#"steps["step-001"].output.of > 3"#;
@@ -392,7 +392,7 @@ fn b003_9_a_type_error_fails_the_step() {
     );
 }
 
-/// A pipeline is to the machine what an execution plan is.
+/// For the machine, a pipeline is equivalent to an execution plan.
 #[test]
 fn b003_5_a_pipeline_compiles_to_the_same_steps_as_a_plan() {
     let pipeline: PipelineDefinition = document(&json!({

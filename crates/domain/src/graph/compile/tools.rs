@@ -1,5 +1,4 @@
-//! The tools that plans of callers may call, by the names that the agent contracts give them, and
-//! whether a call as it is written can be made.
+//! The tools that plans of callers may call, by the names of the agent contracts, and the validation of calls.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -26,7 +25,7 @@ pub struct CallableTools<'v> {
 }
 
 impl<'v> CallableTools<'v> {
-    /// The tools of a view.
+    /// Creates the set for a view.
     #[must_use]
     pub fn new(view: &'v View) -> Self {
         Self {
@@ -35,7 +34,7 @@ impl<'v> CallableTools<'v> {
         }
     }
 
-    /// The tool of a catalogue's id, or of the id that the agent contracts make of it (ruling 25).
+    /// Returns the tool with this catalogue id, or with the id that the agent contracts derive from it (ruling 25).
     pub(super) fn named(&self, name: &str) -> Result<Arc<CatalogueEntry<Tool>>, String> {
         if let Some(found) = self.view.tool(name) {
             if callable(found.document()) {
@@ -60,7 +59,7 @@ impl<'v> CallableTools<'v> {
         }
     }
 
-    /// The way back from the agent contracts' ids goes through the whole catalogue.
+    /// Resolving the agent contracts' ids requires a scan of the whole catalogue.
     fn mapped(&self) -> &BTreeMap<ToolDefinitionId, Vec<ToolId>> {
         self.mapped.get_or_init(|| {
             let mut mapped: BTreeMap<ToolDefinitionId, Vec<ToolId>> = BTreeMap::new();
@@ -74,29 +73,29 @@ impl<'v> CallableTools<'v> {
     }
 }
 
-/// B000-10: internal tools are never shown, so there are none.
+/// B000-10: internal tools are never visible to callers.
 fn callable(tool: &Tool) -> bool {
     tool.status == Status::Active && !tool.is_internal()
 }
 
-/// A call that can be made.
+/// A valid call.
 pub(super) struct Call {
     pub(super) action: StepAction,
     pub(super) tool: Arc<CatalogueEntry<Tool>>,
 }
 
-/// Reads the calls of one plan; what is wrong goes into the report.
+/// Reads the calls of one plan, and reports problems.
 pub(super) struct Calls<'c> {
     pub(super) tools: &'c CallableTools<'c>,
     /// Parameters that `${user.…}` may name.
     pub(super) parameters: BTreeSet<&'c str>,
-    /// Those of them that are known to be absent: the caller gives them as `null`.
+    /// Parameters that are known to be absent, because the caller sent `null`.
     pub(super) absent: BTreeSet<&'c str>,
 }
 
 impl Calls<'_> {
-    /// The call of a step; `None` when there is no such tool. `here` leads to the step. Plans do not
-    /// say whether a step writes: its tool does, in the version that the run will pin.
+    /// Returns the call of a step; `None` if the tool does not exist. `here` is the pointer to the step. Plans do not
+    /// declare whether a step writes: the version of its tool that the run pins determines it.
     pub(super) fn call(
         &self,
         name: &str,
@@ -127,7 +126,7 @@ impl Calls<'_> {
         })
     }
 
-    /// The arguments that a call will have: one that refers to an absent parameter is omitted.
+    /// Returns the arguments that a call will have: an argument that refers to an absent parameter is omitted.
     fn given<'p>(&self, parameters: &'p Map<String, Value>) -> Cow<'p, Map<String, Value>> {
         if self.absent.is_empty() {
             return Cow::Borrowed(parameters);
@@ -145,8 +144,8 @@ impl Calls<'_> {
         Cow::Owned(given)
     }
 
-    /// The steps whose output a step's values refer to, each once for a value, with the place that does. `here` leads
-    /// to the values.
+    /// Returns the steps whose output a step's values refer to, once per value, with the pointer to the value. `here`
+    /// is the pointer to all values.
     pub(super) fn referred(
         &self,
         values: &Map<String, Value>,

@@ -1,7 +1,7 @@
-//! A decision tree (named in seed 003): decisions choose, actions call tools, outcomes conclude.
+//! Compiles a decision tree (named in seed 003): decisions choose, actions call tools, outcomes conclude.
 //!
-//! Every node waits for all that lead to it and runs when one of them took the way to it. What no
-//! path from the root reaches is left out: without anything before it, it would start at once.
+//! Every node waits for all its predecessors, and runs if one of them chose it. Nodes that are unreachable from the
+//! root are left out: without predecessors, they would start at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ use crate::graph::{
     StepAction, StepGraph,
 };
 
-/// Most branches of a tree: each has an expression to be read.
+/// The maximum number of branches of a tree, because each has an expression to compile.
 const MAX_BRANCHES: usize = 1_000;
 
-/// The nodes of a tree as steps.
+/// Returns the nodes of a tree as steps.
 ///
 /// # Errors
-/// Everything that is wrong; pointers lead into an object with `decision_tree`.
+/// All problems; pointers are relative to an object with `decision_tree`.
 pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepGraph, Report> {
     let mut report = Report::new();
     if let Err(error) = Size::of_plan().add_steps(tree.nodes.len()) {
@@ -77,11 +77,11 @@ pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepG
     })
 }
 
-/// What leads where.
+/// The edges of a tree.
 struct Ways<'t> {
     /// Nodes on a path from the root.
     reached: BTreeSet<&'t TreeNodeId>,
-    /// For each node, what leads to it.
+    /// For each node, its predecessors with the edge's condition.
     into: BTreeMap<&'t TreeNodeId, Vec<(&'t TreeNodeId, EdgeCondition)>>,
 }
 
@@ -109,7 +109,7 @@ impl<'t> Ways<'t> {
         ways
     }
 
-    /// The nodes that may have run before a node does.
+    /// Returns the nodes that may have run before a node.
     fn before(&self, node: &'t TreeNodeId) -> BTreeSet<&'t TreeNodeId> {
         let mut before = BTreeSet::new();
         let mut open = vec![node];
@@ -124,7 +124,7 @@ impl<'t> Ways<'t> {
     }
 }
 
-/// The nodes that a node leads to, and what must become of it for that.
+/// Returns the successors of a node, each with the edge's condition.
 fn leads(node: &TreeNode) -> Vec<(&TreeNodeId, EdgeCondition)> {
     match node {
         TreeNode::Decision {
@@ -219,7 +219,7 @@ fn step<'t>(
     })
 }
 
-/// Looks whether what a node refers to may be there when it runs.
+/// Checks that the values that a node refers to can exist when the node runs.
 struct Look<'l> {
     before: &'l BTreeSet<&'l str>,
     calls: &'l Calls<'l>,

@@ -1,5 +1,6 @@
-//! A skill's plan with what its tools need: a tool's parameter that a step does not map has the skill's parameter of the
-//! same name, and one that the skill does not declare either becomes a parameter of the skill where the tool needs it.
+//! Completes a skill's plan with the parameters of its tools. A tool's parameter that a step does not map takes the
+//! skill's parameter of the same name. If the skill has none, a required parameter of the tool becomes a parameter of
+//! the skill.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::catalogue::View;
 use crate::parameters::{Misfit, means_the_same};
 
-/// The skill with every parameter passed on. A step that maps a parameter, to `null` too, keeps its own.
+/// Returns the skill with every parameter mapped. A step keeps its own mappings, including those to `null`.
 #[must_use]
 pub fn wired<'s>(skill: &'s Skill, view: &View) -> Cow<'s, Skill> {
     let mut wired = Cow::Borrowed(skill);
@@ -44,8 +45,8 @@ pub fn wired<'s>(skill: &'s Skill, view: &View) -> Cow<'s, Skill> {
     wired
 }
 
-/// Parameters of one name that a skill does not declare and that its tools mean differently, in the tool of the step at
-/// `at`.
+/// Returns the parameters that the tool of the step at `at` and another tool define differently under one name, and
+/// that the skill does not declare.
 pub(crate) fn contradicted(skill: &Skill, wired: &Skill, at: usize, tool: &Tool) -> Vec<Misfit> {
     let Some(step) = skill.execution_plan.steps.get(at) else {
         return Vec::new();
@@ -81,12 +82,12 @@ fn is_needed(parameter: &Parameter) -> bool {
     parameter.required && parameter.default.is_none()
 }
 
-/// A dot in a name would begin a path.
+/// Returns whether `${user.name}` is valid for the parameter's name: a dot would begin a path.
 fn can_be_referred_to(parameter: &Parameter) -> bool {
     !parameter.name.as_str().contains(['.', '{', '}', '['])
 }
 
-/// Whether a value of one parameter may be one of another, by their types.
+/// Returns whether the types of two parameters allow a value of one as a value of the other.
 fn passes(from: &Parameter, to: &Parameter) -> bool {
     let taken = |kind| to.kind == kind || to.other_types.contains(&kind);
     taken(from.kind) || from.other_types.iter().copied().any(taken)
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(names(&wired), ["region", "limit", "shelf"]);
     }
 
-    /// A skill without parameters takes those that its tools need.
+    /// A skill without parameters inherits those that its tools require.
     #[test]
     fn a_skill_takes_over_what_its_tools_need() {
         let skill = skill(&json!([]), &json!([step("a", "vault.list", &json!({}))]));

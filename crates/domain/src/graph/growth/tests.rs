@@ -50,8 +50,8 @@ fn reversal(name: &str, reverses: &str) -> Step {
     step
 }
 
-/// B003-5 holds for what is added as well: ids stay unique, what is named is there, nothing waits for
-/// itself. What does not fit changes nothing.
+/// B003-5 applies to additions too: ids stay unique, named steps exist, and there are no cycles. An invalid addition
+/// changes nothing.
 #[test]
 fn b003_5_what_does_not_fit_is_not_added() {
     let grown = |steps, claims| GraphAdditions { steps, claims };
@@ -117,7 +117,7 @@ fn b003_5_what_does_not_fit_is_not_added() {
     );
 }
 
-/// Replaying a journal never applies the limit: the steps were admitted when they were written.
+/// Replaying a journal does not apply the limit: its steps were admitted when they were written.
 #[test]
 fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
     let before = graph(vec![step("a", &[])]);
@@ -135,7 +135,7 @@ fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
     assert_eq!(grown.grow(&too_much), Ok(1));
 }
 
-/// Dependencies of new steps and late claims count together.
+/// Dependencies of new steps and edges that are added later count together.
 #[test]
 fn a_run_gets_no_more_dependencies_than_its_limit() {
     let before = graph(vec![step("a", &[]), step("b", &[])]);
@@ -156,7 +156,7 @@ fn a_run_gets_no_more_dependencies_than_its_limit() {
 }
 
 proptest! {
-    /// A graph that grew is the graph that it would have been from the start.
+    /// A graph that grew equals the graph that is built from all steps at once.
     #[test]
     fn growing_makes_the_same_graph(edges in prop::collection::vec(any::<bool>(), 45), first in 1_usize..9) {
         let name = |at: usize| format!("s{at}");

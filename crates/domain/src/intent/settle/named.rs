@@ -1,6 +1,6 @@
-//! Texts that equal an example of a document or name one: who registered the document has said what they ask for.
+//! Texts that equal an example of a document, or name a document: its author has defined what such a text requests.
 //!
-//! An example is compared as an order only where the text is written as one, and a playbook that is only named is shown.
+//! An example counts as an order only if the text is written as an order. A playbook that is only named is shown.
 
 use charter_contract::catalogue::DocumentKind;
 
@@ -8,8 +8,8 @@ use super::{AnswerSource, Case, Evidence, Settled};
 use crate::intent::{Certainty, ChangeTiming, Doubt, Intent, Language, Remark};
 
 impl Evidence {
-    /// The same for a caller that states the intent (`metadata.flow`): an example or a name of another kind of document
-    /// does not overrule the caller.
+    /// Restricts the evidence for a caller that states the intent (`metadata.flow`): an example or a name of another
+    /// kind of document does not override the caller.
     #[must_use]
     pub fn for_stated(self, intent: Intent) -> Self {
         let answers = |kind: NamedKind| match (kind, intent) {
@@ -35,7 +35,7 @@ pub struct NamedDocument {
     pub kind: NamedKind,
     /// Whether the name has a typing error.
     pub mistyped: bool,
-    /// Whether the text is nothing but the name.
+    /// Whether the text is only the name.
     pub alone: bool,
 }
 
@@ -46,7 +46,7 @@ pub enum NamedKind {
     Skill,
     /// A playbook.
     Playbook,
-    /// Something that no request is routed to: a tool, an agent, a kind of missions. It is described.
+    /// A document that requests are not routed to: a tool, an agent, a mission type. It is described.
     Other(DocumentKind),
 }
 
@@ -55,11 +55,11 @@ pub enum NamedKind {
 pub struct ExampleMatch {
     /// Their kind.
     pub kind: ExampleKind,
-    /// Whether the sentence is written as a question, or opens with a mark that makes it no order ([`is_marked`]).
+    /// Whether the sentence is a question, or opens with a mark that makes it a quotation ([`is_marked`]).
     pub marked: bool,
 }
 
-/// The kind of the documents that have a sentence as an example: who wrote them has said what it asks for.
+/// The kind of the documents that have a sentence as an example. Their authors have defined what the sentence requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExampleKind {
     /// Skills alone.
@@ -68,8 +68,8 @@ pub enum ExampleKind {
     Playbook,
 }
 
-/// Whether a text is written as a question, or opens with a mark that makes it no order of its writer: a quotation mark, a
-/// bracket, a prompt, the sign of a quoted line. An amount may open it.
+/// Returns whether a text is a question, or opens with a mark that makes it a quotation: a quotation mark, a bracket, a
+/// prompt, the sign of a quoted line. An amount may open it.
 #[must_use]
 pub fn is_marked(text: &str) -> bool {
     let text = text.trim();
@@ -81,7 +81,7 @@ pub fn is_marked(text: &str) -> bool {
 }
 
 impl Case<'_> {
-    /// Settles a text that equals an example: it asks for the action of the example's document. A quoted example orders
+    /// Settles a text that equals an example: it requests the action of the example's document. A quoted example orders
     /// nothing, and an order for later is only offered.
     pub(super) fn example(&self, example: ExampleMatch) -> Option<Settled> {
         let ExampleMatch { kind, marked } = example;
@@ -126,10 +126,10 @@ impl Case<'_> {
         }
         Some(match (reading.intent, reading.start, reading.certainty) {
             _ if marked => doubtful,
-            // The example tells what its verb means.
+            // The example determines the meaning of its verb.
             (Intent::Change, ChangeTiming::Offer(Doubt::Verb), _) => ChangeTiming::Now,
             (Intent::Change, start, _) => start,
-            // "overnight restart of the hosts": its form leaves open what it asks for.
+            // "overnight restart of the hosts": its form is ambiguous.
             (Intent::Read | Intent::Knowledge | Intent::None, _, Certainty::Open(_)) => {
                 ChangeTiming::Now
             }
@@ -141,7 +141,7 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the sentence can name a document: it forbids nothing, quotes nothing but the name and plays no role.
+    /// Returns whether the sentence can name a document: it forbids nothing, quotes only the name and imitates no role.
     pub(super) fn may_name(&self, named: NamedDocument) -> bool {
         match self.reading.remark {
             None
@@ -153,8 +153,8 @@ impl Case<'_> {
         }
     }
 
-    /// The named document answers, even if others fit better. A playbook runs only for an order that names it without a
-    /// typing error and has other words beside; otherwise it is shown.
+    /// Settles a text that names a document: the document answers, even if others match better. A playbook runs only
+    /// for an order that names it without a typing error and has other words too; otherwise it is shown.
     pub(super) fn named(&self, named: NamedDocument) -> Settled {
         let NamedDocument {
             kind,

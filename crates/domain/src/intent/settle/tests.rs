@@ -1,4 +1,4 @@
-//! The intent of a text by what is known of the documents.
+//! Tests of the intent with evidence about documents.
 
 use super::super::read;
 use super::*;
@@ -13,7 +13,7 @@ pub(super) const WEAK: Fit = Fit {
     score: 0.35,
     likeness: 0.35,
 };
-/// Above the floor, and below what is offered.
+/// Above the floor, but below the threshold for offers.
 const POOR: Fit = Fit {
     score: 0.27,
     likeness: 0.3,
@@ -48,7 +48,7 @@ fn settled(
     panic!("`{text}` is never settled")
 }
 
-/// Text, best skill, best playbook, best passage, whether an agent is near; intent and source.
+/// Text, best skill, best playbook, best passage, whether an agent is related; intent and source.
 type Row = (&'static str, Fit, Fit, f32, bool, Intent, AnswerSource);
 
 const ROWS: &[Row] = {
@@ -56,7 +56,7 @@ const ROWS: &[Row] = {
         Agents, NoMatch, Nothing, Passages, PlaybookText, Playbooks, SkillText, Skills,
     };
     &[
-        // A playbook that fits better never makes a change of a question.
+        // A playbook with a better match never turns a question into a change.
         (
             "which hosts are down",
             WEAK,
@@ -111,7 +111,7 @@ const ROWS: &[Row] = {
             Intent::Change,
             Agents,
         ),
-        // A passage that tells of a change that no playbook makes comes before agents.
+        // A passage about a change that no playbook makes comes before agents.
         (
             "restart host vm-31",
             CLEAR,
@@ -244,7 +244,7 @@ fn b000_20_the_form_says_which_kind_of_document_is_looked_at() {
     }
 }
 
-/// The decision about a text of which everything is known.
+/// Decides about a text with complete evidence.
 pub(super) fn decision(text: &str, evidence: &Evidence) -> IntentDecision {
     match settle(&read(text), evidence) {
         Settled::Decided(decision) => decision,
@@ -252,14 +252,14 @@ pub(super) fn decision(text: &str, evidence: &Evidence) -> IntentDecision {
     }
 }
 
-/// A playbook is offered from a quarter of the way between floor and narrow threshold on.
+/// A playbook is offered from a quarter of the distance between the floor and the narrow threshold.
 #[test]
 fn what_is_offered_scores_clearly_more_than_the_floor() {
     assert!(POOR.score >= FLOOR && POOR.score < offered_from(FLOOR, NARROW));
     assert!(WEAK.score >= offered_from(FLOOR, NARROW));
 }
 
-/// A text without a request has the intent `none`; a question without a fitting document is no match.
+/// A text without a request has the intent `none`; a question without a matching document is no match.
 #[test]
 fn b000_20_none_is_told_from_a_question_that_nothing_fits() {
     let evidence = Evidence {
@@ -301,7 +301,7 @@ fn decision_of(text: &str, evidence: &Evidence) -> (Intent, AnswerSource) {
     (decision.intent, decision.source)
 }
 
-/// A playbook is found by what it is about; the verb says whether it is its order.
+/// A playbook is found by its subject; the verb decides whether it is what the order asks for.
 #[test]
 fn b000_20_an_order_of_another_action_than_the_playbooks_is_offered() {
     let start = |text: &str, other_action: bool, named: Option<NamedDocument>| {

@@ -1,4 +1,4 @@
-//! Forms in which a change is ordered, put off, permitted, reported or only named.
+//! Forms in which a change is ordered, postponed, permitted, reported or only named.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Functions of the order of evaluation: none, the last and the next output, errors.
+//! Functions that control evaluation: no output, the last and the next output, errors.
 
 use std::iter;
 
@@ -9,10 +9,10 @@ use jaq_core::{Bind, Cv, Error, Exn, Native, ValXs};
 use super::{Jq, NativeFilter};
 use crate::jq::value::JqValue;
 
-/// The last output of a filter; null, where it has none. What `reduce` goes on with.
+/// The last output of a filter, or null if there is none. `reduce` continues with it.
 pub(in crate::jq) const LAST: &str = "!last";
 
-/// Each output of a filter in a list, with whether it is the last. What `foreach` goes on with.
+/// Each output of a filter in a list, with whether it is the last. `foreach` continues with them.
 pub(in crate::jq) const STEPS: &str = "!steps";
 
 pub(super) fn filters() -> Vec<NativeFilter> {
@@ -48,7 +48,7 @@ fn last() -> Native<Jq> {
     })
 }
 
-/// `[output, last]` for each output, and `[null, true, true]` where there is none, which is not emitted.
+/// Returns `[output, last]` for each output, or `[null, true, true]` if there is none; the latter is not emitted.
 fn steps<'a>(mut cv: Cv<'a, Jq>) -> ValXs<'a, JqValue> {
     let (filter, context) = cv.0.pop_fun();
     let mut outputs = filter.run((context, cv.1)).peekable();

@@ -1,4 +1,4 @@
-//! Formats: `@csv`, `@uri` and the others, of a value or of what is put into a text.
+//! Formats such as `@csv` and `@uri`, of a value or of the interpolations in a text.
 
 use jaq_core::native::{bome, unary, v};
 
@@ -63,7 +63,7 @@ fn formatted(value: &JqValue, format: &str) -> Outcome {
     }))
 }
 
-/// The elements of a list in a row.
+/// Formats the elements of a list as a row.
 fn row(
     value: &JqValue,
     separator: &str,
@@ -106,7 +106,7 @@ fn html(c: char) -> String {
     }
 }
 
-/// Words for a shell.
+/// Quotes words for a shell.
 fn shell(value: &JqValue) -> Outcome<String> {
     let word = |item: &JqValue| match item {
         JqValue::Text(text) => Ok(format!("'{}'", text.replace('\'', "'\\''"))),
@@ -148,7 +148,7 @@ fn unescaped(value: &JqValue, text: &str) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|_| fault())
 }
 
-/// Bytes by characters of so many bits each, filled up to whole blocks.
+/// Encodes bytes with `bits` bits per character, padded to whole blocks.
 fn encoded(bytes: &[u8], alphabet: &[u8], bits: u32, block: usize) -> String {
     let mut text = String::new();
     let (mut held, mut count) = (0_u32, 0);

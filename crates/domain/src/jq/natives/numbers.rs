@@ -1,4 +1,4 @@
-//! Functions of numbers beside those of jaq: they round integers of no size.
+//! Functions of numbers in addition to jaq's: they round integers of any size.
 
 use jaq_core::native::{bome, v};
 

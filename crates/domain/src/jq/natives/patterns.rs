@@ -1,4 +1,4 @@
-//! Regular expressions: Oniguruma's, as jq has them, read by `fancy-regex`. Matching is bounded, and ends with an error.
+//! Regular expressions: jq's Oniguruma syntax, translated for `fancy-regex`. Matching ends with an error at a bound.
 
 mod syntax;
 
@@ -15,19 +15,19 @@ use super::Plain;
 use super::values::object;
 use crate::jq::value::{JqValue, Outcome, fault, unfit};
 
-/// Steps back that one search may take.
+/// The maximum number of backtracking steps of one search.
 const BACKTRACKS: usize = 1_000_000;
 
-/// Bytes of a compiled pattern, by estimate.
+/// The estimated size of a compiled pattern, in bytes.
 const COMPILED_BYTES: usize = 4 << 20;
 
-/// Compiled patterns that are kept for the next value.
+/// The number of compiled patterns that are cached.
 const KEPT: usize = 64;
 
-/// The letters that change how a pattern is read or searched for.
+/// The letters that change the interpretation of a pattern or the search.
 const FLAGS: &str = "gimnpslx";
 
-/// The one by which a pattern may have spaces and comments.
+/// The flag that allows spaces and comments in a pattern.
 const EXTENDED: char = 'x';
 
 thread_local! {
@@ -54,7 +54,7 @@ pub(super) fn filters() -> Box<[Plain]> {
     ])
 }
 
-/// Whether a pattern can be searched for, with these flags.
+/// Checks that a pattern is valid with these flags.
 ///
 /// # Errors
 /// The message of the fault.
@@ -84,7 +84,7 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex, String> {
         .map_err(|error| format!("Regex failure: {error}"))
 }
 
-/// A pattern to be searched for in a text.
+/// A search for a pattern in a text.
 struct Search<'v> {
     text: &'v str,
     flags: &'v str,
@@ -125,7 +125,8 @@ impl<'v> Search<'v> {
             .collect())
     }
 
-    /// The text before the first match, the match, the text up to the next match, and so on, and the text after the last.
+    /// Returns the text before the first match, the match, the text up to the next match, and so on, and the text after
+    /// the last match.
     fn pieces(&self) -> Outcome {
         let mut place = TextOffset::default();
         let mut pieces = Vec::new();
@@ -144,7 +145,7 @@ impl<'v> Search<'v> {
         Ok(JqValue::list(pieces))
     }
 
-    /// The first match, or all of them.
+    /// Returns the first match, or all matches.
     fn found(&self) -> Outcome<Vec<Captures<'v, str>>> {
         let mut found = Vec::new();
         let mut from = 0;
@@ -165,7 +166,8 @@ impl<'v> Search<'v> {
         Ok(found)
     }
 
-    /// Where the search goes on after a match that was searched for from some place on.
+    /// Returns the position at which the search continues after a match; `from` is the position where the previous
+    /// search began.
     fn after(&self, found: &Match<'_>, from: usize) -> usize {
         let end = found.end();
         if end > from && end > found.start() {
@@ -200,7 +202,7 @@ impl<'v> Search<'v> {
         ])
     }
 
-    /// Where a part begins and how long it is, in characters, and its text.
+    /// Returns the offset and the length of a part, in characters, and its text.
     fn part(&self, found: Option<Match<'_>>, place: &mut TextOffset) -> [JqValue; 3] {
         let Some(found) = found else {
             return [JqValue::number(-1_i64), JqValue::count(0), JqValue::Null];
@@ -214,7 +216,7 @@ impl<'v> Search<'v> {
     }
 }
 
-/// A place in a text, in bytes and in characters.
+/// A position in a text, in bytes and in characters.
 #[derive(Default)]
 struct TextOffset {
     byte: usize,
@@ -222,7 +224,7 @@ struct TextOffset {
 }
 
 impl TextOffset {
-    /// Goes to a byte; returns which character begins there.
+    /// Moves to a byte position, and returns the number of the character there.
     fn reach(&mut self, text: &str, byte: usize) -> usize {
         if byte < self.byte {
             *self = Self::default();
@@ -253,7 +255,7 @@ fn compiled(pattern: &str, flags: &str) -> Result<Rc<Regex>, String> {
     })
 }
 
-/// The pattern for a text: its `$` also matches before the line's end that is the last of the text.
+/// Adapts a pattern to a text, so that its `$` also matches before a line end at the end of the text.
 fn ending_at_lines<'p>(pattern: &'p str, flags: &str, text: &str) -> Cow<'p, str> {
     let sets_lines = |options: &str| {
         let letters = options.chars();

@@ -6,7 +6,7 @@ use jaq_core::native::{bome, unary, v};
 use super::Plain;
 use crate::jq::value::{JqValue, Number, Outcome, fault, split, unfit};
 
-/// The line after its input, a text.
+/// The number of lines of its input, a text, plus one.
 pub(in crate::jq) const LINE: &str = "!line";
 
 pub(super) fn filters() -> Box<[Plain]> {
@@ -90,7 +90,7 @@ fn parts(text: &JqValue, separator: &JqValue) -> Outcome {
     }
 }
 
-/// Texts, numbers and truth values in a row, with the separator between them; null is no text.
+/// Joins texts, numbers and booleans with a separator; null counts as an empty text.
 fn joined(value: JqValue, separator: &JqValue) -> Outcome {
     let mut whole = None;
     for item in value.elements()? {

@@ -1,4 +1,4 @@
-//! Assignments and deletions, all of them by paths.
+//! Assignments and deletions by paths.
 
 use jaq_core::box_iter::box_once;
 use jaq_core::native::{bome, run, unary, v};
@@ -7,7 +7,7 @@ use jaq_core::{Bind, Cv, Exn, Native, ValX, ValXs};
 use super::{Jq, NativeFilter};
 use crate::jq::value::{JqValue, delete, fault, keys_of, modified, set};
 
-/// `|=`: its first argument emits the paths, its second is run on what is there.
+/// `|=`: the first argument emits the paths, the second is applied to the values there.
 pub(in crate::jq) const MODIFY: &str = "!modify";
 
 /// `=`: its first argument emits the paths, its second is the value.

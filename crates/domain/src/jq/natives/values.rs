@@ -121,7 +121,7 @@ fn contains(value: &JqValue, part: &JqValue) -> bool {
     }
 }
 
-/// Where a text occurs in a text, or an element or a list in a list.
+/// Returns the positions of a text in a text, or of an element or a list in a list.
 fn indices(value: &JqValue, part: &JqValue) -> Outcome {
     match (value, part) {
         (JqValue::Text(text), JqValue::Text(part)) => Ok(occurrences(text, part)),
@@ -134,7 +134,7 @@ fn indices(value: &JqValue, part: &JqValue) -> Outcome {
     }
 }
 
-/// Where a text occurs in another, overlaps included, in characters.
+/// Returns the positions of a text in another, including overlaps, in characters.
 fn occurrences(text: &str, part: &str) -> JqValue {
     if part.is_empty() {
         return JqValue::list(Vec::new());
@@ -183,7 +183,7 @@ fn index(at: usize) -> Number {
     Number::from(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
-/// A list with the elements of its lists in their place, so many levels deep; all of them where the number is negative.
+/// Flattens a list by this number of levels, or completely if the number is negative.
 fn flattened(value: JqValue, levels: &JqValue) -> Outcome {
     let JqValue::Number(levels) = levels else {
         return Err(unfit(levels, "is no depth"));
@@ -209,7 +209,7 @@ fn flatten(items: Vec<JqValue>, levels: i64, flat: &mut Vec<JqValue>) {
     }
 }
 
-/// An object of some fields.
+/// Creates an object with these fields.
 pub(super) fn object<const N: usize>(fields: [(&str, JqValue); N]) -> JqValue {
     let fields = fields.map(|(name, value)| (name.into(), value));
     JqValue::object(Fields::from_iter(fields))

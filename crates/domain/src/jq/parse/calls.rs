@@ -8,7 +8,7 @@ use super::{Fault, KEYWORDS, MODULES, Parsed, Parser};
 use crate::jq::natives::patterns;
 
 impl<'s> Parser<'s, '_> {
-    /// A keyword with what belongs to it, or a call.
+    /// Parses a keyword with its parts, or a call.
     pub(super) fn named(&mut self) -> Parsed<'s> {
         let name = self.word();
         match name {
@@ -42,7 +42,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// The arguments between parentheses, if there are any.
+    /// Parses the arguments between parentheses, if there are any.
     fn arguments(&mut self) -> Parsed<'s, Vec<Tree<'s>>> {
         let Some(tokens) = self.bracket('(') else {
             return Ok(Vec::new());
@@ -107,7 +107,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// Whether the patterns that a call has in it can be searched for.
+/// Checks the literal patterns of a call.
 fn check_patterns(name: &str, arguments: &[Tree<'_>]) -> Result<(), String> {
     let flags = match (name, arguments.len()) {
         ("test" | "match" | "capture" | "scan" | "splits", 1) | ("sub" | "gsub", 2) => None,
@@ -122,7 +122,7 @@ fn check_patterns(name: &str, arguments: &[Tree<'_>]) -> Result<(), String> {
     patterns::check(&pattern, &flags)
 }
 
-/// A text without terms in it.
+/// Returns the value of a text without interpolations.
 fn literal(term: &Tree<'_>) -> Option<String> {
     let Term::Str(None, pieces) = term else {
         return None;

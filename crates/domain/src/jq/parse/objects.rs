@@ -1,4 +1,4 @@
-//! Objects and the patterns that take values apart.
+//! Objects and destructuring patterns.
 
 use jaq_core::load::lex::{Tok, Token};
 use jaq_core::load::parse::{Pattern, Term};
@@ -6,11 +6,11 @@ use jaq_core::load::parse::{Pattern, Term};
 use super::terms::{self, Tree};
 use super::{Fault, Parsed, Parser};
 
-/// A field: the value of a name alone is that of the input, or of the variable.
+/// A field. Without a value, it takes the input's field of that name, or the variable's value.
 type Field<'s> = (Tree<'s>, Option<Tree<'s>>);
 
 impl<'s> Parser<'s, '_> {
-    /// The fields within braces.
+    /// Parses the fields within braces.
     pub(super) fn object(&mut self) -> Parsed<'s> {
         let mut fields = Vec::new();
         while self.symbol() != "}" {
@@ -52,7 +52,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// Terms with pipes, and without commas.
+    /// Parses terms with pipes, and without commas.
     fn field_value(&mut self) -> Parsed<'s> {
         let value = self.expression(0)?;
         match self.take("|") {
@@ -115,7 +115,7 @@ impl<'s> Parser<'s, '_> {
     }
 }
 
-/// Whether a key is certainly of another type.
+/// Returns whether a key is certainly not a text.
 fn is_no_text(key: &Tree<'_>) -> bool {
     match key {
         Term::Num(_) | Term::Arr(_) | Term::Obj(_) => true,

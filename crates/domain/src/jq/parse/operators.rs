@@ -1,4 +1,4 @@
-//! The operators of jq, with how tightly they bind.
+//! The operators of jq, with their precedence.
 
 use jaq_core::load::parse::BinaryOp;
 use jaq_core::ops::{Cmp, Math};
@@ -7,18 +7,18 @@ use super::terms::{self, Tree};
 
 /// An operator between two terms.
 pub(super) struct Operator {
-    /// How tightly it binds.
+    /// The precedence; a higher number binds more tightly.
     pub(super) binds: u8,
     pub(super) grouping: Grouping,
     pub(super) kind: Kind,
 }
 
-/// How operators that bind alike are grouped.
+/// The associativity of operators with the same precedence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grouping {
     Left,
     Right,
-    /// Not at all.
+    /// Non-associative.
     None,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Kind {
 }
 
 impl Operator {
-    /// The operator of a symbol or a word.
+    /// Returns the operator of a symbol or a word.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (binds, grouping, kind) = match text {
             "//" => (1, Grouping::Right, Kind::Alternative),
@@ -72,7 +72,7 @@ impl Operator {
 }
 
 impl Kind {
-    /// Two terms with the operator.
+    /// Builds the term for the operator and its operands.
     pub(super) fn join<'s>(self, left: Tree<'s>, right: Tree<'s>) -> Tree<'s> {
         match self {
             Self::Alternative => terms::alternative(left, right),

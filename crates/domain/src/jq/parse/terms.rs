@@ -1,6 +1,7 @@
-//! Terms of jq in the terms of jaq: what jaq would evaluate in another order, or in another way, is written as what jq means.
+//! Translates terms of jq to terms of jaq. Constructs that jaq would evaluate in another order or way are rewritten
+//! with jq's meaning.
 //!
-//! Names that begin with `!` are those of this file. No filter can write them, so they clash with none of its own.
+//! Names that begin with `!` belong to this file. Filters cannot contain them, so they do not clash.
 
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Def, Pattern, Term};
@@ -12,7 +13,7 @@ use crate::jq::natives::{ASSIGN, LAST, LINE, MODIFY, PATH, STEPS};
 /// A term over the text of a filter.
 pub(super) type Tree<'s> = Term<&'s str>;
 
-/// A part of a text with terms in it.
+/// A part of a text with interpolations.
 pub(super) type Piece<'s> = StrPart<&'s str, Tree<'s>>;
 
 const LEFT: &str = "$!left";
@@ -22,12 +23,12 @@ const SOURCE: &str = "$!source";
 const INPUT: &str = "$!input";
 const BODY: &str = "!body";
 
-/// Names of the variables to which the outputs of several terms are bound; there are no more of these.
+/// Names of the variables that hold the outputs of several terms. Their number is the maximum.
 const PIECES: [&str; 8] = [
     "$!piece1", "$!piece2", "$!piece3", "$!piece4", "$!piece5", "$!piece6", "$!piece7", "$!piece8",
 ];
 
-/// How many outputs a term can have, by its form.
+/// The number of outputs that a term can have, by its form.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outputs {
     One,
@@ -43,7 +44,7 @@ pub(super) fn call<'s>(name: &'s str, arguments: Vec<Tree<'s>>) -> Tree<'s> {
     Term::Call(name, arguments)
 }
 
-/// Functions of two arguments whose second one jq has in the outer loop.
+/// Functions of two arguments for which jq iterates over the second one in the outer loop.
 const OF_TWO: [&str; 16] = [
     "atan2",
     "copysign",
@@ -63,7 +64,7 @@ const OF_TWO: [&str; 16] = [
     "setpath",
 ];
 
-/// A call that a filter has in it.
+/// Builds a call that occurs in a filter.
 pub(super) fn called<'s>(name: &'s str, mut arguments: Vec<Tree<'s>>) -> Tree<'s> {
     if arguments.len() == 2
         && OF_TWO.contains(&name)
@@ -80,7 +81,7 @@ pub(super) fn pipe<'s>(left: Tree<'s>, right: Tree<'s>) -> Tree<'s> {
     join(left, BinaryOp::Pipe(None), right)
 }
 
-/// Two terms with an operator that jaq evaluates as jq does.
+/// Joins two terms with an operator that jaq evaluates as jq does.
 pub(super) fn join<'s>(left: Tree<'s>, operator: BinaryOp<&'s str>, right: Tree<'s>) -> Tree<'s> {
     Term::BinOp(Box::new(left), operator, Box::new(right))
 }
@@ -90,7 +91,7 @@ fn bind<'s>(source: Tree<'s>, name: &'s str, body: Tree<'s>) -> Tree<'s> {
     join(source, BinaryOp::Pipe(Some(Pattern::Var(name))), body)
 }
 
-/// The outputs of the right term in the outer loop, as jq has them.
+/// Joins two terms with the outputs of the right one in the outer loop, as in jq.
 pub(super) fn right_first<'s>(
     left: Tree<'s>,
     right: Tree<'s>,
@@ -103,7 +104,7 @@ pub(super) fn right_first<'s>(
     bind(right, RIGHT, bind(left, LEFT, joined))
 }
 
-/// `left // right`. Where the left one is a path, those to null and false are none.
+/// Builds `left // right`. If the left term is a path, paths to null and false are omitted.
 pub(super) fn alternative<'s>(left: Tree<'s>, right: Tree<'s>) -> Tree<'s> {
     let left = match outputs(&left) {
         Outputs::One | Outputs::AtMostOne => left,
@@ -115,7 +116,7 @@ pub(super) fn alternative<'s>(left: Tree<'s>, right: Tree<'s>) -> Tree<'s> {
     join(left, BinaryOp::Alt, right)
 }
 
-/// No output, also as a path.
+/// Builds a term without outputs, also when used as a path.
 fn nothing<'s>() -> Tree<'s> {
     let none = indexed(
         Term::Obj(Vec::new()),
@@ -133,7 +134,7 @@ pub(super) fn update<'s>(paths: Tree<'s>, update: Tree<'s>) -> Tree<'s> {
     call(MODIFY, vec![call(PATH, vec![paths]), update])
 }
 
-/// `paths += value` and the like.
+/// Builds `paths += value` and similar updates.
 pub(super) fn update_by<'s>(paths: Tree<'s>, operator: Math, value: Tree<'s>) -> Tree<'s> {
     let changed = join(Term::Id, BinaryOp::Math(operator), Term::Var(VALUE));
     bind(value, VALUE, update(paths, changed))
@@ -145,7 +146,7 @@ pub(super) fn update_missing<'s>(paths: Tree<'s>, value: Tree<'s>) -> Tree<'s> {
     bind(value, VALUE, update(paths, changed))
 }
 
-/// A part of what a term emits. The outputs of the index are in the outer loop.
+/// Builds an index into the outputs of a term. The outputs of the index are in the outer loop.
 pub(super) fn indexed<'s>(term: Tree<'s>, part: Part<Tree<'s>>, optional: Opt) -> Tree<'s> {
     let add = |term: Tree<'s>, part: Part<Tree<'s>>| match term {
         Term::Path(term, Path(mut parts)) => {
@@ -179,7 +180,7 @@ pub(super) fn indexed<'s>(term: Tree<'s>, part: Part<Tree<'s>>, optional: Opt) -
     }
 }
 
-/// A text with the outputs of its later terms in the outer loops.
+/// Builds a text with the outputs of its later terms in the outer loops.
 pub(super) fn interpolated<'s>(format: Option<&'s str>, mut pieces: Vec<Piece<'s>>) -> Tree<'s> {
     let several = pieces.iter_mut().filter_map(|piece| match piece {
         StrPart::Term(term) if outputs(term) == Outputs::Any => Some(term),
@@ -199,7 +200,7 @@ pub(super) fn attempt<'s>(body: Tree<'s>, handler: Option<Tree<'s>>) -> Tree<'s>
     Term::TryCatch(Box::new(body), handler.map(Box::new))
 }
 
-/// `reduce`, which goes on with the last output of the update, or with null.
+/// Builds `reduce`, which continues with the last output of the update, or with null.
 pub(super) fn reduce<'s>(
     source: Tree<'s>,
     pattern: Pattern<&'s str>,
@@ -213,8 +214,8 @@ pub(super) fn reduce<'s>(
     Term::Fold("reduce", Box::new(source), pattern, vec![start, update])
 }
 
-/// `foreach`, which emits each output of the update and goes on with the last, or with null. The state is a list of an
-/// output and whether it is the last of its step; jaq goes on from each output.
+/// Builds `foreach`, which emits each output of the update and continues with the last one, or with null. The state is
+/// a list of an output and whether it is the last one of its step, because jaq continues from each output.
 pub(super) fn foreach<'s>(
     source: Tree<'s>,
     pattern: Pattern<&'s str>,
@@ -237,7 +238,7 @@ pub(super) fn foreach<'s>(
     Term::Fold("foreach", source, pattern, vec![start, update, emitted])
 }
 
-/// A function whose parameters with `$` are also functions, as in jq.
+/// Builds a function whose `$` parameters are also functions, as in jq.
 pub(super) fn definition<'s>(
     name: &'s str,
     parameters: &[&'s str],
@@ -256,8 +257,8 @@ pub(super) fn definition<'s>(
     }
 }
 
-/// `source as pattern ?// pattern … | body`: the next pattern is tried where one, or the body with it, fails. The
-/// variables of the other patterns are null.
+/// Builds `source as pattern ?// pattern … | body`: if a pattern, or the body with it, fails, the next one is tried.
+/// The variables of the other patterns are null.
 pub(super) fn destructured<'s>(
     source: Tree<'s>,
     mut patterns: Vec<Pattern<&'s str>>,
@@ -313,7 +314,7 @@ fn variables<'s>(pattern: &Pattern<&'s str>, names: &mut Vec<&'s str>) {
     }
 }
 
-/// `$__loc__`, after this part of the filter.
+/// Builds `$__loc__` for the position after this part of the filter.
 pub(super) fn location(before: &str) -> Tree<'_> {
     let line = pipe(text(before), call(LINE, Vec::new()));
     Term::Obj(vec![

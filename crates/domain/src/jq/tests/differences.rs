@@ -1,6 +1,6 @@
 //! The documented differences from jq 1.8: `docs/reference/filters.md` has a row for each.
 
-/// A row's first cell, a filter of null, and its first output here, or the message that it fails with.
+/// A row's first cell, a filter applied to null, and its first output here, or the message of its failure.
 pub(super) type Difference = (
     &'static str,
     &'static str,
@@ -9,7 +9,7 @@ pub(super) type Difference = (
 
 const EXTRAS: &str = "`@base32`, `@base32d`, `toarray`, `ascii`, `leaf_paths`, `dateadd`, `datesub`, `date`, `pow10`";
 
-/// All of them, in the order of the page.
+/// All differences, in the order of the page.
 #[rustfmt::skip]
 pub(super) const DIFFERENCES: &[Difference] = &[
     ("Integers beyond 2^53", "9007199254740993 * 3 | tojson", Ok(r#""27021597764222979""#)),

@@ -1,4 +1,4 @@
-//! What jq 1.8.2 makes of filters: each with an input and its outputs, or the message that it fails with.
+//! Results of jq 1.8.2: filters, each with an input and its outputs, or the message of its failure.
 //! `filters_give_what_jq_gives` runs them.
 
 /// A filter, its input, and its outputs or its failure.
@@ -8,7 +8,7 @@ pub(super) type Row = (
     Result<&'static [&'static str], &'static str>,
 );
 
-/// All rows, by what they are about.
+/// All rows, by topic.
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     // Operators

@@ -1,4 +1,4 @@
-//! The operators of jq between two values.
+//! The operators of jq for two values.
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use charter_contract::bounds::JSON_BYTES;
 
 use super::{Fields, JqValue, Number, Outcome, fault, unfit};
 
-/// Two values that an operator does not take.
+/// Creates the error for two values that an operator does not support.
 fn unfit_pair(left: &JqValue, right: &JqValue, message: &str) -> super::Error {
     fault(format!(
         "{} and {} {message}",
@@ -75,7 +75,7 @@ impl Mul for JqValue {
     }
 }
 
-/// A text so many times in a row; null for a negative number.
+/// Repeats a text this number of times; null for a negative number.
 fn repeated(text: &str, times: &Number) -> Outcome {
     if times.is_nan() || times.is_negative() {
         return Ok(JqValue::Null);
@@ -90,7 +90,7 @@ fn repeated(text: &str, times: &Number) -> Outcome {
     }
 }
 
-/// Two objects, field by field where both are objects.
+/// Merges two objects, recursively for fields that are objects in both.
 fn merged(mut left: Fields, right: Fields) -> Fields {
     for (name, value) in right {
         let old = left.entry(name).or_default();
@@ -120,7 +120,7 @@ impl Div for JqValue {
     }
 }
 
-/// The parts of a text between separators, or its characters.
+/// Splits a text at separators, or into its characters.
 pub(in crate::jq) fn split(text: &str, separator: &str) -> JqValue {
     if separator.is_empty() {
         return text.chars().map(JqValue::text).collect();

@@ -1,4 +1,4 @@
-//! Values from JSON and to JSON. Integers keep their digits or are refused.
+//! Converts values from and to JSON. Integers keep their digits or are rejected.
 
 use std::fmt::{self, Write as _};
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use super::{Fields, JqValue, Number};
 
-/// Why a value cannot be handed on as JSON.
+/// The reason why a value cannot be converted to JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(in crate::jq) enum NotJson {
-    /// It holds an integer that other readers would round.
+    /// It contains an integer that other parsers would round.
     #[error(
         "it emitted the integer {0}, which has more than 64 bits: emit it as text, with `tostring`"
     )]
     Integer(String),
-    /// The reader of outputs refuses it.
+    /// The parser of outputs rejects it.
     #[error("what it emitted is refused: {0}")]
     Refused(String),
 }
 
 impl JqValue {
-    /// The value as JSON, within the limits of an output.
+    /// Converts the value to JSON, within the limits of an output.
     ///
     /// # Errors
     /// [`NotJson`].
@@ -34,7 +34,7 @@ impl JqValue {
             .map_err(|error| NotJson::Refused(error.to_string()))
     }
 
-    /// An integer of the value that has more than 64 bits.
+    /// Returns an integer in the value that has more than 64 bits.
     fn too_large(&self) -> Option<&Number> {
         match self {
             Self::Number(number @ Number::Big(digits)) => {
@@ -70,7 +70,7 @@ impl From<&Value> for JqValue {
 }
 
 impl fmt::Display for JqValue {
-    /// As JSON, without spaces.
+    /// Writes the value as JSON, without spaces.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
@@ -116,7 +116,7 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-/// Reads a value as `fromjson` does, with its fields in their order.
+/// Reads a value as `fromjson` does, and keeps the order of its fields.
 struct Reader;
 
 impl<'de> Visitor<'de> for Reader {
@@ -143,7 +143,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<JqValue, E> {
-        // Through its digits: a decimal stays one, though it is an integer.
+        // Converted through its digits: a decimal remains a decimal, even if its value is an integer.
         let digits = Value::from(number).to_string();
         let number = Number::read(&digits);
         number

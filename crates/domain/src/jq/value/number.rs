@@ -1,5 +1,5 @@
-//! Numbers of filters: integers of any size, and doubles. A decimal keeps its digits until something is calculated
-//! with it, as in jq.
+//! Numbers of filters: integers of any size, and doubles. As in jq, a decimal keeps its digits until it is used in a
+//! calculation.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use num_bigint::{BigInt, Sign};
 use num_traits::{FromPrimitive, ToPrimitive, Zero};
 
-/// The integers from which on not every one is a double.
+/// The bound from which not every integer is representable as a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A number.
@@ -16,16 +16,16 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 pub(in crate::jq) enum Number {
     /// An integer of 64 bits.
     Int(i64),
-    /// A larger one.
+    /// A larger integer.
     Big(Rc<BigInt>),
-    /// A double, which may be infinite or no number.
+    /// A double, which may be infinite or nan.
     Float(f64),
     /// A decimal as it was written, without an exponent.
     Decimal(Rc<str>),
 }
 
 impl Number {
-    /// Reads a number as JSON and jq write it; `None` for anything else.
+    /// Parses a number in the notation of JSON and jq; `None` for any other text.
     pub(in crate::jq) fn read(text: &str) -> Option<Self> {
         if let Ok(number) = text.parse() {
             return Some(Self::Int(number));
@@ -58,7 +58,7 @@ impl Number {
         Some(Self::Decimal(format!("{sign}{whole}.{fraction}").into()))
     }
 
-    /// The nearest double.
+    /// Returns the nearest double.
     pub(in crate::jq) fn as_f64(&self) -> f64 {
         match self {
             Self::Int(number) => *number as f64,
@@ -68,7 +68,7 @@ impl Number {
         }
     }
 
-    /// The number as an integer of 64 bits, without its fraction; the nearest one where it is larger. `None` for nan.
+    /// Returns the number as a 64-bit integer without its fraction, or the nearest one. `None` for nan.
     pub(in crate::jq) fn truncated(&self) -> Option<i64> {
         match self {
             Self::Int(number) => Some(*number),
@@ -97,7 +97,7 @@ impl Number {
         matches!(self, Self::Int(_) | Self::Big(_))
     }
 
-    /// The number, where it is an integer.
+    /// Returns the number, if it is an integer.
     fn integer(&self) -> Option<BigInt> {
         match self {
             Self::Int(number) => Some(BigInt::from(*number)),
@@ -106,7 +106,7 @@ impl Number {
         }
     }
 
-    /// Calculates exactly with two integers, and with doubles otherwise.
+    /// Calculates exactly with two integers, and otherwise with doubles.
     fn calculated(
         &self,
         other: &Self,
@@ -137,7 +137,7 @@ impl Number {
         self.calculated(other, i64::checked_mul, |a, b| a * b, |a, b| a * b)
     }
 
-    /// The quotient; `None` where the divisor is zero.
+    /// Returns the quotient; `None` if the divisor is zero.
     pub(in crate::jq) fn divided_by(&self, other: &Self) -> Option<Self> {
         if other.is_zero() {
             return None;
@@ -150,7 +150,7 @@ impl Number {
         Some(Self::from(self.as_f64() / other.as_f64()))
     }
 
-    /// The remainder of the two without their fractions; `None` where the divisor is zero then.
+    /// Returns the remainder of both numbers without their fractions; `None` if the divisor is then zero.
     pub(in crate::jq) fn remainder(&self, other: &Self) -> Option<Self> {
         if let (Some(left), Some(right)) = (self.integer(), other.integer()) {
             return (!right.is_zero()).then(|| Self::from(left % right));
@@ -172,7 +172,7 @@ impl Number {
         }
     }
 
-    /// Rounds by a function of doubles; an integer stays what it is.
+    /// Rounds with a function of doubles; an integer remains unchanged.
     pub(in crate::jq) fn rounded(&self, round: fn(f64) -> f64) -> Self {
         if self.is_integer() {
             return self.clone();
@@ -196,7 +196,7 @@ impl From<BigInt> for Number {
 }
 
 impl From<f64> for Number {
-    /// A double that is an integer is one, as far as all of them are doubles.
+    /// Converts a double to an integer if it is one, within the range in which every integer is a double.
     fn from(number: f64) -> Self {
         if number.fract() == 0.0 && number.abs() < EXACT {
             return Self::Int(number as i64);
@@ -233,7 +233,7 @@ impl Ord for Number {
     }
 }
 
-/// Nan comes before every number.
+/// Orders doubles; nan precedes every number.
 fn doubles(left: f64, right: f64) -> Ordering {
     match (left.is_nan(), right.is_nan()) {
         (true, true) => Ordering::Equal,
@@ -243,7 +243,7 @@ fn doubles(left: f64, right: f64) -> Ordering {
     }
 }
 
-/// Compares exactly, so that the order of three numbers never contradicts itself.
+/// Compares exactly, so that the order of any three numbers is consistent.
 fn against_double(integer: &BigInt, double: f64) -> Ordering {
     match BigInt::from_f64(double.trunc()) {
         Some(whole) => integer
@@ -255,7 +255,7 @@ fn against_double(integer: &BigInt, double: f64) -> Ordering {
 }
 
 impl fmt::Display for Number {
-    /// As jq writes it into JSON: nan is null, and the infinite numbers are the largest.
+    /// Writes the number as jq writes it in JSON: nan as null, and infinities as the largest numbers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(number) => write!(f, "{number}"),
@@ -267,7 +267,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// Writes the fewest digits that give the double again: in full, or with an exponent where zeros would be many.
+/// Writes the fewest digits that yield the same double: in full, or with an exponent to avoid many zeros.
 fn write_double(f: &mut fmt::Formatter<'_>, number: f64) -> fmt::Result {
     let text = format!("{:e}", number.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -1,4 +1,4 @@
-//! The order of all values, as jq sorts them.
+//! The order of all values, as in jq's sort.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -55,7 +55,7 @@ impl Ord for JqValue {
     }
 }
 
-/// The fields by their names.
+/// Returns the fields sorted by name.
 fn sorted(fields: &Fields) -> Vec<(&Rc<str>, &JqValue)> {
     let mut fields: Vec<(&Rc<str>, &JqValue)> = fields.iter().collect();
     fields.sort_by_key(|(name, _)| *name);
@@ -63,7 +63,7 @@ fn sorted(fields: &Fields) -> Vec<(&Rc<str>, &JqValue)> {
 }
 
 impl JqValue {
-    /// Where values of its type come in the order of all values.
+    /// Returns the rank of the value's type in the order of all values.
     fn rank(&self) -> u8 {
         match self {
             Self::Null => 0,

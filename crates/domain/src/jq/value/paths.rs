@@ -1,4 +1,4 @@
-//! Changes of a value at paths: what is missing on the way is made, as in jq.
+//! Changes a value at paths. Missing parents are created, as in jq.
 
 use std::rc::Rc;
 
@@ -6,10 +6,10 @@ use charter_contract::bounds::JSON_BYTES;
 
 use super::{Error, JqValue, Number, Outcome, bounds, fault, position};
 
-/// Most keys of a path.
+/// The maximum number of keys of a path.
 const MOST_KEYS: usize = 10_000;
 
-/// The keys of a path.
+/// Returns the keys of a path.
 pub(in crate::jq) fn keys_of(path: &JqValue) -> Outcome<&[JqValue]> {
     match path {
         JqValue::List(keys) if keys.len() <= MOST_KEYS => Ok(keys),
@@ -18,14 +18,14 @@ pub(in crate::jq) fn keys_of(path: &JqValue) -> Outcome<&[JqValue]> {
     }
 }
 
-/// A value with another one at a path.
+/// Replaces the part of a value at a path.
 pub(in crate::jq) fn set(value: JqValue, keys: &[JqValue], new: JqValue) -> Outcome {
     let mut new = Some(new);
     replaced(value, keys, &mut |_| Ok(new.take().unwrap_or_default()))
 }
 
-/// A value with its part at each path replaced by the output of `update`, or removed where there is none. The paths are
-/// those of the value before the update.
+/// Replaces the part of a value at each path by the output of `update`, or removes it if there is none. The paths refer
+/// to the value before the update.
 pub(in crate::jq) fn modified<E: From<Error>>(
     mut value: JqValue,
     paths: &[JqValue],
@@ -57,7 +57,7 @@ pub(in crate::jq) fn modified<E: From<Error>>(
     }
 }
 
-/// Whether there is something at a path without slices.
+/// Returns whether a value exists at a path without slices.
 fn holds(value: &JqValue, keys: &[JqValue]) -> bool {
     let Some((key, rest)) = keys.split_first() else {
         return true;
@@ -77,7 +77,7 @@ fn get(value: &JqValue, keys: &[JqValue]) -> Outcome {
         .try_fold(value.clone(), |value, key| value.at(key))
 }
 
-/// A value with its part at a path replaced. Parts that nothing else holds are not copied.
+/// Replaces the part of a value at a path. Parts without other references are not copied.
 fn replaced<E: From<Error>>(
     value: JqValue,
     keys: &[JqValue],
@@ -131,7 +131,7 @@ fn replaced<E: From<Error>>(
     }
 }
 
-/// An index that may be written, in a list of this length.
+/// Returns the index to write to, in a list of this length.
 fn writable(index: &Number, length: usize) -> Outcome<usize> {
     if index.is_nan() {
         return Err(fault("Cannot set array element at NaN index"));
@@ -144,14 +144,14 @@ fn writable(index: &Number, length: usize) -> Outcome<usize> {
     Ok(index)
 }
 
-/// A value without its parts at some paths, which are those of the value before.
+/// Removes the parts of a value at these paths, which refer to the original value.
 pub(in crate::jq) fn delete(value: JqValue, mut paths: Vec<JqValue>) -> Outcome {
     paths.sort();
     let paths: Vec<&[JqValue]> = paths.iter().map(keys_of).collect::<Outcome<_>>()?;
     without(value, &paths)
 }
 
-/// The same for sorted paths.
+/// As `delete`, for sorted paths.
 fn without(mut value: JqValue, paths: &[&[JqValue]]) -> Outcome {
     let mut doomed: Vec<&JqValue> = Vec::new();
     for group in paths.chunk_by(|left, right| left.first() == right.first()) {
@@ -160,7 +160,7 @@ fn without(mut value: JqValue, paths: &[&[JqValue]]) -> Outcome {
             .filter_map(|path| Some(path.split_first()?.1))
             .collect();
         let Some(key) = group.first().and_then(|path| path.first()) else {
-            // The empty path is that of the whole value.
+            // The empty path refers to the whole value.
             return Ok(JqValue::Null);
         };
         if below.iter().any(|rest| rest.is_empty()) {
@@ -176,7 +176,7 @@ fn without(mut value: JqValue, paths: &[&[JqValue]]) -> Outcome {
     without_keys(value, &doomed)
 }
 
-/// A list or an object without some of its parts.
+/// Removes parts from a list or an object.
 fn without_keys(value: JqValue, keys: &[&JqValue]) -> Outcome {
     if keys.is_empty() {
         return Ok(value);

@@ -1,4 +1,4 @@
-//! What a mission has: as much of it as the check of a further artifact needs.
+//! The contents of a mission that the check of a further artifact needs.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ use serde_json::Value;
 use super::{AdmissionRefusal, AdmittedArtifact, admitted};
 use crate::evidence_log::Hash;
 
-/// A stored artifact that cannot be read, or that does not begin a mission.
+/// A stored artifact that cannot be parsed, or a first artifact that is not an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("artifact {place} of the mission cannot be read")]
 pub struct Unreadable {
-    /// Its place among the mission's artifacts, from 1.
+    /// The artifact's position in the mission, from 1.
     pub place: usize,
-    /// What is wrong with it.
+    /// The violations.
     pub violations: Vec<Violation>,
 }
 
@@ -41,7 +41,7 @@ impl Payload {
     }
 }
 
-/// Where what a reference names is. The same text may name something on either side.
+/// The sides on which the target of a reference exists. The same text may name a target on both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sides {
     pub(super) inside: bool,
@@ -63,13 +63,13 @@ impl Sides {
     };
 }
 
-/// What a mission has already.
+/// The contents of a mission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory {
     root: MissionRoot,
     held: BTreeMap<(ArtifactKind, String), Payload>,
     tasks: BTreeMap<TaskId, Task>,
-    /// Whether a task must cite its sources, of tasks that have a package.
+    /// Whether a task must cite its sources, for tasks that have a package.
     cites: BTreeMap<TaskId, bool>,
     /// The latest decision by type and subject.
     decisions: BTreeMap<(String, String), Decision>,
@@ -90,11 +90,11 @@ impl Inventory {
         Ok((inventory, opening))
     }
 
-    /// What a mission has, from its stored artifacts in the order in which they were stored. Older
-    /// versions are read as the present one. What they were allowed to be is not decided again.
+    /// Restores the inventory from a mission's stored artifacts, in the order of storing. Older versions are converted
+    /// to the current one. Their admission is not checked again.
     ///
     /// # Errors
-    /// [`Unreadable`] for the first artifact that cannot be read, or is no envelope in first place.
+    /// [`Unreadable`] for the first artifact that cannot be parsed, or for a first artifact that is not an envelope.
     pub fn restore<'p>(payloads: impl IntoIterator<Item = &'p str>) -> Result<Self, Unreadable> {
         let mut payloads = (1..).zip(payloads);
         let opening = payloads.next().map_or("", |(_, payload)| payload);
@@ -112,7 +112,7 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// A mission of which nothing is held yet, not even its envelope.
+    /// Creates the inventory of a mission without any artifact, not even its envelope.
     fn for_envelope(envelope: &MissionEnvelope) -> Self {
         Self {
             root: envelope.mission_root(),
@@ -125,7 +125,7 @@ impl Inventory {
         }
     }
 
-    /// Adds an artifact that is stored, with the text that is stored.
+    /// Adds a stored artifact, with its stored text.
     pub fn hold(&mut self, artifact: &Artifact, payload: &str) {
         let key = (artifact.kind(), artifact.id().to_owned());
         self.held.insert(key, Payload::from_text(payload));
@@ -172,13 +172,12 @@ impl Inventory {
         }
     }
 
-    /// Adds evidence that the mission's tenant has.
+    /// Adds evidence that exists in the mission's tenant.
     pub fn know_evidence(&mut self, evidence: &EvidenceId) {
         self.name(evidence.to_string(), Sides::INSIDE);
     }
 
-    /// Adds a call of a tool that the mission's journal tells of, by the text that results name it
-    /// with in their `tool_trace_refs`.
+    /// Adds a tool call from the mission's journal, under the text that results use for it in their `tool_trace_refs`.
     pub fn know_call(&mut self, reference: &str) {
         self.name(reference.to_owned(), Sides::INSIDE);
     }
@@ -189,44 +188,44 @@ impl Inventory {
         known.outside |= sides.outside;
     }
 
-    /// What the mission says of itself.
+    /// Returns the mission's root metadata.
     #[must_use]
     pub fn root(&self) -> &MissionRoot {
         &self.root
     }
 
-    /// The task of an id.
+    /// Returns the task with this id.
     #[must_use]
     pub fn task(&self, task: &TaskId) -> Option<&Task> {
         self.tasks.get(task)
     }
 
-    /// The ids of all tasks.
+    /// Returns the ids of all tasks.
     pub(super) fn task_ids(&self) -> impl Iterator<Item = &TaskId> {
         self.tasks.keys()
     }
 
-    /// The latest decision of a type on a subject.
+    /// Returns the latest decision of a type on a subject.
     #[must_use]
     pub fn latest_decision(&self, decision_type: &str, subject: &str) -> Option<Decision> {
         let question = (decision_type.to_owned(), subject.to_owned());
         self.decisions.get(&question).copied()
     }
 
-    /// What the review came to, once there was one.
+    /// Returns the result of the review, if it is finished.
     #[must_use]
     pub fn review(&self) -> Option<ReviewStatus> {
         self.review
     }
 
-    /// Whether a task must cite its sources: one of its packages says so, or it has none. What is
-    /// not stated holds.
+    /// Returns whether a task must cite its sources: one of its packages requires it, or the task has no package,
+    /// because the requirement is the default.
     #[must_use]
     pub fn must_cite(&self, task: &TaskId) -> bool {
         self.cites.get(task).copied().unwrap_or(true)
     }
 
-    /// How a reference may be cited; by no kind when it names nothing.
+    /// Returns the citation kinds that are allowed for a reference; none if its target does not exist.
     pub fn citable(&self, reference: &str) -> impl Iterator<Item = CitationKind> + use<> {
         let sides = self.sides(reference).unwrap_or_default();
         let inside = sides.inside.then_some(CitationKind::Internal);
@@ -234,12 +233,12 @@ impl Inventory {
         inside.into_iter().chain(outside)
     }
 
-    /// Where what a reference names is; `None` when it names nothing.
+    /// Returns the sides on which the target of a reference exists; `None` if it does not exist.
     pub(super) fn sides(&self, reference: &str) -> Option<Sides> {
         self.named.get(reference).copied()
     }
 
-    /// Everything that a reference may name.
+    /// Returns every possible target of a reference.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.named.keys().map(String::as_str)
     }
@@ -249,7 +248,7 @@ impl Inventory {
     }
 }
 
-/// The ids in an entry of `context_refs`: one, a list of them, or none.
+/// Returns the ids in an entry of `context_refs`: one, a list, or none.
 fn entities(value: &Value) -> impl Iterator<Item = &str> {
     let several = value.as_array().into_iter().flatten();
     several.chain(Some(value)).filter_map(Value::as_str)

@@ -1,4 +1,4 @@
-//! References between artifacts: which there are, and whether each names something.
+//! References between artifacts: collects them, and checks that their targets exist.
 
 use charter_contract::mission::Artifact;
 use charter_contract::mission::worker_result::{Citation, CitationKind};
@@ -7,8 +7,8 @@ use charter_contract::violation::{Report, Stage, Violation};
 
 use super::inventory::{Inventory, Sides};
 
-/// Every reference that must name something, with its JSON pointer. What contradictions and gaps
-/// concern may be anything, and is not among them.
+/// Returns every reference whose target must exist, with its JSON pointer. References of contradictions and gaps may be
+/// arbitrary, and are excluded.
 pub(super) fn references_in(artifact: &Artifact) -> impl Iterator<Item = (String, &str)> {
     let mut found = Vec::new();
     match artifact {
@@ -40,7 +40,7 @@ pub(super) fn references_in(artifact: &Artifact) -> impl Iterator<Item = (String
     found.into_iter()
 }
 
-/// Each reference names something (B002-6, B002-10).
+/// Checks that the target of each reference exists (B002-6, B002-10).
 pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Report) {
     for (pointer, reference) in references_in(artifact) {
         if report.is_full() {
@@ -58,7 +58,7 @@ pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Rep
     }
 }
 
-/// A source is where its citation says. One that names nothing is not judged again.
+/// Checks that a source is on the side that its citation claims. A citation without a target is reported elsewhere.
 pub(super) fn check_kinds(inventory: &Inventory, citations: &[Citation], report: &mut Report) {
     for (at, citation) in citations.iter().enumerate() {
         let Some(Sides { inside, outside }) = inventory.sides(citation.reference.as_str()) else {

@@ -1,4 +1,4 @@
-//! The rules of each kind of artifact beside those of its contract.
+//! The rules of each kind of artifact in addition to its contract.
 
 use charter_contract::ids::TaskId;
 use charter_contract::mission::Artifact;
@@ -16,7 +16,7 @@ use charter_contract::violation::{Report, Stage, Violation};
 use super::inventory::Inventory;
 use super::{TOOL_SCOPE, WRITEBACK, references};
 
-/// Compares an artifact with what the mission has.
+/// Checks an artifact against the mission's inventory.
 pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Report) {
     match artifact {
         Artifact::PromptPackage(package) => {
@@ -44,7 +44,7 @@ pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Rep
             }
         }
         Artifact::WritebackProposal(proposal) => check_proposal(inventory, proposal, report),
-        // Alone they are what they are; whether their id is taken is asked of every artifact.
+        // These need no comparison; the uniqueness of ids is checked for every artifact.
         Artifact::MissionEnvelope(_)
         | Artifact::MissionTaskGraph(_)
         | Artifact::PolicyDecision(_) => {}
@@ -52,7 +52,7 @@ pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Rep
     references::check(inventory, artifact, report);
 }
 
-/// The task that an artifact names (B002-5).
+/// Returns the task that an artifact names (B002-5).
 fn task_of<'i>(inventory: &'i Inventory, task: &TaskId, report: &mut Report) -> Option<&'i Task> {
     let found = inventory.task(task);
     if found.is_none() {
@@ -69,7 +69,7 @@ fn task_of<'i>(inventory: &'i Inventory, task: &TaskId, report: &mut Report) -> 
     found
 }
 
-/// The artifact names a task of one of these roles (B002-5).
+/// Checks that the artifact names a task with one of these roles (B002-5).
 fn fitting(inventory: &Inventory, task: &TaskId, roles: &[Role], report: &mut Report) {
     let Some(task) = task_of(inventory, task, report) else {
         return;
@@ -125,7 +125,7 @@ fn check_package(inventory: &Inventory, package: &PromptPackage, task: &Task, re
     }
 }
 
-/// What was fetched was fetched for this mission (B002-7).
+/// Checks that research results were fetched during this mission (B002-7).
 fn check_times(inventory: &Inventory, research: &ResearchArtifact, report: &mut Report) {
     let start = inventory.root().created_at;
     for (at, result) in research.results.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The check before persistence, alone: the example mission of the contracts, with one thing wrong at
-//! a time. What holds of every order of decisions is in `properties`.
+//! The check before persistence in isolation: the example mission of the contracts, with one fault at a time.
+//! `properties` tests all orders of decisions.
 
 mod properties;
 
@@ -10,7 +10,7 @@ use super::*;
 
 const EXAMPLE: &str = include_str!("../../../../contract/tests/missions/waterfront.jsonl");
 
-/// Places of the example's artifacts.
+/// Positions of the example's artifacts.
 const PLAN: usize = 1;
 const PACKAGE: usize = 5;
 const PASS: usize = 7;
@@ -24,7 +24,7 @@ fn example() -> Vec<&'static str> {
     EXAMPLE.lines().collect()
 }
 
-/// What the mission has before the artifact at `place` is made; the calls of its worker are known.
+/// Returns the inventory before the artifact at `place`; the calls of its worker are known.
 fn before(place: usize) -> Inventory {
     let mut inventory = Inventory::restore(example().into_iter().take(place)).unwrap();
     inventory.know_call("toolcall_001");
@@ -45,7 +45,7 @@ fn artifact(place: usize) -> Artifact {
     changed(place, &[])
 }
 
-/// Pointer, keyword, message and suggestion of each violation; nothing when it is admitted.
+/// Returns the pointer, keyword, message and suggestion of each violation; empty if it is admitted.
 fn said(admission: Result<Admission, AdmissionRefusal>) -> Vec<[String; 4]> {
     match admission {
         Ok(Admission::New(_)) => Vec::new(),
@@ -66,7 +66,7 @@ fn said(admission: Result<Admission, AdmissionRefusal>) -> Vec<[String; 4]> {
     }
 }
 
-/// What is said of the artifact at `place` with these changes.
+/// Returns the violations of the artifact at `place` with these changes.
 fn refused(place: usize, changes: &[(&str, Value)]) -> Vec<[String; 4]> {
     said(before(place).admit(changed(place, changes)))
 }
@@ -96,7 +96,7 @@ fn the_example_is_admitted_artifact_by_artifact() {
     assert_eq!(inventory, before(example.len()));
 }
 
-/// B002-3 and B002-7: the root stamps what is not stated, and nothing says otherwise.
+/// B002-3 and B002-7: the root supplies missing metadata, and conflicting metadata is rejected.
 #[test]
 fn b002_3_root_metadata_is_stamped_and_is_the_missions() {
     let mut value: Value = serde_json::from_str(example()[PASS]).unwrap();
@@ -151,7 +151,7 @@ fn b002_3_root_metadata_is_stamped_and_is_the_missions() {
     );
 }
 
-/// B002-7: the moment of the mission itself is not before it.
+/// B002-7: the time of the mission itself is allowed.
 #[test]
 fn b002_7_what_was_fetched_before_the_mission_is_not_its_research() {
     let at = |time: &str| refused(RESEARCH, &[("/results/0/retrieved_at", json!(time))]);
@@ -218,7 +218,7 @@ fn b002_5_an_artifact_fits_the_role_of_its_task() {
     );
 }
 
-/// B002-5: the scope is within the task's tools and within what policy allows, each for itself.
+/// B002-5: each tool in the scope must be both one of the task's tools and allowed by policy.
 #[test]
 fn b002_5_a_tool_needs_its_task_and_a_policy_decision() {
     let scope = |tools: Value| [("/tool_scope", tools)];
@@ -254,11 +254,11 @@ fn b002_5_a_tool_needs_its_task_and_a_policy_decision() {
             ],
         ])
     );
-    // Before anything was decided, everything is denied.
+    // Without a decision, every tool is denied.
     let found = said(before(PLAN + 1).admit(changed(PACKAGE, &scope(json!(["crm_search"])))));
     let denied = "no policy decision allows `crm_search`, so it is denied";
     assert_eq!(found, lines([["/tool_scope/0", "tool_scope", denied, ""]]));
-    // A decision of another type opens no tool.
+    // A decision of another type allows no tool.
     let other = [
         ("/decision_type", json!("writeback")),
         ("/subject", json!("crm_search")),
@@ -300,11 +300,11 @@ fn b002_6_sources_are_cited_where_a_package_says_so_or_there_is_none() {
         "cite a result, a source or an entity",
     ]]);
     assert_eq!(refused(RESULT, &uncited), must);
-    // Without a package: what is not stated holds.
+    // Without a package, the requirement is the default.
     let mut inventory = before(PACKAGE);
     inventory.know_call("toolcall_001");
     assert_eq!(said(inventory.admit(changed(RESULT, &uncited))), must);
-    // A package that does not ask for sources; a second one that does.
+    // A package that requires no sources; a second one that does.
     let lax = [("/constraints/must_cite_sources", json!(false))];
     inventory.hold(&changed(PACKAGE, &lax), "{}");
     assert_eq!(said(inventory.admit(changed(RESULT, &uncited))), lines([]));
@@ -312,7 +312,7 @@ fn b002_6_sources_are_cited_where_a_package_says_so_or_there_is_none() {
     assert_eq!(said(inventory.admit(changed(RESULT, &uncited))), must);
 }
 
-/// B002-6: what each reference may name, and on which side it is.
+/// B002-6: the possible targets of each reference, and their sides.
 #[test]
 fn b002_6_each_reference_names_something_on_its_side() {
     let evidence = "ev_01HX0000000000000000000001";
@@ -323,7 +323,7 @@ fn b002_6_each_reference_names_something_on_its_side() {
             &[("/citations", citation), ("/result_id", json!("wrk_002"))],
         )
     };
-    // A second result, that may cite the first one.
+    // A second result, which may cite the first one.
     let mut inventory = before(RESULT + 1);
     let gone = said(inventory.admit(cite("internal", evidence)));
     inventory.know_evidence(&EvidenceId::parse(evidence).unwrap());
@@ -357,7 +357,7 @@ fn b002_6_each_reference_names_something_on_its_side() {
             assert_eq!(said(inventory.admit(cite(kind, reference))), expected);
         }
     }
-    // Not what only looks like one: a package, a packet, a task, the result itself.
+    // Targets of the wrong kind are rejected: a package, a packet, a task, the result itself.
     for reference in [
         "pkg_001",
         "task_worker_01",
@@ -390,7 +390,7 @@ fn b002_6_a_call_that_the_journal_does_not_tell_of_is_no_trace() {
     );
 }
 
-/// Entities that the mission was given resolve before any pass shows them.
+/// Entities in the envelope resolve before any pass shows them.
 #[test]
 fn b002_6_the_entities_of_the_envelope_resolve() {
     let context =
@@ -504,7 +504,7 @@ fn b002_13_a_write_back_without_a_person_needs_a_policy_decision() {
     }
 }
 
-/// B002-15: for every kind; also where the rules would not let it in any more.
+/// B002-15: for every kind, and even if the rules would now reject the artifact.
 #[test]
 fn b002_15_an_id_is_taken_once_and_a_repeat_is_no_conflict() {
     let mut inventory = before(example().len());
@@ -527,7 +527,7 @@ fn b002_15_an_id_is_taken_once_and_a_repeat_is_no_conflict() {
             "{place}"
         );
     }
-    // The same id in another kind is another thing: a review may be called as the packet is.
+    // Ids are unique per kind: a review may have the id of a packet.
     let twin = changed(REVIEW, &[("/packet_id", json!("agg_001"))]);
     assert_eq!(said(before(REVIEW).admit(twin)), lines([]));
 }
@@ -545,7 +545,7 @@ fn what_cannot_be_read_is_named_by_its_place() {
     assert_eq!(Inventory::restore([example[1]]).unwrap_err().place, 1);
 }
 
-/// An older artifact is held as the present form says, under the bytes that were stored.
+/// An older artifact is converted to the current form, and keeps the digest of its stored bytes.
 #[test]
 fn b002_1_an_older_artifact_is_part_of_the_inventory() {
     let old = include_str!("../../../../contract/tests/versions/worker_result.v0.json");

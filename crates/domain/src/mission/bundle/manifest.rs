@@ -1,4 +1,4 @@
-//! The lines of a manifest: what is said of each line of the bundle, and the links between them.
+//! The lines of a manifest: an entry for each line of the bundle, and the links between them.
 
 use charter_contract::json::decode_stored;
 use charter_contract::time::Timestamp;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{BundledArtifact, BundledEvent};
 use crate::evidence_log::Hash;
 
-/// What the manifest says of one line, its fields as they are written.
+/// The manifest's entry for one line, with its fields in written order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Entry {
@@ -24,9 +24,9 @@ pub(super) struct HeaderEntry {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ArtifactEntry {
-    /// Its place, from 1.
+    /// The artifact's position, from 1.
     pub(super) artifact: u64,
-    /// The last event of the append that it was written with.
+    /// The last event of the append that stored it.
     pub(super) event: u64,
     /// SHA-256 of the line.
     pub(super) sha256: Hash,
@@ -34,15 +34,15 @@ pub(super) struct ArtifactEntry {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EventEntry {
-    /// Its position, from 1.
+    /// The event's position, from 1.
     pub(super) event: u64,
-    /// When.
+    /// The time.
     pub(super) at: Timestamp,
-    /// Its hash, of the hash before, its position and the line.
+    /// The event's hash, computed from the previous hash, its position and the line.
     pub(super) hash: Hash,
 }
 
-/// What a manifest says of these, in the order of the lines.
+/// Returns the manifest entries of these parts, in the order of the lines.
 pub(super) fn entries<'b>(
     header: &str,
     artifacts: &'b [BundledArtifact],
@@ -68,16 +68,16 @@ pub(super) fn entries<'b>(
     std::iter::once(header).chain(artifacts).chain(events)
 }
 
-/// The checksum of a line, its end not counted.
+/// Computes the checksum of a line without its line end.
 pub(super) fn digest(line: &str) -> Hash {
     Hash::sha256(&[line.as_bytes()])
 }
 
-/// The link of the line before.
+/// The link of the previous line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link(Hash);
 
-/// A line of the manifest, as it is read.
+/// A parsed line of the manifest.
 #[derive(Debug, Deserialize)]
 struct Linked {
     #[serde(flatten)]
@@ -86,25 +86,25 @@ struct Linked {
 }
 
 impl Link {
-    /// Before the first line: no bytes hashed, as 32 zeros.
+    /// The link before the first line: 32 zeros, not a hash.
     pub(super) const START: Self = Self(Hash([0; 32]));
 
     pub(super) fn hash(self) -> Hash {
         self.0
     }
 
-    /// The line of the next entry, without its end. The link is SHA-256 of the 32 bytes of the link
-    /// before and of the line up to `,"link"`.
+    /// Returns the line of the next entry, without its end. The link is the SHA-256 of the 32 bytes of the previous
+    /// link and of the line up to `,"link"`.
     pub(super) fn line(&mut self, entry: &Entry) -> String {
-        // Only maps with keys that are no text cannot be written, and an entry has none.
+        // Serialization fails only for maps with keys that are not text, and an entry has none.
         let mut text = serde_json::to_string(entry).unwrap_or_default();
         text.pop();
         self.0 = Hash::sha256(&[&self.0.0, text.as_bytes()]);
         format!("{text},\"link\":\"{}\"}}", self.0)
     }
 
-    /// Reads the next line and goes on from the link that it states; `Err` when the line is none, or
-    /// is not as it was written.
+    /// Parses the next line and continues from the link that it contains. `Err` if the line is malformed or was
+    /// changed.
     pub(super) fn read(&mut self, line: &str) -> Result<Entry, Changed> {
         let Ok(Linked { entry, link }) = decode_stored::<Linked>(line) else {
             return Err(Changed);
@@ -119,6 +119,6 @@ impl Link {
     }
 }
 
-/// A line of the manifest that was changed.
+/// A changed line of the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Changed;

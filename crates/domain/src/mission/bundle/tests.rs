@@ -1,4 +1,4 @@
-//! Bundles of the example mission: written, read back, and changed in every way.
+//! Bundles of the example mission: written, parsed, and changed in every way.
 
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{StepId, UserId};
@@ -17,7 +17,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros((1_776_168_000 + seconds) * 1_000_000).unwrap()
 }
 
-/// The journal of a run whose one step says something.
+/// The journal of a run with one step, which concludes.
 fn journal() -> Vec<String> {
     let said = StepAction::Conclude {
         output: json!({ "said": "done" }),
@@ -93,7 +93,7 @@ fn whole() -> Bundle {
     bundled(&EXAMPLE.lines().collect::<Vec<_>>(), &journal())
 }
 
-/// Envelope and worker result, and the whole journal.
+/// A bundle with the envelope, a worker result and the whole journal.
 fn small() -> Bundle {
     let lines: Vec<&str> = EXAMPLE.lines().collect();
     bundled(&[lines[0], lines[9]], &journal())
@@ -132,8 +132,8 @@ fn the_form_is_what_the_documentation_says() {
     assert_eq!(text, expected);
 }
 
-/// B002-14: one bit anywhere, and the line is named. An end of a line that goes, or one that comes,
-/// is found as well; what is then wrong is that lines are not what they should be.
+/// B002-14: a flipped bit anywhere is found, and its line is named. A removed or added line end is found too; the fault
+/// is then a wrong number or form of lines.
 #[test]
 fn b002_14_every_flipped_bit_is_found_in_its_line() {
     let bundle = small();
@@ -247,7 +247,7 @@ fn b002_14_lines_that_are_missing_doubled_or_moved_are_found() {
     );
 }
 
-/// A mark that an editor or a transfer put before the first line is no part of it; one elsewhere is.
+/// A byte order mark before the first line is not part of the bundle; one elsewhere is.
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_bundle() {
     let whole: String = small().lines().collect();
@@ -258,7 +258,7 @@ fn a_byte_order_mark_is_no_part_of_the_bundle() {
     assert!(verify(within.as_bytes()).is_err());
 }
 
-/// Two lines that have become one are named, beside what no longer fits the header.
+/// Two lines that were joined are reported, in addition to the mismatch with the header.
 #[test]
 fn b002_14_a_line_that_is_none_is_named() {
     let mut lines: Vec<String> = small().lines().collect();
@@ -271,7 +271,7 @@ fn b002_14_a_line_that_is_none_is_named() {
     assert_eq!(places(verify(lines.concat().as_bytes())), expected);
 }
 
-/// A manifest that is linked and is about other lines than those that are there.
+/// A manifest with valid links, but for other lines than those of the bundle.
 #[test]
 fn b002_14_a_manifest_is_about_the_lines_in_their_order() {
     let bundle = small();
@@ -295,7 +295,7 @@ fn b002_14_a_manifest_is_about_the_lines_in_their_order() {
     assert_eq!(places(verify(text.as_bytes())), expected);
 }
 
-/// However much is wrong, the report stays one that can be read.
+/// The report is bounded for any number of faults.
 #[test]
 fn faults_are_bounded() {
     let lines: Vec<&str> = EXAMPLE.lines().collect();
@@ -304,8 +304,7 @@ fn faults_are_bounded() {
     assert_eq!(places(verify(changed.as_bytes())).len(), 1_000);
 }
 
-/// A bundle that was linked anew after a change is held to what a mission is, and its digest is
-/// another.
+/// A bundle with recomputed links after a change must still satisfy the rules of a mission, and has another digest.
 #[test]
 fn b002_14_a_bundle_linked_anew_has_another_digest_and_keeps_the_rules() {
     let edit = |at: usize, from: &str, to: &str| {
@@ -337,7 +336,7 @@ fn b002_14_a_bundle_linked_anew_has_another_digest_and_keeps_the_rules() {
             "`rival` is not the mission's tenant_id, `tenant_velocity`"
         )]
     );
-    // A number that reads back exactly only when it is read with all its digits.
+    // A number that round-trips only if all its digits are read.
     assert_eq!(edit(1, "0.79", "0.3124527019143944"), []);
     for (from, to) in [
         (",\"confidence\"", ", \"confidence\""),
@@ -381,7 +380,7 @@ fn a_bundle_is_one_mission_and_its_run() {
         [place(9, "/manifest/2", said)]
     );
 
-    // The last event is one that an artifact may come with; none is after it.
+    // The last event can have an artifact; there is no later event.
     early.artifacts[0].event = 1;
     early.artifacts[1].event = 3;
     assert_eq!(verify(early.to_text().as_bytes()), Ok(early.clone()));
@@ -412,7 +411,7 @@ fn a_bundle_is_one_mission_and_its_run() {
     );
 }
 
-/// B002-1: a bundle keeps the bytes of an older version, and they are read as the present one.
+/// B002-1: a bundle keeps the bytes of an older version, and they are converted to the current one.
 #[test]
 fn b002_1_a_bundle_may_hold_older_versions() {
     let old = include_str!("../../../../contract/tests/versions/review_packet.v0.json");
@@ -455,7 +454,7 @@ fn b002_14_replay_rebuilds_the_run_and_stops_where_an_event_does_not_follow() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// B002-14: any byte of a whole mission replaced by any other.
+    /// B002-14: any byte of a whole mission replaced by any other one.
     #[test]
     fn b002_14_no_other_byte_passes(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let text = whole().to_text().into_bytes();

@@ -1,5 +1,5 @@
-//! Checking a bundle with nothing but the bundle: every line against the manifest, the journal's
-//! chain, the form of each artifact, and that all of it is one mission.
+//! Verifies a bundle offline: every line against the manifest, the journal's chain, the form of each artifact, and that
+//! all parts belong to one mission.
 
 use std::collections::BTreeSet;
 
@@ -16,29 +16,29 @@ use super::manifest::{ArtifactEntry, Entry, EventEntry, HeaderEntry, Link, diges
 use super::{Bundle, BundledArtifact, BundledEvent, FORMAT, Header, header_line};
 use crate::run::chain::{EventHash, GENESIS};
 
-/// Largest bundle that is read, in bytes.
+/// The maximum size of a bundle, in bytes.
 pub const MAX_BUNDLE_BYTES: usize = 256 << 20;
 
-/// Faults that are kept.
+/// The maximum number of faults that are kept.
 const MAX_FAULTS: usize = 1_000;
 
-/// One thing that is wrong with a bundle.
+/// One fault of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, {pointer}: {problem}")]
 pub struct BundleDefect {
     /// The line, from 1.
     pub line: usize,
-    /// What it is about, as a JSON pointer from the whole: `/header`, `/artifacts/3/confidence`,
-    /// `/events/0`, `/manifest/7`.
+    /// The location of the fault, as a JSON pointer into the bundle: `/header`, `/artifacts/3/confidence`, `/events/0`,
+    /// `/manifest/7`.
     pub pointer: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
-/// Reads a bundle and checks all of it.
+/// Parses a bundle and verifies all of it.
 ///
 /// # Errors
-/// Every [`BundleDefect`], by line; a byte that was changed anywhere is among them.
+/// Every [`BundleDefect`], by line. Any changed byte is among them.
 pub fn verify(bytes: &[u8]) -> Result<Bundle, Vec<BundleDefect>> {
     let lines = split(bytes).map_err(|fault| vec![fault])?;
     let header = read_header(lines[0]).map_err(|problem| vec![of_header(problem)])?;
@@ -66,7 +66,7 @@ pub fn verify(bytes: &[u8]) -> Result<Bundle, Vec<BundleDefect>> {
     Err(faults)
 }
 
-/// The lines, without their ends.
+/// Splits the bundle into lines, without line ends.
 fn split(bytes: &[u8]) -> Result<Vec<&str>, BundleDefect> {
     if bytes.len() > MAX_BUNDLE_BYTES {
         return Err(of_header(format!(
@@ -112,7 +112,7 @@ fn read_header(line: &str) -> Result<Header, String> {
     Ok(header)
 }
 
-/// The numbers of artifacts and events, if there are as many lines as that makes.
+/// Returns the numbers of artifacts and events, if they match the number of lines.
 fn sizes(header: &Header, lines: &[&str]) -> Result<(usize, usize), Vec<BundleDefect>> {
     let wanted = header.artifacts.checked_add(header.events);
     let wanted = wanted.and_then(|content| content.checked_add(1)?.checked_mul(2));
@@ -125,7 +125,7 @@ fn sizes(header: &Header, lines: &[&str]) -> Result<(usize, usize), Vec<BundleDe
     }
 }
 
-/// What is wrong when lines were added or removed, or the header says other numbers.
+/// Reports added or removed lines, or wrong numbers in the header.
 fn misaligned(header: &Header, lines: &[&str]) -> Vec<BundleDefect> {
     let problem = format!(
         "the header tells of {} artifacts and {} events, which {} lines do not make",
@@ -143,7 +143,7 @@ fn misaligned(header: &Header, lines: &[&str]) -> Vec<BundleDefect> {
     std::iter::once(of_header(problem)).chain(broken).collect()
 }
 
-/// Whether a text is the one text of its value.
+/// Returns whether a text is the canonical text of its value.
 fn is_canonical(payload: &str) -> bool {
     let value = decode_stored::<Value>(payload);
     value.is_ok_and(|value| canonical::text(value) == payload)
@@ -157,7 +157,7 @@ fn of_header(problem: String) -> BundleDefect {
     }
 }
 
-/// What was found while going through the lines.
+/// The state of the verification.
 struct BundleReading {
     faults: Vec<BundleDefect>,
     /// The number of lines before the manifest.
@@ -176,7 +176,7 @@ impl BundleReading {
         }
     }
 
-    /// What the manifest says of the line at `at`, counted from 0; nothing when that was changed.
+    /// Returns the manifest's entry for the line with index `at`, from 0; `None` if the entry was changed.
     fn entry(&mut self, at: usize, line: &str) -> Option<Entry> {
         let read = self.link.read(line);
         if read.is_err() {
@@ -238,7 +238,7 @@ impl BundleReading {
         for (at, (line, entry)) in lines.iter().zip(manifest).enumerate() {
             let sequence = at as u64 + 1;
             let chained = last.chain(sequence, line);
-            // Past a line that was changed the chain goes on from what was written after it.
+            // After a changed line, the chain continues from the hash that was written for the line.
             last = match self.entry(before + at, entry) {
                 Some(Entry::Event(EventEntry {
                     event,
@@ -267,8 +267,8 @@ impl BundleReading {
         events
     }
 
-    /// What the bytes say is one mission: artifacts of known forms, of the header's mission and
-    /// tenant, each once, written with events that are there.
+    /// Checks that all parts belong to one mission: artifacts have known forms, belong to the header's mission and
+    /// tenant, are unique, and were stored with existing events.
     fn one_mission(&mut self, bundle: &Bundle) {
         let header = &bundle.header;
         let Some(root) = self.root(bundle) else {
@@ -308,7 +308,7 @@ impl BundleReading {
         }
     }
 
-    /// The root metadata that the envelope, the first artifact, sets.
+    /// Returns the root metadata of the envelope, which is the first artifact.
     fn root(&mut self, bundle: &Bundle) -> Option<MissionRoot> {
         let first = bundle.artifacts.first();
         let first = first.map_or("", |artifact| &artifact.payload);

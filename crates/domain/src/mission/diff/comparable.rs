@@ -1,4 +1,4 @@
-//! A mission without what is of this one mission only: no ids, no times, references by what they name.
+//! A mission's contents without its own data: no ids, no times, references replaced by their targets' names.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ArtifactKey;
 
-/// Fields that say which mission, who asked, and when.
+/// Fields for the mission, its actor and its times.
 const OF_THE_MISSION: [&str; 7] = [
     "mission_id",
     "tenant_id",
@@ -20,7 +20,7 @@ const OF_THE_MISSION: [&str; 7] = [
     "task_id",
 ];
 
-/// The fields that hold artifacts' own ids.
+/// Fields with the artifacts' own ids.
 const OWN_IDS: [&str; 7] = [
     "package_id",
     "artifact_id",
@@ -34,7 +34,7 @@ const OWN_IDS: [&str; 7] = [
 /// Fields whose texts refer to other artifacts or to tasks.
 const REFERENCES: [&str; 4] = ["ref", "refs", "support_refs", "depends_on"];
 
-/// Fields that are the seed's or this project's and hold whatever somebody put there.
+/// Fields whose contents are arbitrary, defined by the seed or by Charter.
 const OPAQUE: [&str; 5] = [
     "context_refs",
     "structured_output",
@@ -43,13 +43,13 @@ const OPAQUE: [&str; 5] = [
     "payload",
 ];
 
-/// An artifact to compare.
+/// An artifact in comparable form.
 pub(super) struct ComparedArtifact {
     pub(super) id: String,
     pub(super) value: Value,
 }
 
-/// A mission to compare.
+/// A mission in comparable form.
 pub(super) struct Comparable {
     pub(super) goal: Option<Value>,
     pub(super) tasks: BTreeMap<TaskId, Value>,
@@ -57,7 +57,7 @@ pub(super) struct Comparable {
 }
 
 impl Comparable {
-    /// `tasks` with the names that both missions have for them.
+    /// Creates the comparable form. `task_names` holds the common names of the tasks in both missions.
     pub(super) fn new(
         artifacts: &[Artifact],
         tasks: &[Task],
@@ -102,7 +102,7 @@ impl Comparable {
     }
 }
 
-/// Every artifact but envelope and task graph, under its key.
+/// Returns every artifact except the envelope and the task graph, under its key.
 fn keyed<'m>(
     artifacts: &'m [Artifact],
     tasks: &[Task],
@@ -135,7 +135,7 @@ fn keyed<'m>(
         .collect()
 }
 
-/// What an artifact without a task is about.
+/// Returns the subject of an artifact without a task.
 fn subject(artifact: &Artifact) -> Option<String> {
     match artifact {
         Artifact::PolicyDecision(decided) => {
@@ -156,8 +156,8 @@ fn subject(artifact: &Artifact) -> Option<String> {
     }
 }
 
-/// A value without what is of this one mission. One that cannot be written as JSON is none, and no
-/// artifact of a contract is such.
+/// Returns a value without data specific to the mission. A value that cannot be written as JSON becomes null; artifacts
+/// of a contract always can.
 fn stripped(value: Result<Value, serde_json::Error>, names: &BTreeMap<&str, String>) -> Value {
     let mut value = value.unwrap_or_default();
     strip(&mut value, names);
@@ -184,7 +184,7 @@ fn strip(value: &mut Value, names: &BTreeMap<&str, String>) {
     }
 }
 
-/// Puts in the place of an id what it names.
+/// Replaces ids by the names of their targets.
 fn rename(value: &mut Value, names: &BTreeMap<&str, String>) {
     match value {
         Value::String(text) => {

@@ -1,4 +1,4 @@
-//! Where two JSON values differ, leaf by leaf.
+//! Finds the differences of two JSON values, leaf by leaf.
 
 use std::collections::BTreeSet;
 
@@ -7,23 +7,23 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Most differences that are told of one artifact; the last one then stands for the whole.
+/// The maximum number of reported differences per artifact; the last one then covers the whole artifact.
 const MAX_CHANGES: usize = 100;
 
-/// One place in which two values differ.
+/// One difference of two values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldChange {
-    /// Where, as a JSON pointer.
+    /// The location, as a JSON pointer.
     pub pointer: String,
-    /// What stood there; absent when nothing did.
+    /// The left value; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<Value>,
-    /// What stands there; absent when nothing does.
+    /// The right value; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub right: Option<Value>,
 }
 
-/// Every place in which two values differ, in the order of their pointers' parts.
+/// Returns every difference of two values, ordered by the parts of their pointers.
 pub(super) fn changes(left: &Value, right: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();
     compare("", Some(left), Some(right), &mut found);

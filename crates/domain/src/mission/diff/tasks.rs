@@ -1,4 +1,4 @@
-//! Which task of one mission is which of the other.
+//! Matches the tasks of two missions.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,17 @@ use charter_contract::mission::task_graph::Task;
 
 use super::Pair;
 
-/// The pairs, and a name for every task that both missions call it by: its id in the first mission
-/// if it has one there.
+/// The matched pairs, and a common name for every task: its id in the first mission, or else in the second.
 pub(super) struct Matching<'m> {
-    /// Those of the first mission in its order, then those that only the second has.
+    /// The tasks of the first mission in its order, then those that only the second has.
     pub(super) pairs: Vec<Pair<Option<&'m Task>>>,
     pub(super) left: BTreeMap<TaskId, String>,
     pub(super) right: BTreeMap<TaskId, String>,
 }
 
 impl<'m> Matching<'m> {
-    /// Matches by role and id; what is then left, by role and objective; and then the only one of a
-    /// role on either side.
+    /// Matches tasks by role and id, then the remaining ones by role and objective, and then tasks that are the only
+    /// remaining ones of their role on both sides.
     pub(super) fn match_tasks(left: &'m [Task], right: &'m [Task]) -> Self {
         let mut open: Vec<&Task> = right.iter().collect();
         let mut partners: Vec<Option<&Task>> = vec![None; left.len()];

@@ -1,4 +1,4 @@
-//! Comparisons of the example mission with itself under other names, and with changes.
+//! Comparisons of the example mission with itself under other ids, and with changes.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -31,8 +31,7 @@ fn side(artifacts: &[Artifact]) -> Side<'_> {
     }
 }
 
-/// The example as another mission would have it: every id and every time is another, what is said is
-/// the same.
+/// The example as another mission: every id and every time differs, and the contents are equal.
 fn renamed() -> Vec<String> {
     let ids = [
         ("\"uuid\"", "\"another\""),
@@ -69,13 +68,13 @@ fn a_mission_is_the_same_under_other_ids_and_times() {
     assert_eq!(ids, [Some("task_worker_01"), Some("t-3")]);
 }
 
-/// One of each: what is shown to people, whole.
+/// One change of each kind, as the complete text for people.
 #[test]
 fn a_comparison_reads_as_text() {
     let left = example();
     let mut right = renamed();
     right[0] = right[0].replace("\"medium\"", "\"high\"");
-    // A task less, a task more, and one that may do less.
+    // One task removed, one added, and one with fewer tools.
     right[1] = right[1]
         .replace("\"t-2\",\"task_plan_01\"", "\"task_plan_01\"")
         .replace(r#""local_property_rag","#, "")
@@ -116,12 +115,12 @@ fn planned(tasks: &[(&str, &str, &str)]) -> Vec<Artifact> {
     vec![Artifact::from_value(&graph).unwrap()]
 }
 
-/// By role and id, then by role and objective, then the only one of a role on both sides.
+/// By role and id, then by role and objective, then the only remaining ones of a role.
 #[test]
 fn tasks_are_matched_by_id_then_objective_then_role() {
     let (w, r) = ("worker", "reviewer");
     for (left, right, expected) in [
-        // The id comes before the objective, and neither over the role.
+        // The id takes precedence over the objective, and the role over both.
         (
             vec![(w, "a", "x"), (w, "b", "y")],
             vec![(w, "a", "y"), (w, "b", "x")],
@@ -133,7 +132,7 @@ fn tasks_are_matched_by_id_then_objective_then_role() {
             "a=d b=c",
         ),
         (vec![(w, "a", "x")], vec![(r, "a", "x")], "a= =a"),
-        // The only one of its role, whatever else there is.
+        // The only ones of their role, regardless of the other fields.
         (
             vec![(w, "a", "x"), (r, "b", "y")],
             vec![(w, "c", "p"), (r, "d", "q")],
@@ -144,7 +143,7 @@ fn tasks_are_matched_by_id_then_objective_then_role() {
             vec![(w, "a", "x"), (w, "c", "z")],
             "a=a b=c",
         ),
-        // Of two that are left on either side, nobody knows which.
+        // If several remain on one side, the match is ambiguous.
         (
             vec![(w, "a", "x"), (w, "b", "y")],
             vec![(w, "c", "z")],
@@ -166,7 +165,7 @@ fn tasks_are_matched_by_id_then_objective_then_role() {
     }
 }
 
-/// The outcome alone makes two missions differ.
+/// Two missions with different outcomes differ.
 #[test]
 fn missions_that_ended_otherwise_are_not_the_same() {
     let artifacts = read(&example());
@@ -202,7 +201,7 @@ fn a_long_list_of_changes_is_bounded() {
     }
 }
 
-/// The form in which it goes over the wire.
+/// The JSON form in the API.
 #[test]
 fn a_comparison_reads_as_json() {
     let mut right = example();
@@ -259,8 +258,8 @@ fn a_mission_that_has_not_begun_is_compared_too() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is left out of either mission: each side's artifacts and tasks are told of once, and
-    /// the way back tells the opposite.
+    /// For any missing parts of either mission: each artifact and task of both sides is reported once, and the reverse
+    /// comparison reports the opposite.
     #[test]
     fn a_comparison_is_whole_and_mirrors(
         left in prop::collection::vec(any::<bool>(), 13),

@@ -1,4 +1,4 @@
-//! A comparison as plain text, for people: what differs, and of the rest how much there is.
+//! Writes a comparison as plain text for people: the differences, and the size of the rest.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ArtifactKey, BudgetUse, FieldChange, MissionDiff, Pair, PartChange};
 
-/// Characters of a value that are shown.
+/// The maximum number of characters of a value.
 const SHOWN: usize = 100;
 
 impl fmt::Display for MissionDiff {
@@ -97,7 +97,7 @@ fn write_fields(f: &mut fmt::Formatter<'_>, fields: &[FieldChange]) -> fmt::Resu
     Ok(())
 }
 
-/// The ids on either side, once when they are the same.
+/// Returns the ids of both sides, or a single one if they are equal.
 fn both(ids: &Pair<Option<String>>) -> String {
     match (&ids.left, &ids.right) {
         (Some(left), Some(right)) if left != right => format!("{left} -> {right}"),

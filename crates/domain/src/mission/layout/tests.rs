@@ -43,7 +43,7 @@ fn grown(plan: &MissionTaskGraph) -> StepGraph {
     graph
 }
 
-/// Every step with what it waits for, as `id <- sources`.
+/// Renders every step with its dependencies, as `id <- sources`.
 fn waits(graph: &StepGraph) -> Vec<String> {
     let steps = graph.steps().iter();
     steps
@@ -63,8 +63,8 @@ fn waits(graph: &StepGraph) -> Vec<String> {
         .collect()
 }
 
-/// B002-9: a worker starts only with its dependencies succeeded, a package and a pass; B002-12: no task
-/// before every package is there; the aggregation waits for every task, however it ended.
+/// B002-9: a worker starts only after its dependencies succeeded, with a package and a pass. B002-12: no task starts
+/// before every package exists; the aggregation waits for the end of every task.
 #[test]
 fn b002_9_what_waits_for_what() {
     let plan = plan(&json!([
@@ -97,8 +97,8 @@ fn b002_9_what_waits_for_what() {
     );
 }
 
-/// A turn that asks for tools goes on after them, also where they fail, and its task is done when the
-/// last turn is. The calls are made for the task.
+/// A turn that requests tools continues after them, even if they fail, and its task ends with the last turn. The calls
+/// are made for the task.
 #[test]
 fn a_turn_goes_on_after_its_tools() {
     let plan = plan(&json!([task("weigh", "worker", &[], &["crm.search"])]));
@@ -153,8 +153,8 @@ fn a_call_of_a_model_has_exact_arguments() {
     }
 }
 
-/// B002-13: a proposal is carried out once its target was looked at, by a person's word where it asks
-/// for that, and only if the target is still the same.
+/// B002-13: a proposal is executed after a read of its target, with an approval if it needs one, and only if the target
+/// is unchanged.
 #[test]
 fn b002_13_a_change_follows_a_look_at_its_target() {
     let plan = plan(&json!([task("weigh", "worker", &[], &[])]));
@@ -199,7 +199,7 @@ fn b002_13_a_change_follows_a_look_at_its_target() {
     );
 }
 
-/// B002-17: the envelope's budgets are the run's.
+/// B002-17: the envelope's budgets apply to the run.
 #[test]
 fn b002_17_the_budgets_of_the_envelope_bound_the_run() {
     let with = opening(&envelope(
@@ -211,7 +211,7 @@ fn b002_17_the_budgets_of_the_envelope_bound_the_run() {
     assert_eq!((without.timeout_ms(), without.token_budget()), (0, 0));
 }
 
-/// Only stages that ask models use the budget.
+/// Only stages that call models use the budget.
 #[test]
 fn b002_17_only_stages_that_ask_models_spend() {
     let graph = grown(&plan(&json!([task("weigh", "worker", &[], &["t.x"])])));
@@ -224,7 +224,7 @@ fn b002_17_only_stages_that_ask_models_spend() {
     assert_eq!(spending, ["plan", "work.weigh.1", "aggregate", "review"]);
 }
 
-/// A task id that makes no step's id is refused in words.
+/// A task id that is too long for a step id is rejected with a message.
 #[test]
 fn a_task_id_may_be_too_long() {
     let long = "t".repeat(199);

@@ -1,4 +1,4 @@
-//! Everything in a document that is written in a language of its own: jq, CEL, templates, files.
+//! Checks the parts of a document in another language: jq, CEL, templates, files.
 
 use charter_contract::bounds::{PACKAGE_PROBLEMS, PROMPT_BYTES};
 use charter_contract::catalogue::Document;
@@ -76,14 +76,14 @@ fn fault(
     }
 }
 
-/// Refuses a plan of more steps or dependencies than a graph may have. Other faults of compiling are reported when it runs
+/// Rejects a plan with more steps or dependencies than a graph may have. Other compile errors are reported when it runs
 /// (ruling 12).
 fn too_large(pointer: &str, compiled: Result<StepGraph, GraphError>) -> Option<Fault> {
     let error = compiled.err()?;
     matches!(error, GraphError::TooLarge { .. }).then(|| fault(pointer, "maxItems", error))
 }
 
-/// Placeholders of scripts that cannot be read (ruling 31).
+/// Returns the invalid placeholders of scripts (ruling 31).
 fn script_faults(playbook: &Playbook) -> Vec<Fault> {
     let scripts = playbook.scripts.iter().enumerate();
     let faults = scripts.flat_map(|(at, script)| {
@@ -185,7 +185,7 @@ fn guardrail_faults(guardrail: &Guardrail) -> Vec<Fault> {
         .when
         .iter()
         .map(|when| ("/when".to_owned(), when.as_str()));
-    // All of them are asked at one call.
+    // One call evaluates all of them.
     let mut budget = Budget::default();
     when.chain(exceptions)
         .filter_map(|(pointer, source)| {
@@ -204,7 +204,7 @@ fn template_fault(pointer: &str, structure: &Value) -> Vec<Fault> {
         .collect()
 }
 
-/// Texts that are too long for a prompt before anything is filled in.
+/// Returns the texts that are too long for a prompt even without values.
 fn prompt_faults(prompt: &PromptTemplate) -> Vec<Fault> {
     let texts = [
         ("/system_prompt", &prompt.system_prompt),
@@ -235,7 +235,7 @@ fn lens_faults(lens: &DomainLens, package: &Package) -> Vec<Fault> {
     }
 }
 
-/// Whether there is a file of this path, or any below it.
+/// Returns whether there is a file with this path, or one below it.
 fn holds(package: &Package, path: &str) -> bool {
     let below = format!("{path}/");
     let mut after = package.files.range(below.clone()..);

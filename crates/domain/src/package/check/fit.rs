@@ -1,6 +1,5 @@
-//! Whether what a document refers to is of the kind that it needs: readonly tools in skills,
-//! known parameters, one owner for a skill, edges between the right nodes. Mission types have a file of
-//! their own.
+//! Checks that the documents a document refers to are of the required kind: readonly tools in skills, known parameters,
+//! one owner per skill, edges between the right nodes. Mission types have a separate file.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +41,7 @@ pub(super) fn problems(document: &WithLocation<Document>, after: &View) -> Vec<P
         .collect()
 }
 
-/// B000-11: a skill's plan uses readonly tools only.
+/// B000-11: a skill's plan may use only readonly tools.
 fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     let wired = graph::wired(skill, after);
@@ -107,7 +106,7 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
             );
             misfits.push((format!("{here}/tool_id"), "tool_class", message));
         }
-        // A step with a script of its own takes its arguments from the script.
+        // For a step with a script of its own, the script determines the arguments.
         if !scripted.contains(&step.step_id) {
             misfits.extend(misfits_of(tool.document(), &step.parameters, &here));
         }
@@ -134,7 +133,7 @@ fn agent_misfits(agent: &AgentManifest, after: &View) -> Vec<Misfit> {
     misfits
 }
 
-/// B000-17: each edge joins the types of node that its meaning says.
+/// B000-17: each edge joins nodes of the types that its own type requires.
 fn edge_misfits(edge: &GraphEdge, after: &View) -> Vec<Misfit> {
     let (from, to) = edge.edge_type.endpoints();
     let ends = [("/from", &edge.from, from), ("/to", &edge.to, to)];

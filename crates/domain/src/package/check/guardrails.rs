@@ -1,4 +1,4 @@
-//! How many guardrails would bear on one call: the gate refuses a call with more than it asks.
+//! Counts the guardrails that would apply to one call: the gate denies a call with more guardrails than it evaluates.
 
 use charter_contract::bounds::GUARDRAILS_PER_CALL;
 use charter_contract::catalogue::Document;
@@ -9,7 +9,7 @@ use super::Against;
 use crate::catalogue::View;
 use crate::guardrail::{self, GuardrailSubject};
 
-/// The first skill or playbook that nothing could be called for, where the package brings guardrails.
+/// Returns the first skill or playbook whose calls would all be denied, if the package contains guardrails.
 pub(super) fn crowded(package: &Package, against: &Against<'_>) -> Option<Problem> {
     let mut documents = package.documents.iter();
     let brings = documents.any(|document| matches!(document.value, Document::Guardrail(_)));

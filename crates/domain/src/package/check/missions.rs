@@ -1,5 +1,5 @@
-//! Mission types against the catalogue: whether tools and prompts are of the kind that a mission needs,
-//! and whether mission types in force still fit what a package brings anew.
+//! Checks mission types against the catalogue: that tools and prompts are of the required kind, and that mission types
+//! in force still fit the package's new documents.
 
 use charter_contract::catalogue::mission_type::{
     MissionType, OutlinedTask, TargetRead, WriteBack, WriteBackAction,
@@ -13,7 +13,7 @@ use super::Against;
 use crate::catalogue::View;
 use crate::parameters::{Misfit, argument_faults as misfits_of, argument_faults_with};
 
-/// What of a mission type does not fit what it refers to. What is missing is said elsewhere.
+/// Returns the references of a mission type to documents that do not fit. Missing documents are reported elsewhere.
 pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     for (name, family) in &kind.resource_families {
@@ -52,14 +52,14 @@ pub(super) fn stage_of_missions(tool: &ToolId, pointer: String) -> Option<Misfit
     Some((pointer, "tool_class", message))
 }
 
-/// B002-6: workers only read, and so does what looks at a target.
+/// B002-6: workers may only read, and so may the call that reads a target.
 fn not_readonly(tool: &ToolId, why: &str, pointer: String, after: &View) -> Option<Misfit> {
     let class = after.tool(tool.as_ref())?.document().tool_class;
     let message = format!("{why}; `{tool}` is {class}");
     (class != ToolClass::Readonly).then_some((pointer, "readonly", message))
 }
 
-/// A skill judges what its tools answer, so a task that has it must be allowed to call them.
+/// A skill analyses the outputs of its tools, so a task with the skill must be allowed to call them.
 fn out_of_scope(task: &OutlinedTask, here: &str, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     for (at, id) in task.required_capabilities.iter().enumerate() {
@@ -82,7 +82,7 @@ fn carried_out(write_back: &WriteBack, here: &str, after: &View) -> Vec<Misfit> 
     match &write_back.by {
         WriteBackAction::Tool(tool) => by_tool(tool, write_back, here, after),
         WriteBackAction::Playbook(playbook) => by_playbook(playbook, write_back, here, after),
-        // The body is the webhook's own.
+        // The webhook defines its own body.
         WriteBackAction::Webhook(_) => Vec::new(),
     }
 }
@@ -106,7 +106,7 @@ fn by_tool(tool: &ToolId, write_back: &WriteBack, here: &str, after: &View) -> V
     misfits
 }
 
-/// A proposal is approved as it stands, so nothing is left to be asked for.
+/// A proposal is approved in its final form, so no parameter may remain open.
 fn by_playbook(
     playbook: &PlaybookId,
     write_back: &WriteBack,
@@ -133,7 +133,7 @@ fn read(target: &TargetRead, here: &str, after: &View) -> Vec<Misfit> {
     misfits
 }
 
-/// Mission types of other packages that fit now and would not any more.
+/// Returns mission types of other packages that fit now and would no longer fit.
 pub(super) fn broken(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for found in against.after.mission_types() {

@@ -1,5 +1,5 @@
-//! Policies of a package against the catalogue: whether their Cedar holds for every tool that they
-//! govern, whether policies in force still hold for the package's tools, and the policies' tests.
+//! Checks a package's policies against the catalogue: that their Cedar is valid for every tool that they govern, that
+//! policies in force stay valid for the package's tools, and that the policies' tests pass.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::Against;
 use crate::catalogue::CatalogueEntry;
 use crate::policy::{self, Checks, Misfit};
 
-/// Every problem with the package's policies, failing tests among them, and of policies in force
-/// with its tools.
+/// Returns every problem of the package's policies, including failing tests, and of policies in force with the
+/// package's tools.
 #[must_use]
 pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     if let Some(problem) = crowded(package, against) {
@@ -39,8 +39,8 @@ pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> 
     problems
 }
 
-/// Whether more rules would govern a tool than are asked about a call, where the package brings the tool or rules over
-/// it.
+/// Returns a problem if more rules would govern a tool than are evaluated per call, if the package contains the tool or
+/// rules for it.
 fn crowded(package: &Package, against: &Against<'_>) -> Option<Problem> {
     let own = &against.origin.package;
     let message = policy::crowded(against.after, |tool, policy| {
@@ -72,13 +72,13 @@ fn misfits(
         .collect()
 }
 
-/// A policy in force, and the tools of a package that it governs with their documents.
+/// A policy in force, and the tools of a package that it governs, with their documents.
 type Governing<'p> = (
     Arc<CatalogueEntry<Policy>>,
     Vec<(&'p WithLocation<Document>, &'p Tool)>,
 );
 
-/// Policies of other packages in force that the package's tools, as they are to become, would break.
+/// Returns policies of other packages that the new versions of the package's tools would break.
 fn broken_policies(package: &Package, against: &Against<'_>, checks: &mut Checks) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (entry, tools) in governing(package, against) {
@@ -105,7 +105,7 @@ fn broken_policies(package: &Package, against: &Against<'_>, checks: &mut Checks
     problems
 }
 
-/// The policies of other packages over the package's tools, by layer and id.
+/// Returns the policies of other packages for the package's tools, by layer and id.
 fn governing<'p>(package: &'p Package, against: &Against<'_>) -> Vec<Governing<'p>> {
     let mut governing: BTreeMap<(usize, String), Governing<'p>> = BTreeMap::new();
     for document in &package.documents {
@@ -126,7 +126,7 @@ fn governing<'p>(package: &'p Package, against: &Against<'_>) -> Vec<Governing<'
     governing.into_values().collect()
 }
 
-/// Tests are only run over policies that are otherwise sound: their outcomes follow from the rest.
+/// Runs tests only for policies that are otherwise valid, because their results depend on the policies.
 fn failed_tests(
     policies: &[(&WithLocation<Document>, &Policy)],
     against: &Against<'_>,

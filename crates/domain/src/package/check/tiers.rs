@@ -1,4 +1,4 @@
-//! Skills that no caller reaches: their agent supports no tier on which they may be used.
+//! Finds skills that no caller can reach, because their agent supports no tier on which they may be used.
 
 use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::agent::AgentManifest;
@@ -8,12 +8,12 @@ use super::super::{Problem, SourceLocation};
 use crate::catalogue::View;
 use crate::tier::{ServedTiers, skill_served};
 
-/// The warning about a skill that no caller reaches.
+/// Warns about a skill that no caller can reach.
 pub(super) fn unreached(place: &SourceLocation, skill: &Skill, after: &View) -> Option<Problem> {
     is_unreached(skill, after).then(|| warning(place, "/tier", skill))
 }
 
-/// Warnings about the skills of an agent that no caller reaches.
+/// Warns about the skills of an agent that no caller can reach.
 pub(super) fn unreached_of(
     place: &SourceLocation,
     agent: &AgentManifest,

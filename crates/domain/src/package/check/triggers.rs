@@ -1,4 +1,4 @@
-//! Triggers of finding rules that lead to no playbook, and playbooks that findings cannot be handed to.
+//! Finds triggers of finding rules without a playbook, and playbooks whose parameters cannot be filled from findings.
 
 use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::skill::Skill;
@@ -7,7 +7,7 @@ use charter_contract::text::Text;
 use super::super::{Problem, SourceLocation};
 use crate::catalogue::View;
 
-/// Warnings about the triggers of a skill's rules.
+/// Warns about the triggers of a skill's rules.
 pub(super) fn unmet(place: &SourceLocation, skill: &Skill, after: &View) -> Vec<Problem> {
     let rules = skill
         .analysis
@@ -26,7 +26,7 @@ pub(super) fn unmet(place: &SourceLocation, skill: &Skill, after: &View) -> Vec<
     warned.take(PACKAGE_PROBLEMS).collect()
 }
 
-/// What is wrong with a trigger, and what to do about it.
+/// Returns the problem of a trigger, with a suggestion.
 fn fault(trigger: &Text, after: &View) -> Option<(String, &'static str)> {
     let playbooks: Vec<_> = after
         .playbooks()

@@ -1,4 +1,4 @@
-//! Limits of a package: its files, their values, its plans, and the problems that are reported.
+//! Limits of a package: its files, their values, its plans, and its reported problems.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::*;
 /// Far more time than bounded work needs, and far less than unbounded work.
 const PROMPT: Duration = Duration::from_secs(20);
 
-/// The package with more files, and file, keyword and message of each problem with reading it.
+/// Adds files to the package, and returns file, keyword and message of each problem of parsing it.
 fn shown_problems(more: Vec<(String, String)>) -> Vec<(String, String, String)> {
     let mut bundle = files(&[]);
     bundle.files.extend(more);
@@ -70,7 +70,7 @@ fn files_that_no_call_could_use_are_refused() {
         ),
     ];
     for (path, keyword, message) in cases {
-        // A file in the place of a folder is in the way of the folder's files too.
+        // A file with the path of a folder also conflicts with the folder's files.
         assert_eq!(one(&path).first(), Some(&line(&path, keyword, message)));
     }
     let path = long(PACKAGE_PATH_BYTES + 1);
@@ -131,7 +131,7 @@ fn a_package_of_the_largest_size_is_read() {
     assert_eq!(found, []);
 }
 
-/// All files of a package share one allowance; once it is used up, no further file is read.
+/// All files of a package share one allowance; once it is exhausted, no further file is parsed.
 #[test]
 fn a_package_holds_so_many_values_and_no_more() {
     let text = format!("{{a: [{}]}}", "1,".repeat(YAML_VALUES - 2));
@@ -158,7 +158,7 @@ fn a_package_has_so_many_routing_tests_and_no_more() {
     assert_eq!(tests(PACKAGE_TESTS + 1), [message]);
 }
 
-/// Each problem quotes its line; a late line of a long file must cost no more than an early one.
+/// Each problem quotes its line; a late line of a long file must not cost more than an early one.
 #[test]
 fn so_many_problems_are_shown_and_no_more() {
     let text = "# x\n".repeat(1 << 20) + &"- {}\n".repeat(20_000);
@@ -183,7 +183,7 @@ fn so_many_problems_are_shown_and_no_more() {
     );
 }
 
-/// Warnings alone never refuse a package.
+/// Warnings alone never prevent registration.
 #[test]
 fn warnings_that_are_not_shown_are_counted() {
     let stray = (0..PACKAGE_PROBLEMS + 5).map(|at| (format!("odd/{at:04}.yaml"), String::new()));
@@ -231,7 +231,7 @@ fn a_cancelled_check_admits_nothing() {
     assert_eq!(cancelled(&check(&package, &against)), expected);
 }
 
-/// A skill whose steps each wait for all before them.
+/// A skill in which each step waits for all previous steps.
 #[test]
 fn a_plan_of_too_many_dependencies_is_refused_with_its_place() {
     let wide = |steps: usize| {

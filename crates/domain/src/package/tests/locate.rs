@@ -1,4 +1,4 @@
-//! Finding a document again among its package's files.
+//! Tests of locating a document in its package's files.
 
 use charter_contract::catalogue::DocumentKind;
 use serde_json::json;

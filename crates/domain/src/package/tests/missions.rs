@@ -1,5 +1,4 @@
-//! Mission types and prompt templates of a package: every reference and everything that does not fit
-//! is said at its line.
+//! Mission types and prompt templates of a package: every invalid reference and every misfit is reported with its line.
 
 use super::*;
 
@@ -104,7 +103,7 @@ write_backs:
 
 const FILE: &str = "missions/brief.yaml";
 
-/// The package with one file changed, and what is said of it.
+/// Returns the problems of the package with one file changed.
 fn said(file: &str, from: &str, to: &str) -> Vec<String> {
     let base = [
         ("tools/change.yaml", CHANGE),
@@ -143,7 +142,7 @@ fn a_sound_mission_type_has_no_problem() {
     }
 }
 
-/// B000-7: what a mission type refers to is there, and what is wrong with it is said at its line.
+/// B000-7: the documents that a mission type refers to must exist, and each problem is reported with its line.
 #[test]
 fn b000_7_what_a_mission_type_refers_to_has_to_be_there() {
     let cases = [
@@ -200,7 +199,7 @@ fn b000_7_what_a_mission_type_refers_to_has_to_be_there() {
     );
 }
 
-/// B002-6: workers only read; what carries a proposal out writes, with what it takes.
+/// B002-6: workers may only read. The tool that executes a proposal must write and accept its fields.
 #[test]
 fn b002_6_tools_and_prompts_of_a_mission_type_have_to_fit() {
     let cases = [
@@ -266,7 +265,7 @@ fn b002_6_tools_and_prompts_of_a_mission_type_have_to_fit() {
     );
 }
 
-/// The stages of missions are tools, and nothing but a mission goes through them.
+/// The stages of missions are tools, but only missions may use them.
 #[test]
 fn a_stage_of_missions_carries_out_no_proposal_and_no_step_of_a_playbook() {
     let wanted =
@@ -296,7 +295,7 @@ fn a_stage_of_missions_carries_out_no_proposal_and_no_step_of_a_playbook() {
     }
 }
 
-/// What the contract says of a document by itself is said at its line as well.
+/// Violations of a document's own contract are reported with their line too.
 #[test]
 fn placeholders_and_tools_outside_the_families_are_refused_at_their_line() {
     let cases = [
@@ -333,7 +332,7 @@ fn placeholders_and_tools_outside_the_families_are_refused_at_their_line() {
     );
 }
 
-/// A schema of a write-back or a prompt is measured as a tool's is, and refused at its line.
+/// A schema of a write-back or a prompt has the limits of a tool's schema, and is rejected with its line.
 #[test]
 fn a_schema_of_a_mission_type_or_a_prompt_that_takes_too_much_is_refused() {
     let next = |at: usize| serde_json::json!({"$ref": format!("#/$defs/a{at}")});
@@ -361,7 +360,7 @@ fn a_schema_of_a_mission_type_or_a_prompt_that_takes_too_much_is_refused() {
     }
 }
 
-/// What is in force of another package must still fit what this one brings.
+/// Mission types of other packages must still fit this package's documents.
 #[test]
 fn b000_7_a_mission_type_of_another_package_that_would_not_fit_any_more_is_said() {
     let other = Arc::new(Origin {

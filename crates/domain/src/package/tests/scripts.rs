@@ -12,7 +12,7 @@ description: Changes a thing.
 language: python
 ";
 
-/// A playbook whose one script has this body; it begins in line 10.
+/// A playbook with one script with this body, which begins in line 10.
 fn playbook(language: &str, body: &str) -> String {
     let body: Vec<String> = body.lines().map(|line| format!("      {line}\n")).collect();
     format!(
@@ -32,7 +32,7 @@ fn found(language: &str, body: &str) -> Vec<String> {
     ])
 }
 
-/// Ruling 31: what stands in quotes is read as data; elsewhere it is an error with file, line and the script's line.
+/// Ruling 31: a quoted placeholder is data; elsewhere it is an error with the file, the line and the script's line.
 #[test]
 fn ruling_31_a_placeholder_outside_of_quotes_is_an_error_with_its_line() {
     let sound =
@@ -51,7 +51,7 @@ fn ruling_31_a_placeholder_outside_of_quotes_is_an_error_with_its_line() {
     assert!(faults[0].contains("line 1 of the script: `${user.zone}` stands in a shell script"));
 }
 
-/// Ruling 12: a name that nothing defines is a warning when the playbook is registered.
+/// Ruling 12: an undefined name is a warning when the playbook is registered.
 #[test]
 fn ruling_12_an_undefined_name_of_a_script_is_a_warning() {
     let body = "x = '${zone}'\n";

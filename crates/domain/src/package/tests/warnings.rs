@@ -1,11 +1,11 @@
-//! Warnings of a registration, which do not stop it.
+//! Warnings at registration, which do not prevent it.
 
 use super::*;
 
 const GUARDRAIL: &str = "guardrail_id: demo.g\nscope: global\napplies_to: ['*']\nrule: r\n\
                          enforcement: hard_block\nmessage: m\n";
 
-/// Ruling 30: the warning shows how to bind reads, and each of the conditions that it shows is accepted.
+/// Ruling 30: the warning shows conditions that extend the guardrail to reads, and each of them is valid.
 #[test]
 fn ruling_30_a_guardrail_without_when_is_warned_about_with_the_conditions_that_bind_reads() {
     let changes = [("guardrails/g.yaml", GUARDRAIL)];
@@ -35,7 +35,7 @@ fn ruling_30_a_guardrail_without_when_is_warned_about_with_the_conditions_that_b
 const AGENT: &str = "agent_id: demo.agent\nname: agent\ndisplay_name: Agent\nagent_type: domain\n\
                      domain: security\nskill_refs: [demo.find]\ntier_support: [basic]\n";
 
-/// B000-23: both the skill and the agent lead to what is to be mended.
+/// B000-23: the warning appears both at the skill and at the agent.
 #[test]
 fn b000_23_a_skill_that_no_caller_reaches_is_warned_about() {
     let advanced = format!("{SKILL}tier: advanced\n");
@@ -62,7 +62,7 @@ const PLAYBOOK: &str = "playbook_id: demo.mend\nname: Mend\ndomain: security\n\
                         \x20 - {step_id: look, type: readonly, tool_id: demo.list, parameters: {region: \"${user.region}\"}}\n\
                         safety: {safety_class: supervised}\n";
 
-/// B000-20: a trigger leads to a playbook that names it and says how findings fill its parameters.
+/// B000-20: a trigger needs a playbook that names it and defines how findings fill its parameters.
 #[test]
 fn b000_20_a_trigger_that_leads_nowhere_is_warned_about() {
     let triggering = SKILL.replace(

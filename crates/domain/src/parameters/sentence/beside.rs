@@ -1,5 +1,5 @@
-//! Words beside a parameter's name and its value: further values, of which one parameter cannot have both, and words that
-//! are none of the allowed values.
+//! Words next to a parameter's name and value: further values, of which the parameter can have only one, and words that
+//! are not allowed values.
 
 use super::form::Form;
 use super::names::Mention;
@@ -9,8 +9,8 @@ use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{likeness, looks_like_code, may_be_value};
 
-/// Notes what follows a name: its value, with those that the sentence gives beside it, or a word that is none of the
-/// allowed values: "stage qa".
+/// Records the text after a name: its value with alternatives in the sentence, or a word that is not an allowed value:
+/// "stage qa".
 pub(super) fn named(
     form: &Form,
     reader: Reader<'_, '_>,
@@ -40,7 +40,7 @@ pub(super) fn named(
     }
 }
 
-/// Whether a name is neither asked about nor spoken of as a known thing: "stage qa", and not "which stage", "the stage".
+/// Returns whether a name is neither asked for nor a known thing: "stage qa", but not "which stage", "the stage".
 fn is_bare(sentence: &Sentence<'_>, at: usize) -> bool {
     if !sentence.joins(at) {
         return true;
@@ -73,7 +73,7 @@ fn is_bare(sentence: &Sentence<'_>, at: usize) -> bool {
     }
 }
 
-/// Values beside the one after a name, of which a parameter that has one is not told which is meant: "profile a_b or c_d".
+/// Finds alternatives to the value after a name, which make a single value ambiguous: "profile a_b or c_d".
 fn beside(
     form: &Form,
     reader: Reader<'_, '_>,
@@ -113,7 +113,7 @@ fn beside(
     }
 }
 
-/// The other of two values before a name: "the prod_infra or staging_infra profile".
+/// Finds the alternative of two values before a name: "the prod_infra or staging_infra profile".
 pub(super) fn either_before(
     form: &Form,
     reader: Reader<'_, '_>,
@@ -132,7 +132,7 @@ pub(super) fn either_before(
     }
 }
 
-/// A word before a name that is none of the allowed values: "in the qa environment".
+/// Finds a word before a name that is not an allowed value: "in the qa environment".
 pub(super) fn unknown_before(
     form: &Form,
     reader: Reader<'_, '_>,

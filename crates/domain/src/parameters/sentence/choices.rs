@@ -1,4 +1,4 @@
-//! Allowed values and the words for them.
+//! Allowed values and their words.
 
 use charter_contract::parameter::Parameter;
 use serde_json::Value;
@@ -19,17 +19,17 @@ pub(super) struct Choices {
     fault: String,
 }
 
-/// One way to name one allowed value.
+/// One wording of an allowed value.
 #[derive(Debug)]
 struct Way {
     value: Value,
-    /// As it is declared.
+    /// The declared spelling.
     written: String,
     words: Vec<String>,
 }
 
 impl Choices {
-    /// The values, with the words that the document declares for them.
+    /// Collects the values, with the words that the document declares for them.
     pub(super) fn for_parameter(parameter: &Parameter, allowed: &[Value]) -> Self {
         let mut ways = Vec::new();
         for value in allowed {
@@ -45,7 +45,7 @@ impl Choices {
                     .map(|written| Way::new(value, written)),
             );
         }
-        // "In progress" before "in", wherever both fit.
+        // Longer wordings come first: "In progress" before "in".
         ways.sort_by_key(|way| std::cmp::Reverse(way.words.len()));
         let fault = ParameterFault::NotAllowed {
             name: parameter.called().to_owned(),
@@ -58,12 +58,12 @@ impl Choices {
         }
     }
 
-    /// Why a word is none of the values.
+    /// Returns the reason why a word is not an allowed value.
     pub(super) fn fault(&self) -> Misread {
         Misread::Unfit(self.fault.clone())
     }
 
-    /// The allowed value at a place.
+    /// Finds an allowed value at a position.
     pub(super) fn see(
         &self,
         sentence: &Sentence<'_>,
@@ -107,7 +107,7 @@ impl Way {
         }
     }
 
-    /// How many words at a place are this way.
+    /// Returns the number of words at a position that match this wording.
     fn at(&self, sentence: &Sentence<'_>, at: usize) -> Option<usize> {
         let lower = sentence.lower(at);
         if lower.is_empty() || self.words.is_empty() {
@@ -132,8 +132,8 @@ impl Way {
         all.then_some(self.words.len())
     }
 
-    /// Whether a word that no name introduces is meant as the value. Words that any sentence has are so in some places
-    /// alone: "high" in "only high ones", and not in "how high".
+    /// Returns whether a word without a preceding name means the value. For common words this depends on the context:
+    /// "high" in "only high ones", but not in "how high".
     fn is_meant(
         &self,
         sentence: &Sentence<'_>,
@@ -197,7 +197,7 @@ impl Way {
     }
 }
 
-/// Whether a word is the first of a name of several: "New York".
+/// Returns whether a word is the first of a name of several words: "New York".
 fn is_part_of_name(sentence: &Sentence<'_>, at: usize) -> bool {
     let inside = at > 0 && !sentence.begins(at);
     inside

@@ -1,4 +1,4 @@
-//! Days, moments and lengths of time as values of text parameters, in the form that the example shows.
+//! Days, points in time and durations as values of text parameters, in the format of the example.
 
 use charter_contract::parameter::{Parameter, ParameterType};
 use jiff::Timestamp as Instant;
@@ -17,7 +17,7 @@ use super::times::{TimeReading, Toward, When, day_of, midnight, time_at};
 use super::units::{Span, Unit};
 use crate::parameters::matches;
 
-/// How a parameter writes a time.
+/// The format of a parameter's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TimeFormat {
     /// `2026-04-14`
@@ -26,28 +26,28 @@ enum TimeFormat {
     Moment,
 }
 
-/// Which end of a time a parameter is.
+/// The meaning of a time for a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// From then on.
+    /// The start of a period.
     From,
-    /// Up to then.
+    /// The end of a period.
     Until,
-    /// Then, in the past or in the future, by the name.
+    /// A point in time, in the past or the future, depending on the name.
     At(Toward),
 }
 
-/// The relation that the words before a time state.
+/// The relation that the words before a time express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cue {
     From,
     /// "Until", "by".
     Until,
-    /// "Before", which looks back.
+    /// "Before", which refers to the past.
     Before,
 }
 
-/// A parameter whose values are days or moments.
+/// A parameter whose values are days or points in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dates {
     written: TimeFormat,
@@ -86,7 +86,7 @@ const OF_TIME: [&str; 8] = [
 ];
 
 impl Dates {
-    /// The form of a text parameter that is a time, as its example, its pattern or its name shows.
+    /// Returns the form of a text parameter whose example, pattern or name shows that it is a time.
     pub(super) fn for_parameter(
         parameter: &Parameter,
         names: &Names,
@@ -119,7 +119,7 @@ impl Dates {
         Some(Self { written, role })
     }
 
-    /// Which end of a time the parameter is, by number from 1.
+    /// Returns the number of the parameter's role, from 1.
     pub(super) fn end(&self) -> usize {
         match self.role {
             Role::From => 1,
@@ -128,7 +128,7 @@ impl Dates {
         }
     }
 
-    /// The time at a place, if it is the end that the parameter is.
+    /// Returns the time at a position, if its relation matches the parameter's role.
     pub(super) fn see(
         &self,
         reader: Reader<'_, '_>,
@@ -197,7 +197,7 @@ impl Dates {
         }
     }
 
-    /// The end of a time; of a month that something is before, its beginning.
+    /// Returns the end of a time; after "before", the beginning.
     fn last(&self, when: When, before: bool) -> Option<String> {
         match (when, self.written) {
             (When::Days(first, _), _) if before => self.write(first),
@@ -237,7 +237,7 @@ fn is_span(when: When) -> bool {
     }
 }
 
-/// Whether the name of a parameter without an example names a time.
+/// Returns whether the name of a parameter without an example refers to a time.
 fn is_time(parameter: &Parameter, names: &Names) -> bool {
     let last = names.parts.last().map_or("", String::as_str);
     let described = parameter.description.to_lowercase();
@@ -248,7 +248,7 @@ fn is_time(parameter: &Parameter, names: &Names) -> bool {
         && (names.has_part(&OF_TIME) || (matches!(last, "at" | "on") && told))
 }
 
-/// The effect of the words before a time.
+/// Returns the relation that the words before a time express.
 fn cue(sentence: &Sentence<'_>, at: usize) -> Option<Cue> {
     let mut at = at;
     while sentence.joins(at) && matches!(sentence.lower(at - 1), "the" | "end" | "of" | "beginning")
@@ -286,7 +286,7 @@ fn cue(sentence: &Sentence<'_>, at: usize) -> Option<Cue> {
     }
 }
 
-/// How many words lie between "from" or "between" and the second end of a time, at most.
+/// The maximum number of words between "from" or "between" and the second end of a period.
 const BETWEEN: usize = 6;
 
 fn opened(sentence: &Sentence<'_>, at: usize) -> bool {
@@ -296,10 +296,10 @@ fn opened(sentence: &Sentence<'_>, at: usize) -> bool {
         .any(|at| matches!(sentence.lower(at), "between" | "from" | "since"))
 }
 
-/// How a parameter writes a length of time.
+/// The format of a parameter's durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Periods {
-    /// `P7D`, of ISO 8601.
+    /// `P7D`, as in ISO 8601.
     Standard,
     /// `7d`
     Short,
@@ -318,7 +318,7 @@ const OF_LENGTH: [&str; 9] = [
 ];
 
 impl Periods {
-    /// The form of a text parameter that is a length of time, as its example or its pattern shows.
+    /// Returns the form of a text parameter whose example or pattern shows that it is a duration.
     pub(super) fn for_parameter(
         parameter: &Parameter,
         names: &Names,
@@ -342,7 +342,7 @@ impl Periods {
             .find_map(|(form, text)| matches(pattern, text).then_some(form))
     }
 
-    /// The length of time at a place.
+    /// Returns the duration at a position.
     pub(super) fn see(self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> PlaceContent {
         let sentence = reader.sentence;
         let word = sentence.written(at);

@@ -1,7 +1,7 @@
-//! Words that leave something out: "all hosts but web-02", "leave web-02 alone", "web-02 must stay up".
+//! Finds exclusions: "all hosts but web-02", "leave web-02 alone", "web-02 must stay up".
 //!
-//! A cue comes before what it leaves out or after it. Words that have another use as well ("but", "keep", "not") count
-//! where a value is near: a code, a capitalised name, or a word that a declaration shows as a value.
+//! A cue precedes or follows the excluded values. Words with other uses ("but", "keep", "not") count as cues only near
+//! a value: a code, a capitalised name, or a word that a declaration shows as a value.
 
 mod cues;
 
@@ -14,27 +14,27 @@ use self::cues::{
 use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, is_verb, looks_like_code};
 
-/// How many words may lie between a cue and the value that it leaves out.
+/// The maximum number of words between a cue and the excluded value.
 const NEAR: usize = 3;
 
-/// How many words may lie between "all" and "but".
+/// The maximum number of words between "all" and "but".
 const FAR: usize = 10;
 
-/// How many words a noun phrase has at most that "but" takes away.
+/// The maximum number of words of a noun phrase that "but" excludes.
 const PHRASE: usize = 6;
 
-/// The part of a sentence that a cue leaves out.
+/// An exclusion in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cue {
-    /// The first word of the cue, or of what it follows.
+    /// The first word of the cue, or of the values before it.
     pub(super) first: usize,
-    /// The first word that is left out.
+    /// The first excluded word.
     pub(super) from: usize,
-    /// The end of what is left out; `None` where that is the end of the clause.
+    /// The end of the excluded words; `None` if that is the end of the clause.
     pub(super) until: Option<usize>,
-    /// The end of the cue's own words.
+    /// The end of the cue.
     pub(super) end: usize,
-    /// Whether it leaves something out in any case, also where no value is near.
+    /// Whether it is an exclusion even without a value nearby.
     pub(super) is_strict: bool,
 }
 
@@ -42,12 +42,12 @@ pub(super) struct Cue {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Values<'a, 't> {
     pub(super) sentence: &'a Sentence<'t>,
-    /// Words of the values that declarations show, in lower case.
+    /// Words of the values in declarations, in lower case.
     pub(super) known: &'a HashSet<String>,
 }
 
 impl Values<'_, '_> {
-    /// Whether a word may be a value.
+    /// Returns whether a word may be a value.
     pub(super) fn is_value(self, at: usize) -> bool {
         let word = self.sentence.written(at);
         looks_like_code(word)
@@ -55,17 +55,17 @@ impl Values<'_, '_> {
             || (is_capitalised(word) && !self.sentence.begins(at))
     }
 
-    /// The first value after a cue, with articles, nouns and prepositions before it.
+    /// Returns the first value after a cue; articles, nouns and prepositions may precede it.
     fn near(self, from: usize) -> Option<usize> {
         let determined = DETERMINERS.contains(&self.sentence.lower(from));
         self.value_after(from, |at, word| {
-            // "The ones on web-01" is a thing, "focus on web-01" an order.
+            // "The ones on web-01" is a thing; "focus on web-01" is an order.
             let links = BETWEEN.contains(&word) && (determined || PLACES.contains(&word));
             (at > from && links) || DETERMINERS.contains(&word) || is_noun(word)
         })
     }
 
-    /// Whether a list of values goes on with a word, after a comma or as "and".
+    /// Returns whether a word continues a list of values, after a comma or as "and".
     pub(super) fn goes_on(self, at: usize) -> bool {
         match matches!(self.sentence.lower(at), "and" | "or" | "nor") {
             true => self.listed(at + 1).is_some(),
@@ -73,7 +73,7 @@ impl Values<'_, '_> {
         }
     }
 
-    /// The same where a list goes on: a noun needs its article, so that a verb is not taken for one.
+    /// As `near`, within a list: a noun needs its article, so that verbs are not treated as nouns.
     fn listed(self, from: usize) -> Option<usize> {
         let determined = DETERMINERS.contains(&self.sentence.lower(from));
         self.value_after(from, |at, word| {
@@ -103,7 +103,7 @@ impl Values<'_, '_> {
         None
     }
 
-    /// The end of a list of values that begins at a place.
+    /// Returns the end of the list of values that begins at a position.
     fn list_end(self, at: usize) -> usize {
         let sentence = self.sentence;
         let mut end = at + 1;
@@ -126,7 +126,7 @@ impl Values<'_, '_> {
         end
     }
 
-    /// A cue that leaves out the list of values near it.
+    /// Creates the exclusion of the list of values near a cue.
     fn list(self, first: usize, from: usize, value: usize) -> Cue {
         let until = self.list_end(value);
         Cue {
@@ -138,7 +138,7 @@ impl Values<'_, '_> {
         }
     }
 
-    /// What the words at a place leave out.
+    /// Returns the exclusion at a position, if there is one.
     pub(super) fn cue(self, at: usize) -> Option<Cue> {
         self.denied(at)
             .or_else(|| self.phrase(at))
@@ -199,7 +199,7 @@ impl Values<'_, '_> {
         (closed && !verb && at > 0 && !is_denied_before(sentence, at)).then_some(cue)
     }
 
-    /// Whether a noun with its article follows and nothing else in the clause: "but the old ones".
+    /// Returns whether the rest of the clause is a noun with its article: "but the old ones".
     fn is_noun_phrase(self, from: usize) -> bool {
         let sentence = self.sentence;
         let led = matches!(
@@ -321,7 +321,7 @@ impl Values<'_, '_> {
     fn after(self, at: usize) -> Option<Cue> {
         let sentence = self.sentence;
         let words = longest(sentence, at, &AFTER)?;
-        // "Web-01 stays offline" tells about it.
+        // "Web-01 stays offline" is a statement.
         let tells = words == 1
             && matches!(sentence.lower(at), "stay" | "stays" | "remain" | "remains")
             && !STAYS.contains(&sentence.lower(at + 1));
@@ -342,7 +342,7 @@ impl Values<'_, '_> {
         })
     }
 
-    /// Where a list of values begins that ends with a word.
+    /// Returns the start of the list of values that ends with a word.
     fn start_of_list(self, last: usize) -> usize {
         let sentence = self.sentence;
         let mut first = last;
@@ -363,18 +363,18 @@ impl Values<'_, '_> {
     }
 }
 
-/// Whether a word may name a kind of thing.
+/// Returns whether a word may be a noun.
 fn is_noun(word: &str) -> bool {
     !word.is_empty() && !is_function_word(word) && !is_verb(word)
 }
 
-/// The longest of some phrases at a place, by its number of words.
+/// Returns the number of words of the longest of these phrases at a position.
 pub(super) fn longest(sentence: &Sentence<'_>, at: usize, phrases: &[&[&str]]) -> Option<usize> {
     let found = phrases.iter().filter(|phrase| sentence.has(at, phrase));
     found.map(|phrase| phrase.len()).max()
 }
 
-/// Whether a word for all of something comes before a place in its sentence.
+/// Returns whether a word like "all" precedes a position in its sentence.
 fn is_quantified(sentence: &Sentence<'_>, at: usize) -> bool {
     for place in (at.saturating_sub(FAR)..at).rev() {
         if ALL.contains(&sentence.lower(place)) {
@@ -387,7 +387,7 @@ fn is_quantified(sentence: &Sentence<'_>, at: usize) -> bool {
     false
 }
 
-/// Whether the words before a place deny something, so that "but" turns to what is meant: "not A but B".
+/// Returns whether a negation precedes a position, so that "but" introduces the intended value: "not A but B".
 fn is_denied_before(sentence: &Sentence<'_>, at: usize) -> bool {
     for place in (at.saturating_sub(FAR)..at).rev() {
         let word = sentence.lower(place);
@@ -402,14 +402,14 @@ fn is_denied_before(sentence: &Sentence<'_>, at: usize) -> bool {
     false
 }
 
-/// Whether a clause begins with a word, as far as signs and the word before it show.
+/// Returns whether a clause begins with a word, by punctuation and the preceding word.
 fn begins_clause(sentence: &Sentence<'_>, at: usize) -> bool {
     at == 0
         || sentence.breaks(at)
         || (sentence.joins(at) && CLAUSE.contains(&sentence.lower(at - 1)))
 }
 
-/// Where the clause begins of which a value is the subject: at the value, or at its noun and article.
+/// Returns the start of the clause whose subject is a value: the value itself, or its noun with the article.
 fn start_of_clause(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
     let mut first = at;
     while !begins_clause(sentence, first) {

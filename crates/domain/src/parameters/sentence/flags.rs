@@ -1,4 +1,4 @@
-//! Parameters that are true or false: "as a dry run", "without a backup", "notify=no".
+//! Boolean parameters: "as a dry run", "without a backup", "notify=no".
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{is_attribute, singular};
 
-/// First parts of names without the thing: `include_archived`.
+/// First parts of names, before the thing: `include_archived`.
 const AFFIRMING: [&str; 12] = [
     "is",
     "has",
@@ -23,12 +23,12 @@ const AFFIRMING: [&str; 12] = [
     "add",
 ];
 
-/// First parts of names of which true means that the thing is left out: `skip_backup`.
+/// First parts of names for which true means that the thing is omitted: `skip_backup`.
 const DENYING: [&str; 8] = [
     "no", "skip", "without", "exclude", "disable", "ignore", "omit", "not",
 ];
 
-/// Words before a thing that is wanted, and before one that is not.
+/// Words before a thing that is wanted, and before one that is unwanted.
 const WITH: [&str; 13] = [
     "with",
     "include",
@@ -73,7 +73,8 @@ const DRY_RUN: [&[&str]; 6] = [
     &["simulated"],
 ];
 
-/// The values of a sentence for a parameter that is true or false. `declared` are words that the document declares for either.
+/// Finds the values of a boolean parameter in a sentence. `declared` holds the words that the document declares for
+/// each value.
 pub(super) fn find(reader: Reader<'_, '_>, declared: &[(String, bool)]) -> ParameterReading {
     let mut found = ParameterReading::default();
     let sentence = reader.sentence;
@@ -96,7 +97,7 @@ pub(super) fn find(reader: Reader<'_, '_>, declared: &[(String, bool)]) -> Param
     found
 }
 
-/// A plain answer to the question whether something is so.
+/// Returns a plain yes or no.
 pub(super) fn answer(sentence: &Sentence<'_>) -> Option<bool> {
     let polite = sentence.len() == 1
         || (sentence.len() == 2 && matches!(sentence.lower(1), "please" | "thanks"));
@@ -107,13 +108,13 @@ pub(super) fn answer(sentence: &Sentence<'_>) -> Option<bool> {
     }
 }
 
-/// The name of a parameter that is true or false.
+/// The name of a boolean parameter.
 struct Flag {
-    /// The parts of its name.
+    /// The parts of the name.
     whole: Vec<String>,
-    /// The thing that it is about.
+    /// The thing that the name refers to.
     thing: Vec<String>,
-    /// The value where the thing is wanted.
+    /// The value if the thing is wanted.
     wanted: bool,
     /// Whether the thing's name alone means that it is wanted.
     alone: bool,
@@ -140,7 +141,7 @@ impl Flag {
         }
     }
 
-    /// The words at a place about it: how many they are, the value, how surely.
+    /// Returns the value at a position, with the number of words and the strength.
     fn at(&self, sentence: &Sentence<'_>, at: usize) -> Option<(usize, bool, Strength)> {
         if let Some(words) = is_at(sentence, at, &self.whole)
             && let Some((more, value)) = written(sentence, at + words)
@@ -184,7 +185,7 @@ impl Flag {
             .then_some((words, self.wanted, Strength::Beside))
     }
 
-    /// The thing as the way in which something is done: "recursively", "forced", "notifying".
+    /// Matches the thing as a manner: "recursively", "forced", "notifying".
     fn manner(&self, sentence: &Sentence<'_>, at: usize) -> Option<usize> {
         let [thing] = self.thing.as_slice() else {
             return None;
@@ -206,7 +207,7 @@ impl Flag {
     }
 }
 
-/// Words for how something is done. A sentence is not about them.
+/// Words of manner. They are never the subject of a sentence.
 fn is_manner(word: &str) -> bool {
     const MANNERS: [&str; 18] = [
         "force",
@@ -231,7 +232,7 @@ fn is_manner(word: &str) -> bool {
     MANNERS.contains(&word)
 }
 
-/// Whether some parts of a name are at a place, apart, joined by signs, or as one word.
+/// Matches parts of a name at a position: separate, joined by signs, or as one word.
 fn is_at(sentence: &Sentence<'_>, at: usize, parts: &[String]) -> Option<usize> {
     let word = sentence.lower(at);
     if word.is_empty() || parts.is_empty() {
@@ -244,7 +245,7 @@ fn is_at(sentence: &Sentence<'_>, at: usize, parts: &[String]) -> Option<usize> 
     }
     let mut next = at;
     for (nth, part) in parts.iter().enumerate() {
-        // "Notify the customer" has an article in its name.
+        // The name may contain an article: "notify the customer".
         let article = nth > 0 && matches!(sentence.lower(next), "the" | "a" | "an" | "my" | "our");
         next += usize::from(article && sentence.joins(next));
         let word = sentence.lower(next);
@@ -258,7 +259,7 @@ fn is_at(sentence: &Sentence<'_>, at: usize, parts: &[String]) -> Option<usize> 
     Some(next - at)
 }
 
-/// A value that is written out after the name: `=true`, `: no`, "is on", "off".
+/// Matches an explicit value after the name: `=true`, `: no`, "is on", "off".
 fn written(sentence: &Sentence<'_>, at: usize) -> Option<(usize, bool)> {
     let gap = sentence.gap(at).trim();
     let signed = gap.contains('=') || gap.starts_with(':') || gap.starts_with("\":");

@@ -1,5 +1,5 @@
-//! The form of a parameter's values: what its declaration shows of them, and the value at a place of a sentence in this
-//! form.
+//! The form of a parameter's values, derived from its declaration, and the extraction of a value in this form at a
+//! position of a sentence.
 
 use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::Value;
@@ -17,36 +17,36 @@ use super::shapes::Shape;
 use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
 
-/// Groups of forms. Those of the first one have each word alone.
+/// The number of groups of forms. A word belongs to only one form of the first group.
 pub(super) const GROUPS: usize = 5;
 
 /// The form of a parameter's values.
 #[derive(Debug)]
 pub(super) enum Form {
-    /// One of the allowed values.
+    /// An allowed value.
     Choice(Choices),
-    /// A text of a pattern.
+    /// A text that matches a pattern.
     Pattern(Pattern, Option<Shape>),
-    /// A day or a moment.
+    /// A day or a point in time.
     Date(Dates),
-    /// A length of time, as text.
+    /// A duration, as text.
     Period(Periods),
-    /// A text like the example.
+    /// A text that resembles the example.
     Shaped(Shape),
     /// Any text.
     Free(Free),
     /// A number.
     Measure(Measure),
-    /// Yes or no.
+    /// A boolean.
     Truth,
     /// A list of such values.
     List(Box<Form>),
-    /// A map, which is given as JSON.
+    /// A map, which is written as JSON.
     Map,
 }
 
 impl Form {
-    /// The form of a declared parameter.
+    /// Returns the form of a declared parameter.
     pub(super) fn for_parameter(
         parameter: &Parameter,
         names: &Names,
@@ -85,7 +85,7 @@ impl Form {
         }
     }
 
-    /// The form of a list's elements, as the first one of its example or its default shows it.
+    /// Returns the form of a list's elements, from the first element of its example or default.
     fn of_element(parameter: &Parameter, names: &Names) -> Self {
         let lists = [&parameter.example, &parameter.default];
         let lists = lists.into_iter().flatten().filter_map(Value::as_array);
@@ -103,7 +103,7 @@ impl Form {
         }
     }
 
-    /// How sure a value is that nothing names; nothing where a value has to be named.
+    /// Returns the strength of a value without the parameter's name; `None` if the name is required.
     pub(super) fn unnamed(&self) -> Option<Strength> {
         match self {
             Self::Choice(_) => Some(Strength::Fitting),
@@ -118,7 +118,7 @@ impl Form {
         }
     }
 
-    /// The value at a place, where the words around it make it one this surely.
+    /// Returns the value at a position, if the surrounding words give it this strength.
     pub(super) fn see(
         &self,
         reader: Reader<'_, '_>,
@@ -139,7 +139,7 @@ impl Form {
         }
     }
 
-    /// How surely an allowed value is looked for among words that are left out: there any mention counts.
+    /// Returns the strength for an allowed value among excluded words: there any mention counts.
     pub(super) fn when_left_out(&self, strength: Strength) -> Strength {
         match self {
             Self::Choice(_) => Strength::Linked,
@@ -155,7 +155,7 @@ impl Form {
         }
     }
 
-    /// Why a word beside the parameter's name is no value, where all values are known.
+    /// Returns the reason why a word next to the parameter's name is not a value, if all values are known.
     pub(super) fn unknown(&self) -> Option<Misread> {
         match self {
             Self::Choice(choices) => Some(choices.fault()),
@@ -171,7 +171,7 @@ impl Form {
         }
     }
 
-    /// Whether its values are texts, other than times.
+    /// Returns whether its values are texts other than times.
     pub(super) fn is_text(&self) -> bool {
         match self {
             Self::Choice(_) | Self::Pattern(..) | Self::Shaped(_) | Self::Free(_) => true,
@@ -180,7 +180,7 @@ impl Form {
         }
     }
 
-    /// Whether a word differs from the example in its letters alone.
+    /// Returns whether a word differs from the example only in its letters.
     pub(super) fn fits_alike(&self, word: &str) -> bool {
         match self {
             Self::Pattern(_, Some(shape)) | Self::Shaped(shape) => shape.fits_alike(word),
@@ -196,7 +196,7 @@ impl Form {
         }
     }
 
-    /// Whether a word could be meant as a value of this form by a person who does not know the values.
+    /// Returns whether a person who does not know the values could mean a word as one.
     pub(super) fn may_be_meant(&self, word: &str) -> bool {
         match self {
             Self::Choice(_) | Self::Pattern(..) | Self::Shaped(_) | Self::Free(_) => true,
@@ -208,8 +208,8 @@ impl Form {
         }
     }
 
-    /// Whether a word that looks like a code could be meant as a value of this form: it resembles the example, if there is
-    /// one.
+    /// Returns whether a word that looks like a code could be meant as a value of this form: it resembles the example,
+    /// if there is one.
     pub(super) fn resembles(&self, word: &str) -> bool {
         match self {
             Self::Pattern(_, Some(shape)) | Self::Shaped(shape) => shape.is_nearly(word),
@@ -225,7 +225,8 @@ impl Form {
         }
     }
 
-    /// The group of forms that share words: "last month" gives its first day to one parameter and its last to another.
+    /// Returns the group of forms that share words: "last month" supplies its first day to one parameter and its last
+    /// day to another.
     pub(super) fn group(&self) -> usize {
         match self {
             Self::Date(dates) => dates.end(),
@@ -241,7 +242,7 @@ impl Form {
         }
     }
 
-    /// Whether an ordinary word in front of the parameter's name is its value.
+    /// Returns whether an ordinary word before the parameter's name is its value.
     pub(super) fn may_follow_its_value(&self) -> bool {
         match self {
             Self::Free(free) => free.may_precede_name(),
@@ -257,12 +258,12 @@ impl Form {
         }
     }
 
-    /// Whether its values are lists.
+    /// Returns whether its values are lists.
     pub(super) fn is_list(&self) -> bool {
         matches!(self, Self::List(_))
     }
 
-    /// Whether its values are places of some kind.
+    /// Returns whether its values are places.
     pub(super) fn is_place(&self) -> bool {
         match self {
             Self::Pattern(_, Some(shape)) | Self::Shaped(shape) => is_region(shape),
@@ -331,7 +332,7 @@ fn see_shape(shape: &Shape, reader: Reader<'_, '_>, at: usize, strength: Strengt
     {
         return text(value, 1);
     }
-    // After a colon anything may follow: "order: shipped".
+    // Any text may follow a colon: "order: shipped".
     let colon = reader.sentence.gap(at).trim() == ":";
     if strength == Strength::Written && (!colon || looks_like_code(word)) {
         return match reader.sentence.quotation(at) {
@@ -348,7 +349,7 @@ fn see_shape(shape: &Shape, reader: Reader<'_, '_>, at: usize, strength: Strengt
     )
 }
 
-/// A word that does not fit, and that is meant as a value all the same.
+/// Handles an invalid word that is still meant as a value.
 fn unfit(
     shape: Option<&Shape>,
     reader: Reader<'_, '_>,
@@ -372,7 +373,7 @@ fn unfit(
     }
 }
 
-/// Whether the name of a place is here: "in Frankfurt".
+/// Returns whether the name of a place begins here: "in Frankfurt".
 fn is_named_place(sentence: &Sentence<'_>, at: usize) -> bool {
     let led = sentence.preceded(at, &[&["in"]]);
     let alone = !sentence.joins(at + 1) || is_function_word(sentence.lower(at + 1));

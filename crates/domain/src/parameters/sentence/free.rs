@@ -1,4 +1,4 @@
-//! Texts of which only the parameter's name is known, and the kind of thing that this name names.
+//! Texts with only a known parameter name, and the kind of thing that the name refers to.
 
 use charter_contract::parameter::Parameter;
 
@@ -9,18 +9,18 @@ use super::seen::{PlaceContent, Strength, text};
 use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
 
-/// A text of which nothing is known but what it is called.
+/// A text without a known form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Free {
-    /// Words of its description, which do not name a value.
+    /// Words of its description, which are not values.
     described: Vec<String>,
-    /// The kind of thing that its name names.
+    /// The kind of thing that the name refers to.
     names: Naming,
-    /// The values that the declaration shows.
+    /// The values in the declaration.
     shown: Vec<String>,
 }
 
-/// The kind of thing that a text names.
+/// The kind of thing that a text refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Naming {
     /// A place: "in Berlin".
@@ -82,7 +82,7 @@ const PROSE: [&str; 13] = [
 ];
 
 impl Free {
-    /// Whether it names a place.
+    /// Returns whether the name refers to a place.
     pub(super) fn is_place(&self) -> bool {
         self.names == Naming::Place
     }
@@ -110,8 +110,8 @@ impl Free {
         }
     }
 
-    /// Whether an ordinary word in front of the name may be the value: "the payments service". Where no value is known it
-    /// may as well be a kind of the thing: "the coffee machine".
+    /// Returns whether an ordinary word before the name may be the value: "the payments service". Without a known
+    /// value, the word may as well denote a kind of the thing: "the coffee machine".
     pub(super) fn may_precede_name(&self) -> bool {
         !self.shown.is_empty()
     }
@@ -137,7 +137,7 @@ impl Free {
         }
     }
 
-    /// Whether a code may be the value: a date, an amount and an address name something else.
+    /// Returns whether a code may be the value; dates, amounts and addresses mean other things.
     fn may_be_code(&self, word: &str) -> bool {
         let kind = kinds::kind(word);
         self.names != Naming::Prose
@@ -164,7 +164,7 @@ impl Free {
         }
     }
 
-    /// The value that the declaration shows, word for word: a code anywhere, another word after a preposition.
+    /// Finds a value from the declaration, verbatim: a code at any position, another word only after a preposition.
     fn shown(&self, sentence: &Sentence<'_>, at: usize) -> Option<&str> {
         let lower = sentence.lower(at);
         let mut shown = self.shown.iter();
@@ -186,7 +186,7 @@ impl Free {
         (meant && self.names != Naming::Prose).then_some(same.as_str())
     }
 
-    /// A value that the declaration shows, or a name that a preposition makes a place or a person.
+    /// Finds a value from the declaration, or a name that a preposition marks as a place or a person.
     fn likely(&self, sentence: &Sentence<'_>, at: usize) -> PlaceContent {
         if let Some(shown) = self.shown(sentence, at) {
             return text(shown, 1);

@@ -1,11 +1,11 @@
-//! Kinds of text that are recognised by their form: addresses, regions, dates and the like.
+//! Kinds of text with a recognisable form: addresses, regions, dates and others.
 
 use core::net::IpAddr;
 
-/// Longest text that is looked at, in bytes.
+/// The maximum length of an examined text, in bytes.
 pub(super) const LONGEST: usize = 512;
 
-/// A kind of text that is recognised by its form.
+/// A kind of text with a recognisable form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `ann@example.com`
@@ -44,10 +44,10 @@ pub(super) enum Kind {
     Number,
 }
 
-/// Whether a text is of a kind.
+/// A test for a kind of text.
 type Test = fn(&str) -> bool;
 
-/// The kind of a text, if it is one.
+/// Returns the kind of a text, if it has one.
 pub(super) fn kind(text: &str) -> Option<Kind> {
     if text.is_empty() || text.len() > LONGEST || text.contains(char::is_whitespace) {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn is_date(text: &str) -> bool {
     has_form(text, "dddd-dd-dd")
 }
 
-/// A date with a time after it.
+/// Returns whether a text is a date followed by a time.
 pub(super) fn is_moment(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return false;
@@ -131,7 +131,7 @@ fn is_network(text: &str) -> bool {
     address.parse::<IpAddr>().is_ok() && bits.parse::<u8>().is_ok()
 }
 
-/// The directions that regions are named by.
+/// The directions in names of regions.
 const DIRECTIONS: [&str; 9] = [
     "north",
     "south",
@@ -144,7 +144,7 @@ const DIRECTIONS: [&str; 9] = [
     "southwest",
 ];
 
-/// The parts of the world that regions are named by, in one cloud or another.
+/// The parts of the world in names of regions, for all clouds.
 const AREAS: [&str; 17] = [
     "us",
     "eu",
@@ -193,7 +193,7 @@ fn is_cloud_region(text: &str) -> bool {
     direction.len() < place.len() && DIRECTIONS.contains(&direction) && is_area(area)
 }
 
-/// Whether a text is the beginning of a region: `us-west`, `eu-west1`.
+/// Returns whether a text is the beginning of a region: `us-west`, `eu-west1`.
 pub(super) fn is_like_region(text: &str) -> bool {
     let Some((area, place)) = text.split_once('-') else {
         return false;

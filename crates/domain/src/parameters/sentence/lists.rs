@@ -1,4 +1,4 @@
-//! The values of a list: those that show what they are, and those that are listed after its name.
+//! Finds the values of a list: those with a recognisable form, and those listed after its name.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::seen::{Misread, ParameterReading, PlaceContent, Strength, text};
 use super::text::Sentence;
 use super::words::{likeness, looks_like_code};
 
-/// The values of a list: those that show what they are, and those that are listed after its name.
+/// Finds the values of a list: those with a recognisable form, and those listed after its name.
 pub(super) fn list(element: &Form, reader: Reader<'_, '_>) -> ParameterReading {
     let mut found = single(element, reader);
     let (sentence, scope) = (reader.sentence, reader.scope);
@@ -61,14 +61,14 @@ pub(super) fn list(element: &Form, reader: Reader<'_, '_>) -> ParameterReading {
     found
 }
 
-/// Whether a word is a code of no known kind.
+/// Returns whether a word is a code of unknown kind.
 fn is_unlike_code(sentence: &Sentence<'_>, at: usize) -> bool {
     let word = sentence.written(at);
     looks_like_code(word) && kinds::kind(word).is_none()
 }
 
-/// Notes a code in a list that is not as the example: a value beside values that differ from it in their letters alone, or
-/// a word to ask about.
+/// Records a code in a list that differs from the example. It is a value next to values that differ from the example
+/// only in their letters; otherwise it is a doubt.
 fn note_listed(
     element: &Form,
     sentence: &Sentence<'_>,
@@ -84,7 +84,7 @@ fn note_listed(
     found.note(at, seen, Strength::Likely);
 }
 
-/// Asks about codes beside the values of a list that look like these and are none: "restart web-01, db-01".
+/// Records doubts about codes next to the values of a list that resemble them but are invalid: "restart web-01, db-01".
 fn neighbours(element: &Form, reader: Reader<'_, '_>, found: &mut ParameterReading) {
     let sentence = reader.sentence;
     if !matches!(element, Form::Shaped(_)) {
@@ -124,7 +124,7 @@ fn distinct_places(mut places: Vec<usize>) -> Vec<usize> {
     places
 }
 
-/// Marks values that are the ends of a range: "A-1001 through A-1005" names more than two.
+/// Marks values that are the ends of a range: "A-1001 through A-1005" means more than two.
 fn ranges(sentence: &Sentence<'_>, found: &mut ParameterReading) {
     let ends: Vec<(usize, usize)> = found
         .candidates

@@ -1,4 +1,4 @@
-//! Maps, which a sentence gives as JSON after the parameter's name: `filter={"state": "open"}`.
+//! Maps, which a sentence contains as JSON after the parameter's name: `filter={"state": "open"}`.
 
 use charter_contract::json::{Profile, decode_text};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::reader::Reader;
 use super::seen::{Misread, ParameterReading, PlaceContent, Strength};
 
-/// Longest text that is read as one map, in bytes.
+/// The maximum length of a map, in bytes.
 const LONGEST: usize = 4_096;
 
-/// The values of a sentence for a parameter that is a map.
+/// Finds the values of a map parameter in a sentence.
 pub(super) fn find(reader: Reader<'_, '_>) -> ParameterReading {
     let mut found = ParameterReading::default();
     let sentence = reader.sentence;
@@ -37,7 +37,7 @@ pub(super) fn find(reader: Reader<'_, '_>) -> ParameterReading {
     found
 }
 
-/// How long the map is that a text begins with, in bytes.
+/// Returns the length of the map at the beginning of a text, in bytes.
 fn end_of_map(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quoted = false;

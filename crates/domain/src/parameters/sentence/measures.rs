@@ -11,32 +11,32 @@ use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;
 use super::units::{Span, Unit};
 
-/// The unit and the use of a number parameter.
+/// The unit and the role of a number parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measure {
     whole: bool,
     unit: Option<Unit>,
-    /// The word for its unit, for people.
+    /// The name of its unit, for people.
     unit_word: String,
     role: Role,
-    /// Whether the declaration shows that it may be below zero.
+    /// Whether the declaration allows negative numbers.
     negative: bool,
 }
 
-/// The use of a number, by the parameter's name.
+/// The role of a number, from the parameter's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// The least of something: `min_age_days`.
+    /// A minimum: `min_age_days`.
     Least,
-    /// The most of something: `max_price`.
+    /// A maximum: `max_price`.
     Most,
-    /// How many of a list: `limit`.
+    /// A number of list entries: `limit`.
     Top,
     /// An amount of money without a currency.
     Money,
-    /// A year of the calendar.
+    /// A calendar year.
     Year,
-    /// Anything else.
+    /// Any other number.
     Plain,
 }
 
@@ -79,7 +79,7 @@ impl Measure {
         }
     }
 
-    /// The number at a place.
+    /// Returns the number at a position.
     pub(super) fn see(
         &self,
         reader: Reader<'_, '_>,
@@ -100,7 +100,7 @@ impl Measure {
         }
     }
 
-    /// Words in the place of a number: one to compute, such as `20+5`, or none.
+    /// Handles words in the position of a number: a formula such as `20+5`, or none.
     fn no_number(&self, sentence: &Sentence<'_>, at: usize, strength: Strength) -> PlaceContent {
         let unit = sentence
             .joins(at + 1)
@@ -119,7 +119,7 @@ impl Measure {
         }
     }
 
-    /// Why a number that would be the value is not taken, or is none.
+    /// Returns the reason why a possible number is not accepted, or is not a number.
     fn doubt(
         &self,
         sentence: &Sentence<'_>,
@@ -153,7 +153,7 @@ impl Measure {
         tells.then_some(PlaceContent::Other(found.words))
     }
 
-    /// What a number is for the parameter, by its unit and by what the words compare it to.
+    /// Returns the meaning of a number for the parameter, from its unit and the comparison in the words.
     fn contents(
         &self,
         sentence: &Sentence<'_>,
@@ -191,7 +191,7 @@ impl Measure {
         matches!(self.role, Role::Money | Role::Least | Role::Most)
     }
 
-    /// Whether what the words compare the number to is what the parameter is for.
+    /// Returns whether the comparison in the words matches the parameter's role.
     fn compares(&self, limit: Option<Limit>, strength: Strength) -> bool {
         let timed = matches!(self.unit, Some(Unit::Time(_)));
         match (self.role, limit) {
@@ -207,7 +207,7 @@ impl Measure {
         }
     }
 
-    /// Whether a bare number counts what the parameter does: "top 5", "in 2026".
+    /// Returns whether a bare number counts the parameter's things: "top 5", "in 2026".
     fn is_counted(&self, sentence: &Sentence<'_>, at: usize, found: Quantity) -> bool {
         let after = at + found.words;
         match self.role {
@@ -280,7 +280,7 @@ impl Measure {
     }
 }
 
-/// Whether a declaration shows that a number may be below zero.
+/// Returns whether a declaration allows negative numbers.
 fn may_be_negative(parameter: &Parameter, names: &Names) -> bool {
     const SIGNED: [&str; 14] = [
         "offset",
@@ -309,7 +309,7 @@ fn may_be_negative(parameter: &Parameter, names: &Names) -> bool {
         || described.contains("below zero")
 }
 
-/// A length of time as a whole number of a unit, in a smaller one where it has to be: half a year is 6 months.
+/// Converts a duration to a whole number of a unit, a smaller one if necessary: half a year is 6 months.
 pub(super) fn time_of(found: &Quantity) -> Option<(i64, Span)> {
     let Some(Unit::Time(mut span)) = found.unit else {
         return None;

@@ -1,4 +1,4 @@
-//! The words by which a sentence may call a parameter, and what its name implies about its values.
+//! The words for a parameter in a sentence, and the implications of its name for its values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,18 +8,18 @@ use super::text::Sentence;
 use super::units::Unit;
 use super::words::singular;
 
-/// Last parts of names for the kind of name or number that a value is: `order_id`, `customer_name`.
+/// Last parts of names that describe the kind of name or number: `order_id`, `customer_name`.
 const KINDS_OF_NAME: [&str; 12] = [
     "id", "ids", "name", "names", "code", "codes", "key", "no", "number", "ref", "value", "list",
 ];
 
-/// First parts of names for which one of several is meant, or how it bounds.
+/// First parts of names that select one of several things, or that describe a bound.
 const QUALIFIERS: [&str; 4] = ["the", "target", "new", "aws"];
 
-/// First parts of names of bounds. The noun alone does not call a bound: "a size of 5" is not its `max_size`.
+/// First parts of names of bounds. The noun alone does not mention a bound: "a size of 5" is not its `max_size`.
 const BOUNDS: [&str; 4] = ["min", "max", "minimum", "maximum"];
 
-/// Parts of names of what is left out: `exclude_hosts`.
+/// Parts of names of exclusions: `exclude_hosts`.
 const LEAVING_OUT: [&str; 9] = [
     "exclude",
     "excluded",
@@ -32,7 +32,7 @@ const LEAVING_OUT: [&str; 9] = [
     "omit",
 ];
 
-/// Words that a colon after them does not end: "arn:aws:s3".
+/// Words that are not ended by a following colon: "arn:aws:s3".
 const SCHEMES: [&str; 6] = ["arn", "urn", "http", "https", "mailto", "ftp"];
 
 /// The names of a parameter.
@@ -40,25 +40,25 @@ const SCHEMES: [&str; 6] = ["arn", "urn", "http", "https", "mailto", "ftp"];
 pub(super) struct Names {
     /// The parts of its name in lower case: `min_age_days` has three.
     pub(super) parts: Vec<String>,
-    /// Ways to call it, each in words, the longest first.
+    /// Phrases for the parameter, longest first.
     phrases: Vec<Vec<String>>,
-    /// The same, each as one word.
+    /// The phrases as single words.
     joined: HashSet<String>,
     /// The unit of its numbers.
     pub(super) unit: Option<Unit>,
 }
 
-/// A place where a sentence calls a parameter by name.
+/// A mention of a parameter's name in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mention {
     /// The first word.
     pub(super) first: usize,
-    /// How many words.
+    /// The number of words.
     pub(super) words: usize,
 }
 
 impl Names {
-    /// The names of each of some parameters. A short form that two of them share calls neither.
+    /// Returns the names of all parameters. A short form that two of them share belongs to neither.
     pub(super) fn of_all(declared: &[Parameter]) -> Vec<Self> {
         let mut all: Vec<Self> = declared.iter().map(Self::for_parameter).collect();
         let mut counts: HashMap<Vec<String>, usize> = HashMap::new();
@@ -105,14 +105,14 @@ impl Names {
         }
     }
 
-    /// Words that a colon or an equals sign may end.
+    /// Returns the names that a colon or an equals sign may end.
     pub(super) fn single_words(&self) -> impl Iterator<Item = &String> {
         let short = self.phrases.iter().filter(|phrase| phrase.len() == 1);
         let words = self.joined.iter().chain(short.flatten());
         words.filter(|word| !SCHEMES.contains(&word.as_str()))
     }
 
-    /// How many words of a sentence call the parameter, at a place.
+    /// Returns the number of words at a position that mention the parameter.
     fn at(&self, sentence: &Sentence<'_>, at: usize) -> Option<usize> {
         let word = sentence.lower(at);
         if self.joined.contains(word) {
@@ -128,7 +128,7 @@ impl Names {
         self.phrases.iter().find(called).map(Vec::len)
     }
 
-    /// Every place where a sentence calls the parameter by name.
+    /// Returns every mention of the parameter in a sentence.
     pub(super) fn mentions(&self, sentence: &Sentence<'_>) -> Vec<Mention> {
         let mut found = Vec::new();
         let mut at = 0;
@@ -140,12 +140,12 @@ impl Names {
         found
     }
 
-    /// Whether the parameter is for what is left out.
+    /// Returns whether the parameter holds exclusions.
     pub(super) fn takes_exclusions(&self) -> bool {
         self.has_part(&LEAVING_OUT)
     }
 
-    /// Whether one of the parts of its name is one of these.
+    /// Returns whether a part of its name is one of these.
     pub(super) fn has_part(&self, wanted: &[&str]) -> bool {
         self.parts
             .iter()
@@ -153,7 +153,7 @@ impl Names {
     }
 }
 
-/// Takes mentions away that are part of a longer one of another parameter: a "due date" is not a "date".
+/// Removes mentions that are part of a longer mention of another parameter: a "due date" is not a "date".
 pub(super) fn leave_longest(mentions: &mut [Vec<Mention>], words: usize) {
     let mut longest = vec![0_usize; words];
     for mention in mentions.iter().flatten() {
@@ -171,7 +171,7 @@ pub(super) fn leave_longest(mentions: &mut [Vec<Mention>], words: usize) {
     }
 }
 
-/// The parts of a name: between signs, and where a capital follows a small letter.
+/// Returns the parts of a name, split at signs and before inner capitals.
 fn parts_of(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut small = false;
@@ -188,7 +188,7 @@ fn parts_of(name: &str) -> Vec<String> {
     parts
 }
 
-/// A name without its unit, its kind of name and its qualifier, as far as something is left.
+/// Returns a name without its unit, its kind and its qualifier, as long as a part remains.
 fn core_of(parts: &[String]) -> Vec<String> {
     let mut core = parts;
     while let [rest @ .., last] = core
@@ -213,7 +213,7 @@ fn unit_word(part: &str) -> Option<Unit> {
     }
 }
 
-/// The unit that the last part of a name is, or that its description gives: "How many euros", "Age in days".
+/// Returns the unit in the last part of a name or in the description: "How many euros", "Age in days".
 fn unit_of(parts: &[String], description: &str) -> Option<Unit> {
     let per = parts.iter().position(|part| part == "per");
     let counted = per.map_or(parts, |per| parts.get(..per).unwrap_or_default());

@@ -1,16 +1,16 @@
-//! Numbers as people write them: `1,200.50`, `7,99`, `10k`, `twenty-five`.
+//! Numbers in everyday notation: `1,200.50`, `7,99`, `10k`, `twenty-five`.
 //!
-//! Every digit counts: a number is kept as its digits and a power of ten, and becomes a JSON number at the end.
+//! Numbers are exact: a number has its digits and a power of ten, and is converted to a JSON number at the end.
 
 use serde_json::{Number, Value};
 
-/// Digits that a number may have here; one of more is no quantity.
+/// The maximum number of digits; a longer number is not a quantity.
 const MOST_DIGITS: usize = 30;
 
-/// Places after the point that a number may have once a unit was converted.
+/// The maximum number of decimal places after the conversion of a unit.
 const MOST_PLACES: u32 = 9;
 
-/// A decimal number, exactly.
+/// An exact decimal number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decimal {
     digits: i128,
@@ -35,7 +35,7 @@ impl Decimal {
         number
     }
 
-    /// Times one whole number and divided by another, if that is a number of few places.
+    /// Multiplies by one whole number and divides by another, if the result has few decimal places.
     pub(super) fn scaled(self, times: i128, by: i128) -> Option<Self> {
         let mut digits = self.digits.checked_mul(times)?;
         let mut places = self.places;
@@ -47,18 +47,18 @@ impl Decimal {
         exact.then(|| Self::new(digits / by, places))
     }
 
-    /// A whole number more, if it is a whole number itself.
+    /// Adds a whole number, if this number is whole.
     pub(super) fn plus(self, more: i128) -> Option<Self> {
         let sum = self.digits.checked_add(more)?;
         self.is_whole().then(|| Self::whole(sum))
     }
 
-    /// Half of one.
+    /// Returns one half.
     pub(super) fn half() -> Self {
         Self::new(5, 1)
     }
 
-    /// The sum of two.
+    /// Adds two numbers.
     pub(super) fn sum(self, other: Self) -> Option<Self> {
         let places = self.places.max(other.places);
         let grown = |number: Self| {
@@ -69,23 +69,23 @@ impl Decimal {
         Some(Self::new(digits, places))
     }
 
-    /// Whether it is below zero.
+    /// Returns whether it is negative.
     pub(super) fn is_negative(self) -> bool {
         self.digits < 0
     }
 
-    /// Whether it has no fraction.
+    /// Returns whether it is a whole number.
     pub(super) fn is_whole(self) -> bool {
         self.places == 0
     }
 
-    /// As a whole number.
+    /// Returns it as a whole number.
     pub(super) fn as_whole(self) -> Option<i64> {
         let whole = i64::try_from(self.digits).ok();
         whole.filter(|_| self.is_whole())
     }
 
-    /// As JSON; nothing for one that JSON has no number for.
+    /// Returns it as JSON; `None` if JSON cannot represent it.
     pub(super) fn to_value(self) -> Option<Value> {
         if self.is_whole() {
             let signed = i64::try_from(self.digits).ok().map(Value::from);
@@ -97,22 +97,22 @@ impl Decimal {
     }
 }
 
-/// A number that was read, and whether it may as well mean another: `1.200` in German is `1,200` in English.
+/// A parsed number, and whether it is ambiguous: `1.200` in German is `1,200` in English.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Numeral {
     /// The number.
     pub(super) number: Decimal,
-    /// Whether a single point may separate thousands.
+    /// Whether a single point may be a thousands separator.
     pub(super) ambiguous: bool,
 }
 
-/// Whether a chunk of digits and commas is one number, rather than a list of them.
+/// Returns whether digits and commas form one number, rather than a list.
 pub(super) fn is_written_number(chunk: &str) -> bool {
     let core = chunk.trim_matches(|c: char| !c.is_ascii_digit());
     written(core).is_some()
 }
 
-/// A number in digits, with a sign, a point and separators of thousands.
+/// Parses a number in digits, with a sign, a decimal point and thousands separators.
 pub(super) fn written(text: &str) -> Option<Numeral> {
     let (sign, bare) = match text.strip_prefix('-') {
         Some(bare) => (-1, bare),
@@ -133,7 +133,7 @@ pub(super) fn written(text: &str) -> Option<Numeral> {
     Some(Numeral { number, ambiguous })
 }
 
-/// The digits before the point, those after it, and whether the point may be none.
+/// Returns the digits before and after the point, and whether the point may be a thousands separator.
 fn point(text: &str) -> Option<(String, &str, bool)> {
     let commas = text.matches(',').count();
     let points = text.matches('.').count();
@@ -173,7 +173,7 @@ fn digits_of(text: &str) -> Option<&str> {
     digits.then_some(text)
 }
 
-/// Digits without the separators of their thousands; nothing where these are wrong.
+/// Returns digits without their thousands separators; `None` if these are misplaced.
 fn grouped(text: &str, separators: &[char]) -> Option<String> {
     let mut groups = text.split(separators);
     let first = groups.next()?;
@@ -187,7 +187,7 @@ fn grouped(text: &str, separators: &[char]) -> Option<String> {
     (right && digits && !zero).then(|| [&[first], rest.as_slice()].concat().concat())
 }
 
-/// Thousands and the like, as a word or at the end of a number.
+/// Returns the multiplier of a word or of a number's suffix, such as thousands.
 pub(super) fn multiplier(lower: &str) -> Option<i128> {
     match lower {
         "k" | "thousand" | "thousands" | "grand" => Some(1_000),
@@ -197,7 +197,7 @@ pub(super) fn multiplier(lower: &str) -> Option<i128> {
     }
 }
 
-/// A number below one hundred, in one word.
+/// Parses a number below one hundred in one word.
 pub(super) fn below_hundred(word: &str) -> Option<i128> {
     const SMALL: [&str; 20] = [
         "zero",

@@ -1,4 +1,4 @@
-//! Patterns of text parameters, and whether one separates values from the words of a sentence.
+//! Patterns of text parameters, and whether a pattern distinguishes values from the words of a sentence.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::words::looks_like_code;
 use crate::parameters::ParameterFault;
 use crate::parameters::pattern::Compiled;
 
-/// Longest word that can be an ordinary one, in bytes.
+/// The maximum length of an ordinary word, in bytes.
 const MAX_ORDINARY: usize = 64;
 
-/// Words as any sentence may have them, of each common length and beginning, some of hexadecimal digits alone. A
-/// pattern that fits one of them does not separate values from words.
+/// Ordinary words of each common length and beginning, some of them with only hexadecimal digits. A pattern that
+/// matches one of them does not distinguish values from words.
 const ORDINARY: &str = "a i an at be by do go if in is it me my no of on or so to up us we \
     add all and are bad can day fix for get has how its new not now old one our out see the top two use was who why \
     yes you dead does down each face find from give have help jobs just kind last list look make many most name need \
@@ -34,8 +34,8 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern that a parameter declares; none where it declares none, or one that does not compile, which was refused
-    /// when the document was registered.
+    /// Returns the pattern that a parameter declares; `None` if it declares none, or one that does not compile, which
+    /// registration rejects.
     pub(super) fn for_parameter(parameter: &Parameter, sentence: &Sentence<'_>) -> Option<Self> {
         let written = parameter.pattern.as_deref()?;
         let whole = Compiled::whole(written)?;
@@ -48,17 +48,17 @@ impl Pattern {
         })
     }
 
-    /// Whether it separates values from words.
+    /// Returns whether it distinguishes values from words.
     pub(super) fn separates(&self) -> bool {
         self.separates
     }
 
-    /// Whether a text is accepted as a value.
+    /// Returns whether a text is a valid value.
     pub(super) fn fits(&self, text: &str) -> bool {
         self.part.fits(text)
     }
 
-    /// A word that fits as a whole; a code may be written in capitals or without them, and after a number sign.
+    /// Matches a whole word. A code may be in upper or lower case, or follow a number sign.
     pub(super) fn fit(&self, word: &str) -> Option<String> {
         self.fit_exactly(word).or_else(|| {
             let code = word.strip_prefix('#')?;
@@ -76,7 +76,7 @@ impl Pattern {
         cases.find(|word| self.whole.fits(word))
     }
 
-    /// Why a text is not accepted.
+    /// Returns the reason why a text is invalid.
     pub(super) fn fault(&self) -> Misread {
         let fault = ParameterFault::Pattern {
             name: self.name.clone(),
@@ -86,7 +86,7 @@ impl Pattern {
     }
 }
 
-/// Whether a pattern fits words that any sentence may have, or a word of this text that is like them.
+/// Returns whether a pattern matches ordinary words, or a similar word of this text.
 fn fits_ordinary_words(pattern: &Compiled, sentence: &Sentence<'_>) -> bool {
     let fits = |word: &str| {
         let mut cases = in_each_case(word).into_iter();
@@ -96,21 +96,21 @@ fn fits_ordinary_words(pattern: &Compiled, sentence: &Sentence<'_>) -> bool {
     ORDINARY.split_whitespace().any(fits) || words.any(|word| is_like_ordinary(pattern, word))
 }
 
-/// As a word is within a sentence, at its beginning, and in a heading.
+/// Returns a word as written within a sentence, at its beginning, and in a heading.
 fn in_each_case(word: &str) -> [String; 3] {
     let (first, rest) = word.split_at(1);
     let capitalised = first.to_ascii_uppercase() + rest;
     [word.to_owned(), capitalised, word.to_ascii_uppercase()]
 }
 
-/// Whether a word has letters alone, fits, and another word in its place would fit as well. A word that a pattern
-/// spells out is no such word.
+/// Returns whether a word has only letters and matches, and a similar word would match as well. A word that the pattern
+/// spells out has no similar matching words.
 fn is_like_ordinary(pattern: &Compiled, word: &str) -> bool {
     let of_letters = word.len() <= MAX_ORDINARY && word.chars().all(char::is_alphabetic);
     of_letters && pattern.fits(word) && others_like(word).any(|other| pattern.fits(&other))
 }
 
-/// A word with one letter replaced by the next of the alphabet, for each letter, and with its last letter twice.
+/// Returns the word with each letter replaced by the next letter of the alphabet, and with its last letter doubled.
 fn others_like(word: &str) -> impl Iterator<Item = String> {
     let letters: Vec<char> = word.chars().collect();
     let longer: String = letters.iter().chain(letters.last()).collect();

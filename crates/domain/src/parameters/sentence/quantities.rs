@@ -1,4 +1,4 @@
-//! Numbers with their units and with the words that compare: "at least 5 GB", "older than 180 days", "the last 7 days".
+//! Numbers with their units and comparisons: "at least 5 GB", "older than 180 days", "the last 7 days".
 
 use super::approximation::is_approximate;
 use super::kinds;
@@ -13,34 +13,34 @@ use super::words::{is_function_word, month};
 pub(super) struct Quantity {
     /// The number.
     pub(super) number: Decimal,
-    /// Its unit, where it has one.
+    /// The unit, if there is one.
     pub(super) unit: Option<Unit>,
-    /// How many words number and unit have.
+    /// The number of words of the number and its unit.
     pub(super) words: usize,
-    /// Whether the number may as well mean another.
+    /// Whether the number is ambiguous.
     pub(super) ambiguous: bool,
-    /// Whether it is but an article: "a week".
+    /// Whether it is only an article: "a week".
     pub(super) article: bool,
     /// Whether it is approximate: "about 20 euros", "20 euros or so".
     pub(super) approximate: bool,
-    /// The comparison by the words before it.
+    /// The comparison in the preceding words.
     pub(super) limit: Option<Limit>,
 }
 
-/// The comparison that a number is part of.
+/// The comparison of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// The least: "at least 5", "older than 30 days".
+    /// A minimum: "at least 5", "older than 30 days".
     Least,
-    /// The most: "at most 5", "under 100 euros".
+    /// A maximum: "at most 5", "under 100 euros".
     Most,
-    /// A time that ends now: "the last 7 days".
+    /// A period that ends now: "the last 7 days".
     Recent,
-    /// A time that has passed since: "30 days ago".
+    /// A time that has passed: "30 days ago".
     Ago,
 }
 
-/// Words before the least of something.
+/// Words before a minimum.
 const LEAST: [&[&str]; 16] = [
     &["at", "least"],
     &["more", "than"],
@@ -60,7 +60,7 @@ const LEAST: [&[&str]; 16] = [
     &["starting", "at"],
 ];
 
-/// Words before the most of something.
+/// Words before a maximum.
 const MOST: [&[&str]; 19] = [
     &["at", "most"],
     &["no", "more", "than"],
@@ -83,10 +83,10 @@ const MOST: [&[&str]; 19] = [
     &["max", "of"],
 ];
 
-/// Words before a time that ends now.
+/// Words before a period that ends now.
 const RECENT: [&[&str]; 4] = [&["last"], &["past"], &["previous"], &["recent"]];
 
-/// The number that begins at a place.
+/// Parses the number that begins at a position.
 pub(super) fn quantity(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     if is_part_of_date(sentence, at) {
         return None;
@@ -123,16 +123,16 @@ pub(super) fn quantity(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     Some(found)
 }
 
-/// Words between "between" and the second number of a range, at most.
+/// The maximum number of words between "between" and the second number of a range.
 const RANGE: usize = 4;
 
-/// Whether a number ends a range: "between 30 and 60".
+/// Returns whether a number ends a range: "between 30 and 60".
 fn is_high_end(sentence: &Sentence<'_>, at: usize) -> bool {
     let mut before = (at.saturating_sub(RANGE)..at).map(|at| sentence.lower(at));
     sentence.preceded(at, &[&["and"]]) && before.any(|word| word == "between")
 }
 
-/// A smaller unit after a number: "20 euros 50 cents", "2 weeks and 3 days", "a year and a half".
+/// Adds a smaller unit after a number: "20 euros 50 cents", "2 weeks and 3 days", "a year and a half".
 fn compound(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
     let Some(unit) = found.unit.filter(|_| sentence.joins(next)) else {
         return;
@@ -159,7 +159,7 @@ fn compound(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
         more.words += 1;
     }
     let end = at + more.words;
-    // "A minute and 30 seconds of grace" are two.
+    // "A minute and 30 seconds of grace" are two values.
     let whole = sentence.breaks(end)
         || is_function_word(sentence.lower(end))
         || matches!(sentence.lower(end), "old" | "long" | "ago");
@@ -175,7 +175,7 @@ fn compound(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
 }
 
 impl Quantity {
-    /// Half of one more, which so many further words say.
+    /// Adds one half, and the number of words for it.
     fn add_half(&mut self, words: usize) {
         if let Some(number) = self.number.sum(Decimal::half()) {
             self.number = number;
@@ -184,7 +184,7 @@ impl Quantity {
     }
 }
 
-/// A multiplier and a unit in the words after a number.
+/// Adds a multiplier and a unit after a number.
 fn extend(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
     let mut next = next;
     if sentence.has(next, &["and", "a", "half"]) {
@@ -206,7 +206,7 @@ fn extend(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
     }
 }
 
-/// The unit of the second number of a range is that of the first: "between 30 and 60 days", "20 or 30 euros".
+/// Returns the unit of a range's second number, which applies to the first: "between 30 and 60 days", "20 or 30 euros".
 fn unit_of_range(sentence: &Sentence<'_>, next: usize) -> Option<Unit> {
     let joint = matches!(
         sentence.lower(next),
@@ -238,7 +238,7 @@ pub(super) fn is_determiner(word: &str) -> bool {
     )
 }
 
-/// Whether a word has numbers with signs between them: `20+5`, `10-15`, `3x4`.
+/// Returns whether a word has numbers with signs between them: `20+5`, `10-15`, `3x4`.
 pub(super) fn is_formula(lower: &str) -> bool {
     let bare = lower.trim_start_matches(['€', '$', '£', '¥', '₹', '~', '-', '+']);
     let digit = |c: char| c.is_ascii_digit();
@@ -250,7 +250,7 @@ pub(super) fn is_formula(lower: &str) -> bool {
     formed && ends && bare.contains(sign) && kinds::kind(bare).is_none()
 }
 
-/// A number in one word, with its sign, multiplier or unit: `€35`, `7d`, `10k`, `30-day`.
+/// Parses a number in one word, with its sign, multiplier or unit: `€35`, `7d`, `10k`, `30-day`.
 pub(super) fn in_one_word(lower: &str) -> Option<Quantity> {
     let near = lower.trim_start_matches(['~', '≈']);
     let approximate = near.len() < lower.len();
@@ -288,7 +288,7 @@ pub(super) fn in_one_word(lower: &str) -> Option<Quantity> {
     })
 }
 
-/// A number after the sign or code of its currency: `€ 35`, `EUR 35`.
+/// Parses a number after the sign or code of its currency: `€ 35`, `EUR 35`.
 fn after_sign(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     let word = sentence.lower(at);
     let short = word.chars().count() == 1 || word.len() == 3;
@@ -307,7 +307,7 @@ fn after_sign(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     })
 }
 
-/// Thousands that are set apart by spaces: `60 000`.
+/// Adds groups of thousands that are separated by spaces: `60 000`.
 fn thousands(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
     let mut next = next;
     let three = |at: usize| sentence.joins(at) && is_three_digits(sentence.lower(at));
@@ -328,7 +328,7 @@ fn is_three_digits(word: &str) -> bool {
     word.len() == 3 && word.chars().all(|c| c.is_ascii_digit())
 }
 
-/// A number in words. "One" and "a" count where a unit follows.
+/// Parses a number in words. "One" and "a" count only before a unit.
 pub(super) fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     let plain = |number, words, article| Quantity {
         number,
@@ -370,7 +370,7 @@ pub(super) fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     if matches!(sentence.lower(at), "a" | "an") && sentence.joins(at + 1) && !half {
         return unit(at + 1).map(|_| plain(Decimal::whole(1), 1, true));
     }
-    // "The past week" has no number, and means one.
+    // "The past week" has no number, but means one week.
     let past = sentence.preceded(at, &[&["past"]]);
     unit(at).filter(|_| past).map(|unit| Quantity {
         unit: Some(unit),
@@ -378,7 +378,7 @@ pub(super) fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     })
 }
 
-/// Whether a number is the day or the year of a date.
+/// Returns whether a number is the day or the year of a date.
 fn is_part_of_date(sentence: &Sentence<'_>, at: usize) -> bool {
     let is_month =
         |word: usize| sentence.joins(word.max(at)) && month(sentence.lower(word)).is_some();
@@ -386,7 +386,7 @@ fn is_part_of_date(sentence: &Sentence<'_>, at: usize) -> bool {
     digits && (is_month(at + 1) || (at > 0 && is_month(at - 1) && sentence.lower(at - 1) != "may"))
 }
 
-/// The comparison by the words before a number.
+/// Returns the comparison in the words before a number.
 fn limit(sentence: &Sentence<'_>, at: usize) -> Option<Limit> {
     let mut at = at;
     while sentence.joins(at)

@@ -5,18 +5,18 @@ use super::quantities::{in_one_word, is_determiner, spelled};
 use super::text::Sentence;
 use super::units::Unit;
 
-/// The relation of a number to others beside it.
+/// The relation of a number to other numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// It stands alone.
+    /// It has none.
     Alone,
-    /// The words name a part of it: "20 of 240 euros".
+    /// The sentence names a part of it: "20 of 240 euros".
     Whole,
-    /// It has to be computed with another: "10% of 240 euros", "20 + 5 euros".
+    /// It is an operand: "10% of 240 euros", "20 + 5 euros".
     Operand,
 }
 
-/// The relation of the number at a place, of so many words, to others beside it.
+/// Returns the relation of the number at a position, with this number of words, to other numbers.
 pub(super) fn relation(sentence: &Sentence<'_>, at: usize, words: usize) -> Relation {
     if is_operand(sentence, at, at + words) {
         return Relation::Operand;
@@ -57,10 +57,10 @@ pub(super) fn relation(sentence: &Sentence<'_>, at: usize, words: usize) -> Rela
     }
 }
 
-/// Words that a part of a number has at most: "twenty five euros".
+/// The maximum number of words of a part: "twenty five euros".
 const PART: usize = 3;
 
-/// Whether a sign or word beside a number computes with it.
+/// Returns whether a number is an operand of an adjacent sign or word.
 fn is_operand(sentence: &Sentence<'_>, at: usize, end: usize) -> bool {
     let is_sign = |at: usize| {
         // A line may begin with a sign.
@@ -91,7 +91,7 @@ fn is_operand(sentence: &Sentence<'_>, at: usize, end: usize) -> bool {
     before || after
 }
 
-/// Words for states, before "for" and how long they last.
+/// Words for states, before "for" and a duration.
 const STATES: [&str; 28] = [
     "down",
     "up",
@@ -123,7 +123,7 @@ const STATES: [&str; 28] = [
     "there",
 ];
 
-/// Words after a time that say how long something lasts already.
+/// Words after a time that make it the duration of an existing state.
 const ALREADY: [&[&str]; 8] = [
     &["already"],
     &["so", "far"],
@@ -135,7 +135,7 @@ const ALREADY: [&[&str]; 8] = [
     &["and", "counting"],
 ];
 
-/// Whether a length of time at a place tells how long a state lasts, rather than giving a value: "down for 45 seconds now".
+/// Returns whether a duration at a position describes an existing state instead of a value: "down for 45 seconds now".
 pub(super) fn tells_of_state(sentence: &Sentence<'_>, at: usize, words: usize) -> bool {
     let end = at + words;
     if sentence.joins(end) && sentence.one_of(end, &ALREADY).is_some() {
@@ -159,10 +159,10 @@ pub(super) fn tells_of_state(sentence: &Sentence<'_>, at: usize, words: usize) -
     remark || lasts || told
 }
 
-/// Words that are looked back over for the verb of a state.
+/// The number of preceding words that are searched for the verb of a state.
 const CLAUSE: usize = 8;
 
-/// The first word within the brackets that are open at a place.
+/// Returns the first word within the brackets that are open at a position.
 pub(super) fn opened_before(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
     for place in (0..=at).rev() {
         let gap = sentence.gap(place);

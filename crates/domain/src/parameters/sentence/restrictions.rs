@@ -1,5 +1,5 @@
-//! Words that restrict what is asked for and that no parameter takes: "older than 100 days", "since March", "only the
-//! stopped ones". They are reported, so that an answer about everything is not taken for one about a part.
+//! Restrictions of a request that no parameter consumes: "older than 100 days", "since March", "only the stopped ones".
+//! They are reported, so that an answer about everything is not mistaken for one about a part.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use super::text::Sentence;
 use super::times::{TimeReading, Toward, time_at};
 use super::words::is_function_word;
 
-/// Restrictions of one sentence that are reported.
+/// The maximum number of reported restrictions per sentence.
 const REPORTED: usize = 5;
 
-/// Words between "only" and "ones", at most.
+/// The maximum number of words between "only" and "ones".
 const ONES: usize = 4;
 
-/// Words that compare with a number that has a unit.
+/// Words that compare with a number with a unit.
 const COMPARES: [&str; 12] = [
     "over",
     "under",
@@ -35,10 +35,10 @@ const COMPARES: [&str; 12] = [
     "minimum",
 ];
 
-/// Words before a time that bounds what is asked for.
+/// Words before a time that limit the request.
 const BOUNDS: [&str; 6] = ["since", "before", "after", "until", "till", "during"];
 
-/// The restrictions of a sentence outside the words that are taken already, in the order of the sentence.
+/// Returns the restrictions of a sentence outside the words in `taken`, in the order of the sentence.
 pub(super) fn restrictions(
     sentence: &Sentence<'_>,
     scope: &Scope,
@@ -71,7 +71,7 @@ pub(super) fn restrictions(
     found
 }
 
-/// A number at a place with the words before it that compare: "older than 100 days", "over 5 GB".
+/// Returns the number at a position with the comparison before it: "older than 100 days", "over 5 GB".
 fn compared(sentence: &Sentence<'_>, at: usize) -> Option<Range<usize>> {
     let found = quantity(sentence, at)?;
     let mut first = at;
@@ -87,7 +87,7 @@ fn compared(sentence: &Sentence<'_>, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let before = sentence.lower(first - 1);
-    // "(Down for 45 seconds)" tells about a thing, and asks for nothing.
+    // "(Down for 45 seconds)" is a statement about a thing, not a request.
     if before == "for" && opened_before(sentence, at).is_some() {
         return None;
     }
@@ -106,7 +106,7 @@ fn compared(sentence: &Sentence<'_>, at: usize) -> Option<Range<usize>> {
     start.map(|start| start..at + found.words)
 }
 
-/// A time at a place with the word before it that makes it a bound: "since March".
+/// Returns the time at a position with the word before it that makes it a limit: "since March".
 fn dated(sentence: &Sentence<'_>, at: usize, now: Timestamp) -> Option<Range<usize>> {
     let bound = sentence.joins(at) && BOUNDS.contains(&sentence.lower(at - 1));
     match bound

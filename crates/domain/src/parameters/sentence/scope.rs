@@ -1,4 +1,4 @@
-//! Parts that a sentence takes back: those that it leaves out ("all but A-1"), and where it corrects itself ("sorry, I mean B-2").
+//! Parts that a sentence retracts: exclusions ("all but A-1") and corrections ("sorry, I mean B-2").
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::exclusions::{Cue, Values, longest};
 use super::text::Sentence;
 use super::words::may_be_value;
 
-/// Words with which a person corrects what they have just written.
+/// Words that introduce a correction of the preceding text.
 const CORRECTIONS: [&[&str]; 22] = [
     &["i", "mean"],
     &["i", "meant"],
@@ -32,35 +32,35 @@ const CORRECTIONS: [&[&str]; 22] = [
     &["should", "have", "been"],
 ];
 
-/// Words that end what is left out, once it is named.
+/// Words that end an exclusion after its value.
 const ENDS: [&str; 14] = [
     "but", "in", "for", "with", "on", "at", "using", "from", "under", "via", "only", "then",
     "please", "to",
 ];
 
-/// Words that end it in any case.
+/// Words that always end an exclusion.
 const STOPS: [&str; 4] = ["using", "via", "please", "then"];
 
-/// How many words an exclusion reaches without coming to a value.
+/// The maximum length of an exclusion without a value, in words.
 const REACH: usize = 8;
 
-/// Words that are left out.
+/// An exclusion in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Exclusion {
-    /// The first word, of the cue or of what it follows.
+    /// The first word of the cue, or of the values before it.
     pub(super) first: usize,
-    /// How many words, with the cue's.
+    /// The number of words, including the cue.
     pub(super) words: usize,
 }
 
 impl Exclusion {
-    /// Whether a word is part of it.
+    /// Returns whether a word is part of it.
     pub(super) fn has(self, at: usize) -> bool {
         (self.first..self.first + self.words).contains(&at)
     }
 }
 
-/// The parts of a sentence that are meant.
+/// The effective parts of a sentence.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     excluded: Vec<bool>,
@@ -69,7 +69,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// The parts of a sentence. `known` are words of the values that the declarations show, in lower case.
+    /// Analyses a sentence. `known` holds words of the values in declarations, in lower case.
     pub(super) fn from_sentence(sentence: &Sentence<'_>, known: &HashSet<String>) -> Self {
         let values = Values { sentence, known };
         let mut scope = Self {
@@ -114,29 +114,29 @@ impl Scope {
         }
     }
 
-    /// Whether a word is part of what is left out.
+    /// Returns whether a word is excluded.
     pub(super) fn is_excluded(&self, at: usize) -> bool {
         self.excluded.get(at).copied().unwrap_or_default()
     }
 
-    /// The words that leave something out, and name what.
+    /// Returns the exclusions with a named value.
     pub(super) fn exclusions(&self) -> &[Exclusion] {
         &self.exclusions
     }
 
-    /// The words that follow a correction's cue.
+    /// Returns the positions after the cues of corrections.
     pub(super) fn corrections(&self) -> impl Iterator<Item = usize> {
         self.corrected.iter().copied()
     }
 
-    /// Where the last correction begins that ends at a word or before it.
+    /// Returns the start of the last correction at or before a word.
     pub(super) fn correction_before(&self, at: usize) -> Option<usize> {
         let mut corrections = self.corrected.iter().copied();
         corrections.rfind(|from| *from <= at)
     }
 }
 
-/// Where an exclusion ends that reaches to the end of its clause.
+/// Returns the end of an exclusion that extends to the end of its clause.
 fn end_of_clause(values: Values<'_, '_>, from: usize) -> usize {
     let sentence = values.sentence;
     let mut named = false;

@@ -1,4 +1,4 @@
-//! Looks for one parameter's values in a sentence: where its name is, and where a word shows by itself what it is.
+//! Finds one parameter's values in a sentence: next to its name, and by their form.
 
 use std::collections::HashSet;
 
@@ -14,22 +14,22 @@ use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::is_verb;
 
-/// Most words before a name that give its value: "a 30 day retention".
+/// The maximum number of words of a value before the name: "a 30 day retention".
 const BEFORE: usize = 4;
 
-/// Words that make what is named after them the thing to use.
+/// Words that mark the following thing as the one to use.
 const USES: [&str; 22] = [
     "with", "using", "use", "uses", "via", "under", "by", "as", "for", "in", "on", "from", "set",
     "choose", "pick", "select", "take", "assume", "at", "to", "and", "or",
 ];
 
-/// Words before "to" that make what follows a verb: "I want to order".
+/// Words before "to" that make the next word a verb: "I want to order".
 const WISHES: [&str; 16] = [
     "want", "wants", "wanted", "need", "needs", "like", "love", "going", "have", "has", "try",
     "trying", "plan", "how", "able", "in",
 ];
 
-/// Verbs that change a thing to what is named after "to".
+/// Verbs that change a thing to the value after "to".
 const SETS: [&str; 8] = [
     "set", "change", "switch", "update", "move", "put", "raise", "lower",
 ];
@@ -41,7 +41,7 @@ const KINDS_OF_NAME: [&str; 6] = ["number", "no", "id", "name", "code", "nr"];
 pub(super) fn single(form: &Form, reader: Reader<'_, '_>) -> ParameterReading {
     let mut found = ParameterReading::default();
     let (sentence, scope) = (reader.sentence, reader.scope);
-    // The parameter of what is left out has its values where others have none.
+    // A parameter for exclusions has its values where other parameters have none.
     let takes = form.is_text() && reader.names.takes_exclusions();
     if let Some(strength) = form.unnamed() {
         let mut at = 0;
@@ -75,7 +75,7 @@ pub(super) fn single(form: &Form, reader: Reader<'_, '_>) -> ParameterReading {
     found
 }
 
-/// The words right after a correction are the new value: "12 euros, sorry, make that 14".
+/// Reads the words right after a correction as the new value: "12 euros, sorry, make that 14".
 fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut ParameterReading) {
     let known: HashSet<usize> = found.candidates.iter().map(|one| one.first).collect();
     let Some(first) = known.iter().min().copied() else {
@@ -91,7 +91,7 @@ fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut ParameterReading
     }
 }
 
-/// One of two parameters that are the ends of a way takes the words after its preposition.
+/// Assigns the words after a preposition to one of two parameters that are the ends of a direction.
 fn directed(reader: Reader<'_, '_>, at: usize, strength: Strength) -> Strength {
     let from = reader.names.has_part(&["source", "from", "origin", "old"]);
     let to = reader
@@ -104,7 +104,7 @@ fn directed(reader: Reader<'_, '_>, at: usize, strength: Strength) -> Strength {
     }
 }
 
-/// The place of the value after a name, and how sure that is.
+/// Returns the position of the value after a name, with its strength.
 pub(super) fn after(sentence: &Sentence<'_>, mention: Mention) -> Option<(usize, Strength)> {
     let mut at = mention.first + mention.words;
     if sentence.joins(at) && KINDS_OF_NAME.contains(&sentence.lower(at)) {
@@ -148,7 +148,7 @@ pub(super) fn after(sentence: &Sentence<'_>, mention: Mention) -> Option<(usize,
     }
 }
 
-/// "Set the profile to prod" gives the profile; "compared the profile to prod" does not.
+/// "Set the profile to prod" supplies the profile; "compared the profile to prod" does not.
 fn to_strength(sentence: &Sentence<'_>, mention: Mention) -> Strength {
     let first = start_of_phrase(sentence, mention.first);
     match sentence.joins(first) && SETS.contains(&sentence.lower(first - 1)) {
@@ -161,7 +161,8 @@ fn skip_article(sentence: &Sentence<'_>, at: usize) -> usize {
     at + usize::from(matches!(sentence.lower(at), "the" | "a" | "an") && sentence.joins(at + 1))
 }
 
-/// Whether the words before a name make it the thing to use: "with the profile", "restart service", "--profile".
+/// Returns whether the words before a name mark it as the thing to use: "with the profile", "restart service",
+/// "--profile".
 fn is_used(sentence: &Sentence<'_>, at: usize) -> bool {
     if sentence.gap(at).ends_with("--") {
         return true;
@@ -175,7 +176,7 @@ fn is_used(sentence: &Sentence<'_>, at: usize) -> bool {
     (USES.contains(&word) && !wished) || is_verb(word)
 }
 
-/// A value right before the parameter's name.
+/// Finds a value right before the parameter's name.
 fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut ParameterReading) {
     let sentence = reader.sentence;
     let ends = |at: usize| {
@@ -223,7 +224,7 @@ fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut Par
     unknown_before(form, reader, mention, found);
 }
 
-/// The value that a sentence is as a whole.
+/// Reads the whole sentence as a value.
 pub(super) fn whole(form: &Form, reader: Reader<'_, '_>) -> Option<Value> {
     let sentence = reader.sentence;
     let value = |form: &Form, at: usize, strength| match form.see(reader, at, strength) {
@@ -260,7 +261,7 @@ pub(super) fn whole(form: &Form, reader: Reader<'_, '_>) -> Option<Value> {
     }
 }
 
-/// The values of a list, in the order of the sentence, each once.
+/// Returns the values of a list in the order of the sentence, without duplicates.
 pub(super) fn distinct(values: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut distinct: Vec<Value> = Vec::new();
     for value in values {

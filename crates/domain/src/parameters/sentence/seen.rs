@@ -1,38 +1,38 @@
-//! The contents of a place of a sentence: a value, or words that name one and do not give it.
+//! The contents of a position in a sentence: a value, or words for a value that cannot be determined.
 
 use serde_json::Value;
 
 use super::scope::Scope;
 
-/// How surely words give a parameter its value, least first.
+/// How strongly words assign a value to a parameter, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// The words before it make it likely: "in Berlin".
+    /// The preceding words make it likely: "in Berlin".
     Likely,
-    /// It looks like the parameter's example, or has its unit.
+    /// It resembles the parameter's example, or has its unit.
     Shaped,
-    /// It is one of the allowed values, or fits a pattern that words do not.
+    /// It is an allowed value, or matches a pattern that ordinary words do not match.
     Fitting,
-    /// It is right beside the parameter's name: "order A-1002".
+    /// It is next to the parameter's name: "order A-1002".
     Beside,
     /// The words around the name make it the value: "with profile prod".
     Linked,
-    /// It is written as the value: `profile=prod`, `profile: "prod"`.
+    /// It is written explicitly: `profile=prod`, `profile: "prod"`.
     Written,
 }
 
-/// The contents of a place.
+/// The contents of a position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum PlaceContent {
-    /// A value in so many words.
+    /// A value, and its number of words.
     Value(Value, usize),
-    /// A value that had to be converted, so that another parameter may rather have it.
+    /// A value that was converted, so that another parameter may match better.
     Converted(Value, usize),
-    /// Words that name a value and do not give it.
+    /// Words for a value that cannot be determined.
     Doubt(Misread, usize),
-    /// So many words that are something else as a whole.
+    /// A phrase with another meaning, and its number of words.
     Other(usize),
-    /// Neither.
+    /// None of these.
     Nothing,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn text(value: impl Into<String>, words: usize) -> PlaceContent {
 }
 
 impl PlaceContent {
-    /// How many words it has, at least one.
+    /// Returns the number of words, at least one.
     pub(super) fn words(&self) -> usize {
         match self {
             Self::Value(_, words)
@@ -54,43 +54,43 @@ impl PlaceContent {
     }
 }
 
-/// Why words that name a value do not give it.
+/// The reason why the words do not determine a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misread {
-    /// They give several, and the parameter has one.
+    /// There are several values, and the parameter accepts one.
     #[error("it may be {}", any_of(.0))]
     Several(Vec<Value>),
-    /// They give one that is not accepted.
+    /// The value is invalid.
     #[error("{0}")]
     Unfit(String),
-    /// The number may be read in two ways, such as `1.200`.
+    /// The number is ambiguous, such as `1.200`.
     #[error("the number may be read in two ways; write it without a separator")]
     TwoWays,
-    /// The number has a unit that is not exactly so many of the parameter's.
+    /// The number has a unit that cannot be converted exactly to the parameter's unit.
     #[error("it is not an exact number of {0}")]
     Unit(String),
-    /// The date may be read in two ways, such as `04/05/2026`.
+    /// The date is ambiguous, such as `04/05/2026`.
     #[error("the date may be read in two ways; write it as YYYY-MM-DD")]
     TwoDates,
-    /// A list that is written as a range.
+    /// The list is written as a range.
     #[error("a range is not a list; name each one")]
     Range,
-    /// They name a day that the calendar does not have, such as 31 February.
+    /// The day does not exist in the calendar, such as 31 February.
     #[error("there is no such date")]
     NoSuchDate,
-    /// The number has to be computed from others.
+    /// The number must be computed from others.
     #[error("it has to be computed; write the result")]
     Computed,
-    /// The number is an approximate one.
+    /// The number is approximate.
     #[error("the number is approximate; write the exact one")]
     Approximate,
-    /// The number is negative, and nothing in the declaration shows that it may be.
+    /// The number is negative, and the declaration does not allow that.
     #[error("the number is negative")]
     Negative,
-    /// They leave the only value out that is known.
+    /// The words exclude the only known value.
     #[error("it leaves something out; name what is meant")]
     LeftOut,
-    /// They look like a value and are none.
+    /// The words look like a value but are invalid.
     #[error("it is not understood")]
     NotUnderstood,
 }
@@ -100,7 +100,7 @@ fn any_of(values: &[Value]) -> String {
     values.join(" or ")
 }
 
-/// A value that a place of the sentence gives a parameter.
+/// A value for a parameter at a position of the sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) first: usize,
@@ -109,7 +109,7 @@ pub(super) struct Candidate {
     pub(super) strength: Strength,
 }
 
-/// A place that names a value of a parameter and does not give it.
+/// A position with words for a value that cannot be determined.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Doubt {
     pub(super) first: usize,
@@ -118,16 +118,16 @@ pub(super) struct Doubt {
     pub(super) strength: Strength,
 }
 
-/// The values of a sentence for one parameter.
+/// The values for one parameter in a sentence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ParameterReading {
     pub(super) candidates: Vec<Candidate>,
     pub(super) doubts: Vec<Doubt>,
-    /// The values of places that the sentence leaves out.
+    /// The excluded values.
     pub(super) left_out: Vec<LeftOut>,
 }
 
-/// A value that a place gives and the sentence leaves out.
+/// An excluded value at a position.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeftOut {
     pub(super) first: usize,
@@ -135,7 +135,7 @@ pub(super) struct LeftOut {
 }
 
 impl ParameterReading {
-    /// Notes the contents of a place that the sentence leaves out.
+    /// Records the contents of an excluded position.
     pub(super) fn note_left_out(&mut self, first: usize, seen: PlaceContent) {
         match seen {
             PlaceContent::Value(value, _) | PlaceContent::Converted(value, _) => {
@@ -145,8 +145,8 @@ impl ParameterReading {
         }
     }
 
-    /// Takes values away that the sentence leaves out elsewhere: "restart web-01 and web-02. Not web-02, though." What
-    /// follows a later correction stays.
+    /// Removes values that the sentence excludes elsewhere: "restart web-01 and web-02. Not web-02, though." Values
+    /// after a later correction are kept.
     pub(super) fn drop_left_out(&mut self, scope: &Scope) {
         let Self {
             candidates,
@@ -160,7 +160,7 @@ impl ParameterReading {
         });
     }
 
-    /// Notes the contents of a place.
+    /// Records the contents of a position.
     pub(super) fn note(&mut self, first: usize, seen: PlaceContent, strength: Strength) {
         match seen {
             PlaceContent::Value(value, words) => self.candidates.push(Candidate {

@@ -1,4 +1,4 @@
-//! Decides between what places of a sentence give: among parameters, and among values of one.
+//! Resolves conflicts between the values of a sentence: among parameters, and among values of one parameter.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -12,11 +12,11 @@ use super::search::distinct;
 use super::seen::{Candidate, Doubt, Misread, ParameterReading, Strength};
 use crate::parameters::check;
 
-/// The outcome for a parameter: a value with the words that give it, from the first and how many, or nothing.
+/// The result for a parameter: a value with the index of its first word and the number of words, or nothing.
 pub(super) type Settled = Result<Option<(Value, usize, usize)>, Doubt>;
 
-/// Leaves each word to the parameter that it gives a value most surely. Of two that have it as surely, the one with the
-/// plainer name has it, or neither.
+/// Assigns each word to the parameter with the strongest claim. If two claims are equally strong, the parameter with
+/// fewer parts in its name wins, or neither.
 pub(super) fn share(found: &mut [ParameterReading], names: &[Names], forms: &[Form], words: usize) {
     let mut claims: Vec<[Option<Claim>; GROUPS]> = vec![[None; GROUPS]; words];
     let group = |owner: usize| forms.get(owner).map_or(0, Form::group);
@@ -39,7 +39,7 @@ pub(super) fn share(found: &mut [ParameterReading], names: &[Names], forms: &[Fo
     for (owner, found) in found.iter_mut().enumerate() {
         let own = group(owner);
         let parts = names.get(owner).map_or(0, |names| names.parts.len());
-        // The strongest claims on some words, in the groups that compete with this one.
+        // The strongest claims on these words, in the groups that compete with this one.
         let others = |first: usize, words: usize| {
             let held = claims.get(first..first + words).into_iter().flatten();
             let rival = held.flat_map(move |held| {
@@ -61,7 +61,7 @@ pub(super) fn share(found: &mut [ParameterReading], names: &[Names], forms: &[Fo
     }
 }
 
-/// Who has a word.
+/// A parameter's claim on a word.
 #[derive(Debug, Clone, Copy)]
 struct Claim {
     owner: usize,
@@ -71,7 +71,7 @@ struct Claim {
 }
 
 impl Claim {
-    /// How good it is: how sure, then how plain the name of its owner is.
+    /// Returns the rank of the claim: its strength, then the simplicity of its owner's name.
     fn rank(self) -> (Strength, Reverse<usize>) {
         (self.strength, Reverse(self.parts))
     }
@@ -92,7 +92,7 @@ impl Claim {
     }
 }
 
-/// The one value that a parameter is given.
+/// Returns the single value of a parameter.
 pub(super) fn one_of(parameter: &Parameter, found: ParameterReading, scope: &Scope) -> Settled {
     let ParameterReading {
         candidates,
@@ -142,7 +142,7 @@ pub(super) fn one_of(parameter: &Parameter, found: ParameterReading, scope: &Sco
     }
 }
 
-/// The values of a list.
+/// Returns the values of a list.
 pub(super) fn list_of(parameter: &Parameter, found: ParameterReading, scope: &Scope) -> Settled {
     let doubt = found.doubts.into_iter().max_by_key(|doubt| doubt.strength);
     if let Some(doubt) = doubt {
@@ -165,7 +165,7 @@ pub(super) fn list_of(parameter: &Parameter, found: ParameterReading, scope: &Sc
     }
 }
 
-/// The values after the last correction, where there are some before it.
+/// Returns the values after the last correction, if there are values before it.
 fn corrected(candidates: Vec<Candidate>, scope: &Scope) -> Vec<Candidate> {
     let Some(first) = candidates.iter().map(|one| one.first).min() else {
         return candidates;

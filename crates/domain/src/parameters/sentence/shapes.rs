@@ -1,16 +1,15 @@
-//! The form that an example shows of values like it: a known kind, such as an address of a machine, or the shape of a
-//! code, such as `A-1002`.
+//! The form that an example shows: a known kind, such as a machine's address, or the shape of a code, such as `A-1002`.
 //!
-//! An example that could be any word shows nothing.
+//! An example that could be an ordinary word shows no form.
 
 use super::kinds::{Kind, LONGEST, is_like_region, kind};
 
-/// The shape of a code.
+/// The form of an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Anything of one kind.
+    /// Any text of one kind.
     Kind(Kind),
-    /// Parts between signs.
+    /// A code: parts between signs.
     Code(Vec<Part>),
 }
 
@@ -19,15 +18,15 @@ pub(super) enum Shape {
 pub(super) enum Part {
     /// These letters.
     Letters(String),
-    /// Any letters, of at most so many.
+    /// Any letters, up to this number.
     AnyLetters(usize),
-    /// Digits; that many where a number is given.
+    /// Digits; exactly this number if it is set.
     Digits(Option<usize>),
-    /// Letters and digits; hexadecimal ones alone where the example's are.
+    /// Letters and digits; only hexadecimal digits if the example has only these.
     Mixed {
-        /// Whether the example's letters are hexadecimal digits.
+        /// Whether the example has only hexadecimal digits.
         hex: bool,
-        /// How many there are, where nothing else separates the code from a number.
+        /// The length, if nothing else distinguishes the code from a number.
         length: Option<usize>,
     },
     /// These letters, then digits.
@@ -37,7 +36,7 @@ pub(super) enum Part {
 }
 
 impl Shape {
-    /// The shape of an example; none where words of a sentence could have it.
+    /// Returns the form of an example; `None` if ordinary words could have it.
     pub(super) fn from_example(example: &str) -> Option<Self> {
         if let Some(kind) = kind(example) {
             return match kind {
@@ -57,8 +56,8 @@ impl Shape {
         Some(Self::Code(parts.collect()))
     }
 
-    /// A text of this shape as it is to be used; letters that the example has as capitals become capitals. A number sign
-    /// that the example does not have only announces the code: "order #A-1002".
+    /// Returns a matching text in its canonical form: letters are capitals where the example has capitals. A number
+    /// sign that the example lacks only introduces the code: "order #A-1002".
     pub(super) fn fit(&self, text: &str) -> Option<String> {
         self.fit_exactly(text)
             .or_else(|| self.fit_exactly(text.strip_prefix('#')?))
@@ -84,7 +83,7 @@ impl Shape {
         }
     }
 
-    /// Whether a text differs from this shape in its letters alone: "db-01" from `web-01`.
+    /// Returns whether a text differs from this shape only in its letters: "db-01" from `web-01`.
     pub(super) fn fits_alike(&self, text: &str) -> bool {
         let Self::Code(parts) = self else {
             return false;
@@ -94,7 +93,7 @@ impl Shape {
         raw.len() == parts.len() && pairs.all(|(part, text)| part.fits_alike(text))
     }
 
-    /// Whether its letters are small ones, as far as it has given ones.
+    /// Returns whether its fixed letters are lower-case.
     pub(super) fn is_small(&self) -> bool {
         let Self::Code(parts) = self else {
             return false;
@@ -107,12 +106,12 @@ impl Shape {
         given.next().is_some_and(small) && given.all(small)
     }
 
-    /// Whether a text that does not fit seems to be meant as one that does: it begins with the same letters and goes on
-    /// with digits.
+    /// Returns whether a text that does not match seems to be meant as a value: it begins with the same letters and
+    /// continues with digits.
     pub(super) fn is_nearly(&self, text: &str) -> bool {
         let lower = text.to_lowercase();
         match self {
-            // A zone lies in a region, and either is meant as itself.
+            // A zone lies in a region, and each is meant literally.
             Self::Kind(Kind::Region | Kind::CloudRegion) => match kind(&lower) {
                 Some(other) => matches!(other, Kind::Region | Kind::CloudRegion),
                 None => is_like_region(&lower),
@@ -134,13 +133,13 @@ impl Shape {
     }
 }
 
-/// Digits alone are a code where there are many of them.
+/// Returns a code of digits, if there are many of them.
 fn digits_alone(example: &str) -> Option<Shape> {
     let long = example.len() >= 4 && example.chars().all(|c| c.is_ascii_digit());
     long.then(|| Shape::Code(vec![Part::Digits(Some(example.len()))]))
 }
 
-/// Runs of letters and digits, and the signs between them.
+/// Splits a text into runs of letters and digits, and the signs between them.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;

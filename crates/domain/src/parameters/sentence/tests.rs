@@ -1,4 +1,4 @@
-//! Sentences of several trades, with what they state and what has to be asked about.
+//! Sentences from several trades, with their values and their doubts.
 
 mod cloud;
 mod crm;
@@ -24,7 +24,7 @@ fn reading(declared: &Value, text: &str) -> SentenceReading {
     read(&declared, text, Timestamp::parse(NOW).unwrap())
 }
 
-/// The values of a reading, and the names of what has to be asked about.
+/// Returns the values of a reading, and the names of the parameters with doubts.
 fn told(reading: &SentenceReading) -> (Value, Vec<&str>) {
     let values = reading.stated.iter();
     let values: Map<String, Value> = values
@@ -37,7 +37,7 @@ fn told(reading: &SentenceReading) -> (Value, Vec<&str>) {
     (Value::Object(values), unclear.collect())
 }
 
-/// Each sentence states exactly these values, and nothing in it has to be asked about.
+/// Each sentence has exactly these values, and no doubts.
 fn states(declared: &Value, rows: &[(&str, Value)]) {
     let wrong = rows.iter().filter_map(|(text, expected)| {
         let reading = reading(declared, text);
@@ -53,7 +53,7 @@ fn states(declared: &Value, rows: &[(&str, Value)]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Each sentence states exactly these values, and names some that have to be asked about.
+/// Each sentence has exactly these values, and doubts about these parameters.
 fn asks(declared: &Value, rows: &[(&str, Value, &[&str])]) {
     let wrong = rows.iter().filter_map(|(text, expected, about)| {
         let reading = reading(declared, text);

@@ -1,6 +1,6 @@
-//! A text as words, with what lies between them.
+//! A text as words, with the gaps between them.
 //!
-//! Knows nothing of parameters but which words are their names, so that `profile:prod` is two words and `10:30` one.
+//! Knows of parameters only the words of their names, so that `profile:prod` is two words and `10:30` is one.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,40 +9,40 @@ use charter_contract::bounds::SENTENCE_BYTES;
 
 use super::numbers;
 
-/// Longest word whose look is examined, in bytes.
+/// The maximum length of a word whose form is examined, in bytes.
 const LONGEST_WORD: usize = 512;
 
-/// Longest quotation that is taken as one value, in bytes.
+/// The maximum length of a quotation that is a single value, in bytes.
 const LONGEST_QUOTE: usize = 400;
 
 /// One word.
 #[derive(Debug, Clone)]
 pub(super) struct Word<'t> {
-    /// As it is written, without the punctuation around it.
+    /// The word as written, without the surrounding punctuation.
     pub(super) text: &'t str,
-    /// The same in lower case.
+    /// The word in lower case.
     pub(super) lower: String,
-    /// The text between the word before and this one.
+    /// The text between the preceding word and this one.
     pub(super) before: &'t str,
-    /// Where it begins, in bytes.
+    /// The position of its start, in bytes.
     pub(super) start: usize,
-    /// The quotation that it lies in.
+    /// The quotation that contains it.
     pub(super) quote: Option<usize>,
 }
 
-/// A text in words.
+/// A text as words.
 #[derive(Debug)]
 pub(super) struct Sentence<'t> {
     text: &'t str,
     words: Vec<Word<'t>>,
     quotes: Vec<Range<usize>>,
     after: &'t str,
-    /// Whether it is written in capitals alone.
+    /// Whether it is written only in capitals.
     capitals: bool,
 }
 
 impl<'t> Sentence<'t> {
-    /// Splits the beginning of a text, as much of it as is searched. `names` are lower-case words that a colon ends.
+    /// Splits the part of a text that is searched. `names` are lower-case words that a colon ends.
     pub(super) fn new(text: &'t str, names: &HashSet<String>) -> Self {
         let text = prefix(text, SENTENCE_BYTES);
         let quotes = quotations(text);
@@ -90,43 +90,43 @@ impl<'t> Sentence<'t> {
         self.after = self.text.get(range.end..).unwrap_or_default();
     }
 
-    /// How many words there are.
+    /// Returns the number of words.
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// A word by its place.
+    /// Returns a word by its index.
     pub(super) fn word(&self, at: usize) -> Option<&Word<'t>> {
         self.words.get(at)
     }
 
-    /// A word in lower case; nothing beyond the end.
+    /// Returns a word in lower case, or an empty text beyond the end.
     pub(super) fn lower(&self, at: usize) -> &str {
         self.words.get(at).map_or("", |word| word.lower.as_str())
     }
 
-    /// A word as it is written; nothing beyond the end.
+    /// Returns a word as written, or an empty text beyond the end.
     pub(super) fn written(&self, at: usize) -> &'t str {
         self.words.get(at).map_or("", |word| word.text)
     }
 
-    /// A word in lower case, where the whole text is written in capitals.
+    /// Returns a word in lower case, if the whole text is written in capitals.
     pub(super) fn in_small_letters(&self, at: usize) -> Option<&str> {
         let word = self.words.get(at).filter(|_| self.capitals)?;
         Some(word.lower.as_str())
     }
 
-    /// The text before a word, or after the last one.
+    /// Returns the text before a word, or after the last one.
     pub(super) fn gap(&self, at: usize) -> &'t str {
         self.words.get(at).map_or(self.after, |word| word.before)
     }
 
-    /// Whether nothing but space, or nothing, lies between a word and the one before it.
+    /// Returns whether at most white space separates a word from the preceding one.
     pub(super) fn joins(&self, at: usize) -> bool {
         at > 0 && at < self.len() && self.gap(at).chars().all(|c| c == ' ' || c == '\t')
     }
 
-    /// Whether a sentence or clause ends before a word: at the end, or by punctuation other than quotes.
+    /// Returns whether a sentence or clause ends before a word: at the end, or by punctuation other than quotes.
     pub(super) fn breaks(&self, at: usize) -> bool {
         at >= self.len()
             || self.gap(at).contains([
@@ -134,7 +134,7 @@ impl<'t> Sentence<'t> {
             ])
     }
 
-    /// Whether a sentence begins with a word.
+    /// Returns whether a sentence begins with a word.
     pub(super) fn begins(&self, at: usize) -> bool {
         at == 0
             || self
@@ -142,19 +142,19 @@ impl<'t> Sentence<'t> {
                 .contains(['.', '!', '?', '\n', ':', ';', '。', '！', '？'])
     }
 
-    /// Whether these words are at a place, with space alone between them.
+    /// Returns whether this phrase begins at a position, with only white space between its words.
     pub(super) fn has(&self, at: usize, phrase: &[&str]) -> bool {
         let mut words = phrase.iter().enumerate();
         words.all(|(nth, word)| self.lower(at + nth) == *word && (nth == 0 || self.joins(at + nth)))
     }
 
-    /// The first of some phrases that is at a place, by its number of words.
+    /// Returns the number of words of the first of these phrases that begins at a position.
     pub(super) fn one_of(&self, at: usize, phrases: &[&[&str]]) -> Option<usize> {
         let found = phrases.iter().find(|phrase| self.has(at, phrase));
         found.map(|phrase| phrase.len())
     }
 
-    /// Whether one of some phrases ends before a place, with space alone up to it.
+    /// Returns whether one of these phrases ends right before a position.
     pub(super) fn preceded(&self, at: usize, phrases: &[&[&str]]) -> bool {
         self.joins(at)
             && phrases.iter().any(|phrase| {
@@ -163,7 +163,7 @@ impl<'t> Sentence<'t> {
             })
     }
 
-    /// A quotation that begins with a word: its text, and how many words it has.
+    /// Returns the quotation that begins with a word, with its number of words.
     pub(super) fn quotation(&self, at: usize) -> Option<(&'t str, usize)> {
         let quote = self.word(at)?.quote?;
         let begins = at == 0
@@ -176,7 +176,7 @@ impl<'t> Sentence<'t> {
         (begins && !text.is_empty()).then_some((text, words))
     }
 
-    /// The words of a range as they are written, with what lies between them.
+    /// Returns the words of a range as written, with the gaps between them.
     pub(super) fn slice(&self, first: usize, count: usize) -> &'t str {
         let last = self.word((first + count).saturating_sub(1));
         let end = last.map(|word| word.start + word.text.len());
@@ -187,13 +187,13 @@ impl<'t> Sentence<'t> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// The text after a word.
+    /// Returns the text after a word.
     pub(super) fn tail(&self, at: usize) -> &'t str {
         let end = self.word(at).map(|word| word.start + word.text.len());
         end.and_then(|end| self.text.get(end..)).unwrap_or_default()
     }
 
-    /// How many words from a place on begin within so many bytes of the end of the word before it.
+    /// Returns the number of words from a position that begin within this many bytes of the end of the preceding word.
     pub(super) fn words_within(&self, from: usize, bytes: usize) -> usize {
         let before = from.checked_sub(1).and_then(|at| self.word(at));
         let end = before.map_or(0, |word| word.start + word.text.len());
@@ -201,7 +201,7 @@ impl<'t> Sentence<'t> {
         words.take_while(|word| word.start < end + bytes).count()
     }
 
-    /// The text from a word to the end of its sentence or line, and how many words that are.
+    /// Returns the text from a word to the end of its sentence or line, with its number of words.
     pub(super) fn rest(&self, at: usize) -> (&'t str, usize) {
         let mut end = at + 1;
         while end < self.len() && !self.gap(end).contains(['.', ';', '\n', '!', '?']) {
@@ -219,12 +219,12 @@ pub(super) fn prefix(text: &str, limit: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Scripts that put no space between words.
+/// Returns whether a character belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Ranges of signs that may be words.
+/// Returns the ranges of characters that may be words.
 fn chunks(text: &str, names: &HashSet<String>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start: Option<usize> = None;
@@ -256,7 +256,7 @@ fn chunks(text: &str, names: &HashSet<String>) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a sign goes on a word, or may begin one.
+/// Returns whether a character continues a word, or may begin one.
 fn belongs(
     so_far: &str,
     before: Option<char>,
@@ -287,7 +287,7 @@ fn belongs(
     }
 }
 
-/// A chunk, in parts where its commas are those of a list.
+/// Splits a chunk at its commas, if they separate list entries.
 fn parts(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let chunk = text.get(range.clone()).unwrap_or_default();
     if !chunk.contains(',') || numbers::is_written_number(chunk) {
@@ -302,7 +302,7 @@ fn parts(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     parts
 }
 
-/// A chunk without the punctuation around it; nothing where it is punctuation alone.
+/// Returns a chunk without the surrounding punctuation; `None` if it is only punctuation.
 fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let chunk = text.get(range.clone())?;
     if !chunk
@@ -313,7 +313,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let after = chunk.trim_start_matches(['*', '\'', '’', '&', '+', ',']);
     let after = match after.trim_start_matches(['-', '.']) {
         bare if bare.len() == after.len() => after,
-        // A sign of a number, or a path from here.
+        // A sign of a number, or a relative path.
         bare if bare.starts_with(|c: char| c.is_ascii_digit()) && after.len() == bare.len() + 1 => {
             after
         }
@@ -329,7 +329,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     (!word.is_empty()).then(|| start..start + word.len())
 }
 
-/// The text between quotes, in bytes.
+/// Returns the ranges between quotation marks, in bytes.
 fn quotations(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -353,7 +353,7 @@ fn quotations(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// How far a quotation goes that has just been opened.
+/// Returns the length of a quotation after its opening mark.
 fn closed_after(opening: char, text: &str) -> Option<usize> {
     let closes = |c: char| match opening {
         '“' | '„' => matches!(c, '”' | '“'),

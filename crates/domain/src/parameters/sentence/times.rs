@@ -1,5 +1,5 @@
-//! Days, moments and spans of the calendar as people name them, relative to the time of the request: "since Monday",
-//! "14 April", "3 days ago", "last month". Days are those of UTC.
+//! Days, points in time and calendar periods in everyday wording, relative to the time of the request: "since Monday",
+//! "14 April", "3 days ago", "last month". Days are in UTC.
 
 use charter_contract::time::Timestamp;
 use jiff::civil::{Date, Time};
@@ -13,50 +13,50 @@ use super::text::Sentence;
 use super::units::{Span as Length, Unit};
 use super::words::{month, weekday};
 
-/// The time that a few words name on the calendar.
+/// A calendar time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// From one day to another, both included; the same day for a single one.
+    /// From one day to another, both inclusive; equal for a single day.
     Days(Date, Date),
-    /// A moment.
+    /// A point in time.
     Moment(Instant),
-    /// From a moment on until now.
+    /// The period from a point in time until now.
     Since(Instant),
 }
 
-/// The outcome of reading a time.
+/// The result of reading a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeReading {
-    /// A time in so many words.
+    /// A time, with its number of words.
     When(When, usize),
-    /// Words that may name one of two days.
+    /// Words with two possible days.
     TwoDates(usize),
-    /// Words that name a day that there is not: "31 February".
+    /// Words for a day that does not exist: "31 February".
     NoSuchDate(usize),
 }
 
-/// Where a day without a year or a date is looked for.
+/// The direction in which an incomplete date is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Toward {
-    /// The latest that is not after today.
+    /// To the latest date that is not after today.
     Past,
-    /// The next that is not before today.
+    /// To the next date that is not before today.
     Future,
-    /// Not known.
+    /// Unknown.
     Either,
 }
 
-/// The day of a moment.
+/// Returns the day of a point in time.
 pub(super) fn day_of(at: Timestamp) -> Date {
     at.as_jiff().to_zoned(TimeZone::UTC).date()
 }
 
-/// The first moment of a day.
+/// Returns the start of a day.
 pub(super) fn midnight(day: Date) -> Option<Instant> {
     at_time(day, Time::midnight())
 }
 
-/// The time that begins at a word.
+/// Returns the time that begins at a word.
 pub(super) fn time_at(
     sentence: &Sentence<'_>,
     at: usize,
@@ -112,7 +112,7 @@ fn in_digits(sentence: &Sentence<'_>, at: usize) -> Option<TimeReading> {
     }
 }
 
-/// Three numbers, the last of which is a year.
+/// Parses three numbers, the last of which is a year.
 fn three_numbers(word: &str, sign: char) -> Option<[i16; 3]> {
     let numbers = word.split(sign).map(|part| part.parse().ok());
     let numbers: Vec<i16> = numbers.collect::<Option<_>>()?;
@@ -120,14 +120,14 @@ fn three_numbers(word: &str, sign: char) -> Option<[i16; 3]> {
     numbers.filter(|[_, _, year]| YEARS.contains(year))
 }
 
-/// Years that a number of four digits may name.
+/// Years that a number of four digits may mean.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
 
 fn date(year: i16, month: i16, day: i16) -> Option<Date> {
     Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
-/// A moment of RFC 3339, or one without an offset, which is of UTC.
+/// Parses a point in time in RFC 3339, or one without an offset, which is in UTC.
 fn moment(text: &str) -> Option<Instant> {
     if let Ok(at) = text.parse::<Instant>() {
         return Some(at);
@@ -161,7 +161,7 @@ fn months_from(day: Date, months: i64) -> Option<Date> {
     day.checked_add(Span::new().try_months(months).ok()?).ok()
 }
 
-/// "Today" and its neighbours.
+/// Reads "today" and similar words.
 fn word_of_day(sentence: &Sentence<'_>, at: usize, today: Date) -> Option<(When, usize)> {
     let phrases: [(&[&str], i64); 5] = [
         (&["day", "before", "yesterday"], -2),
@@ -175,7 +175,7 @@ fn word_of_day(sentence: &Sentence<'_>, at: usize, today: Date) -> Option<(When,
     Some((one(days_from(today, *days)?), phrase.len()))
 }
 
-/// Words before a month that is named by itself. "May" and "March" are verbs as well.
+/// Words before a month without a day or year. "May" and "March" are verbs too.
 const BEFORE_MONTH: [&[&str]; 11] = [
     &["in"],
     &["since"],
@@ -190,7 +190,7 @@ const BEFORE_MONTH: [&[&str]; 11] = [
     &["before"],
 ];
 
-/// A day or a year with the name of a month, or a month by itself.
+/// Reads a month with a day or a year, or a month alone.
 fn with_month(
     sentence: &Sentence<'_>,
     at: usize,
@@ -211,7 +211,7 @@ fn with_month(
         },
     };
     let month = month(sentence.lower(place))?;
-    // "45 may fail" names no day.
+    // "45 may fail" contains no day.
     if day.is_some_and(|day| !MONTH_DAYS.contains(&day)) && sentence.lower(place) == "may" {
         return None;
     }
@@ -231,10 +231,10 @@ fn with_month(
     Some(TimeReading::When(days, words + more))
 }
 
-/// Days that months have.
+/// Valid days of a month.
 const MONTH_DAYS: std::ops::RangeInclusive<i8> = 1..=31;
 
-/// `14`, `14th`, `1st`, and numbers of no day, such as `32`.
+/// Parses `14`, `14th`, `1st`, and numbers that are not days, such as `32`.
 fn day_of_month(lower: &str) -> Option<i8> {
     let mut ends = ["st", "nd", "rd", "th"].iter();
     let bare = ends
@@ -256,7 +256,7 @@ fn year(lower: &str) -> Option<i16> {
     YEARS.contains(&year).then_some(year)
 }
 
-/// A day of a year; without one, of the year in which it is nearest in the wanted direction.
+/// Returns a day of a year; without a year, the nearest one in the given direction.
 fn in_year(year: Option<i16>, month: i8, day: i8, today: Date, toward: Toward) -> Option<Date> {
     let in_year = |year: i16| Date::new(year, month, day).ok();
     if let Some(year) = year {
@@ -270,7 +270,7 @@ fn in_year(year: Option<i16>, month: i8, day: i8, today: Date, toward: Toward) -
     }
 }
 
-/// A weekday, with "last", "this" or "next" before it.
+/// Reads a weekday, with "last", "this" or "next" before it.
 fn with_weekday(
     sentence: &Sentence<'_>,
     at: usize,
@@ -321,7 +321,7 @@ fn counted(sentence: &Sentence<'_>, at: usize, now: Timestamp) -> Option<(When, 
     }
 }
 
-/// The day, or for short times the moment, so long ago.
+/// Returns the day this long ago, or the point in time for short durations.
 fn ago(now: Timestamp, count: i64, length: Length) -> Option<When> {
     let span = match length {
         Length::Day => Span::new().try_days(count),

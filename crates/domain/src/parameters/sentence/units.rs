@@ -1,17 +1,17 @@
-//! Units of measure: which one a word names, and which numbers of one are exactly numbers of another.
+//! Units of measure: their words, and exact conversions between them.
 
 use super::numbers::Decimal;
 
 /// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Time.
+    /// A unit of time.
     Time(Span),
-    /// Money, by the code of its currency.
+    /// A currency, by its code.
     Money(&'static str),
-    /// Bytes, and how many one of it is.
+    /// A unit of data, with its number of bytes.
     Data(i128),
-    /// Hundredths.
+    /// A percentage.
     Percent,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Span {
 }
 
 impl Span {
-    /// The unit of a length of time in digits and one letter: `7d`.
+    /// Returns the unit of a duration that is written with digits and one letter: `7d`.
     pub(super) fn of_letter(text: &str) -> Option<Self> {
         let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
         let number = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
@@ -53,7 +53,7 @@ impl Span {
         }
     }
 
-    /// The next smaller unit that it has a whole number of.
+    /// Returns the largest smaller unit into which it divides exactly.
     pub(super) fn smaller(self) -> Option<Self> {
         match self {
             Self::Year | Self::Quarter => Some(Self::Month),
@@ -66,7 +66,7 @@ impl Span {
         }
     }
 
-    /// Its length in milliseconds, or in months where its days differ.
+    /// Returns its length in milliseconds, or in months if its number of days varies.
     fn length(self) -> (bool, i128) {
         match self {
             Self::Millisecond => (false, 1),
@@ -83,7 +83,7 @@ impl Span {
 }
 
 impl Unit {
-    /// The unit that a word names, in singular or plural.
+    /// Returns the unit of a word, in singular or plural.
     pub(super) fn of_word(lower: &str) -> Option<Self> {
         Some(match lower {
             "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" | "millis" => {
@@ -149,7 +149,7 @@ impl Unit {
         Some(Self::Data(base.pow(power)))
     }
 
-    /// The unit that letters right after a number name: `7d`, `30m`, `35€`.
+    /// Returns the unit of letters right after a number: `7d`, `30m`, `35€`.
     pub(super) fn of_suffix(lower: &str) -> Option<Self> {
         match lower {
             "s" => Some(Self::Time(Span::Second)),
@@ -162,7 +162,7 @@ impl Unit {
         }
     }
 
-    /// Whether numbers of two units may be compared at all.
+    /// Returns whether numbers of two units are comparable.
     pub(super) fn is_like(self, other: Self) -> bool {
         match (self, other) {
             (Self::Time(_), Self::Time(_))
@@ -173,7 +173,7 @@ impl Unit {
         }
     }
 
-    /// The hundredths of a currency that has such.
+    /// Returns the hundredth of a currency, if it has one.
     pub(super) fn hundredths(self) -> Option<Self> {
         match self {
             Self::Money("eur" | "usd" | "aud" | "cad") => Some(Self::Money("cents")),
@@ -182,8 +182,8 @@ impl Unit {
         }
     }
 
-    /// The sum of a number of this unit and one of a smaller unit that may follow it, with its unit: "20 euros 50 cents",
-    /// "1 hour 30 minutes".
+    /// Returns the sum of a number of this unit and a number of a smaller unit that may follow it, with the sum's unit:
+    /// "20 euros 50 cents", "1 hour 30 minutes".
     pub(super) fn with_smaller(
         self,
         number: Decimal,
@@ -207,7 +207,7 @@ impl Unit {
         }
     }
 
-    /// A number of this unit as a number of another, if it is exactly one.
+    /// Converts a number of this unit to another unit, if the conversion is exact.
     pub(super) fn convert(self, number: Decimal, to: Self) -> Option<Decimal> {
         match (self, to) {
             (Self::Time(from), Self::Time(to)) => {

@@ -1,4 +1,4 @@
-//! Words that look like values and that no parameter takes, and what a sentence leaves out.
+//! Words that look like values but belong to no parameter, and the exclusions of a sentence.
 
 use std::collections::HashSet;
 
@@ -14,13 +14,14 @@ use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, likeness, looks_like_code, may_be_value};
 use super::{Excluded, Unread};
 
-/// Words before something that a question is about.
+/// Words before the subject of a question.
 const PREPOSITIONS: [&str; 8] = ["in", "for", "of", "with", "from", "at", "on", "to"];
 
-/// Words that a question in short begins with: "and", "what about".
+/// The number of opening words of a short question: "and", "what about".
 const FIRST_WORDS: usize = 2;
 
-/// Words of the values that declarations show, in lower case: allowed values, their synonyms, examples and defaults.
+/// Returns the words of the values in declarations, in lower case: allowed values, their synonyms, examples and
+/// defaults.
 pub(super) fn known_words(declared: &[Parameter]) -> HashSet<String> {
     let mut known = HashSet::new();
     let texts = declared
@@ -41,7 +42,7 @@ pub(super) fn known_words(declared: &[Parameter]) -> HashSet<String> {
     known
 }
 
-/// The words that values are taken from, or that are asked about.
+/// Returns the words of values and doubts.
 pub(super) fn taken_words(found: &[ParameterReading]) -> HashSet<usize> {
     let candidates = found.iter().flat_map(|found| &found.candidates);
     let candidates = candidates.flat_map(|one| one.first..one.first + one.words);
@@ -50,8 +51,8 @@ pub(super) fn taken_words(found: &[ParameterReading]) -> HashSet<usize> {
     candidates.chain(doubts).collect()
 }
 
-/// What a sentence leaves out, unless a parameter takes it or the words only contrast it with a value before them:
-/// "with profile ops_ro, not ops_rw".
+/// Returns the exclusions of a sentence, except those that a parameter consumes, and those that only contrast with a
+/// preceding value: "with profile ops_ro, not ops_rw".
 pub(super) fn excluded(
     declared: &[Parameter],
     sentence: &Sentence<'_>,
@@ -82,7 +83,7 @@ pub(super) fn excluded(
     excluded
 }
 
-/// Whether what is left out looks like the value right before it.
+/// Returns whether the excluded value resembles the value right before it.
 fn is_contrast(sentence: &Sentence<'_>, exclusion: Exclusion, value: &Candidate) -> bool {
     let end = value.first + value.words;
     let near = (end..=end + 1).contains(&exclusion.first);
@@ -91,7 +92,7 @@ fn is_contrast(sentence: &Sentence<'_>, exclusion: Exclusion, value: &Candidate)
     near && looks_like_code(before) && likeness(before) == likeness(sentence.written(last))
 }
 
-/// The words that look like values and that no parameter takes.
+/// Returns the words that look like values but belong to no parameter.
 pub(super) fn unread(
     declared: &[Parameter],
     forms: &[Form],
@@ -106,7 +107,7 @@ pub(super) fn unread(
     for one in found.iter().flat_map(|found| &found.candidates) {
         taken.extend(one.first..one.first + one.words);
     }
-    // What is left out is understood.
+    // Excluded words are understood.
     let left_out = found.iter().flat_map(|found| &found.left_out);
     taken.extend(left_out.map(|one| one.first));
     let mut unread = Vec::new();

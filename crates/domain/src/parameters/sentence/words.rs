@@ -1,11 +1,11 @@
-//! Words that carry grammar and no value. No list is complete: they keep a guess from being made, never a value that is
-//! named from being taken.
+//! Words with a grammatical function, which are not values. No list is complete: the lists prevent guesses, but never
+//! the use of an explicitly named value.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Articles, pronouns, prepositions, conjunctions, auxiliaries and the like: never a value unless it is written out as one
-/// (`profile=on`).
+/// Articles, pronouns, prepositions, conjunctions, auxiliaries and similar words: never a value unless it is written
+/// explicitly (`profile=on`).
 const FUNCTION: &str = "a an the this that these those some any each every all both no none not nothing never only just \
     also too very more most less least much many few other another same such own i me my mine we us our ours you your \
     yours he him his she her hers it its they them their theirs who whom whose which what when where why how and or but \
@@ -17,7 +17,7 @@ const FUNCTION: &str = "a an the this that these those some any each every all b
     here there now today tomorrow yesterday again already always ever still soon later currently instead rather etc \
     i'm i'd i'll i've you're we're it's that's don't doesn't didn't can't cannot won't isn't aren't wasn't";
 
-/// Adjectives and other words before any noun that name nothing: "the same service", "the affected service".
+/// Adjectives and other words before nouns that are not names: "the same service", "the affected service".
 const ATTRIBUTES: &str = "new old newer older newest oldest first second third last next previous current former latest \
     default main primary secondary whole entire full empty big bigger biggest large larger largest small smaller \
     smallest high higher highest low lower lowest good better best bad worse worst right wrong correct proper actual \
@@ -28,7 +28,7 @@ const ATTRIBUTES: &str = "new old newer older newest oldest first second third l
     additional extra further possible similar standard custom basic advanced simple complex own old-fashioned top \
     risky safe dangerous unsafe unused";
 
-/// Nouns that follow the name of a thing to name something about it: "profile page", "order status".
+/// Nouns that follow a thing's name to denote an aspect of it: "profile page", "order status".
 const ASPECTS: &str = "name names id ids identifier number numbers page pages picture settings setting file files field \
     fields parameter parameters value values type types kind kinds status state list lists report reports details \
     detail information info data history policy policies rule rules owner owners count counts limit limits total \
@@ -36,7 +36,7 @@ const ASPECTS: &str = "name names id ids identifier number numbers page pages pi
     review reviews summary summaries overview documentation docs access permission permissions key keys table tables \
     analysis view views group groups set sets size sizes form forms code codes";
 
-/// Verbs of orders and questions, which begin sentences and follow nouns: "order ship", "service restart".
+/// Verbs of orders and questions, which begin sentences or follow nouns: "order ship", "service restart".
 const VERBS: &str = "show list get give tell find check look see make take put add remove delete create update change \
     set reset start stop restart run send open close lock unlock move copy export import fix use using need want know \
     help explain describe compare rank sort filter count refund return cancel ship pay charge approve reject assign \
@@ -44,7 +44,7 @@ const VERBS: &str = "show list get give tell find check look see make take put a
     apply applied applies cover covers covered enable disable turn switch reopen rename restore notify warn block \
     blocked broke broken fails failed fail affected created updated deleted changed called named listed found";
 
-/// Hyphenated words that look like codes and are none.
+/// Hyphenated words that look like codes but are not.
 const HYPHENATED: [&str; 14] = [
     "on-call",
     "follow-up",
@@ -62,7 +62,7 @@ const HYPHENATED: [&str; 14] = [
     "third-party",
 ];
 
-/// Months and weekdays, which are capitalised and name neither people nor places.
+/// Months, which are capitalised but denote neither people nor places.
 pub(super) const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -78,7 +78,7 @@ pub(super) const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Weekdays from Monday.
+/// Weekdays, from Monday.
 pub(super) const WEEKDAYS: [&str; 7] = [
     "monday",
     "tuesday",
@@ -89,33 +89,33 @@ pub(super) const WEEKDAYS: [&str; 7] = [
     "sunday",
 ];
 
-/// Whether a word carries grammar alone.
+/// Returns whether a word has only a grammatical function.
 pub(super) fn is_function_word(lower: &str) -> bool {
     FUNCTIONS.contains(lower)
 }
 
-/// Whether a word in front of a noun cannot be the noun's name.
+/// Returns whether a word before a noun cannot be the noun's name.
 pub(super) fn is_attribute(lower: &str) -> bool {
     let participle = lower.ends_with("ed") && !lower.contains(|c: char| !c.is_alphabetic());
     participle || ATTRIBUTE_SET.contains(lower)
 }
 
-/// Whether a word after a thing's name goes on to speak about the thing: an aspect of it, or what it does.
+/// Returns whether a word after a thing's name denotes an aspect or an action of the thing.
 pub(super) fn speaks_about(lower: &str) -> bool {
     ASPECT_SET.contains(singular(lower)) || VERB_SET.contains(lower)
 }
 
-/// Whether a word may begin an order.
+/// Returns whether a word may begin an order.
 pub(super) fn is_verb(lower: &str) -> bool {
     VERB_SET.contains(lower)
 }
 
-/// Whether a word is none of those above, so that it may be a value where the words around it name one.
+/// Returns whether a word is in none of these lists, so that it may be a value in a suitable context.
 pub(super) fn may_be_value(lower: &str) -> bool {
     !is_function_word(lower) && !is_attribute(lower) && !speaks_about(lower)
 }
 
-/// Whether a word looks like a code, a name of a machine's making, or an address: it has a digit, or letters joined by a
+/// Returns whether a word looks like a code, a machine's name or an address: it has a digit, or letters joined by a
 /// sign.
 pub(super) fn looks_like_code(text: &str) -> bool {
     let digit = text.contains(|c: char| c.is_ascii_digit());
@@ -124,7 +124,7 @@ pub(super) fn looks_like_code(text: &str) -> bool {
     (digit || joined) && !HYPHENATED.contains(&text.to_lowercase().as_str())
 }
 
-/// The look of a code: its signs, and between them `a` for letters, `0` for digits and `x` for both.
+/// Returns the form of a code: its signs, with `a` for letters, `0` for digits and `x` for both.
 pub(super) fn likeness(text: &str) -> String {
     let mut look = String::with_capacity(text.len());
     for c in text.chars() {
@@ -146,7 +146,7 @@ pub(super) fn likeness(text: &str) -> String {
     look
 }
 
-/// Whether a word is written as a name is: one capital, then small letters.
+/// Returns whether a word is written like a name: one capital, then lower-case letters.
 pub(super) fn is_capitalised(text: &str) -> bool {
     let mut chars = text.chars();
     let first = chars.next().is_some_and(char::is_uppercase);
@@ -159,7 +159,7 @@ pub(super) fn is_capitalised(text: &str) -> bool {
     first && !rest.is_empty() && small && !of_calendar
 }
 
-/// A word without the `s` of its plural.
+/// Returns a word without its plural `s`.
 pub(super) fn singular(lower: &str) -> &str {
     match lower.strip_suffix('s') {
         Some(stem) if stem.len() > 1 && !stem.ends_with(['s', 'u', 'i']) => stem,
@@ -167,7 +167,7 @@ pub(super) fn singular(lower: &str) -> &str {
     }
 }
 
-/// Months by name or by their first three letters, from 1.
+/// Returns the number of a month, from 1, by its name or first three letters.
 pub(super) fn month(lower: &str) -> Option<i8> {
     let short = lower.trim_end_matches('.');
     let found = MONTHS.iter().position(|name| {
@@ -178,7 +178,7 @@ pub(super) fn month(lower: &str) -> Option<i8> {
     found.and_then(|at| i8::try_from(at + 1).ok())
 }
 
-/// Weekdays by name or by their first three letters, from 0 for Monday.
+/// Returns the number of a weekday, from 0 for Monday, by its name or first three letters.
 pub(super) fn weekday(lower: &str) -> Option<usize> {
     WEEKDAYS
         .iter()

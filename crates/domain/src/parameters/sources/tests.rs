@@ -1,4 +1,4 @@
-//! Which source a value comes from, and what keeps sources out.
+//! Tests of the sources of values, and of the conditions that exclude sources.
 
 use serde_json::json;
 
@@ -82,7 +82,7 @@ fn what_nothing_gives_is_the_default_or_is_asked_for() {
     assert_eq!(bound.missing, [Label::parse("profile").unwrap()]);
 }
 
-/// An optional parameter that was not understood is asked about, and hides no other that is missing.
+/// An optional parameter that was not understood causes a question, and hides no missing parameter.
 #[test]
 fn an_optional_value_that_was_not_understood_is_asked_about() {
     let declared: Vec<Parameter> = serde_json::from_value(json!([
@@ -107,7 +107,7 @@ fn an_optional_value_that_was_not_understood_is_asked_about() {
     assert_eq!(Value::Object(bound.values), json!({"shelf": "a"}));
 }
 
-/// A change of everything must not look like one of the things that were named.
+/// A change of everything must not look like a change of the named things.
 #[test]
 fn words_that_no_parameter_takes_are_told_where_one_has_the_default() {
     let declared: Vec<Parameter> = serde_json::from_value(json!([
@@ -128,7 +128,7 @@ fn words_that_no_parameter_takes_are_told_where_one_has_the_default() {
     assert_eq!(unread(json!({}), "empty all in w-3"), Vec::<String>::new());
 }
 
-/// Neither the session nor the default replaces a value that the words name and that was not understood.
+/// Neither the session nor the default replaces a value in the words that was not understood.
 #[test]
 fn words_that_were_not_understood_keep_other_sources_out() {
     let declared = declared();
@@ -190,7 +190,7 @@ fn what_the_caller_gives_is_checked_and_needs_no_words() {
     assert_eq!(bound.missing, []);
 }
 
-/// A value from elsewhere is taken where one is asked for and it fits, and only there.
+/// A value from another source is used only for an open parameter, and only if it is valid.
 #[test]
 fn a_drafted_value_is_bound_by_the_declaration() {
     let declared = declared();
@@ -223,7 +223,7 @@ fn a_drafted_value_is_bound_by_the_declaration() {
     );
 }
 
-/// Neither the default nor a value of the session is used where the words leave it out.
+/// Neither the default nor a value of the session is used if the words exclude it.
 #[test]
 fn a_value_that_the_words_leave_out_is_taken_from_no_source() {
     let declared = declared();
@@ -249,7 +249,7 @@ fn a_value_that_the_words_leave_out_is_taken_from_no_source() {
     assert_eq!(kept.disregarded, Vec::<String>::new());
 }
 
-/// What is left out is told as long as no other value is known for a parameter that it could be meant for.
+/// An exclusion is reported until a parameter that it could belong to has another value.
 #[test]
 fn what_is_left_out_is_told_until_a_value_is_known() {
     let declared = declared();

@@ -6,7 +6,7 @@ fn rule(condition: &str) -> String {
     format!("@id(\"a\") permit (principal, action, resource) when {{ {condition} }};")
 }
 
-/// The result for a rule with this condition, in short.
+/// Returns the result for a rule with this condition, in short form.
 fn of_rule(condition: &str) -> &'static str {
     match shape(&rule(condition)) {
         Ok(_) => "passes",
@@ -18,7 +18,7 @@ fn of_rule(condition: &str) -> &'static str {
     }
 }
 
-/// A condition whose tree is about this deep.
+/// Builds a condition with a tree of about this depth.
 type Deep = fn(usize) -> String;
 
 const DEEP: [(&str, Deep); 14] = [
@@ -54,7 +54,7 @@ const DEEP: [(&str, Deep); 14] = [
     ("conditions", |n| "true } when { ".repeat(n) + "true"),
 ];
 
-/// Each shape on which Cedar, or what reads its rules, went as deep as the text is long.
+/// Every form for which the recursion of Cedar, or of code that reads its rules, is as deep as the text is long.
 #[test]
 fn every_deep_shape_is_refused_and_a_usual_one_passes() {
     for (name, deep) in DEEP {
@@ -77,7 +77,7 @@ fn long_flat_rules_pass() {
         format!("({clauses}false) && ({clauses}true)"),
         format!("{{ {fields} }} == {{}}"),
         "principal in [Role::\"user\", Role::\"admin\"] && context has a.b.c".to_owned(),
-        // Neither texts nor comments have operators.
+        // Texts and comments contain no operators.
         format!("\"{}\" == \"\\\"(\"", "(&&[".repeat(2_000)),
         format!("true // {}\n && true", "(".repeat(5_000)),
     ];
@@ -127,7 +127,7 @@ fn rules_and_their_operators_are_counted() {
         rule("!true"),
         rule("a.b(c)")
     );
-    // Of each rule what it is about, and its name, parameters and `when`.
+    // For each rule: its scope, and its name, parameters and `when`.
     let expected = Shape {
         rules: 2,
         operators: (2 + 3) + (2 + 3),
@@ -136,7 +136,7 @@ fn rules_and_their_operators_are_counted() {
 }
 
 proptest! {
-    /// Any text has a shape or a fault.
+    /// Every text has a shape or a fault.
     #[test]
     fn a_shape_is_total(text in "[a-z{}()\\[\\]\".,;:&|!=<>+\\\\*/ @\nü-]{0,120}") {
         match shape(&text) {

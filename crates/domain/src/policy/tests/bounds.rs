@@ -1,13 +1,13 @@
-//! What is too deep, too long or too much is refused at registration, and denies where it was registered before.
+//! Rules that exceed a limit are rejected at registration; rules that were registered before the limit deny calls.
 
 use std::time::{Duration, Instant};
 
 use super::*;
 
-/// A condition that is true and whose tree is as deep as the number.
+/// Builds a true condition with a tree of this depth.
 type Deep = fn(usize) -> String;
 
-/// Each way in which rules nest.
+/// All nested constructs of rules.
 const DEEP: [(&str, Deep); 11] = [
     ("brackets", |n| nested("(", n, "true", ")")),
     ("if in a condition", |n| {
@@ -30,7 +30,7 @@ const DEEP: [(&str, Deep); 11] = [
     ("conditions", |n| "true } when { ".repeat(n) + "true"),
 ];
 
-/// What Cedar itself refuses for another reason at any length.
+/// Constructs that Cedar rejects for another reason at any length.
 const ODD: [(&str, Deep); 3] = [
     ("members", |n| "context".to_owned() + &".a".repeat(n)),
     ("indexes", |n| "context".to_owned() + &"[\"a\"]".repeat(n)),
@@ -132,7 +132,7 @@ fn a_tool_that_more_rules_or_longer_texts_govern_than_are_asked_is_denied() {
     assert_eq!(crowded(&view(&[lock()], &texts, &[]), |_, _| false), None);
 }
 
-/// Rules about one tool each do not crowd a tool, even where their documents govern all tools.
+/// Rules for other tools do not count, even if their documents govern all tools.
 #[test]
 fn rules_about_other_tools_do_not_count() {
     let tools: Vec<Tool> = (0..600)
@@ -177,7 +177,7 @@ fn many_policies_over_many_tools_are_refused_at_once() {
         refused.iter().all(|fault| fault.contains("(CEDAR_CHECKS)")),
         "{refused:?}"
     );
-    // Declared alike, they are checked as one.
+    // Their declarations are equal, so they are checked as one.
     assert_eq!(found(&alike), Vec::<String>::new());
     let crowd: Vec<Policy> = (0..1_000)
         .map(|n| policy(&format!("p.p{n}"), "aws.*", &rules(1)))
@@ -191,7 +191,7 @@ fn many_policies_over_many_tools_are_refused_at_once() {
     );
 }
 
-/// One of two tools that are declared alike is named by a rule: what holds for the one need not hold for the other.
+/// A rule names one of two tools with equal declarations, so the tools must be checked separately.
 #[test]
 fn a_tool_that_a_rule_names_is_checked_for_itself() {
     let tools = [

@@ -1,4 +1,4 @@
-//! What each rule says to a call, and that the decision is made of it.
+//! Tests of each rule's result for a call, and of the decision as their combination.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ impl Call {
     }
 }
 
-/// Each rule as `scope id#rule: standing`, what is not permitted and what failed.
+/// Renders each rule as `scope id#rule: standing`, and the missing permissions and failures.
 fn lines(heard: &[PolicyStatement]) -> Vec<String> {
     let line = |heard: &PolicyStatement| match heard {
         PolicyStatement::Rule(weighed) => {
@@ -83,7 +83,7 @@ fn every_rule_says_whether_it_holds_and_where_it_comes_from() {
     assert_eq!(weighed.origin, Some(origin(Scope::Global)));
 }
 
-/// Cedar names no rule that permits beside one that forbids; an explanation does.
+/// Next to a forbidding rule, Cedar reports no permitting rule; an explanation does.
 #[test]
 fn an_overruled_permit_is_listed() {
     let view = view(&[lock()], &[policy("p.one", "aws.*", RULES)], &[]);
@@ -175,10 +175,10 @@ fn a_rule_says_what_of_the_run_it_looks_at() {
     }
 }
 
-/// Effect and condition of a rule, and whether it holds for a call.
+/// The effect and the condition of a rule, and whether it holds for a call.
 type Drawn = (&'static str, &'static str, fn(&Call) -> bool);
 
-/// Rules that a drawn document is put together from.
+/// Rules from which generated documents are composed.
 const DRAWN: [Drawn; 5] = [
     ("permit", "true", |_| true),
     ("permit", "context.dry_run", |call| call.dry_run),
@@ -204,8 +204,8 @@ fn drawn(id: &str, rules: &[usize]) -> Policy {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// The explanation and the decision never disagree: each layer that governs has a permit that
-    /// holds and no forbid that does.
+    /// The explanation and the decision always agree: a call is allowed if each governing layer has a matching permit
+    /// and no matching forbid.
     #[test]
     fn a_decision_is_what_the_rules_of_each_layer_say(
         global in prop::collection::vec(0..5usize, 0..4),

@@ -1,4 +1,4 @@
-//! What may be read of a run's state.
+//! Read access to a run's state.
 
 use std::collections::BTreeMap;
 
@@ -17,38 +17,38 @@ use crate::run::event::{DocumentPin, RunPrerequisites, TokenUsage};
 use crate::run::standing::{RunOutcome, StepState};
 
 impl Run {
-    /// Its id.
+    /// Returns the run's id.
     #[must_use]
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// On whose behalf it acts.
+    /// Returns the user on whose behalf it acts.
     #[must_use]
     pub fn by(&self) -> &UserId {
         &self.by
     }
 
-    /// Whose it is within the tenant: who started it, or whose the run is that it rolls back.
+    /// Returns the owner within the tenant: the user that started it, or the owner of the run that it rolls back.
     #[must_use]
     pub fn owner(&self) -> &UserId {
         &self.owner
     }
 
-    /// What whom it acts for may do.
+    /// Returns the role of the user that it acts for.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// How many of its steps' calls people have agreed to.
+    /// Returns the number of calls that people have approved.
     #[must_use]
     pub fn approvals(&self) -> usize {
         let granted = self.slots.iter().filter(|slot| slot.grant.is_some());
         self.earlier_approvals + granted.count()
     }
 
-    /// How often it has begun a call of each tool.
+    /// Returns the number of calls that have begun, by tool.
     #[must_use]
     pub fn calls(&self) -> BTreeMap<ToolId, u64> {
         let mut calls = self.earlier_calls.clone();
@@ -60,7 +60,7 @@ impl Run {
         calls
     }
 
-    /// What it executes now: the plan, or the fallback that took its place.
+    /// Returns the current graph: the plan, or the fallback that replaced it.
     #[must_use]
     pub fn graph(&self) -> &StepGraph {
         &self.graph
@@ -78,31 +78,31 @@ impl Run {
         &self.parameters
     }
 
-    /// Whether nothing is to be changed.
+    /// Returns whether it is a dry run.
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.dry_run
     }
 
-    /// The request that it is for, as guardrails read it; `None` where its journal does not have it.
+    /// Returns the request's properties for guardrails; `None` if its journal lacks them.
     #[must_use]
     pub fn tags(&self) -> Option<&RequestTags> {
         self.tags.as_ref()
     }
 
-    /// What it needs before its first step.
+    /// Returns the inputs that it needs before its first step.
     #[must_use]
     pub fn opening(&self) -> &RunPrerequisites {
         &self.opening
     }
 
-    /// How it ended, once it has.
+    /// Returns the outcome, if it has ended.
     #[must_use]
     pub fn outcome(&self) -> Option<&RunOutcome> {
         self.outcome.as_ref()
     }
 
-    /// Where it stands, in one word.
+    /// Returns the status.
     #[must_use]
     pub fn status(&self) -> RunStatus {
         if let Some(outcome) = &self.outcome {
@@ -121,37 +121,37 @@ impl Run {
         }
     }
 
-    /// Memory that the values in its journal take, by estimate.
+    /// Estimates the memory of the values in its journal.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// Tokens that models used for it so far.
+    /// Returns the tokens that models used so far.
     #[must_use]
     pub fn tokens(&self) -> TokenUsage {
         self.tokens
     }
 
-    /// Whether somebody paused it.
+    /// Returns whether it is paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// Outputs of the steps that succeeded.
+    /// Returns the outputs of the successful steps.
     #[must_use]
     pub fn outputs(&self) -> &BTreeMap<StepId, Value> {
         &self.outputs
     }
 
-    /// Steps whose writes succeeded, in the order in which they did.
+    /// Returns the steps with successful writes, in their order.
     pub fn written(&self) -> impl DoubleEndedIterator<Item = &Step> {
         let steps = self.graph.steps();
         self.written.iter().map(|at| &steps[*at])
     }
 
-    /// Whether a step's write was reversed.
+    /// Returns whether a step's write was reversed.
     #[must_use]
     pub fn is_reversed(&self, step: &StepId) -> bool {
         let reversal = self
@@ -161,7 +161,7 @@ impl Run {
         reversal.is_some_and(|at| self.slots[at].state == StepState::Succeeded)
     }
 
-    /// The step that reverses another.
+    /// Returns the step that reverses another one.
     #[must_use]
     pub fn reversal_of(&self, step: &StepId) -> Option<&Step> {
         let reversal = self
@@ -171,14 +171,14 @@ impl Run {
         reversal.map(|at| &self.graph.steps()[at])
     }
 
-    /// Whether a person agreed to a call of the step.
+    /// Returns whether a person approved a call of the step.
     #[must_use]
     pub fn is_granted(&self, step: &StepId) -> bool {
         let at = self.graph.place(step);
         at.is_some_and(|at| self.slots[at].grant.is_some())
     }
 
-    /// What references in this run's parameters may point at.
+    /// Returns the possible targets of references in this run's parameters.
     #[must_use]
     pub fn bindings(&self) -> Bindings<'_> {
         Bindings {
@@ -187,19 +187,19 @@ impl Run {
         }
     }
 
-    /// Where every step stands, in listed order.
+    /// Returns the state of every step, in listed order.
     pub fn steps(&self) -> impl Iterator<Item = (&StepId, &StepState)> {
         let steps = self.graph.steps().iter().zip(&self.slots);
         steps.map(|(step, slot)| (&step.id, &slot.state))
     }
 
-    /// Where one step stands.
+    /// Returns the state of one step.
     #[must_use]
     pub fn state_of(&self, step: &StepId) -> Option<&StepState> {
         self.graph.place(step).map(|at| &self.slots[at].state)
     }
 
-    /// What an agreement to run it is bound to: the plan, its versions and its parameters.
+    /// Returns the digest that a confirmation is bound to: of the plan, its versions and its parameters.
     #[must_use]
     pub fn plan_digest(&self) -> Digest {
         Digest::from_json(&json!({
@@ -208,13 +208,13 @@ impl Run {
         }))
     }
 
-    /// The digest of the whole state: two runs that stand at the same point have the same.
+    /// Returns the digest of the whole state; it is equal for runs in the same state.
     #[must_use]
     pub fn state_digest(&self) -> Digest {
         Digest::from_json(&json!(self))
     }
 
-    /// The key that makes repeats of a step's effect harmless, the same for every attempt.
+    /// Returns the idempotency key of a step's effect, equal for all attempts.
     #[must_use]
     pub fn idempotency_key(&self, step: &StepId) -> String {
         match self.fallbacks {
@@ -223,7 +223,7 @@ impl Run {
         }
     }
 
-    /// When its time limit is over if it goes on working from `now` on; `None` without a limit or
+    /// Returns the time at which the time limit is reached if the run works from `now` on; `None` without a limit or
     /// while it waits for people.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
@@ -237,13 +237,13 @@ impl Run {
         Timestamp::from_micros(last.saturating_add(left)).ok()
     }
 
-    /// Whether it has what it needs before its first step.
+    /// Returns whether it has all inputs that it needs before its first step.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !self.opening.confirm && self.opening.missing.is_empty()
     }
 
-    /// Whether something other than a person is awaited.
+    /// Returns whether it waits for something other than a person.
     pub(super) fn is_working(&self) -> bool {
         let is_busy = |at: &usize| {
             matches!(

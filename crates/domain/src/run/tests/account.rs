@@ -1,9 +1,9 @@
-//! What a run says that it changed and left undone.
+//! Tests of the summary of a run's changes and undone steps.
 
 use super::*;
 
 impl Driven {
-    /// A step that succeeds with an output.
+    /// Lets a step succeed with an output.
     fn answers(&mut self, step: &str, output: Value) {
         self.begin(step).unwrap();
         self.command(Command::Succeed {
@@ -16,7 +16,7 @@ impl Driven {
         .unwrap();
     }
 
-    /// Each change as its step, before, after, and whether it was taken back.
+    /// Returns each change as its step, the state before and after, and whether it was reversed.
     fn changes(&self) -> Vec<Value> {
         let account = self.run.account();
         let shown = account
@@ -26,7 +26,7 @@ impl Driven {
         shown.collect()
     }
 
-    /// Each step that is not done, and why.
+    /// Returns each undone step with its reason.
     fn undone(&self) -> Vec<Value> {
         let account = self.run.account();
         let shown = account.undone.iter();
@@ -34,7 +34,7 @@ impl Driven {
     }
 }
 
-/// The state before and after a change is where some step says it.
+/// The state before and after a change comes from the step that has it.
 #[test]
 fn a_change_has_the_state_before_and_after_it() {
     let steps = || {
@@ -47,7 +47,7 @@ fn a_change_has_the_state_before_and_after_it() {
     let own = json!({"before": {"open": true}, "after": {"open": false}, "calls": 1});
     let named = json!({"group_before": [1], "port_before": 22, "group_after": []});
     for (looked, written, checked, states) in [
-        // The write says both.
+        // The write has both.
         (
             json!({"x": 1}),
             own,
@@ -60,14 +60,14 @@ fn a_change_has_the_state_before_and_after_it() {
             json!({}),
             [json!({"group": [1], "port": 22}), json!({"group": []})],
         ),
-        // The steps around it say them.
+        // The steps around it have them.
         (
             json!({"group_before": 1}),
             json!("done"),
             json!({"after": 2}),
             [json!({"group": 1}), json!(2)],
         ),
-        // None does: what it was made from, and what it answered.
+        // No step has them: the data that the write was based on, and its output.
         (
             json!({"id": "sg-1"}),
             json!({"ok": true}),
@@ -91,7 +91,7 @@ fn a_change_has_the_state_before_and_after_it() {
     }
 }
 
-/// What failed, what was therefore not begun, and what was taken back are all left undone.
+/// Steps that failed, that therefore did not begin, or that were reversed are all undone.
 #[test]
 fn what_was_not_done_is_named_with_its_reason() {
     let mut run = Driven::new(vec![
@@ -116,7 +116,7 @@ fn what_was_not_done_is_named_with_its_reason() {
     );
 }
 
-/// A write that could not be taken back stands, and says so.
+/// A write whose reversal failed remains in effect, and is reported.
 #[test]
 fn a_write_whose_reversal_failed_stands() {
     let mut run = Driven::new(vec![
@@ -138,7 +138,7 @@ fn a_write_whose_reversal_failed_stands() {
     );
 }
 
-/// A dry run changes nothing, whatever its tools answer.
+/// A dry run changes nothing, regardless of its tools' outputs.
 #[test]
 fn a_dry_run_leaves_every_write_undone() {
     let parts = GraphParts {

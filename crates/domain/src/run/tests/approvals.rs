@@ -1,8 +1,8 @@
-//! What waits for a person, and what their word covers (B000-13, B000-18, ruling 28).
+//! Steps that wait for an approval, and the calls that an approval covers (B000-13, B000-18, ruling 28).
 
 use super::*;
 
-/// B000-13: exactly the step that needs it waits; the others go on.
+/// B000-13: exactly the step that needs the approval waits; the others continue.
 #[test]
 fn b000_13_only_the_step_that_needs_an_approval_waits() {
     let mut run = Driven::new(vec![write("w", &[]), read("r", &[], AfterFailure::Abort)]);
@@ -38,7 +38,7 @@ fn b000_13_only_the_step_that_needs_an_approval_waits() {
     assert_eq!(by, [RuleKind::Safety, RuleKind::Approval]);
 }
 
-/// Approvals are bound to the exact call: another call asks again.
+/// An approval is bound to the exact call: another call needs a new one.
 #[test]
 fn ruling_28_an_approval_covers_exactly_the_call_it_is_for() {
     let mut run = Driven::new(vec![write("w", &[])]);
@@ -60,7 +60,7 @@ fn ruling_28_an_approval_covers_exactly_the_call_it_is_for() {
     );
 }
 
-/// What a person says counts for the approval that they were asked for, and for what they saw.
+/// A decision counts only for the requested approval and for the displayed call.
 #[test]
 fn ruling_28_a_decision_counts_only_for_the_approval_that_is_awaited() {
     let mut run = Driven::new(vec![write("w", &[])]);
@@ -106,7 +106,7 @@ fn ruling_28_a_decision_counts_only_for_the_approval_that_is_awaited() {
     assert_eq!(run.state("w"), "failed");
 }
 
-/// A write that was interrupted, and may have happened, is not repeated on an old approval.
+/// An interrupted write that may have happened is not repeated with an old approval.
 #[test]
 fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
     let interrupted = GateDecision::NeedsApproval {
@@ -145,7 +145,7 @@ fn b000_13_what_the_gate_refuses_never_begins() {
         (RuleKind::Guardrail, "guardrail_blocked", refused),
         (RuleKind::Policy, "policy_denied", refused),
         (RuleKind::Permission, "permission_denied", refused),
-        // The only refusal that passes with time.
+        // The only denial that ends with time.
         (
             RuleKind::RateLimit,
             "rate_limited",
@@ -169,7 +169,7 @@ fn b000_13_what_the_gate_refuses_never_begins() {
     }
 }
 
-/// What a worker asks before it counts a call: the same answer that beginning the step gives.
+/// A worker checks this before it counts a call: the result is the same as when the step begins.
 #[test]
 fn what_a_run_permits_is_what_it_begins() {
     let interrupted = || {
@@ -214,7 +214,7 @@ fn what_a_run_permits_is_what_it_begins() {
     assert_eq!(run.run.approver(&call, &interrupted(), at(0)), None);
 }
 
-/// A run with a write that was approved at second 0, until second 3,600.
+/// Returns a run with a write that was approved at second 0 until second 3,600.
 fn approved() -> Driven {
     let mut write = write("w", &[]);
     write.retry.retries = 1;
@@ -224,7 +224,7 @@ fn approved() -> Driven {
     run
 }
 
-/// What happens between an approval and the step that needs it.
+/// The events between an approval and the step that needs it.
 #[derive(Debug, Clone, Copy)]
 enum Between {
     Nothing,
@@ -233,7 +233,7 @@ enum Between {
     Retry,
 }
 
-/// An approval is good until its end and not a moment longer, however the time passed.
+/// An approval is valid until its end and no longer, for any events in between.
 #[test]
 fn ruling_28_a_lapsed_approval_permits_nothing() {
     for between in [
@@ -283,7 +283,7 @@ fn ruling_28_a_lapsed_approval_permits_nothing() {
     }
 }
 
-/// A step that was asked about anew begins under the new approval.
+/// A step with a new approval request begins with the new approval.
 #[test]
 fn ruling_28_an_approval_after_one_that_lapsed_counts() {
     let mut run = approved();
@@ -297,7 +297,7 @@ fn ruling_28_an_approval_after_one_that_lapsed_counts() {
     assert_eq!(begun.approval_expires_at, Some(at(7_200)));
 }
 
-/// What the gate allows by itself, and a reversal, need no approval: none can lapse.
+/// A call that the gate allows, and a reversal, need no approval, so none can lapse.
 #[test]
 fn a_step_that_needs_no_approval_begins_whenever_it_may() {
     let mut run = approved();
@@ -317,8 +317,8 @@ fn a_step_that_needs_no_approval_begins_whenever_it_may() {
     assert_eq!(run.run.approval_end(&undo, &ask(), at(90_000)), None);
 }
 
-/// Strict replay finds a step that began under an approval that had lapsed, or under another end than the
-/// approval has. A journal that does not name the end reads as before.
+/// Strict replay detects a step that began with a lapsed approval, or with another end than the approval has. A journal
+/// that does not name the end is read as before.
 #[test]
 fn b002_14_a_step_that_began_after_its_approvals_end_is_found() {
     let run = approved();
@@ -351,7 +351,7 @@ fn b002_14_a_step_that_began_after_its_approvals_end_is_found() {
     assert_eq!(written.get("approval_expires_at"), None);
 }
 
-/// The digest of a state does not depend on when an approval lapses: digests of earlier versions stand.
+/// The digest of a state does not depend on the end of an approval, so that digests of earlier versions remain valid.
 #[test]
 fn a_states_digest_does_not_name_the_end_of_an_approval() {
     let run = approved();

@@ -1,4 +1,4 @@
-//! Who asked for what a run does (ruling 33).
+//! The requesters of a run's calls (ruling 33).
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn confirm(run: &Driven, by: &str, makers: &[&str]) -> RunOrder {
     }
 }
 
-/// Askers are the users who started a run, gave it values or confirmed it, and the makers of their keys.
+/// Requesters are the users that started a run, supplied values or confirmed it, and the makers of their keys.
 #[test]
 fn ruling_33_who_started_gave_or_confirmed_has_asked() {
     let mut run = waiting(vec![write("w", &[])]);
@@ -51,7 +51,7 @@ fn ruling_33_who_started_gave_or_confirmed_has_asked() {
         .unwrap();
     let all = names(&["asker", "giver", "confirmer", "m1", "m2"]);
     assert_eq!(run.run.askers(), all);
-    // Pausing and resuming chooses nothing.
+    // Pausing and resuming choose nothing.
     for order in [
         RunOrder::Pause { by: user("op") },
         RunOrder::Resume { by: user("op") },
@@ -65,7 +65,7 @@ fn ruling_33_who_started_gave_or_confirmed_has_asked() {
     assert_eq!(Run::replay(run.journal).unwrap().askers(), all);
 }
 
-/// A run names who asked for the run that it follows from.
+/// A run has the requesters of the run that it follows from.
 #[test]
 fn ruling_33_a_run_that_follows_from_another_has_its_askers() {
     let mut started = Driven::new(vec![write("w", &[])]).journal[0].0.clone();
@@ -87,8 +87,8 @@ fn referring(name: &str, after: &str, to: &[&str]) -> Step {
     step
 }
 
-/// A person who says what an interrupted write came to has chosen the arguments that come from it, also by
-/// way of another step, and no others.
+/// A user that reports the output of an interrupted write has chosen the arguments that come from it, also through
+/// another step, but no others.
 #[test]
 fn ruling_33_the_reporter_of_a_result_is_an_asker_of_what_follows() {
     for (output, asks) in [(json!({"of": "w"}), true), (Value::Null, false)] {
@@ -127,7 +127,7 @@ fn ruling_33_the_reporter_of_a_result_is_an_asker_of_what_follows() {
     }
 }
 
-/// Journals without the new fields are still read, and askers change no digest of a state.
+/// Journals without the new fields are still read, and requesters change no digest of a state.
 #[test]
 fn who_asked_is_no_part_of_a_states_digest() {
     let mut run = waiting(vec![write("w", &[])]);

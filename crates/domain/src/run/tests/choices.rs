@@ -1,5 +1,4 @@
-//! What a run works out by itself: choices, conclusions, and who waits for several steps (B003-5,
-//! B003-6, B003-9).
+//! Decisions of the machine itself: choices, conclusions, and steps with several sources (B003-5, B003-6, B003-9).
 
 use super::*;
 use crate::graph::{Branch, Join};
@@ -17,7 +16,7 @@ fn choice(name: &str, branches: &[(&str, &str)], otherwise: &str) -> Step {
     step
 }
 
-/// A step that a choice leads to, and that says `output`.
+/// A branch of a choice, which concludes with `output`.
 fn way(name: &str, output: &Value) -> Step {
     let mut step = read(name, &[], AfterFailure::Abort);
     step.action = StepAction::Conclude {
@@ -41,7 +40,7 @@ fn decided_as(branches: &[(&str, &str)]) -> Driven {
     run
 }
 
-/// The first branch that holds is taken, else the last way; the other ways are skipped.
+/// The first branch that holds is chosen, or else the default; the other branches are skipped.
 #[test]
 fn b003_6_a_choice_takes_the_first_branch_that_holds() {
     let no = ("steps.first.output.of == 'other'", "left");
@@ -85,7 +84,7 @@ fn b003_6_a_choice_takes_the_first_branch_that_holds() {
     }
 }
 
-/// B003-9: a choice without an answer fails, and so does a conclusion that refers to nothing.
+/// B003-9: a choice that cannot be evaluated fails, and so does a conclusion with an unresolved reference.
 #[test]
 fn b003_9_a_choice_or_conclusion_without_an_answer_fails_its_step() {
     let failure_of = |run: &Driven, step: &str| match run.run.state_of(&id(step)) {
@@ -116,7 +115,7 @@ fn b003_9_a_choice_or_conclusion_without_an_answer_fails_its_step() {
     assert_eq!(failure, expected);
 }
 
-/// A conclusion is an output: one that is deeper than an output may be fails its step and is never written.
+/// A conclusion is an output: one that exceeds the depth limit fails its step and is never written.
 #[test]
 fn a_conclusion_that_references_make_too_deep_fails_its_step() {
     let concluded = |levels: usize| {
@@ -139,7 +138,7 @@ fn a_conclusion_that_references_make_too_deep_fails_its_step() {
     );
 }
 
-/// B003-9: an expression sees what has ended, so that its answer does not hang on what is quicker.
+/// B003-9: an expression sees only ended steps, so that its result does not depend on their speed.
 #[test]
 fn b003_9_an_expression_does_not_see_what_is_under_way() {
     let mut asks = read("asks", &["first"], AfterFailure::Continue);
@@ -154,8 +153,8 @@ fn b003_9_an_expression_does_not_see_what_is_under_way() {
     assert_eq!(run.state("asks"), "failed");
 }
 
-/// B003-9: the expressions of all steps that are ready are bounded together; one that is too much beside the others
-/// fails its step.
+/// B003-9: the expressions of all ready steps share one limit; an expression that exceeds the rest of it fails its
+/// step.
 #[test]
 fn b003_9_steps_that_are_ready_share_what_their_expressions_may_be() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
@@ -182,7 +181,7 @@ fn b003_9_steps_that_are_ready_share_what_their_expressions_may_be() {
     assert_eq!(run.next(), start(&names[..names.len() - failed]));
 }
 
-/// Where one of several sources is enough, none is not; without any source nothing is missing.
+/// If one of several sources is sufficient, none is not. A step without sources has no unmet source.
 #[test]
 fn b003_5_one_met_source_is_enough_where_any_may_be() {
     let after = |fails: &[&str]| {
@@ -217,7 +216,7 @@ fn b003_5_one_met_source_is_enough_where_any_may_be() {
     assert_eq!(Driven::new(vec![alone]).next(), start(&["alone"]));
 }
 
-/// A step that only comes after another one starts however that one ended.
+/// A step that only follows another one starts after any result of that one.
 #[test]
 fn b003_5_order_without_dependence_waits_for_the_end_only() {
     for fails in [false, true] {

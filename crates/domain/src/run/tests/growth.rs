@@ -1,4 +1,4 @@
-//! Results that add steps: a mission's plan, a worker that asks for tools; and the tokens they cost.
+//! Results that add steps: a mission's plan, a worker that requests tools; and their token usage.
 
 use super::*;
 use crate::graph::{AddedEdge, GraphAdditions};
@@ -52,7 +52,7 @@ impl Driven {
     }
 }
 
-/// What a plan lays out is run like any step, and the run ends when it has.
+/// Steps that a plan adds run like any other, and the run ends after them.
 #[test]
 fn a_result_adds_steps_that_run_after_it() {
     let mut run = Driven::new(vec![reading("plan", &[])]);
@@ -73,7 +73,7 @@ fn a_result_adds_steps_that_run_after_it() {
     assert_eq!(run.outcome(), "completed");
 }
 
-/// A worker that asks for tools goes on after them, and who waits for the worker waits for that.
+/// A worker that requests tools continues after them, and its dependants wait for that.
 #[test]
 fn a_result_makes_a_step_wait_longer() {
     let mut run = Driven::new(vec![
@@ -96,8 +96,8 @@ fn a_result_makes_a_step_wait_longer() {
     );
 }
 
-/// A result that comes when the run stops is kept, and nothing that it adds begins: neither the steps nor
-/// what would have waited for them.
+/// A result that arrives while the run stops is kept, and none of the steps that it adds begins, nor do their
+/// dependants.
 #[test]
 fn what_a_result_adds_to_a_run_that_stops_is_cancelled() {
     let mut run = Driven::new(vec![
@@ -129,7 +129,7 @@ fn what_a_result_adds_to_a_run_that_stops_is_cancelled() {
     assert_eq!((run.status().as_str(), diverges), ("aborted", None));
 }
 
-/// What cannot be added is refused, and the run stands where it stood.
+/// Invalid additions are refused, and the run's state is unchanged.
 #[test]
 fn a_result_that_does_not_fit_changes_nothing() {
     let started = || {
@@ -169,7 +169,7 @@ fn a_result_that_does_not_fit_changes_nothing() {
         let refused = run.succeed_with("a", growth.clone(), 1).unwrap_err();
         assert_eq!(refused.to_string(), reason);
         assert_eq!(run.run.state_digest(), before);
-        // Nor does strict replay take it from a journal.
+        // Strict replay does not accept it from a journal either.
         let made_up = RunEvent::StepSucceeded {
             step: id("a"),
             output: json!({}),
@@ -184,8 +184,7 @@ fn a_result_that_does_not_fit_changes_nothing() {
     }
 }
 
-/// A journal written before results could bring anything reads as it did, and one that brings nothing
-/// is written as it was.
+/// Journals from before this feature are read as before, and results without additions are written as before.
 #[test]
 fn a_result_that_brings_nothing_is_written_as_before() {
     let text = r#"{"event":"step_succeeded","step":"a","output":{"n":1},"source":"fresh","duration_ms":3}"#;
@@ -196,7 +195,7 @@ fn a_result_that_brings_nothing_is_written_as_before() {
     assert_eq!(serde_json::to_string(&event).unwrap(), failed);
 }
 
-/// What a result brings is read again as it was written.
+/// The additions of a result are read as they were written.
 #[test]
 fn what_a_result_brings_is_journaled() {
     let mut run = Driven::new(vec![reading("plan", &[])]);
@@ -220,8 +219,8 @@ fn with_budget(tokens: u64, steps: Vec<Step>) -> Driven {
     })
 }
 
-/// B002-17: once the tokens are used up nothing new begins that uses any; what has begun ends, and
-/// what was produced stays.
+/// B002-17: once the tokens are used up, no step that uses tokens begins; steps that have begun end, and outputs are
+/// kept.
 #[test]
 fn b002_17_a_token_budget_stops_new_steps_and_keeps_results() {
     let steps = ["a", "b"].map(|name| spending(name, &[]));
@@ -244,7 +243,7 @@ fn b002_17_a_token_budget_stops_new_steps_and_keeps_results() {
     assert_eq!(kept, ["a", "b"]);
 }
 
-/// B002-17: a failed attempt has used what it has used.
+/// B002-17: the tokens of a failed attempt count.
 #[test]
 fn b002_17_failures_count_as_well() {
     let mut step = spending("a", &[]);
@@ -266,8 +265,7 @@ fn b002_17_failures_count_as_well() {
     assert_eq!(run.outcome(), "budget_exceeded");
 }
 
-/// B002-17: a budget that lasts, is met by the last step, or has only steps left that use none, stops
-/// nothing.
+/// B002-17: the budget stops nothing if it lasts, if the last step reaches it, or if no remaining step uses tokens.
 #[test]
 fn b002_17_a_budget_stops_only_what_would_use_it() {
     for (budget, last) in [
@@ -286,7 +284,7 @@ fn b002_17_a_budget_stops_only_what_would_use_it() {
     }
 }
 
-/// A journal that says that the tokens were used up when they were not is found.
+/// A journal with a false claim that the tokens were used up is detected.
 #[test]
 fn b002_14_an_invented_end_of_the_budget_is_found() {
     let stopping = RunEvent::Stopping {

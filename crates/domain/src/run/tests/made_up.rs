@@ -1,4 +1,4 @@
-//! Events that the machine would not have written, each with what is wrong with it (B002-14).
+//! Events that the machine would not have written, each with its problem (B002-14).
 
 use super::*;
 
@@ -112,7 +112,7 @@ fn b002_14_nothing_follows_an_end_and_no_end_comes_early() {
     );
 }
 
-/// What an attempt is, and under which key it acts, follows from the journal; and the gate allowed it.
+/// The number and the key of an attempt follow from the journal, and the gate must have allowed it.
 #[test]
 fn b002_14_a_step_begins_as_its_next_attempt_under_its_key_and_allowed() {
     let mut run = Driven::new(vec![write("a", &[])]);

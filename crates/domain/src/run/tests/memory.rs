@@ -1,4 +1,4 @@
-//! The memory that a run's values take: counted from its journal, and bounded for what a run says by itself.
+//! The memory of a run's values: counted from its journal, and bounded for the run's own conclusions.
 
 use charter_contract::json::{memory_of, memory_of_fields};
 
@@ -19,7 +19,7 @@ fn succeed_with(run: &mut Driven, step: &str, output: Value) {
     run.command(succeeds).unwrap();
 }
 
-/// A run with parameters, of which a step is called with more and answers with a list.
+/// A run with parameters, in which a step receives larger arguments and returns a list.
 fn answered() -> (Driven, usize) {
     let arguments = json!({"wanted": ["one", "another"]});
     let output = json!({"found": vec![json!({"id": "b-1"}); 100]});
@@ -67,7 +67,7 @@ fn a_run_folded_from_outlines_stands_where_it_stands_and_has_no_outputs() {
     assert!(told.memory() < run.run.memory());
 }
 
-/// A conclusion copies what it refers to.
+/// A conclusion copies the values that it refers to.
 #[test]
 fn a_conclusion_beyond_what_a_run_may_have_fails_its_step() {
     let concluded = |mebibytes: usize| {

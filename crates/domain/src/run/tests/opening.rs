@@ -1,9 +1,9 @@
-//! What comes before the first step, what is evidence, and what is refused.
+//! Conditions before the first step, evidence, and refusals.
 
 use super::*;
 use crate::parameters::ValueSource;
 
-/// B000-18: nothing begins before the parameters are complete and exactly this plan is confirmed.
+/// B000-18: no step begins before the parameters are complete and exactly this plan is confirmed.
 #[test]
 fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     let bucket = Label::parse("bucket").unwrap();
@@ -75,7 +75,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     );
 }
 
-/// Tokens for drafts of parameters count among those of the run, and are told apart from those of its steps.
+/// Tokens for drafts of parameters count for the run, and are distinguished from those of its steps.
 #[test]
 fn tokens_of_drafted_parameters_are_counted() {
     let tokens = |input, output| TokenUsage { input, output };
@@ -102,7 +102,7 @@ fn tokens_of_drafted_parameters_are_counted() {
     );
 }
 
-/// B000-18: required evidence that no step produced leaves the run incomplete.
+/// B000-18: a run that lacks required evidence is incomplete.
 #[test]
 fn b000_18_missing_evidence_leaves_a_run_incomplete() {
     let run = |key: &str| {
@@ -117,7 +117,7 @@ fn b000_18_missing_evidence_leaves_a_run_incomplete() {
     assert_eq!((run("of"), run("absent")), ("completed", "incomplete"));
 }
 
-/// B000-18: a dry run leaves out what writes and cannot say what it would do.
+/// B000-18: a dry run skips writes that cannot be previewed.
 #[test]
 fn b000_18_a_dry_run_skips_writes() {
     let parts = || GraphParts {
@@ -160,7 +160,7 @@ fn an_illegal_command_changes_nothing() {
     assert_eq!(run.begin("a"), Err(IllegalTransition::Ended));
 }
 
-/// B002-14: a journal that the machine did not write is found at its position.
+/// B002-14: a forged event is detected at its position.
 #[test]
 fn b002_14_a_made_up_event_is_found_at_its_position() {
     let mut run = Driven::new(vec![write("a", &[]), write("b", &["a"])]);

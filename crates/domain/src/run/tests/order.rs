@@ -1,8 +1,8 @@
-//! What starts when, what is skipped, tried again, replaced (B003-5 to B003-9).
+//! The order of steps: which start, are skipped, retried or replaced (B003-5 to B003-9).
 
 use super::*;
 
-/// B003-5: independent steps run at the same time, ready steps start in listed order.
+/// B003-5: independent steps run in parallel; ready steps start in listed order.
 #[test]
 fn b003_5_ready_steps_start_together_in_listed_order() {
     let abort = AfterFailure::Abort;
@@ -27,7 +27,7 @@ fn b003_5_ready_steps_start_together_in_listed_order() {
     assert_eq!((run.next(), run.outcome()), (Next::Ended, "completed"));
 }
 
-/// B003-8: an abort cancels what has not started, waits for what has, and fails the run.
+/// B003-8: an abort cancels steps that have not started, waits for those that have, and fails the run.
 #[test]
 fn b003_8_abort_cancels_what_has_not_started() {
     let abort = AfterFailure::Abort;
@@ -44,7 +44,7 @@ fn b003_8_abort_cancels_what_has_not_started() {
     assert_eq!(run.outcome(), "failed");
 }
 
-/// B003-6: what handles a failure runs even though the run was aborted; without one it is skipped.
+/// B003-6: the handler of a failure runs even though the run was aborted; without a failure it is skipped.
 #[test]
 fn b003_6_a_failure_step_runs_after_an_abort() {
     let steps = || {
@@ -68,7 +68,7 @@ fn b003_6_a_failure_step_runs_after_an_abort() {
     assert_eq!(succeeded.state("mend"), "skipped");
 }
 
-/// B003-6, B003-9: a false expression skips its step, one without an answer fails it.
+/// B003-6, B003-9: a false expression skips its step; one that cannot be evaluated fails it.
 #[test]
 fn b003_6_an_expression_decides_whether_a_step_runs() {
     let when = |expression: &str| {
@@ -103,7 +103,7 @@ fn b003_8_other_steps_go_on_when_only_dependants_are_skipped() {
     assert_eq!(run.outcome(), "completed");
 }
 
-/// B003-8: the fallback runs once, in place of what failed, with keys of its own.
+/// B003-8: the fallback runs once, in place of the failed plan, with separate idempotency keys.
 #[test]
 fn b003_8_a_fallback_runs_once() {
     let fallback = StepGraph::new(GraphParts {
@@ -130,8 +130,8 @@ fn b003_8_a_fallback_runs_once() {
     assert_eq!(run.outcome(), "failed");
 }
 
-/// B003-7: one attempt, then up to `max_attempts` retries, each after its delay; what the caller may
-/// not do or got wrong is not tried again.
+/// B003-7: one attempt, then up to `max_attempts` retries, each after its delay. Errors of permission or input are not
+/// retried.
 #[test]
 fn b003_7_a_step_is_tried_again_as_often_as_it_says() {
     let steps = || {
@@ -162,7 +162,7 @@ fn b003_7_a_step_is_tried_again_as_often_as_it_says() {
     }
 }
 
-/// What is interrupted is started again under the same key, as another attempt.
+/// An interrupted step is started again with the same key, as another attempt.
 #[test]
 fn an_interrupted_step_is_started_again_under_the_same_key() {
     let mut run = Driven::new(vec![read("a", &[], AfterFailure::Abort)]);
@@ -176,7 +176,7 @@ fn an_interrupted_step_is_started_again_under_the_same_key() {
     assert_eq!(first.idempotency_key, second.idempotency_key);
 }
 
-/// What has its turn may fail before it began, and is then not tried again; what has not, may not.
+/// A step that is ready may fail before it begins, and is then not retried; a step that is not ready may not.
 #[test]
 fn b003_7_a_step_that_could_not_be_prepared_fails_for_good() {
     let mut first = read("a", &[], AfterFailure::Continue);
@@ -192,8 +192,8 @@ fn b003_7_a_step_that_could_not_be_prepared_fails_for_good() {
     assert_eq!((run.state("a"), run.state("b")), ("failed", "skipped"));
 }
 
-/// B003-7, B003-8: another step's failure lets what is under way be tried again; whoever stops the run
-/// does not, but for reversals.
+/// B003-7, B003-8: after another step's failure, running steps may be retried; after an order to stop, only reversals
+/// may.
 #[test]
 fn b003_7_a_stopped_run_tries_only_reversals_again() {
     let tried = |mut step: Step| {

@@ -1,12 +1,12 @@
-//! What holds of every run: random graphs, random answers of the gate and of people, random failures,
-//! and a crash after any event.
+//! Properties of every run: random graphs, random decisions of the gate and of people, random failures, and a crash
+//! after any event.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::graph::Join;
 
-/// Draws decisions from bytes; all zeros once they are used up, so that every run ends.
+/// Draws decisions from bytes; all zeros once they are exhausted, so that every run ends.
 struct Draw<'b> {
     bytes: std::slice::Iter<'b, u8>,
 }
@@ -17,7 +17,7 @@ impl Draw<'_> {
     }
 }
 
-/// A graph of up to eight steps, each with claims on earlier ones, some with reversals.
+/// Generates a graph of up to eight steps, each with edges from earlier ones, some with reversals.
 fn graph(draw: &mut Draw<'_>) -> GraphParts {
     let count = 1 + draw.below(8);
     let mut steps = Vec::new();
@@ -65,14 +65,14 @@ fn graph(draw: &mut Draw<'_>) -> GraphParts {
     }
 }
 
-/// Drives a run to its end by random answers; checks what must hold after each event.
+/// Drives a run to its end with random results, and checks the invariants after each event.
 fn drive(bytes: &[u8]) -> Driven {
     let mut draw = Draw {
         bytes: bytes.iter(),
     };
     let mut run = Driven::of(graph(&mut draw));
     let mut in_flight: BTreeSet<StepId> = BTreeSet::new();
-    // Lets what follows from the beginning follow.
+    // Applies the events that follow from the start.
     let first = run.run.advance();
     run.apply(&first);
     for _ in 0..500 {
@@ -86,12 +86,12 @@ fn drive(bytes: &[u8]) -> Driven {
                 reason: "enough".into(),
                 roll_back: draw.below(2) == 0,
             })),
-            // A crash: what was under way is forgotten, the journal is all there is.
+            // A crash: running effects are lost, and only the journal remains.
             3 => {
                 run.run = Run::replay(run.journal.clone()).unwrap();
                 in_flight.clear();
             }
-            // Time passes, also while people and effects are awaited.
+            // Time passes, even while people and effects are awaited.
             4 => run.clock += i64::from(draw.below(4)) * 1_200,
             _ => turn(&mut run, &mut in_flight, &mut draw),
         }
@@ -157,7 +157,7 @@ fn awaiting(run: &Driven) -> Option<StepId> {
     found.map(|(step, _)| step.clone())
 }
 
-/// Whether an attempt of a step began whose end nobody heard of.
+/// Returns whether an attempt of a step began with an unknown outcome.
 fn is_unheard(run: &Driven, step: &StepId) -> bool {
     let ends = position(run, |event| match event {
         RunEvent::StepSucceeded { step: ended, .. }
@@ -170,7 +170,7 @@ fn is_unheard(run: &Driven, step: &StepId) -> bool {
 }
 
 fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
-    // That it happened is an answer exactly where it may have.
+    // A report that the call happened is accepted only if it may have.
     if draw.below(3) == 1 {
         let may_have_happened = is_unheard(run, step);
         assert_eq!(run.report(step.as_ref()).is_ok(), may_have_happened);
@@ -194,7 +194,7 @@ fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
     .unwrap();
 }
 
-/// Whether a person agreed to the step's call, by an approval that has not lapsed.
+/// Returns whether a person approved the step's call, with an approval that has not lapsed.
 fn granted(run: &Driven, wanted: &str) -> bool {
     let agreed = |asked: &ApprovalRequest| {
         run.journal.iter().any(|(event, _)| {
@@ -235,8 +235,7 @@ fn settled(run: &Driven, step: &StepId) -> bool {
     run.run.state_of(step).unwrap().is_settled()
 }
 
-/// Every event is one that the machine could write there, the whole journal folds to the same
-/// state, and so does its JSON.
+/// Every event is one that the machine could have written, and both the journal and its JSON replay to the same state.
 fn replays_to_itself(run: &Driven) {
     let (again, divergence) = Run::replay_strictly(run.journal.clone()).unwrap();
     assert_eq!((divergence, &again), (None, &run.run));
@@ -264,7 +263,7 @@ fn succeeds_once(run: &Driven, step: &Step) {
     assert!(keys.len() <= 1, "{keys:?}");
 }
 
-/// What claims a success begins after it.
+/// A step that requires a success begins after it.
 fn waits_for_its_sources(run: &Driven, step: &Step) {
     let Some(first) = began(run, &step.id).first().copied() else {
         return;
@@ -286,7 +285,7 @@ fn waits_for_its_sources(run: &Driven, step: &Step) {
     }
 }
 
-/// After a stop nothing new begins on the way forward, but for what a failure calls for.
+/// After a stop, only handlers of failures begin in the forward direction.
 fn starts_nothing_after_a_stop(run: &Driven, step: &Step) {
     let stops = position(run, |event| matches!(event, RunEvent::Stopping { .. }));
     let Some(stop) = stops.first() else { return };
@@ -301,7 +300,7 @@ fn starts_nothing_after_a_stop(run: &Driven, step: &Step) {
     );
 }
 
-/// Reversals run in the opposite order of the writes, each after its write.
+/// Reversals run in the reverse order of the writes, each after its write.
 fn reverses_last_first(run: &Driven) {
     let mut reversed: Vec<(usize, usize)> = run
         .run
@@ -323,7 +322,7 @@ fn reverses_last_first(run: &Driven) {
     assert!(reversed.iter().all(|(done, write)| write < done));
 }
 
-/// Writes that began and whose end nobody heard of: interrupted and never begun again.
+/// Returns writes that began with an unknown outcome: interrupted and never repeated.
 fn in_doubt(run: &Driven) -> BTreeSet<StepId> {
     let steps = run.run.graph().steps().iter();
     let unheard = steps.filter(|step| {
@@ -333,8 +332,8 @@ fn in_doubt(run: &Driven) -> BTreeSet<StepId> {
     unheard.map(|step| step.id.clone()).collect()
 }
 
-/// The outcome says what stands, or may: nothing after a rollback, exactly what it names after a
-/// failed one.
+/// The outcome lists the writes that remain in effect, or may: none after a rollback, exactly the listed ones after a
+/// failed rollback.
 fn tells_what_stands(run: &Driven) {
     let written = run.run.written();
     let mut stands: BTreeSet<StepId> = written
@@ -354,7 +353,7 @@ fn tells_what_stands(run: &Driven) {
     }
 }
 
-/// Nothing on the way forward stays open, and the last event is the only final one.
+/// No forward step remains open, and the last event is the only final one.
 fn ends_whole(run: &Driven) {
     for step in run.run.graph().steps() {
         assert!(

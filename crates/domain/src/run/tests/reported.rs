@@ -1,9 +1,9 @@
-//! A write that was interrupted, of which a person says that it happened.
+//! An interrupted write that a person reports as happened.
 
 use super::*;
 use crate::run::rolling_back;
 
-/// A run whose write was begun and interrupted, and which asks about a repeat.
+/// Returns a run with an interrupted write that waits for approval of a repeat.
 fn interrupted(steps: Vec<Step>) -> Driven {
     let mut run = Driven::new(steps);
     run.begin_with("w", ask()).unwrap();
@@ -14,7 +14,7 @@ fn interrupted(steps: Vec<Step>) -> Driven {
     run
 }
 
-/// It succeeds with what the person says; what comes after it and what reverses it can use that.
+/// It succeeds with the reported output, which later steps and the reversal can use.
 #[test]
 fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
     let mut run = interrupted(vec![
@@ -46,7 +46,7 @@ fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
     assert_eq!(divergence, None);
 }
 
-/// B000-18: a rollback that failed is tried again only if nothing that it did would be done twice.
+/// B000-18: a failed rollback is repeated only if none of its effects would happen twice.
 #[test]
 fn b000_18_a_run_wrote_nothing_unless_a_write_succeeded_or_is_in_doubt() {
     let run = Driven::new(vec![write("w", &[])]);
@@ -62,7 +62,7 @@ fn b000_18_a_run_wrote_nothing_unless_a_write_succeeded_or_is_in_doubt() {
     assert!(!done.run.wrote_nothing());
 }
 
-/// The journal's older forms stand; this one is added to them.
+/// The older formats of the journal are unchanged; this one is added.
 #[test]
 fn the_sources_of_results_are_written_as_they_were() {
     let reported = ResultSource::Reported {
@@ -81,7 +81,7 @@ fn the_sources_of_results_are_written_as_they_were() {
     assert_eq!(written, json!(["fresh", "cached", "decided", report]));
 }
 
-/// Only where an attempt began is there anything to tell of, and only on what was seen.
+/// A report requires that an attempt began, and applies only to the displayed call.
 #[test]
 fn b000_18_what_was_not_begun_is_not_reported_as_done() {
     let mut run = Driven::new(vec![write("w", &[])]);
@@ -113,7 +113,7 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
     assert_eq!(detail, "nothing was begun that may have happened");
 }
 
-/// A run whose only write is in doubt says that, and not that it wrote nothing.
+/// A run whose only write has an unknown outcome reports that, not that it wrote nothing.
 #[test]
 fn b000_18_a_run_whose_write_is_in_doubt_says_so_when_it_is_to_be_rolled_back() {
     let mut run = interrupted(vec![write("w", &[]), reversal("undo", "w")]);

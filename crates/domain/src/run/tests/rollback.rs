@@ -1,4 +1,4 @@
-//! When a run turns back, what still goes on then, and what it leaves behind (B000-18, B003-8).
+//! When a run rolls back, which steps still continue, and which writes remain (B000-18, B003-8).
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn left(run: &Driven) -> Vec<StepId> {
     }
 }
 
-/// A write that is under way ends before anything is reversed, or it would stand unseen.
+/// A running write ends before any reversal, because otherwise it would remain unnoticed.
 #[test]
 fn b000_18_reversals_wait_for_what_is_under_way() {
     let mut run = Driven::new(vec![
@@ -50,7 +50,7 @@ fn b000_18_reversals_wait_for_what_is_under_way() {
     assert_eq!(run.outcome(), "rolled_back");
 }
 
-/// A handler of the failure runs before anything is reversed.
+/// The handler of a failure runs before any reversal.
 #[test]
 fn b003_6_what_a_failure_calls_for_runs_before_the_rollback() {
     let mut run = Driven::new(vec![
@@ -70,8 +70,8 @@ fn b003_6_what_a_failure_calls_for_runs_before_the_rollback() {
     assert_eq!(run.outcome(), "rolled_back");
 }
 
-/// Whoever stops a run stops everything that is not under way: handlers, who waits for a person, and
-/// what is to be tried again.
+/// An order to stop cancels everything that is not running: handlers, steps that wait for approval, and steps that are
+/// due for a retry.
 #[test]
 fn b000_18_an_abort_cancels_all_that_is_not_under_way() {
     let mut run = Driven::new(vec![
@@ -94,8 +94,8 @@ fn b000_18_an_abort_cancels_all_that_is_not_under_way() {
     assert_eq!(run.outcome(), "aborted");
 }
 
-/// A failure stops what has not begun; an attempt that is due again was begun, and handlers of failures
-/// are what it calls for.
+/// A failure cancels steps that have not begun. A step that is due for a retry has begun, and handlers of failures
+/// still run.
 #[test]
 fn b003_8_a_failure_lets_what_has_begun_and_its_handlers_go_on() {
     let mut run = Driven::new(vec![
@@ -126,7 +126,7 @@ fn b003_8_a_failure_lets_what_has_begun_and_its_handlers_go_on() {
     assert_eq!(run.outcome(), "failed");
 }
 
-/// Pausing holds back another attempt as well, and the end.
+/// A paused run neither retries nor ends.
 #[test]
 fn b000_18_a_paused_run_neither_tries_again_nor_ends() {
     let mut run = Driven::new(vec![tried(read("a", &[], AfterFailure::Abort))]);
@@ -147,7 +147,7 @@ fn b000_18_a_paused_run_neither_tries_again_nor_ends() {
     assert_eq!(run.outcome(), "completed");
 }
 
-/// A run that stops is not paused any more, and cannot be: nothing would bring it to its end.
+/// A stopping run is not paused and cannot be paused, because it would never end.
 #[test]
 fn b000_18_stopping_a_paused_run_brings_it_to_its_end() {
     let mut run = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
@@ -160,7 +160,7 @@ fn b000_18_stopping_a_paused_run_brings_it_to_its_end() {
     assert_eq!(run.outcome(), "aborted");
 }
 
-/// B000-18: over time, a run turns back where something can be reversed, and else ends as it is.
+/// B000-18: at its time limit, a run rolls back if it can reverse something, and otherwise ends without a rollback.
 #[test]
 fn b000_18_over_time_a_run_turns_back_only_where_it_can() {
     let mut bare = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
@@ -183,7 +183,7 @@ fn b000_18_over_time_a_run_turns_back_only_where_it_can() {
     assert_eq!(run.outcome(), "rolled_back");
 }
 
-/// B003-8: a fallback takes the place of a failure, not of a rollback and not of anybody's will.
+/// B003-8: a fallback replaces a failed plan, but not a rollback or an abort.
 #[test]
 fn b003_8_a_fallback_follows_a_failure_only() {
     let parts = |after_failure| {
@@ -222,8 +222,8 @@ fn b003_8_a_fallback_follows_a_failure_only() {
     }
 }
 
-/// What is left behind is what may stand: not what was reversed, not what only read, and not what
-/// failed of itself.
+/// The outcome lists writes that may remain in effect, but not those that were reversed, that only read, or that failed
+/// by themselves.
 #[test]
 fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
     let steps = || {
@@ -242,7 +242,7 @@ fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
         permitted_by: vec![],
         warnings: vec![],
     };
-    // Asked whether to repeat it, a person refuses: it may have happened all the same.
+    // A person rejects a repeat, but the write may still have happened.
     let mut run = Driven::new(steps());
     run.begin("in_doubt").unwrap();
     run.begin_with("in_doubt", interrupted()).unwrap();
@@ -258,12 +258,12 @@ fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
     };
     run.command(refusal).unwrap();
     assert_eq!(left(&run), [id("in_doubt")]);
-    // The gate refuses to repeat it.
+    // The gate denies a repeat.
     let mut run = Driven::new(steps());
     run.begin("in_doubt").unwrap();
     run.begin_with("in_doubt", deny(RuleKind::Policy)).unwrap();
     assert_eq!(left(&run), [id("in_doubt")]);
-    // It was repeated, and its end was heard of.
+    // It was repeated with a known outcome.
     let mut run = Driven::new(steps());
     run.begin("in_doubt").unwrap();
     run.begin_with("in_doubt", interrupted()).unwrap();
@@ -271,7 +271,7 @@ fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
     run.begin_with("in_doubt", interrupted()).unwrap();
     run.fail("in_doubt").unwrap();
     assert_eq!(run.outcome(), "rolled_back");
-    // Nothing began, so nothing stands; and what only reads leaves nothing behind.
+    // No write began, so none remains; and steps that only read leave nothing behind.
     let mut run = Driven::new(steps());
     run.begin("late").unwrap();
     run.begin_with("refused", deny(RuleKind::Policy)).unwrap();
@@ -279,7 +279,7 @@ fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
     assert_eq!(run.outcome(), "rolled_back");
 }
 
-/// A reversal is no part of the way forward: its failure says what is left, and stops nothing.
+/// A reversal is not a forward step: its failure is reported as a remaining write, and stops nothing.
 #[test]
 fn b000_18_a_reversal_that_failed_stops_nothing() {
     let mut run = Driven::new(vec![write("a", &[]), reversal("undo", "a")]);
@@ -295,7 +295,7 @@ fn b000_18_a_reversal_that_failed_stops_nothing() {
     );
 }
 
-/// B000-18: a dry run produces no evidence, so that none is missing.
+/// B000-18: a dry run produces no evidence, so none is missing.
 #[test]
 fn b000_18_a_dry_run_lacks_no_evidence() {
     let parts = GraphParts {
@@ -308,7 +308,7 @@ fn b000_18_a_dry_run_lacks_no_evidence() {
     assert_eq!(dry.outcome(), "completed");
 }
 
-/// An event about a step that the run does not have leaves no mark on another one.
+/// An event of an unknown step does not affect another step.
 #[test]
 fn b002_14_an_event_of_an_unknown_step_is_not_folded() {
     let mut run = Driven::new(vec![write("a", &[]), write("b", &[])]);

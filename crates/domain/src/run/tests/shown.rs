@@ -1,4 +1,4 @@
-//! What is read of a run: who and what, the one word, what was called, and its deadline.
+//! Read access to a run: identity, status, calls and deadline.
 
 use super::*;
 use crate::guardrail::RequestTags;
@@ -80,7 +80,7 @@ fn a_run_is_what_it_was_started_as() {
     assert_eq!(Run::start(stray, at(0)), Err(FoldError::Start));
 }
 
-/// Ruling 28: how many calls people agreed to; and how often each tool was called, retries counted.
+/// Ruling 28: the number of calls that people approved, and the number of calls per tool, including retries.
 #[test]
 fn a_run_counts_its_approvals_and_calls() {
     let mut tried = write("tried", &[]);
@@ -172,7 +172,7 @@ fn b000_18_a_run_knows_which_writes_were_reversed() {
     assert_eq!(written, [id("one"), id("two")]);
 }
 
-/// B000-18: the time limit runs while something other than a person is awaited.
+/// B000-18: the time limit counts while the run waits for something other than a person.
 #[test]
 fn b000_18_a_deadline_stands_while_a_run_works() {
     let steps = || {
@@ -211,7 +211,7 @@ fn b000_18_a_deadline_stands_while_a_run_works() {
     assert_eq!(deadline(&closed), None, "it waits to be confirmed");
 }
 
-/// A run that is confirmed but lacks a value is as little open as the other way round.
+/// A confirmed run without a required value is not open, and neither is an unconfirmed run with all values.
 #[test]
 fn b000_18_a_run_is_open_when_nothing_is_missing_and_nothing_to_confirm() {
     let missing = || vec![Label::parse("bucket").unwrap()];

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// B000-18: completed writes are reversed, the last one first, without asking anybody.
+/// B000-18: completed writes are reversed, last one first, without approval.
 #[test]
 fn b000_18_a_rollback_reverses_completed_writes_last_first() {
     let mut run = Driven::new(vec![
@@ -33,7 +33,7 @@ fn b000_18_a_rollback_reverses_completed_writes_last_first() {
     );
 }
 
-/// B000-18: a rollback that fails says what is left; a write that nothing reverses is left too.
+/// B000-18: a failing rollback reports the remaining writes, including those without a reversal.
 #[test]
 fn b000_18_a_failing_rollback_says_what_is_left() {
     let mut run = Driven::new(vec![
@@ -132,8 +132,7 @@ fn b000_18_a_paused_run_starts_nothing_and_an_aborted_one_ends() {
     assert_eq!(kept.outcome(), "aborted");
 }
 
-/// B000-18: whoever aborts a run says whether its writes are reversed; a step that fails afterwards
-/// does not change that.
+/// B000-18: the order to abort specifies whether writes are reversed; a later failure does not change that.
 #[test]
 fn b000_18_a_later_failure_does_not_turn_an_abort_into_a_rollback() {
     for (roll_back, outcome) in [(false, "aborted"), (true, "rolled_back")] {
@@ -158,7 +157,7 @@ fn b000_18_a_later_failure_does_not_turn_an_abort_into_a_rollback() {
     }
 }
 
-/// B003-8, B000-18: of two failures one that asks for the rollback is enough.
+/// B003-8, B000-18: if one of two failures requires the rollback, the run rolls back.
 #[test]
 fn b003_8_a_second_failure_may_add_the_rollback() {
     let mut run = Driven::new(vec![
@@ -177,7 +176,7 @@ fn b003_8_a_second_failure_may_add_the_rollback() {
     assert_eq!(run.outcome(), "rolled_back");
 }
 
-/// B000-18: a worker that takes an aborted run up begins no read again that it finds interrupted: the run ends.
+/// B000-18: a worker that resumes an aborted run does not repeat an interrupted read: the run ends.
 #[test]
 fn b000_18_an_interrupted_read_of_an_aborted_run_is_not_repeated() {
     let abort = || RunOrder::Abort {
@@ -198,7 +197,7 @@ fn b000_18_an_interrupted_read_of_an_aborted_run_is_not_repeated() {
     run.begin("more").unwrap();
     assert_eq!(run.run.not_repeated(&id("look")), None, "it goes on");
     run.command(abort()).unwrap();
-    // Nobody knows whether the write happened.
+    // The outcome of the write is unknown.
     assert_eq!(run.run.not_repeated(&id("more")), None);
     let failure = run.run.not_repeated(&id("look")).unwrap();
     assert_eq!(failure.code, "cancelled");
@@ -220,7 +219,7 @@ fn b000_18_an_interrupted_read_of_an_aborted_run_is_not_repeated() {
     assert_eq!(run.outcome(), "rollback_failed", "nothing reverses `more`");
 }
 
-/// In a run that fails, what has begun goes on to its end: a step that a failure calls for may wait for it.
+/// In a failing run, steps that have begun continue to their end, because a handler of a failure may wait for them.
 #[test]
 fn b000_18_an_interrupted_read_of_a_failing_run_is_repeated() {
     let mut run = Driven::new(vec![

@@ -1,4 +1,4 @@
-//! What steps that have not begun wait for.
+//! The conditions that steps wait for before they begin.
 
 use super::*;
 

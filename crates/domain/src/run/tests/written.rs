@@ -1,4 +1,4 @@
-//! How orders are written for another process, which may be of an earlier or a later build.
+//! The stored format of orders for another process, which may be of an earlier or a later build.
 
 use super::*;
 

@@ -12,7 +12,7 @@ fn faults(source: &str) -> Vec<String> {
     faults.iter().map(ToString::to_string).collect()
 }
 
-/// Each kind of literal that may hold a placeholder, and what it says besides.
+/// Each kind of literal that may contain a placeholder, and the preservation of its other contents.
 #[test]
 fn ruling_31_a_placeholder_in_a_string_literal_becomes_a_variable() {
     for (source, text) in [
@@ -23,7 +23,7 @@ fn ruling_31_a_placeholder_in_a_string_literal_becomes_a_variable() {
         ("x = u'${look}'", "x = f'{_charter_0}'"),
         ("x = 'a' '${look}' \"b\"", "x = 'a' f'{_charter_0}' \"b\""),
         ("return'${look}'", "return f'{_charter_0}'"),
-        // What a formatted literal reads otherwise.
+        // Contents with a different meaning in a formatted literal.
         ("x = '{\"a\": ${look}}'", "x = f'{{\"a\": {_charter_0}}}'"),
         (
             "x = '\\N{EM DASH}${look}'",
@@ -32,14 +32,14 @@ fn ruling_31_a_placeholder_in_a_string_literal_becomes_a_variable() {
         ("x = '\\{${look}'", "x = f'\\\\{{{_charter_0}'"),
         ("x = '\\${look}'", "x = f'\\\\{_charter_0}'"),
         ("x = r'{${look}'", "x = rf'{{{_charter_0}'"),
-        // Within the field of a formatted literal there is code.
+        // The field of a formatted literal contains code.
         ("x = f\"{g('${look}')}\"", "x = f\"{g(f'{_charter_0}')}\""),
     ] {
         assert_eq!(rewritten(source).0, text, "{source}");
     }
 }
 
-/// The same placeholder is the same variable, and a name of the source is none.
+/// Equal placeholders share a variable, and names in the source are not reused.
 #[test]
 fn variables_are_of_placeholders_and_of_nothing_else() {
     let (text, reads) = rewritten("_charter_1 = '${user.a}${look.b}${user.a}'\n");
@@ -57,7 +57,7 @@ fn variables_are_of_placeholders_and_of_nothing_else() {
     );
 }
 
-/// What is no placeholder stays, and `$${` is the text `${`.
+/// Text that is not a placeholder is unchanged, and `$${` becomes the text `${`.
 #[test]
 fn a_source_without_placeholders_stays_as_it_is() {
     for source in [
@@ -109,7 +109,7 @@ fn ruling_31_a_placeholder_elsewhere_is_an_error_with_its_line() {
     assert_eq!(two.len(), 2, "{two:#?}");
 }
 
-/// Only a statement outside of every function makes the body itself return.
+/// The body itself returns only through a statement outside of functions.
 #[test]
 fn a_body_returns_where_a_statement_outside_of_functions_does() {
     for (source, returns) in [
@@ -134,8 +134,8 @@ fn a_body_returns_where_a_statement_outside_of_functions_does() {
 }
 
 proptest! {
-    /// Whatever a source is, it is read or refused, and no placeholder is left in what is run. (An escape leaves what
-    /// looks like one.)
+    /// Every source is either parsed or rejected, and no placeholder remains in the executed source. (An escape may
+    /// leave text that looks like one.)
     #[test]
     fn no_placeholder_is_left_of_any_source(
         parts in prop::collection::vec(

@@ -1,6 +1,6 @@
-//! What of a Python source matters to placeholders: where its string literals are, what else is quoted or
-//! commented, and whether a statement outside of every function returns. Reads valid Python of every version 3;
-//! of anything else it finds what it finds, or the first literal that does not end.
+//! A scanner for Python sources, limited to what placeholders need: string literals, other quoted or commented text,
+//! and whether a `return` statement is outside of functions. Scans valid Python of every version 3. For invalid sources
+//! the result is approximate, or the first unclosed literal.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use std::ops::Range;
 pub(super) struct Literal {
     /// The letters before its quotes; may be empty.
     pub(super) prefix: Range<usize>,
-    /// What is between its quotes.
+    /// The contents between its quotes.
     pub(super) content: Range<usize>,
-    /// Whether a backslash is a character like any other.
+    /// Whether backslashes are ordinary characters.
     pub(super) is_raw: bool,
 }
 
-/// What is neither code nor such a literal.
+/// Text that is neither code nor such a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aside {
     Comment,
@@ -23,28 +23,28 @@ pub(super) enum Aside {
     Formatted,
 }
 
-/// What a source has.
+/// The result of scanning a source.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tokens {
-    /// In the order of the source; none is within another.
+    /// The literals in the order of the source; none is within another.
     pub(super) literals: Vec<Literal>,
-    /// In the order of their ends. A formatted literal may have others within.
+    /// Other quoted or commented text, ordered by end. A formatted literal may contain others.
     pub(super) asides: Vec<(Range<usize>, Aside)>,
-    /// Whether a statement outside of every function returns.
+    /// Whether a `return` statement is outside of functions.
     pub(super) returns: bool,
 }
 
-/// A literal that does not end.
+/// An unclosed literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unclosed {
-    /// Where it begins.
+    /// Its start.
     pub(super) at: usize,
 }
 
-/// Reads a source.
+/// Scans a source.
 ///
 /// # Errors
-/// The literal that does not end: then it is no Python.
+/// The unclosed literal, because the source is then not Python.
 pub(super) fn scan(source: &str) -> Result<Tokens, Unclosed> {
     let mut scanner = Scanner {
         source,
@@ -69,12 +69,12 @@ pub(super) fn scan(source: &str) -> Result<Tokens, Unclosed> {
     }
 }
 
-/// What a formatted literal is made of, while it is read.
+/// The parts of a formatted literal during scanning.
 #[derive(Debug, Clone, Copy)]
 enum Inside {
     /// Its text.
     Formatted(Quotes),
-    /// A replacement field, with the brackets that are open in it.
+    /// A replacement field, with its number of open brackets.
     Field { brackets: usize },
     /// The format specification of a field.
     Spec,
@@ -83,7 +83,7 @@ enum Inside {
 /// The quotes of a literal.
 #[derive(Debug, Clone, Copy)]
 struct Quotes {
-    /// Where the literal begins, with its prefix.
+    /// The start of the literal, including its prefix.
     start: usize,
     quote: u8,
     is_triple: bool,
@@ -100,10 +100,10 @@ impl Quotes {
     }
 }
 
-/// The logical line that is read.
+/// The current logical line.
 #[derive(Debug, Default)]
 struct Line {
-    /// Where the line of text begins.
+    /// The start of the line of text.
     begins: usize,
     /// Its indentation, once it has a token.
     indent: Option<usize>,
@@ -117,9 +117,9 @@ struct Scanner<'s> {
     at: usize,
     inside: Vec<Inside>,
     line: Line,
-    /// Brackets that are open outside of literals.
+    /// The number of open brackets outside of literals.
     brackets: usize,
-    /// Indentations of the functions that the line is in.
+    /// Indentations of the functions that contain the line.
     functions: Vec<usize>,
     found: Tokens,
 }
@@ -129,7 +129,7 @@ impl Scanner<'_> {
         self.bytes.get(self.at + ahead).copied()
     }
 
-    /// Where the outermost formatted literal begins that is being read.
+    /// Returns the start of the outermost formatted literal that is being scanned.
     fn outermost(&self) -> Option<usize> {
         self.inside.iter().find_map(|inside| match inside {
             Inside::Formatted(quotes) => Some(quotes.start),
@@ -137,7 +137,7 @@ impl Scanner<'_> {
         })
     }
 
-    /// One token of code.
+    /// Scans one token of code.
     fn code(&mut self) -> Result<(), Unclosed> {
         let Some(byte) = self.byte(0) else {
             return Ok(());
@@ -172,7 +172,7 @@ impl Scanner<'_> {
         self.at = end;
     }
 
-    /// A line of text ends; the logical line does where no bracket is open.
+    /// Ends a line of text. The logical line ends too if no bracket is open.
     fn end_line(&mut self) {
         self.at += 1;
         if self.inside.is_empty() && self.brackets == 0 {
@@ -183,7 +183,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Notes the beginning of a token; whether it is the first of its logical line.
+    /// Records the start of a token, and returns whether it is the first one of its logical line.
     fn begin_token(&mut self) -> bool {
         if self.line.indent.is_some() || !self.inside.is_empty() {
             return false;
@@ -196,7 +196,7 @@ impl Scanner<'_> {
         true
     }
 
-    /// The end of the letters, digits and dots at this place.
+    /// Returns the end of the letters, digits and dots at this position.
     fn end_of_word(&self) -> usize {
         let is_of_word =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | 0x80..=0xff);
@@ -204,7 +204,7 @@ impl Scanner<'_> {
         self.at + rest.take_while(|byte| is_of_word(byte)).count()
     }
 
-    /// A name, or the prefix of a string.
+    /// Scans a name, or the prefix of a string.
     fn name(&mut self) -> Result<(), Unclosed> {
         let is_of_name =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | 0x80..=0xff);
@@ -229,7 +229,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// A bracket, or anything else.
+    /// Scans a bracket or another sign.
     fn sign(&mut self, byte: u8) {
         self.at += 1;
         let brackets = match self.inside.last_mut() {
@@ -252,7 +252,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A literal whose prefix has been read.
+    /// Scans a literal after its prefix.
     fn string(&mut self, prefix: Range<usize>) -> Result<(), Unclosed> {
         let Some(quote) = self.byte(0) else {
             return Ok(());
@@ -297,20 +297,20 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Whether a literal with these quotes ends here.
+    /// Returns whether a literal with these quotes ends here.
     fn closes(&self, quotes: Quotes) -> bool {
         let mut ahead = 0..quotes.length();
         ahead.all(|ahead| self.byte(ahead) == Some(quotes.quote))
     }
 
-    /// A backslash and what it escapes; a line break may have two characters.
+    /// Skips a backslash and the escaped character; a line break may have two characters.
     fn skip_escaped(&mut self) {
         let is_break = self.byte(1) == Some(b'\r') && self.byte(2) == Some(b'\n');
         let end = self.at + if is_break { 3 } else { 2 };
         self.at = end.min(self.bytes.len());
     }
 
-    /// One part of a formatted literal's text.
+    /// Scans one part of a formatted literal's text.
     fn formatted(&mut self, quotes: Quotes) -> Result<(), Unclosed> {
         if self.closes(quotes) {
             self.at += quotes.length();
@@ -325,7 +325,7 @@ impl Scanner<'_> {
                 let name = rest.iter().position(|byte| *byte == b'}');
                 self.at += name.map_or(rest.len(), |close| close + 1);
             }
-            // It escapes no brace.
+            // A backslash does not escape a brace.
             (Some(b'\\'), Some(b'{' | b'}')) => self.at += 1,
             (Some(b'\\'), _) => self.skip_escaped(),
             (Some(b'{'), Some(b'{')) => self.at += 2,
@@ -339,7 +339,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// One part of a format specification.
+    /// Scans one part of a format specification.
     fn spec(&mut self) {
         match self.byte(0) {
             Some(b'{') => self.inside.push(Inside::Field { brackets: 0 }),
@@ -352,13 +352,13 @@ impl Scanner<'_> {
     }
 }
 
-/// Whether a name is the prefix of a string that follows it.
+/// Returns whether a name is the prefix of a following string.
 fn is_prefix(name: &str) -> bool {
     let known = ["r", "u", "b", "f", "t", "br", "rb", "fr", "rf", "tr", "rt"];
     known.iter().any(|prefix| name.eq_ignore_ascii_case(prefix))
 }
 
-/// The column to which blanks indent: a tab goes to the next multiple of eight, a form feed to the first.
+/// Returns the column of an indentation: a tab advances to the next multiple of eight, a form feed resets it.
 fn indentation(blanks: &[u8]) -> usize {
     blanks.iter().fold(0, |column, byte| match byte {
         b'\t' => (column / 8 + 1) * 8,

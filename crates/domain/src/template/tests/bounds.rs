@@ -9,7 +9,7 @@ use super::*;
 /// A text of a repeated part.
 type Shape = (&'static str, fn(usize) -> String);
 
-/// Each nests an expression within itself so many times, by one operator for each level.
+/// Each nests an expression this many times, with one operator per level.
 const EXPRESSIONS: [Shape; 20] = [
     ("minus", |n| format!("{{{{ {}a }}}}", "-".repeat(n))),
     ("not", |n| format!("{{{{ {}a }}}}", "not ".repeat(n))),
@@ -39,7 +39,7 @@ const EXPRESSIONS: [Shape; 20] = [
     ("set", |n| format!("{{% set a{} = 1 %}}", ".b".repeat(n))),
 ];
 
-/// Each nests a part within itself so many times; the parser has a bound of its own for these.
+/// Each nests a part this many times; the parser has its own limit for these.
 const NESTS: [Shape; 8] = [
     ("parentheses", |n| {
         format!("{{{{ {}a{} }}}}", "(".repeat(n), ")".repeat(n))
@@ -71,8 +71,8 @@ fn branches(count: usize) -> String {
     format!("{{% if a %}}{}{{% endif %}}", "{% elif a %}".repeat(count))
 }
 
-/// What is refused never reaches the parser, whose stack it would overflow. What is accepted overflows neither the
-/// parser nor what compiles and evaluates.
+/// Rejected texts never reach the parser, whose stack they would overflow. Accepted texts overflow neither the parser
+/// nor the compiler and the evaluator.
 #[test]
 fn a_template_nests_as_deep_as_its_operators_allow() {
     let with_branches: Shape = ("branches", branches);
@@ -108,7 +108,7 @@ fn a_template_nests_as_deep_as_the_parser_allows() {
     }
 }
 
-/// The operators of a template are those of its tags: prose has as many as it likes.
+/// The operators of a template are those of its tags: prose may contain any number.
 #[test]
 fn prose_and_many_tags_are_no_operators() {
     let prose = "a, b. (c) - d: not e | f ".repeat(1_000);
@@ -164,7 +164,7 @@ fn what_is_filled_in_is_bounded_in_size_and_depth() {
     assert_eq!(render(&nested(JSON_LEVELS - 3), values), too_deep);
 }
 
-/// Ten thousand findings share a budget, also those whose filling fails.
+/// Ten thousand findings share a budget, including those for which filling fails.
 #[test]
 fn what_is_filled_in_for_one_analysis_is_bounded_together() {
     let values = json!({"a": "x".repeat(100_000)});

@@ -1,4 +1,4 @@
-//! What is filled in without expressions, and what is not.
+//! Texts that are filled in without expressions, and texts that are not.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
@@ -60,7 +60,7 @@ fn a_name_reaches_into_lists_and_a_text_is_written_as_it_stands() {
     );
 }
 
-/// An error is short, also about a package with many long names.
+/// An error is short, even for a package with many long names.
 #[test]
 fn an_error_about_many_long_names_is_short() {
     let names = (0..400).map(|at| format!("{{{{ n{at}_{} }}}}", "x".repeat(100)));
@@ -91,7 +91,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// A text reads the same whether it is filled in here or evaluated.
+    /// A text has the same result whether it is filled in here or evaluated.
     #[test]
     fn a_value_is_written_as_expressions_write_it(value in any_value()) {
         let text = "<{{ v }}>{{ v}}\n";

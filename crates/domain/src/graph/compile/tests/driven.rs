@@ -17,7 +17,7 @@ use crate::run::{
 /// A run that has ended.
 pub(super) struct Ended {
     pub(super) run: Run,
-    /// The steps that were started together, turn by turn.
+    /// The steps that started together, by turn.
     pub(super) turns: Vec<Vec<String>>,
 }
 
@@ -34,7 +34,7 @@ impl Ended {
     }
 }
 
-/// Drives a graph; `answer` says what each call produces, or how it fails.
+/// Drives a graph to its end; `answer` returns the output of each call, or its failure.
 pub(super) fn drive(
     graph: StepGraph,
     parameters: Value,
@@ -59,7 +59,7 @@ pub(super) fn drive(
     }
 }
 
-/// More turns than any run here takes.
+/// More turns than any run here needs.
 const MOST_TURNS: u32 = 10_000;
 
 struct Driver {
@@ -96,7 +96,7 @@ impl Driver {
         }
     }
 
-    /// The steps that start now; none once the run is over.
+    /// Returns the steps that start now; none when the run has ended.
     fn next(&mut self) -> Option<Vec<StepId>> {
         loop {
             self.turns += 1;
@@ -177,7 +177,7 @@ impl Driver {
         });
     }
 
-    /// The journal, written out and read again, is one that the machine could have written.
+    /// Checks that the journal, after serialization, is one that the machine could have written.
     fn replays(&self) {
         let written = self.journal.iter().map(|(event, at)| {
             let text = serde_json::to_string(event).unwrap();

@@ -1,4 +1,4 @@
-//! What holds of every plan that compiles: it ends, replays, and starts nothing that it should not.
+//! Properties of every plan that compiles: it ends, replays, and starts only the steps that it should.
 
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ proptest! {
     ) {
         let (steps, more) = drawn(&bytes);
         let written = plan(PLAN, steps.clone(), more);
-        // What refers to the output of a step whose failure it waits for is refused.
+        // A step that waits for a failure and refers to the failed step's output is rejected.
         let Ok(graph) = compiled(&written, &[]) else { return Ok(()) };
         let mut answers = failing.into_iter();
         let ended = drive(graph, json!({}), |step| match answers.next() {

@@ -1,4 +1,4 @@
-//! What is refused before there is a run, with its place.
+//! Plans that are rejected before the run, with the location of each problem.
 
 use super::*;
 
@@ -25,8 +25,7 @@ fn one(pointer: &str, keyword: &str, message: &str) -> Vec<(String, String, Stri
     vec![(pointer.to_owned(), keyword.to_owned(), message.to_owned())]
 }
 
-/// B003-5: known tools only; an internal or inactive one, or a stage of missions, is as if it were not
-/// there (B000-10).
+/// B003-5: only known tools. An internal or inactive tool, or a stage of missions, is reported as missing (B000-10).
 #[test]
 fn b003_5_a_tool_that_is_not_there_is_refused() {
     for tool in ["x.gone", "x.own", "x.off", "charter.mission.webhook"] {
@@ -54,7 +53,7 @@ fn b003_5_a_tool_that_is_not_there_is_refused() {
     );
 }
 
-/// B003-5: parameters that cannot be right are refused before the first step.
+/// B003-5: parameters that cannot be valid are rejected before the first step.
 #[test]
 fn b003_5_parameters_are_checked_before_the_first_step() {
     let with = |tool: &str, parameters: Value| {
@@ -103,7 +102,7 @@ fn b003_5_parameters_are_checked_before_the_first_step() {
     );
 }
 
-/// A plan whose every step waits for all before it grows with the square of its steps.
+/// If every step depends on all earlier ones, the number of edges grows with the square of the number of steps.
 #[test]
 fn a_plan_of_too_many_claims_is_refused() {
     let before = |number: usize| (0..number).map(|at| format!("step-{at:03}"));
@@ -162,7 +161,7 @@ fn steps_of_fallbacks_count_as_steps_of_the_plan() {
     );
 }
 
-/// A parameter that is given as `null` is known and absent: an argument that refers to it counts as not given.
+/// A parameter with the value `null` is known and absent: an argument that refers to it counts as missing.
 #[test]
 fn an_argument_of_an_absent_parameter_counts_as_not_given() {
     let given = |tool: &str, name: &str, text: &str| {
@@ -190,7 +189,7 @@ fn an_argument_of_an_absent_parameter_counts_as_not_given() {
     }
 }
 
-/// B003-5: references to what is not there, and to what cannot be there.
+/// B003-5: references to missing steps, and to values that cannot exist.
 #[test]
 fn b003_5_unknown_references_are_refused() {
     let refers = |text: &str| refused(json!([reads(1, json!({"parameters": {"of": text}}))]));
@@ -260,7 +259,7 @@ fn b003_5_cycles_of_any_kind_are_refused() {
     );
 }
 
-/// B003-9: expressions are compiled, and all that they name is known, before the first step. Each fault is reported once.
+/// B003-9: expressions are compiled, and their names are resolved, before the first step. Each fault is reported once.
 #[test]
 fn b003_9_expressions_are_checked_before_the_first_step() {
     let with = |expression: &str| {
@@ -329,7 +328,7 @@ fn b003_9_an_unknown_function_is_refused_in_fallbacks_and_stages() {
     );
 }
 
-/// B003-7: a write is not tried again unless its tool promises that this is harmless.
+/// B003-7: a write is retried only if its tool declares repeats harmless.
 #[test]
 fn b003_7_retries_are_bounded_and_not_for_any_write() {
     let retry = |tool: &str, count: u64| {
@@ -360,7 +359,7 @@ fn b003_7_retries_are_bounded_and_not_for_any_write() {
     );
 }
 
-/// B003-8: a fallback that is not there, a cycle of them, one twice, one for nothing, too many.
+/// B003-8: a missing fallback, a cycle of fallbacks, a duplicate, one without a use, and too many.
 #[test]
 fn b003_8_fallbacks_that_lead_nowhere_are_refused() {
     let to = |id: &str| json!({"error_handling": {"on_step_failure": "execute_fallback", "fallback_plan_id": id}});
@@ -421,7 +420,7 @@ fn b003_8_fallbacks_that_lead_nowhere_are_refused() {
     );
 }
 
-/// A fallback pipeline runs on the same values, so what both take has one type.
+/// A fallback pipeline runs with the same values, so shared inputs must have the same type.
 #[test]
 fn b003_8_fallback_pipelines_share_their_inputs() {
     let pipeline = |number: u8, kind: &str, more: Value| -> PipelineDefinition {

@@ -1,4 +1,4 @@
-//! Scripts that a playbook brings along: what of the run reaches them, and what is refused.
+//! Scripts in a playbook: the values that reach them, and the scripts that are rejected.
 
 use charter_contract::catalogue::playbook::Playbook;
 
@@ -14,7 +14,7 @@ fn seeds(changes: &[(&str, Value)]) -> Playbook {
     document(&playbook)
 }
 
-/// The same with what the seed leaves undefined.
+/// The playbook, with the parts that the seed leaves undefined.
 fn completed() -> Playbook {
     let body = "import boto3\nec2 = boto3.client('ec2', region_name='${user.region}')\n\
                 rules = ec2.describe('${step_1.groups.0.id}')\nreturn rules\n";
@@ -36,7 +36,7 @@ fn arguments(graph: &StepGraph, step: &str) -> Value {
     }
 }
 
-/// Ruling 12: what the seed leaves undefined is named, each with its place, and nothing else is.
+/// Ruling 12: exactly the parts that the seed leaves undefined are reported, each with its location.
 #[test]
 fn ruling_12_the_seeds_playbook_says_what_it_lacks() {
     let found: Vec<_> = seeds(&[])
@@ -80,7 +80,7 @@ fn ruling_31_what_a_script_reads_is_among_its_arguments() {
     assert_eq!(ended.outcome(), "completed");
 }
 
-/// A placeholder that is no value in quotes is named with its script and line.
+/// A placeholder that is not a quoted value is reported with its script and line.
 #[test]
 fn ruling_31_a_script_with_a_misplaced_placeholder_is_refused() {
     let playbook = seeds(&[(

@@ -1,4 +1,4 @@
-//! Decision trees: each of their ways.
+//! Decision trees: each of their paths.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn taken(n: i64, answer: impl FnMut(&str) -> Result<Value, ErrorKind>) -> (Value
     (said, ended.turns.concat())
 }
 
-/// B003-6, B003-9: each way through a tree, a shared outcome, an action's failure.
+/// B003-6, B003-9: each path through a tree, a shared outcome, and the failure of an action.
 #[test]
 fn b003_6_a_tree_takes_one_way_to_one_outcome() {
     let called = || vec!["look".to_owned()];
@@ -48,7 +48,7 @@ fn b003_6_a_tree_takes_one_way_to_one_outcome() {
     assert_eq!(taken(11, fails(&["look"])), (none, called()));
 }
 
-/// A node that nothing reaches would wait for nothing: it is left out.
+/// An unreachable node would have no dependencies and start at once, so it is left out.
 #[test]
 fn b003_5_a_node_that_nothing_reaches_never_starts() {
     let tree = tree(nodes());
@@ -57,7 +57,7 @@ fn b003_5_a_node_that_nothing_reaches_never_starts() {
     assert_eq!(graph.step(&StepId::parse("lost").unwrap()), None);
 }
 
-/// B003-8: an action that fails without a way out fails the tree, B003-9: so does an expression.
+/// B003-8: a failed action without a path for failures fails the tree, and so does a failed expression (B003-9).
 #[test]
 fn b003_8_a_tree_fails_where_no_way_leads_on() {
     let view = view();
@@ -104,7 +104,7 @@ fn b003_8_a_tree_fails_where_no_way_leads_on() {
     );
 }
 
-/// B003-5: what a node refers to comes before it on some way.
+/// B003-5: a node may refer only to nodes that precede it on some path.
 #[test]
 fn b003_5_a_tree_refers_to_what_comes_before() {
     let view = view();
@@ -149,7 +149,7 @@ fn b003_5_a_tree_refers_to_what_comes_before() {
     );
 }
 
-/// B003-9: a branch calls functions that there are, and does not ask for the time.
+/// B003-9: a branch may call only known functions, and not the current time.
 #[test]
 fn b003_9_what_a_branch_calls_is_checked() {
     let view = view();
@@ -170,7 +170,7 @@ fn b003_9_what_a_branch_calls_is_checked() {
     }
 }
 
-/// B003-9: what is read before a run is bounded.
+/// B003-9: the work before a run is bounded.
 #[test]
 fn b003_9_a_tree_with_too_many_branches_is_refused() {
     let branch = json!({"when": "parameters.n > 1", "next": "end"});

@@ -1,11 +1,11 @@
-//! Examples and names: what they start, and what they only show.
+//! Tests of examples and names: those that start a playbook, and those that only show it.
 
 use super::super::tests::{CLEAR, FLOOR, NARROW, WEAK, decision};
 use super::super::{IntentDecision, settle};
 use super::*;
 use crate::intent::read;
 
-/// The decision about a text that equals an example, with other documents that fit.
+/// Decides about a text that equals an example, with other matching documents.
 fn by_example(text: &str, kind: ExampleKind) -> IntentDecision {
     let evidence = Evidence {
         passage: Some(0.9),
@@ -21,7 +21,7 @@ fn by_example(text: &str, kind: ExampleKind) -> IntentDecision {
     decision(text, &evidence)
 }
 
-/// Who registers a document says with its examples what they ask for.
+/// A document's author defines with its examples what they request.
 #[test]
 fn an_example_asks_for_what_it_is_an_example_of() {
     let skill = by_example("what does quorum mean", ExampleKind::Skill);
@@ -43,7 +43,7 @@ fn an_example_asks_for_what_it_is_an_example_of() {
     }
 }
 
-/// A quoted example, a question about an example, and an example for later are no orders.
+/// A quoted example, a question about an example, and an example for later are not orders.
 #[test]
 fn b000_20_an_example_that_is_not_written_as_an_order_starts_nothing() {
     let source = |text: &str| by_example(text, ExampleKind::Playbook).source;
@@ -184,7 +184,7 @@ fn what_a_sentence_names_answers_and_a_playbook_is_shown_unless_it_is_ordered() 
     );
 }
 
-/// The name of a playbook reads as an order, and names nothing that is to be changed.
+/// The name of a playbook has the form of an order, but names no object.
 #[test]
 fn b000_20_a_text_that_is_only_a_playbooks_name_shows_it() {
     for text in ["Restart the hosts", "restart a host", "\"restart a host\""] {
@@ -197,7 +197,7 @@ fn b000_20_a_text_that_is_only_a_playbooks_name_shows_it() {
     }
     let quoted = by_name("`ops.list_hosts`", NamedKind::Skill, false, true);
     assert_eq!(quoted.source, AnswerSource::Skills);
-    // Words beside the quoted name are quoted too.
+    // Words next to the quoted name are quoted too.
     let reported = by_name("\"run ops.list_hosts\"", NamedKind::Skill, false, false);
     assert_eq!(reported.source, AnswerSource::Nothing);
 }

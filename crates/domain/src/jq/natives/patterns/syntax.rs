@@ -1,5 +1,5 @@
-//! Where jq reads a pattern in another way than `fancy-regex`: the pattern is written in the terms of the latter, or
-//! refused. jq uses Oniguruma with the syntax of Perl, and classes of characters are those of Unicode.
+//! Translates patterns whose meaning differs between jq and `fancy-regex`, or rejects them. jq uses Oniguruma with Perl
+//! syntax, and Unicode character classes.
 
 /// A part of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum Part<'p> {
     Plain(&'p str),
 }
 
-/// Letters after a backslash that jq takes for themselves, and what to write for the meaning that they have elsewhere.
+/// Letters for which jq ignores the backslash, with the notation for the meaning that the escape has elsewhere.
 const LETTERS: [(&str, &str); 4] = [
     (r"\h", "[0-9A-Fa-f]"),
     (r"\H", "[^0-9A-Fa-f]"),
@@ -40,7 +40,7 @@ const NAMED: [(&str, &str); 14] = [
     ("xdigit", "0-9A-Fa-f"),
 ];
 
-/// The parts of a pattern. In an extended one `#` begins a comment.
+/// Splits a pattern into parts. In an extended pattern `#` begins a comment.
 pub(super) fn parts(pattern: &str, extended: bool) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = pattern;
@@ -66,13 +66,13 @@ pub(super) fn parts(pattern: &str, extended: bool) -> Vec<Part<'_>> {
     parts
 }
 
-/// The length of a text up to a character and with it; the whole one where there is none.
+/// Returns the length of a text up to and including a character, or of the whole text if the character is missing.
 fn through(text: &str, last: char) -> usize {
     text.find(last)
         .map_or(text.len(), |at| at + last.len_utf8())
 }
 
-/// The length of the escape that a text begins with.
+/// Returns the length of the escape at the beginning of a text.
 fn escape(text: &str) -> usize {
     let Some(escaped) = text.chars().nth(1) else {
         return text.len();
@@ -85,7 +85,7 @@ fn escape(text: &str) -> usize {
     length
 }
 
-/// The length of the class that a text begins with.
+/// Returns the length of the class at the beginning of a text.
 fn class(text: &str) -> usize {
     let mut length = opening(text);
     while let Some(rest) = text.get(length..).filter(|rest| !rest.is_empty()) {
@@ -99,7 +99,7 @@ fn class(text: &str) -> usize {
     length
 }
 
-/// The length of a class's beginning: its bracket, the sign of its opposite, and a bracket that is the first member.
+/// Returns the length of a class's beginning: its bracket, the negation, and a bracket that is the first member.
 fn opening(text: &str) -> usize {
     let members = text.strip_prefix('[').unwrap_or(text);
     let members = members.strip_prefix('^').unwrap_or(members);
@@ -107,14 +107,14 @@ fn opening(text: &str) -> usize {
     text.len() - members.len()
 }
 
-/// The name between `[:` and `:]` that a text begins with, and the length of it all.
+/// Returns the name between `[:` and `:]` at the beginning of a text, and the total length.
 fn named(text: &str) -> Option<(&str, usize)> {
     let (name, _) = text.strip_prefix("[:")?.split_once(":]")?;
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase());
     is_name(name.strip_prefix('^').unwrap_or(name)).then(|| (name, name.len() + 4))
 }
 
-/// The length of the interval that a text begins with.
+/// Returns the length of the interval at the beginning of a text.
 fn interval(text: &str) -> Option<usize> {
     let (bounds, _) = text.strip_prefix('{')?.split_once('}')?;
     let digits = bounds.replacen(',', "", 1);
@@ -122,14 +122,14 @@ fn interval(text: &str) -> Option<usize> {
     are_bounds.then(|| bounds.len() + 2)
 }
 
-/// The pattern in the terms of `fancy-regex`.
+/// Translates the pattern for `fancy-regex`.
 ///
 /// # Errors
-/// The first part that has another meaning there and cannot be written in its terms.
+/// The first part that has another meaning there and cannot be translated.
 pub(super) fn written(pattern: &str, extended: bool) -> Result<String, String> {
     let parts = parts(pattern, extended);
     let mut written = String::with_capacity(pattern.len());
-    // Where the open groups begin, and what a repetition that comes next would repeat.
+    // The starts of the open groups, and the start of the atom that a following repetition would repeat.
     let mut groups = Vec::new();
     let mut atom = 0;
     let mut parts = parts.into_iter().peekable();
@@ -146,7 +146,7 @@ pub(super) fn written(pattern: &str, extended: bool) -> Result<String, String> {
             }
             Part::Interval(text) => {
                 check_interval(text)?;
-                // A possessive interval, which would be a repeated one elsewhere.
+                // A possessive interval; elsewhere it would be a repeated interval.
                 let is_possessive = parts.next_if_eq(&Part::Plain("+")).is_some();
                 if is_possessive {
                     written.insert_str(atom, "(?>");
@@ -169,7 +169,7 @@ pub(super) fn written(pattern: &str, extended: bool) -> Result<String, String> {
     Ok(written)
 }
 
-/// Whether a part is a comment, or a space that means nothing.
+/// Returns whether a part is a comment, or an ignored space.
 fn is_ignored(text: &str, extended: bool) -> bool {
     let is_space = text.chars().all(char::is_whitespace);
     text.starts_with("(?#") || extended && (is_space || text.starts_with('#'))
@@ -200,8 +200,8 @@ fn check_interval(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Members of a class are characters, escapes, ranges and named classes: jq knows no classes within classes, and none
-/// that are calculated.
+/// Translates a class. Its members are characters, escapes, ranges and named classes: jq has neither nested classes nor
+/// set operations.
 fn write_class(class: &str, written: &mut String) -> Result<(), String> {
     let (open, mut rest) = class.split_at(opening(class));
     written.push_str(open);

@@ -1,4 +1,4 @@
-//! What holds whatever was decided, and in whatever order.
+//! Properties for all decisions in any order.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Tools of the example: the first three are allowed to the worker.
+/// Tools of the example; the worker may use the first three.
 const TOOLS: [&str; 5] = [
     "crm_search",
     "local_property_rag",
@@ -35,7 +35,7 @@ fn decide(n: usize, tool: usize, allow: bool, scope: bool) -> Artifact {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// B002-5: exactly the tools that the task has and whose last decision allows them.
+    /// B002-5: exactly the tools that the task has and that the latest decision allows.
     #[test]
     fn b002_5_a_scope_holds_what_is_allowed_and_nothing_else(
         decided in decisions(),
@@ -64,7 +64,7 @@ proptest! {
         prop_assert_eq!(refused, expected);
     }
 
-    /// B002-6, B002-10: a reference that is admitted is one of the ids and links that are there.
+    /// B002-6, B002-10: an admitted reference is one of the existing ids and links.
     #[test]
     fn b002_10_no_made_up_support_is_admitted(
         support in prop::collection::vec("(wrk_00[1-3]|lead_12[0-9]|res_00[12]|[a-z]{1,6})", 0..5),
@@ -76,7 +76,7 @@ proptest! {
         prop_assert_eq!(found.is_empty(), holds, "{:?}", found);
     }
 
-    /// B002-15: asking changes nothing, so the same answer comes again; and what is held is a repeat.
+    /// B002-15: the check changes nothing, so it can be repeated; an artifact in the inventory is a repeat.
     #[test]
     fn b002_15_admitting_is_repeatable(place in 1..13usize) {
         let mut inventory = before(place);

@@ -1,6 +1,6 @@
-//! The words that leave something out, and the words around what they leave out.
+//! Cues of exclusions, and the words around them.
 
-/// Cues after which everything up to the end of the clause is left out.
+/// Cues that exclude the rest of the clause.
 pub(super) const STRICT: [&[&str]; 25] = [
     &["except"],
     &["except", "for"],
@@ -29,7 +29,7 @@ pub(super) const STRICT: [&[&str]; 25] = [
     &["sauf"],
 ];
 
-/// The same of cues that need not leave out a value: "instead of waiting".
+/// As above, for cues that do not always exclude a value: "instead of waiting".
 pub(super) const LOOSE: [&[&str]; 20] = [
     &["ignoring"],
     &["ignore"],
@@ -53,7 +53,7 @@ pub(super) const LOOSE: [&[&str]; 20] = [
     &["w/o"],
 ];
 
-/// Words for all of something, of which a later "but" takes some away.
+/// Words like "all", from which a later "but" excludes a part.
 pub(super) const ALL: [&str; 17] = [
     "all",
     "every",
@@ -74,7 +74,7 @@ pub(super) const ALL: [&str; 17] = [
     "none",
 ];
 
-/// Words that take something away from all of it.
+/// Words that exclude a part after "all".
 pub(super) const BUT: [&str; 8] = [
     "but", "bar", "minus", "save", "without", "besides", "less", "barring",
 ];
@@ -84,7 +84,7 @@ pub(super) const SPARE: [&str; 9] = [
     "leave", "keep", "spare", "avoid", "exempt", "protect", "preserve", "bypass", "retain",
 ];
 
-/// Words after something that is left or kept as it is.
+/// Words after a thing that remains as it is.
 pub(super) const AS_IT_IS: [&[&str]; 28] = [
     &["alone"],
     &["out"],
@@ -116,7 +116,7 @@ pub(super) const AS_IT_IS: [&[&str]; 28] = [
     &["where"],
 ];
 
-/// Words after something that is left out.
+/// Words after an excluded thing.
 pub(super) const AFTER: [&[&str]; 38] = [
     &["must", "stay"],
     &["must", "remain"],
@@ -158,7 +158,7 @@ pub(super) const AFTER: [&[&str]; 38] = [
     &["aside"],
 ];
 
-/// Words after "stay" of something that is not to be touched.
+/// Words after "stay" for a thing that must not be touched.
 pub(super) const STAYS: [&str; 14] = [
     "up",
     "on",
@@ -176,19 +176,19 @@ pub(super) const STAYS: [&str; 14] = [
     "where",
 ];
 
-/// Words after which a clause begins without a sign.
+/// Words after which a clause begins without punctuation.
 pub(super) const CLAUSE: [&str; 20] = [
     "but", "and", "or", "please", "then", "so", "also", "just", "only", "though", "however",
     "while", "with", "because", "since", "to", "must", "should", "you", "we",
 ];
 
-/// Verbs whose denial forbids nothing: "do not forget web-01".
+/// Verbs whose negation forbids nothing: "do not forget web-01".
 pub(super) const HARMLESS: [&str; 16] = [
     "forget", "hesitate", "wait", "worry", "mind", "bother", "just", "only", "need", "have",
     "know", "want", "think", "see", "find", "miss",
 ];
 
-/// Words that may come between a cue and what it leaves out.
+/// Words that may separate a cue from the excluded thing.
 pub(super) const DETERMINERS: [&str; 15] = [
     "the", "a", "an", "this", "that", "these", "those", "our", "my", "your", "their", "his", "her",
     "its", "any",
@@ -197,5 +197,5 @@ pub(super) const DETERMINERS: [&str; 15] = [
 /// Words between a noun and its value: "the ones in eu-west-1".
 pub(super) const BETWEEN: [&str; 7] = ["in", "on", "of", "from", "at", "to", "with"];
 
-/// Those of them that a noun without an article may have.
+/// The prepositions among them that may follow a noun without an article.
 pub(super) const PLACES: [&str; 3] = ["in", "of", "from"];

@@ -1,5 +1,5 @@
-//! Words that come near a value: half of several, numbers to compute, days that there are not. They are asked about, or
-//! understood, and never dropped or rounded.
+//! Words that almost determine a value: ambiguous ones, numbers to compute, days that do not exist. They are either
+//! understood or reported as doubts; they are never dropped or rounded.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn an_amount_to_compute_or_to_guess_is_asked_about() {
     states(&offset, &[("offset=-3", json!({"offset": -3}))]);
 }
 
-/// How long something lasts already is not how long to wait.
+/// The duration of an existing state is not a duration to wait for.
 #[test]
 fn a_length_of_time_that_tells_of_a_state_is_no_value() {
     let declared = json!([
@@ -119,7 +119,7 @@ fn lengths_of_time_of_several_parts_are_one() {
     );
 }
 
-/// Of two values for one parameter neither is chosen.
+/// Two values for one parameter are ambiguous, so neither is chosen.
 #[test]
 fn a_second_value_after_a_name_is_asked_about() {
     let declared = json!([
@@ -144,7 +144,7 @@ fn a_second_value_after_a_name_is_asked_about() {
             ("zone north or south", json!({}), &["zone"]),
             ("zone north, south and west", json!({}), &["zone"]),
             ("limit 5 or 10", json!({}), &["limit"]),
-            // A word beside the name that is none of the allowed values.
+            // A word next to the name that is not an allowed value.
             ("parcels, zone east", json!({}), &["zone"]),
             ("parcels in the east zone", json!({}), &["zone"]),
         ],
@@ -217,7 +217,7 @@ fn a_day_that_there_is_not_is_asked_about() {
     states(&declared, &[("build 2026-02-30", json!({}))]);
 }
 
-/// A text in capitals names values that are written in small letters.
+/// A text in capitals may refer to values in lower case.
 #[test]
 fn a_text_in_capitals_names_what_is_written_in_small_letters() {
     let declared = json!([

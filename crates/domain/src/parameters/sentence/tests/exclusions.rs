@@ -1,4 +1,4 @@
-//! What a sentence leaves out: it is no value, wherever the sentence has it and however it says so.
+//! Excluded values are never assigned, for any position and wording in the sentence.
 
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
@@ -18,7 +18,7 @@ fn declared() -> Value {
     ])
 }
 
-/// Each sentence states exactly these values, and leaves something out in these words.
+/// Each sentence has exactly these values, and these exclusions.
 fn leaves_out(declared: &Value, rows: &[(&str, Value, &[&str])]) {
     let wrong = rows.iter().filter_map(|(text, expected, words)| {
         let reading = reading(declared, text);
@@ -139,7 +139,7 @@ fn what_a_sentence_leaves_out_is_no_value_and_is_reported() {
     );
 }
 
-/// Words like those of an exclusion that leave nothing out.
+/// Words that resemble an exclusion but exclude nothing.
 #[test]
 fn words_that_leave_nothing_out_are_not_taken_for_an_exclusion() {
     let none: &[&str] = &[];
@@ -166,7 +166,7 @@ fn words_that_leave_nothing_out_are_not_taken_for_an_exclusion() {
     leaves_out(&declared(), &rows);
 }
 
-/// What is left out is a contrast where the value is named beside it.
+/// An exclusion next to a value expresses a contrast.
 #[test]
 fn a_value_beside_what_is_left_out_is_taken() {
     states(
@@ -200,7 +200,7 @@ fn a_value_beside_what_is_left_out_is_taken() {
     );
 }
 
-/// A parameter for what is left out takes it, and then nothing is reported.
+/// A parameter for exclusions consumes them, and then nothing is reported.
 #[test]
 fn a_parameter_of_exclusions_takes_what_is_left_out() {
     let declared = json!([
@@ -221,7 +221,7 @@ fn a_parameter_of_exclusions_takes_what_is_left_out() {
 }
 
 proptest! {
-    /// However a sentence leaves a value out, no parameter is stated with it.
+    /// For any wording of an exclusion, the excluded value is never assigned.
     #[test]
     fn an_excluded_value_is_never_bound(
         number in 10_u32..99,

@@ -1,4 +1,4 @@
-//! Forms of declarations, limits, and texts of any kind.
+//! Forms of declarations, limits, and arbitrary texts.
 
 use charter_contract::bounds::{SENTENCE_BYTES, SENTENCE_WORK};
 use charter_contract::parameter::Parameter;
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::{NOW, asks, reading, states, told};
 use crate::parameters::sentence::read;
 
-/// The value that a text states for one parameter with a pattern.
+/// Returns the value in a text for one parameter with a pattern.
 fn found(pattern: &str, text: &str) -> Option<String> {
     let declared = json!([{"name": "it", "type": "string", "pattern": pattern}]);
     let (values, _) = told(&reading(&declared, text));
     Some(values.get("it")?.as_str().unwrap().to_owned())
 }
 
-/// A pattern that fits ordinary words would take the first word of the question for its value.
+/// A pattern that matches ordinary words would match the first word of the question.
 #[test]
 fn a_pattern_that_ordinary_words_fit_finds_nothing_unnamed() {
     let text = "Which of the vaults did Mary-Ann purge with svc-42 on Tuesday, and WHY?";
@@ -94,7 +94,7 @@ fn words_of_any_script_are_ordinary() {
     );
 }
 
-/// Two parameters of one form have their words by the prepositions, or have none.
+/// Two parameters of one form are distinguished by prepositions, or have no value.
 #[test]
 fn of_two_parameters_of_one_form_neither_has_a_word_that_may_be_either() {
     let declared = json!([
@@ -142,7 +142,7 @@ fn a_value_that_fits_the_example_and_not_the_pattern_is_not_used() {
     );
 }
 
-/// A map is given as JSON.
+/// A map is written as JSON.
 #[test]
 fn a_map_is_read_as_json() {
     let declared = json!([
@@ -194,7 +194,7 @@ fn what_lies_beyond_the_limit_of_a_sentence_is_not_read() {
     assert_eq!(far, json!({}));
 }
 
-/// Many parameters are searched for in less text, so that a request is read in bounded time.
+/// With many parameters, a shorter part of the text is searched, so that a request is read in bounded time.
 #[test]
 fn the_more_parameters_the_shorter_the_text_that_is_read() {
     let count = 4 * SENTENCE_WORK / SENTENCE_BYTES;
@@ -209,7 +209,8 @@ fn the_more_parameters_the_shorter_the_text_that_is_read() {
     assert_eq!(far, json!({}));
 }
 
-/// A word that looks like a value and is none of any parameter is reported, with those that it could be meant for.
+/// A word that looks like a value but is invalid for every parameter is reported, with the parameters that it could
+/// belong to.
 #[test]
 fn words_that_may_be_values_are_reported() {
     let declared = json!([
@@ -241,7 +242,7 @@ fn words_that_may_be_values_are_reported() {
         told("what about Riverside"),
         one("Riverside", "region,team")
     );
-    // A code in the middle is meant for what it resembles.
+    // A code within the sentence is assigned to the parameters that it resembles.
     assert_eq!(
         told("list those of ticket x-99 again"),
         one("x-99", "team,count")
@@ -273,14 +274,14 @@ fn every_form() -> Vec<Parameter> {
 }
 
 proptest! {
-    /// A pattern of letters alone finds nothing, however long its words and wherever they begin.
+    /// A pattern of letters alone finds nothing, for any length and beginning of words.
     #[test]
     fn a_pattern_of_letters_finds_nothing(length in 1_usize..20, first in "[a-z]", text in "[a-z ]{0,60}") {
         prop_assert_eq!(found(&format!("^[a-z]{{{length}}}$"), &text), None);
         prop_assert_eq!(found(&format!("^{first}[a-z]*$"), &text), None);
     }
 
-    /// Any text is read, and every value fits its declaration.
+    /// Any text can be read, and every value is valid for its declaration.
     #[test]
     fn any_text_is_read_and_every_value_fits(text in r"(\PC|[ ,.:='\x22]|since|euros|[0-9]|A-1002|in |not |profile|days){0,60}") {
         let declared = every_form();
@@ -292,7 +293,7 @@ proptest! {
         }
     }
 
-    /// A value that is written out is the value, wherever the sentence has it.
+    /// An explicit value is accepted at any position of the sentence.
     #[test]
     fn a_written_value_is_taken(value in "[a-z]{2,8}_[a-z0-9]{1,8}", before in "(please |look |show me all |){0,2}", after in "( now|, thanks| please|)") {
         let declared = every_form();
@@ -303,7 +304,7 @@ proptest! {
     }
 }
 
-/// "Order #A-1003" is the order A-1003, unless orders are written with the sign.
+/// "Order #A-1003" is the order A-1003, unless the example has the sign.
 #[test]
 fn a_number_sign_announces_a_code() {
     let declared = json!([{"name": "order", "type": "string", "example": "A-1002"}]);
@@ -315,7 +316,7 @@ fn a_number_sign_announces_a_code() {
     assert_eq!(found("^[0-9]{4}$", "close #4712"), Some("4712".to_owned()));
 }
 
-/// "The tea kettle" is a kind of kettle as likely as one of that name; an example shows that words name it.
+/// "The tea kettle" may be a kind of kettle or the name of one; an example shows that words are names.
 #[test]
 fn a_word_before_a_name_of_which_no_value_is_known_is_no_value() {
     let unknown = json!([{"name": "kettle", "type": "string", "description": "which one"}]);
