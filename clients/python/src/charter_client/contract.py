@@ -396,16 +396,16 @@ class ApprovalDecision(Wire):
 
 
 class ApprovalDecisionRecord(Wire):
-    """Who decided, when, and why."""
+    """The decision's author, time and reason."""
 
     at: AwareDatetime
-    """When."""
+    """The time of the decision."""
     by: str
-    """Who."""
+    """The user that decided."""
     makers: list[str] | None = None
-    """Who made the key by which they decided."""
+    """The makers of the API key that was used to decide."""
     reason: str | None = None
-    """Why, in their words."""
+    """The reason, in the user's words."""
 
 
 class ApprovalEventRef(Wire):
@@ -440,12 +440,12 @@ class AssumedFacts(Wire):
 
 
 class BudgetUsage(Wire):
-    """A budget, and what was used of it."""
+    """A budget and its usage."""
 
     budget: int | None
-    """What was allowed; absent for no bound."""
+    """The limit; absent if there is none."""
     used: int | None
-    """What was used; absent when nobody told."""
+    """The usage; absent if it was not reported."""
 
 
 class CandidatePromotion(Wire):
@@ -517,14 +517,14 @@ class ContextModel(Wire):
 
 
 class CoveringAction(Wire):
-    """A skill or playbook with the tools that join it to a resource type."""
+    """A skill or playbook with its tools for a resource type."""
 
     id: str
     """Its id."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
     """`skill` or `playbook`."""
     tools: list[str]
-    """Those of its tools."""
+    """Its tools for the resource type."""
 
 
 class DecisionTreeInput(Wire):
@@ -538,7 +538,7 @@ class DecisionTreeInput(Wire):
     default: Any | None = None
     """The value when none is given. `null` counts as no default."""
     description: str = ""
-    """What it is for."""
+    """Its description."""
     enum: list[Any] | None = None
     """The only values allowed."""
     example: Any | None = None
@@ -643,8 +643,8 @@ class DocumentChange(Wire):
 
 class DocumentPin(Wire):
     """
-    A document version that a run executes: what it was when the run started, whatever is
-    registered later.
+    A version of a document that a run executes: the one in force when the run started, regardless of later
+    registrations.
     """
 
     content_hash: str
@@ -652,22 +652,22 @@ class DocumentPin(Wire):
     id: str
     """The document."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
-    """Which collection."""
+    """The kind of the document."""
     package: str
     """Its package."""
     tenant: str | None = None
-    """The tenant whose layer it was found in; absent for the global one."""
+    """The tenant whose layer has it; absent for the global layer."""
     version: str
     """Its package's version."""
 
 
 class DocumentRef(Wire):
-    """A document by its kind and id."""
+    """The kind and id of a document."""
 
     id: str
     """The id."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
-    """Which collection."""
+    """The kind."""
 
 
 class DocumentSource(Wire):
@@ -778,7 +778,7 @@ class DomainLens(Wire):
     status: Literal["active", "inactive"] = "active"
     """Whether it is offered (this project, for lenses)."""
     tags: list[str] = []
-    """Words to find it by."""
+    """Tags for searching."""
     tenant_id: str | None = None
     """Its tenant; absent for a global lens."""
     tier: Literal["basic", "advanced"] = "advanced"
@@ -871,7 +871,7 @@ class EvidencePayloadAbsent(Wire):
 
 
 class EvidenceSource(Wire):
-    """Where it comes from."""
+    """Its source."""
 
     account_id: str | None = None
     """Account, subscription or project of the resource."""
@@ -917,13 +917,13 @@ class Evidence(Wire):
     schema_version: Literal[1]
     """Version of this form; 1 so far."""
     source: EvidenceSource
-    """Where it comes from."""
+    """Its source."""
     summary: str
-    """What it shows, in a sentence."""
+    """A summary in a sentence."""
     tenant_id: str
     """The tenant it belongs to."""
     type: Literal["cloudtrail_event", "azure_activity_log", "config_snapshot", "iam_policy", "billing_line", "metric_point", "log_line", "deployment_record", "pr_record", "commit_record", "approval_record", "api_call", "manual_note"]
-    """What kind of proof it is."""
+    """The kind of proof."""
 
 
 class EvidenceAttachment(Wire):
@@ -945,15 +945,15 @@ class EvidenceHeader(Wire):
     """The first line."""
 
     checkpoint: str
-    """The signed head that every proof leads to."""
+    """The signed head that every proof refers to."""
     coverage: Literal["complete", "selection"]
     """Whether every leaf of the checkpoint follows."""
     format: str
     """[`FORMAT`]."""
     key: str
-    """The public key, as C2SP writes it: `name+id+key`."""
+    """The public key in C2SP form: `name+id+key`."""
     tenant_id: str
-    """Whose evidence it is."""
+    """The tenant that owns the evidence."""
 
 
 class EvidenceLogCheckpoint(Wire):
@@ -1178,14 +1178,14 @@ class ExecutorOutcome(Wire):
 
 
 class FieldChange(Wire):
-    """One place in which two values differ."""
+    """One difference of two values."""
 
     left: Any | None = None
-    """What stood there; absent when nothing did."""
+    """The left value; absent if there is none."""
     pointer: str
-    """Where, as a JSON pointer."""
+    """The location, as a JSON pointer."""
     right: Any | None = None
-    """What stands there; absent when nothing does."""
+    """The right value; absent if there is none."""
 
 
 class FileSystemOperationEdit(Wire):
@@ -1385,22 +1385,22 @@ class GraphNode(Wire):
 
 
 class GraphPath(Wire):
-    """A path that visits no node twice."""
+    """A simple path: no node occurs twice."""
 
     edges: list[Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"] | str]
-    """The edges between them, one fewer."""
+    """The edges between the nodes; one fewer than nodes."""
     nodes: list[str]
     """The nodes, from the first to the last."""
 
 
 class GraphQueryToGraphQueryTo(Wire):
-    """At any node of a type."""
+    """Any node of a type."""
 
     type: Literal["Control", "Requirement", "EvidenceType", "ResourceType", "Risk", "Remediation"]
 
 
 class GraphQueryToGraphQueryTo1(Wire):
-    """At one node."""
+    """One node."""
 
     node: str
 
@@ -1594,10 +1594,10 @@ class LibrarianPass(Wire):
 
 
 class LinkFinding(Wire):
-    """One thing that is worth a look."""
+    """One problem."""
 
     message: str
-    """What is wrong."""
+    """The problem."""
     rule: Literal["dangling_child", "empty_folder", "cycle"] | str
     """`dangling_child`, `empty_folder` or `cycle`."""
     skill_id: str
@@ -1771,16 +1771,16 @@ class MissionArtifact(Wire):
 
 
 class MissionArtifactKey(Wire):
-    """What tells artifacts of one mission apart, whatever their ids."""
+    """The key that distinguishes the artifacts of one mission without their ids."""
 
     kind: Literal["mission_envelope", "mission_task_graph", "prompt_package", "research_artifact", "librarian_pass", "worker_result", "aggregation_packet", "review_packet", "policy_decision", "writeback_proposal"] | str
     """Its kind."""
     number: int
-    """Its number among those of which all this is the same, from 1, in the order of storing."""
+    """Its number among artifacts with the same other fields, from 1, in the order of storing."""
     role: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str | None
     """The role of its task."""
     subject: str | None
-    """What it is about: a decision's type and subject, a proposal's target and action."""
+    """Its subject: a decision's type and subject, a proposal's target and action."""
     task: str | None
     """Its task, by the name in the first mission if that has it."""
 
@@ -1816,7 +1816,7 @@ class MissionEnvelope(Wire):
     mission_type: str
     """What kind of mission it is: `oracle_advisory`."""
     normalized_goal: str
-    """What is to be achieved."""
+    """The goal."""
     origin_surface: str
     """Where it comes from: `oracle`."""
     producer: str
@@ -1836,7 +1836,7 @@ class MissionEnvelope(Wire):
     time_budget_ms: int | None = None
     """How long it may take, in milliseconds."""
     token_budget: int | None = None
-    """How many tokens it may use."""
+    """The token budget, if it has one."""
     user_goal: str
     """What was asked, in the user's words."""
 
@@ -1925,7 +1925,7 @@ class MissionTaskGraphTask(Wire):
     depends_on: list[str] = []
     """Tasks that must succeed first."""
     objective: str
-    """What it is to achieve."""
+    """Its objective."""
     required_capabilities: list[str] = []
     """What whoever does it must be able to do."""
     required_data_scopes: list[str] = []
@@ -2138,9 +2138,9 @@ class NewKey(Wire):
     """A new key with its text, which is not shown again."""
 
     agent_skills: list[str]
-    """Which skills of the link graph it may reach."""
+    """The skills of the link graph within its reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """What it may do to the catalogue."""
+    """Its role for the catalogue."""
     created_at: AwareDatetime
     """When it was made."""
     created_by: str
@@ -2175,7 +2175,7 @@ class NewKey(Wire):
     tenant_id: str
     """The tenant whose data it sees."""
     tier: Literal["basic", "advanced"] | str
-    """The tier up to which it is served."""
+    """Its maximum tier."""
     user: str
     """The user that it authenticates."""
 
@@ -2227,7 +2227,7 @@ class OpenRisk(Wire):
     id: str
     """The risk."""
     severity: Literal["critical", "high", "medium", "low", "info"] | str | None
-    """How bad it is."""
+    """The severity."""
 
 
 class Package(Wire):
@@ -2310,43 +2310,43 @@ class PackageVersionDiff(Wire):
 
 
 class PairOfBudgetUsage(Wire):
-    """The same of both missions."""
+    """A value of each of the two missions."""
 
     left: BudgetUsage
-    """Of the first."""
+    """The value of the first mission."""
     right: BudgetUsage
-    """Of the second."""
+    """The value of the second mission."""
 
 
 class PairOfMissionState(Wire):
-    """The same of both missions."""
+    """A value of each of the two missions."""
 
     left: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
-    """Of the first."""
+    """The value of the first mission."""
     right: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
-    """Of the second."""
+    """The value of the second mission."""
 
 
 class PairOfNullableMissionId(Wire):
-    """The same of both missions."""
+    """A value of each of the two missions."""
 
     left: str | None
-    """Of the first."""
+    """The value of the first mission."""
     right: str | None
-    """Of the second."""
+    """The value of the second mission."""
 
 
 class PairOfNullableString(Wire):
-    """The same of both missions."""
+    """A value of each of the two missions."""
 
     left: str | None
-    """Of the first."""
+    """The value of the first mission."""
     right: str | None
-    """Of the second."""
+    """The value of the second mission."""
 
 
 class PartChange(Wire):
-    """What became of something from the first mission to the second."""
+    """The change of a part from the first mission to the second."""
 
     change: Literal["added", "changed", "removed", "same"] | str
     fields: list[FieldChange] | None = None
@@ -2392,7 +2392,7 @@ class PipelineDefinitionInput(Wire):
     default: Any | None = None
     """The value when none is given. `null` counts as no default."""
     description: str = ""
-    """What it is for."""
+    """Its description."""
     enum: list[Any] | None = None
     """The only values allowed."""
     example: Any | None = None
@@ -2502,7 +2502,7 @@ class PlanRunRequest(Wire):
 
 
 class PlanSource(Wire):
-    """A plan that came with the order to run it. Nobody registered it, so nobody reviewed it."""
+    """A plan that was sent with the request to run it, so it is neither registered nor reviewed."""
 
     id: Any
     """It depends on the form."""
@@ -2531,7 +2531,7 @@ class PlaybookMandatoryParameter(Wire):
     default: Any | None = None
     """The value when none is given. `null` counts as no default."""
     description: str = ""
-    """What it is for."""
+    """Its description."""
     enum: list[Any] | None = None
     """The only values allowed."""
     example: Any | None = None
@@ -2574,7 +2574,7 @@ class PlaybookOptionalParameter(Wire):
     default: Any | None = None
     """The value when none is given. `null` counts as no default."""
     description: str = ""
-    """What it is for."""
+    """Its description."""
     enum: list[Any] | None = None
     """The only values allowed."""
     example: Any | None = None
@@ -2696,7 +2696,7 @@ class Playbook(Wire):
     execution_timeout: int | None = None
     """Time limit of the whole run, in seconds."""
     generated_by: Literal["registered", "code_agent"] = "registered"
-    """Where it comes from."""
+    """Its source."""
     grounding_agent: str | None = None
     """The agent within whose boundary it was generated (this project)."""
     is_candidate: bool = False
@@ -2771,7 +2771,7 @@ class PolicyTestContextRun(Wire):
     approvals: int = 0
     """Approvals that the run was given so far."""
     approvers: list[str] | None = None
-    """Who approved exactly this call."""
+    """Users who approved exactly this call."""
     calls: dict[str, int] | None = None
     """Calls that the run began so far, by tool id."""
     kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call", "analysis"] = (
@@ -2818,11 +2818,11 @@ class PolicyTest(Wire):
     expect: Literal["allow", "deny", "ungoverned"]
     """The decision."""
     name: str
-    """What it shows."""
+    """Summary of the result."""
     principal: PolicyTestPrincipal = Field({"role": "user"}, validate_default=True)
     """Who calls."""
     tool: str
-    """What is called."""
+    """The tool."""
 
 
 class Policy(Wire):
@@ -2877,7 +2877,7 @@ class PolicyDecision(Wire):
     producer: str
     """Who made it."""
     reason: str
-    """Why."""
+    """The reason."""
     schema_name: Literal["policy_decision"]
     """`policy_decision`."""
     schema_version: Literal["v1"]
@@ -3038,7 +3038,7 @@ class PromptTemplate(Wire):
 
 
 class ProposedValue(Wire):
-    """A value that a memory states for a missing parameter."""
+    """A value that a memory contains for a missing parameter."""
 
     memory_id: str
     """The memory."""
@@ -3047,9 +3047,9 @@ class ProposedValue(Wire):
     title: str
     """Its title."""
     value: Any
-    """The value, which fits the declaration."""
+    """The value, which is valid for the declaration."""
     words: str
-    """The words that state the value."""
+    """The words with the value."""
 
 
 class PublishedSkill(Wire):
@@ -3080,9 +3080,9 @@ class Rate(Wire):
     """A rate and a burst, both at least one."""
 
     burst: int
-    """How often at once."""
+    """The number of calls at once."""
     per_minute: int
-    """How often a minute."""
+    """The number of calls per minute."""
 
 
 class RelatedMemory(Wire):
@@ -3142,10 +3142,10 @@ class ReplayDivergence(Wire):
 
 
 class ReportedResult(Wire):
-    """That an interrupted call did happen, on somebody's word."""
+    """A person's report that an interrupted call happened."""
 
     output: Any
-    """What it came to; `null` when nobody knows."""
+    """The output of the call; `null` if it is unknown."""
 
 
 class Request(Wire):
@@ -3205,16 +3205,16 @@ class RequestEventRef(Wire):
 
 
 class RequestTags(Wire):
-    """The request that a call or an answer is for, as far as guardrails read it (seed 000 §2.10)."""
+    """The properties of the request that guardrails may read (seed 000 §2.10)."""
 
     flow: Literal["skill", "read_broad", "rag_search", "knowledge", "write", "code_gen_read", "code_gen_write", "code_gen_direct"] | str | None = (
         None
     )
-    """How it is answered; absent for a plan or a mission, which answers no request."""
+    """The flow that answers the request; absent for a plan or a mission, which has no request."""
     persona: str
-    """The persona that it is answered for."""
+    """The persona of the answer."""
     tier: Literal["basic", "advanced"] | str
-    """The tier that it is answered on."""
+    """The tier of the answer."""
 
 
 class ResearchArtifactResult(Wire):
@@ -3250,7 +3250,7 @@ class ResearchArtifact(Wire):
     provider: str
     """Who answered: `brave`."""
     query: str
-    """What was asked."""
+    """The question."""
     results: list[ResearchArtifactResult] = Field([], validate_default=True)
     """What came back."""
     schema_name: Literal["research_artifact"]
@@ -3274,13 +3274,13 @@ class ResourceCoverage(Wire):
 
 class ResultSourceReported(Wire):
     approval: str
-    """The question that this answers."""
+    """The approval that the report answers."""
     by: str
-    """Who."""
+    """The user."""
     makers: list[str] | None = None
     """The makers of their key."""
     reason: str | None = None
-    """How they know, in their words."""
+    """The user's explanation."""
 
 
 class ReviewPacketIssue(Wire):
@@ -3325,9 +3325,9 @@ class Rights(Wire):
     """What the holder of a credential may do within its tenant."""
 
     agent_skills: list[str]
-    """Which skills of the link graph it may reach."""
+    """The skills of the link graph within its reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """What it may do to the catalogue."""
+    """Its role for the catalogue."""
     profile: str | None = None
     """
     The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
@@ -3338,7 +3338,7 @@ class Rights(Wire):
     scopes: list[str]
     """Which parts of the interface it opens."""
     tier: Literal["basic", "advanced"] | str
-    """The tier up to which it is served."""
+    """Its maximum tier."""
 
 
 class RouteExample(Wire):
@@ -3434,16 +3434,16 @@ class RoutingTest(Wire):
 
 
 class RuleResult(Wire):
-    """One rule's word on an effect."""
+    """The result of one rule for an effect."""
 
     id: str
-    """Which one: a guardrail's or policy's id, a tool's, a playbook's, an approval's."""
+    """The rule's id: that of a guardrail, policy, tool, playbook or approval."""
     kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "approval"]
-    """What kind of rule."""
+    """The kind of the rule."""
     message: str
-    """What a person is told."""
+    """The message for people."""
     note: str | None = None
-    """Why it had no answer, where it had none."""
+    """The reason why the rule could not be evaluated, if it could not."""
 
 
 class RunAbort(Wire):
@@ -3540,7 +3540,7 @@ class RunSummary(Wire):
 
 
 class SaltedPayload(Wire):
-    """A payload with what is hashed before it."""
+    """A payload with the salt that is hashed before it."""
 
     salt: str
     """32 bytes in hexadecimal."""
@@ -3711,7 +3711,7 @@ class SkillParameter(Wire):
     default: Any | None = None
     """The value when none is given. `null` counts as no default."""
     description: str = ""
-    """What it is for."""
+    """Its description."""
     enum: list[Any] | None = None
     """The only values allowed."""
     example: Any | None = None
@@ -3842,7 +3842,7 @@ class SkillSearch(Wire):
 
 
 class SkipReason(Wire):
-    """Why a step does not start."""
+    """The reason why a step does not start."""
 
     because: Literal["condition", "dry_run", "source"] | str
     step: str | None = None
@@ -3859,16 +3859,16 @@ class SkippedLensFile(Wire):
 
 
 class SpellingCorrection(Wire):
-    """A word that was replaced."""
+    """A corrected word."""
 
     corrected: str
     """The correction."""
     typed: str
-    """As it was typed."""
+    """The typed word."""
 
 
 class StepBranch(Wire):
-    """A way that a choice may take."""
+    """A branch of a choice."""
 
     next: str
     """The step it leads to."""
@@ -3877,29 +3877,29 @@ class StepBranch(Wire):
 
 
 class StepEdge(Wire):
-    """One step's claim on an earlier one."""
+    """A step's condition on an earlier step."""
 
     from_: str = Field(..., alias="from")
     """The earlier step."""
     on: Literal["success", "failure", "settled", "chosen"]
-    """What must have become of it."""
+    """The required result."""
 
 
 class StepFailure(Wire):
-    """Why a step failed."""
+    """The failure of a step."""
 
     code: str
-    """Stable code, e.g. `tool_failed`."""
+    """The stable code, e.g. `tool_failed`."""
     kind: Literal["input_error", "execution_error", "resource_error", "permission_error", "timeout_error", "system_error"] | str
-    """Which of the six kinds."""
+    """One of the six kinds."""
     message: str
-    """What a person is told; no secrets, no paths."""
+    """The message for people; no secrets, no paths."""
     retryable: bool
     """Whether the same call may succeed later."""
 
 
 class StepRetry(Wire):
-    """How a step is tried again (B003-7)."""
+    """The retries of a step (B003-7)."""
 
     delay_ms: int
     """Time between attempts, in milliseconds."""
@@ -3908,14 +3908,14 @@ class StepRetry(Wire):
 
 
 class StepWait(Wire):
-    """Something that a step waits for."""
+    """A condition that a step waits for."""
 
     approval: str | None = None
-    """The approval's record."""
+    """The approval's id."""
     due: AwareDatetime | None = None
-    """Not before this."""
+    """The earliest time of the next attempt."""
     expires_at: AwareDatetime | None = None
-    """When it lapses."""
+    """The time at which it lapses."""
     for_: (
         Literal[
             "approval",
@@ -3929,25 +3929,25 @@ class StepWait(Wire):
         | str
     ) = Field(..., alias="for")
     missing: list[str] | None = None
-    """Which."""
+    """The parameters."""
     of: str | None = None
-    """What it reverses."""
+    """The reversed step."""
     on: Literal["success", "failure", "settled", "chosen"] | None = None
-    """What must become of it."""
+    """The required result."""
     step: str | None = None
     """The step."""
 
 
 class StopCause(Wire):
-    """Why a run stops before its way is over."""
+    """The reason why a run stops early."""
 
     because: Literal["aborted", "failure", "timed_out", "token_budget_exhausted"] | str
     by: str | None = None
-    """Who."""
+    """The user."""
     failure: StepFailure | None = None
-    """Why."""
+    """The failure."""
     reason: str | None = None
-    """Why."""
+    """The reason."""
     step: str | None = None
     """The step."""
 
@@ -4029,23 +4029,23 @@ class Template(Wire):
 
 
 class Thresholds(Wire):
-    """Where a verdict turns (B000-3)."""
+    """The thresholds of a verdict (B000-3)."""
 
     floor: float
     """Candidates with a lower score are dropped."""
     margin: float
-    """How far its fused score must lead for that."""
+    """Lead in fused score that it needs for that."""
     narrow: float
-    """From this score on the best candidate may stand alone."""
+    """Score from which on the best candidate may be the only answer."""
 
 
 class TokenUsage(Wire):
     """Tokens that models used."""
 
     input: int
-    """That they were sent."""
+    """Tokens of the models' inputs."""
     output: int
-    """That they answered."""
+    """Tokens of the models' outputs."""
 
 
 class ToolEvidenceConsole(Wire):
@@ -4120,7 +4120,7 @@ class ToolParameter(Wire):
     default: Any | None = None
     """The value when none is given. `null` counts as no default."""
     description: str = ""
-    """What it is for."""
+    """Its description."""
     enum: list[Any] | None = None
     """The only values allowed."""
     example: Any | None = None
@@ -4310,7 +4310,7 @@ class ToolResultError(Wire):
     error_type: Literal["input_error", "execution_error", "resource_error", "permission_error", "timeout_error", "system_error"]
     """One of the six types."""
     message: str
-    """What went wrong."""
+    """The failure message."""
 
 
 class ToolResult(Wire):
@@ -4341,7 +4341,7 @@ class ToolResult(Wire):
 
 
 class ValueSource(Wire):
-    """Where a value comes from."""
+    """The source of a value."""
 
     field: str | None = None
     """The field, as a path in the request's metadata."""
@@ -4362,9 +4362,9 @@ class ValueSource(Wire):
     model: str | None = None
     """The model, as `provider/model`."""
     request_id: str | None = None
-    """That request."""
+    """The request."""
     words: str | None = None
-    """Those words."""
+    """The words."""
 
 
 class Violation(Wire):
@@ -4456,10 +4456,10 @@ class WritebackProposal(Wire):
 
 
 class AddedEdge(Wire):
-    """A claim that a step did not have when it was added."""
+    """An edge that is added to an existing step."""
 
     edge: StepEdge
-    """For what: a new step."""
+    """The edge, from a new step."""
     step: str
     """The step that waits."""
 
@@ -4535,49 +4535,49 @@ class Approval(Wire):
     approval_id: str
     """Its id."""
     call: ExactCall
-    """What is approved."""
+    """The call to approve."""
     digest: str
-    """What the decision is bound to."""
+    """The digest that the decision is bound to."""
     expires_at: AwareDatetime
-    """When it lapses, decided or not."""
+    """The time at which the approval lapses, decided or not."""
     four_eyes: bool
-    """Whether it takes a person who did not ask."""
+    """Whether the approver must differ from the requesters."""
     requested_at: AwareDatetime
-    """When it was asked for."""
+    """The time of the request."""
     requested_by: str
-    """On whose behalf the run acts."""
+    """The user on whose behalf the run acts."""
     requesters: list[str] | None = None
-    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
+    """The users that started the run, chose its arguments or confirmed it, and the makers of their keys."""
     rules: list[RuleResult]
-    """What asks for it."""
+    """The rules that require approval."""
     tenant_id: str
-    """Whose it is."""
+    """The owning tenant."""
     at: AwareDatetime | None = None
-    """When."""
+    """The time of the decision."""
     by: str | None = None
-    """Who."""
+    """The user that decided."""
     makers: list[str] | None = None
-    """Who made the key by which they decided."""
+    """The makers of the API key that was used to decide."""
     reason: str | None = None
-    """Why, in their words."""
+    """The reason, in the user's words."""
     reported_result: ReportedResult | None = None
-    """Instead of calling: it happened before. Absent for an agreement to the call."""
+    """The report that the call happened already. Absent if the call itself was approved."""
     state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
 
 
 class ApprovalAgreement(Wire):
-    """An agreement, and what was agreed to."""
+    """An approval of the call, or a report that it happened."""
 
     at: AwareDatetime
-    """When."""
+    """The time of the decision."""
     by: str
-    """Who."""
+    """The user that decided."""
     makers: list[str] | None = None
-    """Who made the key by which they decided."""
+    """The makers of the API key that was used to decide."""
     reason: str | None = None
-    """Why, in their words."""
+    """The reason, in the user's words."""
     reported_result: ReportedResult | None = None
-    """Instead of calling: it happened before. Absent for an agreement to the call."""
+    """The report that the call happened already. Absent if the call itself was approved."""
 
 
 class ApprovalEntry(Wire):
@@ -4586,40 +4586,40 @@ class ApprovalEntry(Wire):
     approval_id: str
     """Its id."""
     call: ExactCall
-    """What is approved."""
+    """The call to approve."""
     can_approve: bool
     """
     Whether the caller may approve it: the caller decides on approvals and, if four eyes are required, did not
     request it.
     """
     digest: str
-    """What the decision is bound to."""
+    """The digest that the decision is bound to."""
     expires_at: AwareDatetime
-    """When it lapses, decided or not."""
+    """The time at which the approval lapses, decided or not."""
     four_eyes: bool
-    """Whether it takes a person who did not ask."""
+    """Whether the approver must differ from the requesters."""
     requested_at: AwareDatetime
-    """When it was asked for."""
+    """The time of the request."""
     requested_by: str
-    """On whose behalf the run acts."""
+    """The user on whose behalf the run acts."""
     requesters: list[str] | None = None
-    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
+    """The users that started the run, chose its arguments or confirmed it, and the makers of their keys."""
     rules: list[RuleResult]
-    """What asks for it."""
+    """The rules that require approval."""
     run_title: str
     """The title of the run that waits for it."""
     tenant_id: str
-    """Whose it is."""
+    """The owning tenant."""
     at: AwareDatetime | None = None
-    """When."""
+    """The time of the decision."""
     by: str | None = None
-    """Who."""
+    """The user that decided."""
     makers: list[str] | None = None
-    """Who made the key by which they decided."""
+    """The makers of the API key that was used to decide."""
     reason: str | None = None
-    """Why, in their words."""
+    """The reason, in the user's words."""
     reported_result: ReportedResult | None = None
-    """Instead of calling: it happened before. Absent for an agreement to the call."""
+    """The report that the call happened already. Absent if the call itself was approved."""
     state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
 
 
@@ -4633,21 +4633,21 @@ class ApprovalPage(Wire):
 
 
 class BoundedGraphPath(Wire):
-    """What a walk found, and whether there was more than it may return."""
+    """The result of a walk, and whether it was truncated."""
 
     found: list[GraphPath]
-    """What it found, in order."""
+    """The results, in order."""
     truncated: bool
-    """Whether the rest was left out."""
+    """Whether further results were left out."""
 
 
 class BoundedOpenRisk(Wire):
-    """What a walk found, and whether there was more than it may return."""
+    """The result of a walk, and whether it was truncated."""
 
     found: list[OpenRisk]
-    """What it found, in order."""
+    """The results, in order."""
     truncated: bool
-    """Whether the rest was left out."""
+    """Whether further results were left out."""
 
 
 class Catalogue(Wire):
@@ -4663,26 +4663,26 @@ class ControlCoverage(Wire):
     control: str
     """The control."""
     guardrails: list[str]
-    """Guardrails that bear on what is listed for it."""
+    """Guardrails that apply to the covering skills and playbooks."""
     resource_types: list[ResourceCoverage]
     """The resource types that its evidence is collected from, by id."""
     status: Literal["covered", "partial", "none"]
-    """How far it is looked after."""
+    """The coverage status."""
     title: str | None
     """Its title."""
     without_evidence: list[str]
-    """Requirements from which the graph leads to no resource type."""
+    """Requirements without a path to a resource type."""
 
 
 class Dependency(Wire):
     """One document's reference to another."""
 
     from_: DocumentRef = Field(..., alias="from")
-    """Which needs the other."""
+    """The document that has the reference."""
     pointer: str
-    """Where the reference stands in the document that needs the other."""
+    """The JSON pointer of the reference in the referring document."""
     to: DocumentRef
-    """Which is needed."""
+    """The document that it refers to."""
 
 
 class DependencyNode(Wire):
@@ -4762,20 +4762,20 @@ class EvidenceEntry(Wire):
 
 
 class EvidenceLeaf(Wire):
-    """One leaf with what it commits to."""
+    """A leaf with the contents that it commits to."""
 
     index: int
-    """Its place in the log, from 0."""
+    """The index in the log, from 0."""
     leaf: str
-    """Its data: an [`super::Entry`] as JSON."""
+    """The leaf's data: an [`super::Entry`] as JSON."""
     payload: SaltedPayload | None = None
     """The payload, unless it was removed or is withheld."""
     proof: list[str]
-    """Its inclusion under the checkpoint, nearest sibling first."""
+    """The inclusion proof under the checkpoint, nearest sibling first."""
     record: str | None = None
-    """The record without its payload, of a record's leaf."""
+    """The record without its payload, if the leaf is a record's."""
     withheld: str | None = None
-    """The redaction class for which the payload is withheld from whoever exported it."""
+    """The redaction class for which the payload is withheld from the exporting caller."""
 
 
 class EvidenceLogConsistency(Wire):
@@ -4817,7 +4817,7 @@ class FollowUpReference(Wire):
 
 
 class FrameworkCoverage(Wire):
-    """What is known of a framework."""
+    """The coverage of a framework."""
 
     controls: list[ControlCoverage]
     """Its controls, by id."""
@@ -4826,15 +4826,15 @@ class FrameworkCoverage(Wire):
 
 
 class GateDecision(Wire):
-    """The gate's answer, with the rules that made it."""
+    """The gate's decision, with the rules behind it."""
 
     permitted_by: list[RuleResult] | None = None
-    """What permits it."""
+    """The rules that permit it."""
     rules: list[RuleResult] | None = None
-    """What asks for it; at least one."""
+    """The rules that require approval; never empty."""
     verdict: Literal["allow", "deny", "needs_approval"] | str
     warnings: list[RuleResult] | None = None
-    """What is said along with it."""
+    """Warnings to show with it."""
 
 
 class GraphAnswer(Wire):
@@ -4852,7 +4852,7 @@ class GraphAnswer(Wire):
     """The node."""
     query: Literal["coverage", "neighbours", "paths", "unremediated"] | str
     truncated: bool | None = None
-    """Whether the rest was left out."""
+    """Whether further results were left out."""
 
 
 class GraphQuery(Wire):
@@ -4885,9 +4885,9 @@ class Key(Wire):
     """A key without its secret."""
 
     agent_skills: list[str]
-    """Which skills of the link graph it may reach."""
+    """The skills of the link graph within its reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """What it may do to the catalogue."""
+    """Its role for the catalogue."""
     created_at: AwareDatetime
     """When it was made."""
     created_by: str
@@ -4920,7 +4920,7 @@ class Key(Wire):
     tenant_id: str
     """The tenant whose data it sees."""
     tier: Literal["basic", "advanced"] | str
-    """The tier up to which it is served."""
+    """Its maximum tier."""
     user: str
     """The user that it authenticates."""
 
@@ -5085,7 +5085,7 @@ class MissionArtifactChange(Wire):
     ids: PairOfNullableString
     """Its id in each mission that has it."""
     key: MissionArtifactKey
-    """What it is matched by."""
+    """The key by which it is matched."""
     change: Literal["added", "changed", "removed", "same"] | str
     fields: list[FieldChange] | None = None
 
@@ -5120,9 +5120,9 @@ class MissionTaskChange(Wire):
     ids: PairOfNullableString
     """Its id in each mission that has it."""
     objective: str
-    """What it is to achieve, in the second mission if that has it."""
+    """The objective, from the second mission if it has the task."""
     role: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str | None
-    """Who does it."""
+    """The role that performs the task."""
     change: Literal["added", "changed", "removed", "same"] | str
     fields: list[FieldChange] | None = None
 
@@ -5138,45 +5138,45 @@ class MissionTypeInForce(Wire):
 
 
 class Neighbour(Wire):
-    """A node that a walk came to."""
+    """A node that a walk reached."""
 
     direction: Literal["out", "in"]
-    """Which way that edge was followed."""
+    """The direction in which that edge was followed."""
     distance: int
-    """How many edges away it is, by the shortest way."""
+    """The number of edges on the shortest path."""
     edge: Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"] | str
     """The edge between the two."""
     from_: str = Field(..., alias="from")
-    """The node before it on that way."""
+    """The previous node on that path."""
     layer: Literal["tenant", "global", "tenant_over_global"]
-    """The layer that it comes from."""
+    """The layer in which the node was found."""
     node: GraphNode
     """The node."""
 
 
 class PackageProblem(Wire):
-    """One thing that is wrong, and where."""
+    """One problem with its location."""
 
     column: int
-    """In characters, from 1."""
+    """The column in characters, from 1."""
     excerpt: str
-    """The line as it stands."""
+    """The original line."""
     file: str
     """The file's path, relative to the package."""
     keyword: str
-    """The rule that is broken."""
+    """The violated rule."""
     line: int
-    """From 1."""
+    """The line, from 1."""
     message: str
-    """What is wrong."""
+    """The problem."""
     pointer: str
-    """JSON pointer into the file."""
+    """The JSON pointer into the file."""
     severity: Literal["error", "warning"]
-    """Whether it stops the registration."""
+    """Whether it prevents registration."""
     suggestion: str | None = None
-    """What to write instead, where that is known."""
+    """A correction, if known."""
     width: int
-    """Characters to underline, at least 1."""
+    """The number of characters to underline, at least 1."""
 
 
 class PassagePosition(Wire):
@@ -5274,7 +5274,7 @@ class ResolvedTemplate(Wire):
 
 
 class ResultSourceResultSource(Wire):
-    """The effect was interrupted, and a person says that it happened."""
+    """The effect was interrupted, and a person reported that it happened."""
 
     reported: ResultSourceReported
 
@@ -5301,43 +5301,43 @@ class RoutingTestResult(Wire):
 
 
 class RuleFinding(Wire):
-    """One rule and what it says."""
+    """One rule with its result."""
 
     effect: Literal["deny", "require_approval", "warn", "allow", "not_applicable"]
-    """What it says."""
+    """The result."""
     id: str
-    """Which one."""
+    """The rule's id."""
     kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "approval"]
-    """What kind of rule."""
+    """The kind of the rule."""
     layer: Literal["tenant", "global"] | str | None = None
-    """The document's layer; absent where the rule is no document of its own."""
+    """The document's layer; absent if the rule is not a document."""
     message: str | None = None
-    """What the document tells people, where it speaks and has words for them."""
+    """The document's message for people, if the rule applies and has one."""
     note: str | None = None
-    """Why an expression of it had no answer, where one had none."""
+    """The reason why an expression of the rule could not be evaluated, if it could not."""
     package: str | None = None
     """The package that the document comes from."""
     package_version: str | None = None
     """That package's version."""
     phase: Literal["now", "after_approval", "not_evaluated"]
-    """Whether the decision rests on it."""
+    """Whether the decision depends on the rule."""
     reason: str
-    """Why."""
+    """The reason."""
     run_facts: list[Literal["kind", "subject", "mission", "approved", "approvers", "approvals", "calls"]] | None = (
         None
     )
-    """What of the run the rule looks at."""
+    """The facts about the run that the rule reads."""
 
 
 class RunOutcome(Wire):
-    """How a run ended."""
+    """The outcome of a run."""
 
     cause: StopCause | None = None
-    """Why."""
+    """The reason."""
     left: list[str] | None = None
-    """Steps whose writes stand, or may."""
+    """Steps whose writes remain in effect, or may."""
     missing_evidence: list[str] | None = None
-    """Evidence that was required and that no step produced: the run is incomplete."""
+    """Required evidence that no step produced, which makes the run incomplete."""
     outcome: Literal["completed", "failed", "rollback_failed", "rolled_back"] | str
 
 
@@ -5351,20 +5351,20 @@ class RunPage(Wire):
 
 
 class RunPrerequisites(Wire):
-    """What a run needs before its first step."""
+    """The inputs that a run needs before its first step."""
 
     confirm: bool
-    """Whether a person has to see the plan and agree to it."""
+    """Whether a person must see the plan and confirm it."""
     missing: list[str] | None = None
     """The mandatory parameters that have no value yet."""
     sources: dict[str, ValueSource] | None = None
-    """Where the values of its parameters come from, by name."""
+    """The sources of its parameters' values, by name."""
     tokens: TokenUsage | None = None
-    """Tokens that a model used to draft values of its parameters."""
+    """Tokens that a model used to draft parameter values."""
     typed: str | None = None
     """The parameter whose value has to be typed to confirm (`destructive`)."""
     unclear: dict[str, str] | None = None
-    """Why words of the request give no value of a missing parameter, by name."""
+    """The reasons why words of the request yield no value of a missing parameter, by name."""
 
 
 class SchemaList(RootModel[list[SchemaSummary]]):
@@ -5382,56 +5382,56 @@ class SkillInForce(Wire):
 
 
 class StepAction(Wire):
-    """What a step does."""
+    """The action of a step."""
 
     branches: list[StepBranch] | None = None
-    """Expression and the step that it leads to, in the order in which they are tried."""
+    """The branches, in order of evaluation."""
     do: Literal["call", "choose", "conclude"] | str
     exact: bool | None = None
     """Whether `${…}` in the parameters is plain text instead of a reference."""
     otherwise: str | None = None
-    """Where to go when none holds."""
+    """The step to run if no branch matches."""
     output: Any | None = None
-    """What is written out as the step's output."""
+    """The step's output."""
     parameters: dict[str, Any] | None = None
     """The parameters of the tool."""
     script: str | None = None
-    """A script of the pinned playbook that is run in place of the tool's own body."""
+    """A script of the pinned playbook that replaces the tool's own body."""
     tool: str | None = None
     """The tool."""
     writes: bool | None = None
-    """Whether it changes something outside."""
+    """Whether the call changes something outside Charter."""
 
 
 class StepBegun(Wire):
     """An effect that is about to start."""
 
     approval_expires_at: AwareDatetime | None = None
-    """When the approval lapses that it began under; absent where none was needed."""
+    """The time at which the approval for the attempt lapses; absent if none was needed."""
     attempt: int
-    """From 1."""
+    """The number of the attempt, from 1."""
     idempotency_key: str
-    """The same for every attempt."""
+    """The idempotency key, equal for all attempts."""
     parameters: dict[str, Any]
     """The resolved parameters."""
     policy_decision: GateDecision
-    """What the gate said."""
+    """The gate's decision."""
     step: str
     """The step."""
 
 
 class StepEntry(Wire):
     """
-    When a step may start. It is decided once every source has settled; a step whose edges do not
-    hold, or whose expression is false, is skipped.
+    The start condition of a step. It is evaluated once every source has settled. A step whose edges do not hold, or
+    whose expression is false, is skipped.
     """
 
     edges: list[StepEdge]
-    """Its claims on earlier steps; none for a step that may start at once."""
+    """Conditions on earlier steps; empty for a step that may start at once."""
     join: Literal["all", "any"]
-    """How many must hold."""
+    """The number of edges that must hold."""
     when: str | None = None
-    """A CEL expression that must be true as well."""
+    """A CEL expression that must be true too."""
 
 
 class ToolInForce(Wire):
@@ -5503,18 +5503,18 @@ class AgentSkillImportResult(Wire):
 
 
 class ApprovalRequest(Wire):
-    """A person is asked about one exact call."""
+    """A request to approve one exact call."""
 
     approval: str
-    """The approval's record."""
+    """The approval's id."""
     call: ExactCall
     """The call."""
     digest: str
-    """What the decision is bound to."""
+    """The digest that the decision is bound to."""
     expires_at: AwareDatetime
-    """When it lapses."""
+    """The time at which it lapses."""
     policy_decision: GateDecision
-    """What the gate said."""
+    """The gate's decision."""
     step: str
     """The step."""
 
@@ -5618,7 +5618,7 @@ class Lens(Wire):
     status: Literal["active", "inactive"] | str
     """Whether it is offered (this project, for lenses)."""
     tags: list[str]
-    """Words to find it by."""
+    """Tags for searching."""
     tenant_id: str | None = None
     """Its tenant; absent for a global lens."""
     tier: Literal["basic", "advanced"] | str
@@ -5677,22 +5677,22 @@ class Mission(Wire):
 
 
 class MissionDifferences(Wire):
-    """What two missions differ in. Shown as text by `Display`."""
+    """The differences of two missions. `Display` writes them as text."""
 
     artifacts: list[MissionArtifactChange]
     """All other artifacts, by key."""
     goal: PartChange
-    """The envelopes."""
+    """The change of the envelope."""
     missions: PairOfNullableMissionId
-    """Which missions these are."""
+    """The missions' ids."""
     outcome: PairOfMissionState
-    """Where each stands."""
+    """The state of each mission."""
     tasks: list[MissionTaskChange]
     """The tasks: those of the first mission in its order, then those that only the second has."""
     time_ms: PairOfBudgetUsage
-    """Milliseconds."""
+    """Usage of time, in milliseconds."""
     tokens: PairOfBudgetUsage
-    """Tokens."""
+    """Usage of tokens."""
 
 
 class PackageReport(Wire):
@@ -5743,34 +5743,37 @@ class PlannedStep(Wire):
     """One step."""
 
     action: StepAction
-    """What it does."""
+    """The action."""
     after_failure: Literal["abort", "roll_back", "continue"]
-    """What a failure does."""
+    """The effect of a failure."""
     cache_ttl_seconds: int
-    """How long a result may be used again for the same call, in seconds; 0 for never."""
+    """The time for which a result may be reused for an equal call, in seconds; 0 means never."""
     entry: StepEntry
-    """When it may start."""
+    """The start condition."""
     id: str
     """Its id."""
     mandate: str | None = None
     """
-    The task of a mission that it is called for: the task's prompt package and pass say what may be
-    called (B002-5, B002-8).
+    The mission task that the call is for. The task's prompt package and pass define the allowed calls (B002-5,
+    B002-8).
     """
     retry: StepRetry
-    """How it is tried again."""
+    """The retries."""
     reverses: str | None = None
-    """The step that it reverses. A reversal is no part of the way forward."""
+    """The step that this one reverses. Reversals do not run in the forward direction."""
     reviewed: bool
-    """Whether a person must review each call, whatever else holds (ruling 10)."""
+    """Whether a person must review each call, in every case (ruling 10)."""
     spends: bool | None = None
-    """Whether it may use tokens of the run's budget: none is begun once that is used up (B002-17)."""
+    """
+    Whether the step may use tokens of the run's budget. Such a step does not begin once the budget is used up
+    (B002-17).
+    """
     timeout_ms: int
-    """Limit of one attempt in milliseconds; 0 sets no limit of the step's own (B003-7)."""
+    """The timeout of one attempt in milliseconds; 0 means no timeout of the step itself (B003-7)."""
     unless_changed: str | None = None
     """
-    An earlier call, which only reads, that must still answer what it did when this one begins: else
-    what this one changes is not what somebody decided on (B002-13).
+    An earlier read whose result must be unchanged when this step begins. Otherwise this step would change something
+    other than what was decided on (B002-13).
     """
 
 
@@ -5813,53 +5816,53 @@ class Step(Wire):
     writes: bool
     """Whether it changes something."""
     approval: str | None = None
-    """The approval's record."""
+    """The approval's id."""
     attempt: int | None = None
-    """From 1."""
+    """The number of the attempt, from 1."""
     digest: str | None = None
-    """What the decision is bound to."""
+    """The digest that the decision is bound to."""
     due: AwareDatetime | None = None
-    """Not before this."""
+    """The earliest time of the next attempt."""
     expires_at: AwareDatetime | None = None
-    """When it lapses."""
+    """The time at which it lapses."""
     failure: StepFailure | None = None
-    """Why."""
+    """The failure."""
     reason: SkipReason | None = None
-    """Why."""
+    """The reason."""
     state: Literal["awaiting_approval", "cancelled", "failed", "pending", "retrying", "running", "skipped", "succeeded"] | str
 
 
 class StepGraph(Wire):
-    """A sound graph of steps."""
+    """A valid graph of steps."""
 
     evidence: list[str] | None = None
     """Keys that some step's output must have for the run to be complete."""
     fallback: StepGraph | None = None
-    """What is run once instead when a step fails that the run cannot do without (B003-8)."""
+    """The plan that replaces this one, once, when a required step fails (B003-8)."""
     numbers: dict[str, Literal["string", "number", "integer", "boolean", "array", "object"] | str] | None = (
         None
     )
     """The declared types of numeric parameters, for expressions."""
     source: PlanSource | None = None
     """
-    What it was compiled from, where that is no document of the catalogue; a fallback names what
-    the run was started with.
+    The source of the graph, if it is not a document of the catalogue. A fallback names the source that the run was
+    started with.
     """
     steps: list[PlannedStep]
     """The steps in listed order; reversals among them."""
     timeout_ms: int
-    """Time limit of the work, waiting for people not counted, in milliseconds; 0 sets none."""
+    """The time limit of the work in milliseconds, without the time that it waits for people; 0 means no limit."""
     token_budget: int | None = None
-    """Tokens that models may use for it; 0 sets no limit (B002-17)."""
+    """The token budget for models; 0 means no limit (B002-17)."""
 
 
 class GraphAdditions(Wire):
-    """Steps to add, and steps that wait for some of them from now on."""
+    """Steps to add, and edges that make existing steps wait for them."""
 
     claims: list[AddedEdge] | None = None
-    """Claims that steps which have not started get on new ones."""
+    """New edges to steps that have not started."""
     steps: list[PlannedStep] | None = None
-    """New steps, after those that are there. None of them is a reversal."""
+    """New steps, listed after the existing ones. None of them is a reversal."""
 
 
 class JournalEvent(Wire):
@@ -5870,63 +5873,63 @@ class JournalEvent(Wire):
     sequence: int
     """Position, from 1."""
     approval: str | None = None
-    """The approval's record."""
+    """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
-    """When the approval lapses that it began under; absent where none was needed."""
+    """The time at which the approval for the attempt lapses; absent if none was needed."""
     askers: list[str] | None = None
     """
-    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
-    that it rolls back.
+    Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
+    it rolls back.
     """
     attempt: int | None = None
-    """From 1."""
+    """The number of the attempt, from 1."""
     by: str | None = None
-    """On whose behalf it acts."""
+    """The user on whose behalf it acts."""
     call: ExactCall | None = None
     """The call."""
     cause: StopCause | None = None
-    """Why."""
+    """The reason."""
     digest: str | None = None
-    """What they saw."""
+    """The digest of the displayed plan."""
     dry_run: bool = False
-    """Whether nothing is to be changed (B000-18)."""
+    """Whether this is a dry run (B000-18)."""
     due: AwareDatetime | None = None
-    """Not before this."""
+    """The earliest time of the next attempt."""
     duration_ms: int | None = None
-    """In milliseconds."""
+    """The duration, in milliseconds."""
     event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
-    """When it lapses."""
+    """The time at which it lapses."""
     failure: StepFailure | None = None
-    """What the step fails with."""
+    """The step's failure."""
     graph: StepGraph | None = None
-    """What it executes."""
+    """The graph to execute."""
     growth: GraphAdditions | None = None
-    """What it adds to the graph."""
+    """The steps and edges that it adds to the graph."""
     idempotency_key: str | None = None
-    """The same for every attempt."""
+    """The idempotency key, equal for all attempts."""
     left: list[str] | None = None
-    """Steps whose writes stand, or may."""
+    """Steps whose writes remain in effect, or may."""
     makers: list[str] | None = None
     """The makers of their key."""
     missing: list[str] | None = None
-    """Mandatory ones that are still missing."""
+    """Mandatory parameters that are still missing."""
     missing_evidence: list[str] | None = None
-    """Evidence that was required and that no step produced."""
+    """Required evidence that no step produced."""
     opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
-    """What it needs before its first step."""
+    """The inputs that it needs before its first step."""
     output: Any | None = None
-    """What it produced."""
+    """The output."""
     owner: str | None = None
-    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
+    """The owner, if it differs from the user that started the run: for a rollback, the owner of the original run."""
     parameters: dict[str, Any] | None = None
     """Values of the declared parameters."""
     pins: list[DocumentPin] | None = None
     """The versions it executes."""
     policy_decision: GateDecision | None = None
-    """What the gate said."""
+    """The gate's decision."""
     reason: SkipReason | None = None
-    """Why."""
+    """The reason."""
     role: Literal["admin", "operator", "user"] | str | None = None
     roll_back: bool | None = None
     """Whether completed writes are reversed."""
@@ -5935,13 +5938,13 @@ class JournalEvent(Wire):
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
         None
     )
-    """Where the result came from."""
+    """The source of the result."""
     sources: dict[str, ValueSource] | None = None
-    """Where all values come from; absent in journals of earlier versions."""
+    """The sources of all values; absent in journals of earlier versions."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None
-    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
+    """The request's properties for guardrails; absent in journals without them."""
     tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
@@ -5984,63 +5987,63 @@ class MissionEvent(Wire):
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
-    """The approval's record."""
+    """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
-    """When the approval lapses that it began under; absent where none was needed."""
+    """The time at which the approval for the attempt lapses; absent if none was needed."""
     askers: list[str] | None = None
     """
-    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
-    that it rolls back.
+    Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
+    it rolls back.
     """
     attempt: int | None = None
-    """From 1."""
+    """The number of the attempt, from 1."""
     by: str | None = None
-    """On whose behalf it acts."""
+    """The user on whose behalf it acts."""
     call: ExactCall | None = None
     """The call."""
     cause: StopCause | None = None
-    """Why."""
+    """The reason."""
     digest: str | None = None
-    """What they saw."""
+    """The digest of the displayed plan."""
     dry_run: bool = False
-    """Whether nothing is to be changed (B000-18)."""
+    """Whether this is a dry run (B000-18)."""
     due: AwareDatetime | None = None
-    """Not before this."""
+    """The earliest time of the next attempt."""
     duration_ms: int | None = None
-    """In milliseconds."""
+    """The duration, in milliseconds."""
     event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
-    """When it lapses."""
+    """The time at which it lapses."""
     failure: StepFailure | None = None
-    """What the step fails with."""
+    """The step's failure."""
     graph: StepGraph | None = None
-    """What it executes."""
+    """The graph to execute."""
     growth: GraphAdditions | None = None
-    """What it adds to the graph."""
+    """The steps and edges that it adds to the graph."""
     idempotency_key: str | None = None
-    """The same for every attempt."""
+    """The idempotency key, equal for all attempts."""
     left: list[str] | None = None
-    """Steps whose writes stand, or may."""
+    """Steps whose writes remain in effect, or may."""
     makers: list[str] | None = None
     """The makers of their key."""
     missing: list[str] | None = None
-    """Mandatory ones that are still missing."""
+    """Mandatory parameters that are still missing."""
     missing_evidence: list[str] | None = None
-    """Evidence that was required and that no step produced."""
+    """Required evidence that no step produced."""
     opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
-    """What it needs before its first step."""
+    """The inputs that it needs before its first step."""
     output: Any | None = None
-    """What it produced."""
+    """The output."""
     owner: str | None = None
-    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
+    """The owner, if it differs from the user that started the run: for a rollback, the owner of the original run."""
     parameters: dict[str, Any] | None = None
     """Values of the declared parameters."""
     pins: list[DocumentPin] | None = None
     """The versions it executes."""
     policy_decision: GateDecision | None = None
-    """What the gate said."""
+    """The gate's decision."""
     reason: SkipReason | None = None
-    """Why."""
+    """The reason."""
     role: Literal["admin", "operator", "user"] | str | None = None
     roll_back: bool | None = None
     """Whether completed writes are reversed."""
@@ -6049,13 +6052,13 @@ class MissionEvent(Wire):
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
         None
     )
-    """Where the result came from."""
+    """The source of the result."""
     sources: dict[str, ValueSource] | None = None
-    """Where all values come from; absent in journals of earlier versions."""
+    """The sources of all values; absent in journals of earlier versions."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None
-    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
+    """The request's properties for guardrails; absent in journals without them."""
     tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
@@ -6174,63 +6177,63 @@ class RunEvent(Wire):
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
-    """The approval's record."""
+    """The approval's id."""
     approval_expires_at: AwareDatetime | None = None
-    """When the approval lapses that it began under; absent where none was needed."""
+    """The time at which the approval for the attempt lapses; absent if none was needed."""
     askers: list[str] | None = None
     """
-    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
-    that it rolls back.
+    Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
+    it rolls back.
     """
     attempt: int | None = None
-    """From 1."""
+    """The number of the attempt, from 1."""
     by: str | None = None
-    """On whose behalf it acts."""
+    """The user on whose behalf it acts."""
     call: ExactCall | None = None
     """The call."""
     cause: StopCause | None = None
-    """Why."""
+    """The reason."""
     digest: str | None = None
-    """What they saw."""
+    """The digest of the displayed plan."""
     dry_run: bool = False
-    """Whether nothing is to be changed (B000-18)."""
+    """Whether this is a dry run (B000-18)."""
     due: AwareDatetime | None = None
-    """Not before this."""
+    """The earliest time of the next attempt."""
     duration_ms: int | None = None
-    """In milliseconds."""
+    """The duration, in milliseconds."""
     event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
-    """When it lapses."""
+    """The time at which it lapses."""
     failure: StepFailure | None = None
-    """What the step fails with."""
+    """The step's failure."""
     graph: StepGraph | None = None
-    """What it executes."""
+    """The graph to execute."""
     growth: GraphAdditions | None = None
-    """What it adds to the graph."""
+    """The steps and edges that it adds to the graph."""
     idempotency_key: str | None = None
-    """The same for every attempt."""
+    """The idempotency key, equal for all attempts."""
     left: list[str] | None = None
-    """Steps whose writes stand, or may."""
+    """Steps whose writes remain in effect, or may."""
     makers: list[str] | None = None
     """The makers of their key."""
     missing: list[str] | None = None
-    """Mandatory ones that are still missing."""
+    """Mandatory parameters that are still missing."""
     missing_evidence: list[str] | None = None
-    """Evidence that was required and that no step produced."""
+    """Required evidence that no step produced."""
     opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
-    """What it needs before its first step."""
+    """The inputs that it needs before its first step."""
     output: Any | None = None
-    """What it produced."""
+    """The output."""
     owner: str | None = None
-    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
+    """The owner, if it differs from the user that started the run: for a rollback, the owner of the original run."""
     parameters: dict[str, Any] | None = None
     """Values of the declared parameters."""
     pins: list[DocumentPin] | None = None
     """The versions it executes."""
     policy_decision: GateDecision | None = None
-    """What the gate said."""
+    """The gate's decision."""
     reason: SkipReason | None = None
-    """Why."""
+    """The reason."""
     role: Literal["admin", "operator", "user"] | str | None = None
     roll_back: bool | None = None
     """Whether completed writes are reversed."""
@@ -6239,13 +6242,13 @@ class RunEvent(Wire):
     source: Literal["fresh"] | Literal["cached"] | Literal["decided"] | ResultSourceResultSource | None = (
         None
     )
-    """Where the result came from."""
+    """The source of the result."""
     sources: dict[str, ValueSource] | None = None
-    """Where all values come from; absent in journals of earlier versions."""
+    """The sources of all values; absent in journals of earlier versions."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None
-    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
+    """The request's properties for guardrails; absent in journals without them."""
     tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
@@ -6264,29 +6267,29 @@ class RunStarted(Wire):
 
     askers: list[str] | None = None
     """
-    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
-    that it rolls back.
+    Users that requested it besides `by`: the makers of the key that started it, and the requesters of the run that
+    it rolls back.
     """
     by: str
-    """On whose behalf it acts."""
+    """The user on whose behalf it acts."""
     dry_run: bool
-    """Whether nothing is to be changed (B000-18)."""
+    """Whether this is a dry run (B000-18)."""
     graph: StepGraph
-    """What it executes."""
+    """The graph to execute."""
     opening: RunPrerequisites
-    """What it needs before its first step."""
+    """The inputs that it needs before its first step."""
     owner: str | None = None
-    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
+    """The owner, if it differs from the user that started the run: for a rollback, the owner of the original run."""
     parameters: dict[str, Any]
     """Values of the declared parameters."""
     pins: list[DocumentPin]
     """The versions it executes."""
     role: Literal["user", "operator", "admin"] | str
-    """What they may do."""
+    """The user's role."""
     run_id: str
     """The run."""
     tags: RequestTags | None = None
-    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
+    """The request's properties for guardrails; absent in journals without them."""
 
 
 class StepExplanation(Wire):
@@ -6308,19 +6311,19 @@ class StepExplanation(Wire):
     writes: bool
     """Whether it changes something."""
     approval: str | None = None
-    """The approval's record."""
+    """The approval's id."""
     attempt: int | None = None
-    """From 1."""
+    """The number of the attempt, from 1."""
     digest: str | None = None
-    """What the decision is bound to."""
+    """The digest that the decision is bound to."""
     due: AwareDatetime | None = None
-    """Not before this."""
+    """The earliest time of the next attempt."""
     expires_at: AwareDatetime | None = None
-    """When it lapses."""
+    """The time at which it lapses."""
     failure: StepFailure | None = None
-    """Why."""
+    """The failure."""
     reason: SkipReason | None = None
-    """Why."""
+    """The reason."""
     state: Literal["awaiting_approval", "cancelled", "failed", "pending", "retrying", "running", "skipped", "succeeded"] | str | None = (
         None
     )

@@ -24,9 +24,9 @@ use estate::{Estate, Known, MARK, is_of_a_user, is_shared};
 const PUBLIC: [&str; 5] = [
     "get_agent_card",
     "get_agent_card_keys",
-    "list_schemas",
     "get_openapi",
     "get_schema",
+    "list_schemas",
 ];
 
 /// Operations whose answer tells the time, is about the server and no tenant, or has scores whose last digits
