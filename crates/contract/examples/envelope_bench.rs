@@ -1,5 +1,5 @@
-//! How many mission envelopes are parsed and validated per second, from bytes.
-//! Prints one line of JSON: `{"per_second": …}`. Build it with `--release`.
+//! Measures how many mission envelopes are parsed and validated per second, from bytes. Prints one line of JSON:
+//! `{"per_second": …}`. Build it with `--release`.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use charter_contract::validate::parse;
 /// The seed's own example (002 §4.2).
 const ENVELOPE: &[u8] = include_bytes!("../tests/seeds/mission_envelope.json");
 
-/// How long one measurement lasts, and how many are made; the best one counts.
+/// Length of one measurement and number of measurements; the best one is reported.
 const ROUND: Duration = Duration::from_millis(500);
 const ROUNDS: usize = 6;
 

@@ -39,7 +39,7 @@ fn amount(bound: &Bound) -> String {
     }
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn grouped(value: usize) -> String {
     let digits = value.to_string();
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Writes every JSON Schema to a directory: `cargo run -p charter-contract --example
-//! write_schemas -- schemas`. It is the only place here that touches files.
+//! Writes every JSON Schema to a directory: `cargo run -p charter-contract --example write_schemas -- schemas`. It is
+//! the only code of this crate that writes files.
 
 use std::error::Error;
 use std::path::PathBuf;

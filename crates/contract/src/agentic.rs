@@ -1,6 +1,5 @@
-//! The contracts at the edge (seed 003): six that the seed spells out, kept to the
-//! letter and open as its schemas are; nine that it only names, authored here,
-//! strict, and marked `x-charter-authored`.
+//! The contracts at the edge (seed 003). Six follow the seed's schemas literally and accept unknown fields, as those
+//! schemas do. The seed only names the other nine: they are authored here, strict, and marked `x-charter-authored`.
 
 pub mod error;
 

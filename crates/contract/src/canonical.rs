@@ -1,28 +1,28 @@
-//! The one text of a JSON value: what is hashed, compared as text, or committed.
+//! The canonical text of a JSON value: used for hashing, text comparison and committed files.
 //!
-//! Whether an object keeps its keys in order or as they came is decided by a feature of `serde_json`
-//! that any crate of the program may switch on. So no text that has to be the same for equal values
-//! is made by `to_string` alone. This is no RFC 8785: numbers are written as `serde_json` writes them.
+//! A feature of `serde_json`, which any crate of the program may enable, decides whether objects keep insertion order.
+//! Text that must be equal for equal values is therefore never made by `to_string` alone. This is not RFC 8785:
+//! numbers are written as `serde_json` writes them.
 
 use std::io::{self, BufWriter, Write};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// Puts the keys of every object in order, at any depth.
+/// Sorts the keys of every object, at any depth.
 #[must_use]
 pub fn sorted(mut value: Value) -> Value {
     value.sort_all_objects();
     value
 }
 
-/// The text: keys in order, no spaces.
+/// Returns the canonical text: sorted keys, no spaces.
 #[must_use]
 pub fn text(value: Value) -> String {
     sorted(value).to_string()
 }
 
-/// Hands the text of a value on, piece by piece, without making a copy of either.
+/// Passes the canonical text of a value to `take` piece by piece, without copying the value or building the text.
 pub fn pieces(value: &Value, take: impl FnMut(&[u8])) {
     let mut out = BufWriter::new(Pieces(take));
     let written = serde_json::to_writer(&mut out, &InOrder(value)).map_err(io::Error::from);
@@ -33,7 +33,7 @@ pub fn pieces(value: &Value, take: impl FnMut(&[u8])) {
     );
 }
 
-/// Takes what is written.
+/// A writer that passes its bytes to a function.
 struct Pieces<F>(F);
 
 impl<F: FnMut(&[u8])> Write for Pieces<F> {
@@ -47,7 +47,7 @@ impl<F: FnMut(&[u8])> Write for Pieces<F> {
     }
 }
 
-/// A value that is written with its keys in order.
+/// A value that serialises with sorted keys.
 struct InOrder<'v>(&'v Value);
 
 impl Serialize for InOrder<'_> {
@@ -74,7 +74,7 @@ impl Serialize for InOrder<'_> {
 mod tests {
     use super::{pieces, text};
 
-    /// The tests of this crate run with keys kept as they came.
+    /// The tests of this crate run with insertion order preserved.
     #[test]
     fn equal_values_have_equal_texts_whatever_order_they_came_in() {
         let one = serde_json::from_str(r#"{"b": [{"y": 1, "x": 2}], "a": null}"#).unwrap();

@@ -1,7 +1,6 @@
-//! The documents of the catalogue (seed 000, and policies, kinds of missions and prompt templates, which
-//! are this project's): what packages register, and the two records that are written while requests are
-//! answered. Types and static checks only; where documents are stored and how they overlay is not known
-//! here.
+//! The documents of the catalogue: those of seed 000, and this project's policies, mission types and prompt templates.
+//! Packages register them; tag and evidence records are written while requests are answered. Types and static checks
+//! only: storage and overlays are handled elsewhere.
 
 pub mod agent;
 pub mod builtin;

@@ -1,11 +1,12 @@
-//! From bytes to text: the one decoder of files, messages and pages.
+//! Decodes bytes to text: the one decoder for files, messages and pages.
 //!
-//! The encoding of a text is, in this order: that of its byte order mark; the `charset` of its `Content-Type`; what the
-//! text declares in itself; UTF-8. [`document`] refuses bytes that do not fit, with their place, because a contract
-//! means exactly what it holds. [`page`] replaces them and notes it, because the rest of a page is worth reading.
+//! The encoding of a text is the first of: its byte order mark; the `charset` of its `Content-Type`; the declaration
+//! in the text itself; UTF-8. [`document`] refuses bytes that do not fit the encoding, with their offset, because a
+//! contract means exactly what it contains. [`page`] replaces them and notes it, because the rest of a page is still
+//! useful.
 //!
-//! Labels and encodings are those of the WHATWG Encoding Standard, and UTF-32. Must not know where bytes come from, or
-//! formats beyond the declarations in them.
+//! Labels and encodings are those of the WHATWG Encoding Standard, plus UTF-32. Must not know the origin of the bytes,
+//! or formats beyond their encoding declarations.
 
 mod content_type;
 mod declared;
@@ -26,20 +27,20 @@ pub use content_type::charset_of;
 /// The byte order mark as a character.
 const MARK: char = '\u{feff}';
 
-/// Longest label of an unknown charset that a notice quotes, in characters.
+/// Maximum length of a quoted unknown charset label in a notice, in characters.
 const QUOTED_LABEL: usize = 40;
 
-/// Where a page may declare its encoding in itself.
+/// Form of a page, which decides the possible encoding declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// HTML or XHTML: in `<meta>`, or in an XML declaration. A page without a declaration that is not UTF-8 is
+    /// HTML or XHTML: declared in `<meta>` or in an XML declaration. A page without a declaration that is not UTF-8 is
     /// windows-1252, as in every browser.
     Html,
-    /// Any other text: in an XML declaration, or, where it is not UTF-8, in the front matter of Markdown.
+    /// Any other text: declared in an XML declaration, or, if it is not UTF-8, in the front matter of Markdown.
     Text,
 }
 
-/// A page's text, and what is not certain about it.
+/// The text of a page, with doubts about its encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<'b> {
     /// The text, without its byte order mark.
@@ -48,23 +49,23 @@ pub struct Page<'b> {
     pub notices: Vec<Notice>,
 }
 
-/// Why a page's text may not be what its author wrote.
+/// A reason why the text of a page may differ from the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The `Content-Type` names a charset that is not known.
+    /// The `Content-Type` names an unknown charset.
     Unknown(String),
-    /// Some bytes did not fit the encoding.
+    /// Some bytes do not fit the encoding.
     Replaced {
         /// The encoding.
         charset: &'static str,
-        /// The first byte that does not fit.
+        /// Offset of the first byte that does not fit.
         at: usize,
     },
-    /// Nothing is declared, and the bytes are not UTF-8.
+    /// No encoding is declared, and the bytes are not UTF-8.
     Assumed {
-        /// The encoding that was assumed.
+        /// The assumed encoding.
         charset: &'static str,
-        /// The first byte that is not UTF-8.
+        /// Offset of the first byte that is not UTF-8.
         at: usize,
     },
 }
@@ -90,20 +91,20 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Bytes that do not fit the encoding of a document.
+/// Error: bytes that do not fit the encoding of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at} is not {charset}")]
 pub struct Malformed {
     /// The encoding.
     pub charset: &'static str,
-    /// The first byte that does not fit, from 0.
+    /// Offset of the first byte that does not fit, from 0.
     pub at: usize,
-    /// The line of that byte, from 1.
+    /// Line of that byte, from 1.
     pub line: usize,
 }
 
-/// Decodes a document: JSON, YAML, TOML, a `SKILL.md`. It is UTF-8, or has a byte order mark, or begins with two
-/// characters of ASCII in UTF-16 or UTF-32. Only where none of this fits does the `charset` of its `Content-Type` count:
+/// Decodes a document: JSON, YAML, TOML, a `SKILL.md`. The document is UTF-8, or has a byte order mark, or begins with
+/// two ASCII characters in UTF-16 or UTF-32. The `charset` of its `Content-Type` counts only if none of these fits:
 /// JSON is UTF-8 even under a header with another charset (RFC 8259, section 8.1).
 ///
 /// # Errors
@@ -151,19 +152,19 @@ pub fn page<'b>(bytes: &'b [u8], form: Form, charset: Option<&str>) -> Page<'b> 
     Page { text, notices }
 }
 
-/// A text without the byte order mark that it may begin with.
+/// Removes a leading byte order mark from a text.
 #[must_use]
 pub fn without_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
-/// The bytes of a UTF-8 text without the byte order mark that they may begin with.
+/// Removes a leading byte order mark from UTF-8 bytes.
 #[must_use]
 pub fn bytes_without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// The encoding that a header, the first bytes or a declaration states.
+/// Returns the encoding stated by a header, the first bytes or a declaration.
 fn stated(
     bytes: &[u8],
     form: Form,
@@ -202,7 +203,7 @@ fn undeclared(bytes: &[u8], form: Form, mut notices: Vec<Notice>) -> Page<'_> {
     Page { text, notices }
 }
 
-/// How a text is encoded.
+/// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Coding {
     Utf32(Endian),
@@ -210,7 +211,7 @@ enum Coding {
 }
 
 impl Coding {
-    /// The encoding of a header's label. One that leaves the order of bytes open takes it from the first bytes.
+    /// Returns the encoding of a header's label. If the label leaves the byte order open, the first bytes decide.
     fn of_header(bytes: &[u8], label: &str) -> Option<Self> {
         let label = label.trim();
         let stated = match label.to_ascii_lowercase().as_str() {
@@ -233,7 +234,7 @@ impl Coding {
         }
     }
 
-    /// The text, or the first byte that does not fit.
+    /// Decodes the text, or returns the offset of the first byte that does not fit.
     fn strict(self, bytes: &[u8]) -> Result<Cow<'_, str>, usize> {
         match self {
             Self::Utf32(endian) => endian.strict(bytes).map(Cow::Owned),
@@ -246,7 +247,7 @@ impl Coding {
         }
     }
 
-    /// The text, with U+FFFD for what does not fit.
+    /// Decodes the text, with U+FFFD in place of bytes that do not fit.
     fn lossy(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
             Self::Utf32(endian) => Cow::Owned(endian.lossy(bytes)),
@@ -255,12 +256,12 @@ impl Coding {
     }
 }
 
-/// The encoding of a label, but for those that the standard replaces by a refusal.
+/// Returns the encoding of a label, except encodings that the standard replaces with a refusal.
 fn labelled(label: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label)
 }
 
-/// The encoding that a byte order mark names, and the length of the mark.
+/// Returns the encoding named by a byte order mark, and the length of the mark.
 fn marked(bytes: &[u8]) -> Option<(Coding, usize)> {
     match bytes {
         [0xff, 0xfe, 0, 0, ..] => Some((Coding::Utf32(Endian::Little), 4)),
@@ -269,7 +270,7 @@ fn marked(bytes: &[u8]) -> Option<(Coding, usize)> {
     }
 }
 
-/// The encoding that two characters of ASCII at the beginning show by the zeros around them (YAML 1.2, section 5.2).
+/// Detects the encoding from two leading ASCII characters by the zero bytes around them (YAML 1.2, section 5.2).
 fn unmarked(bytes: &[u8]) -> Option<Coding> {
     let ascii = |one: u8, other: u8| one != 0 && other != 0 && one.is_ascii() && other.is_ascii();
     let whole = |unit: usize| bytes.len().is_multiple_of(unit);
@@ -284,7 +285,7 @@ fn unmarked(bytes: &[u8]) -> Option<Coding> {
     }
 }
 
-/// The index of the first byte that does not fit an encoding; the number of bytes where all do.
+/// Returns the index of the first byte that does not fit an encoding, or the number of bytes if all fit.
 fn misfit(encoding: &'static Encoding, bytes: &[u8]) -> usize {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());

@@ -1,10 +1,11 @@
-//! Work that nests as deep as its input does.
+//! Runs recursive work on input that nests deeply.
 
-/// What the deepest accepted input is walked on. A level of brackets takes some parsers twenty frames; with none of them
-/// optimised, 256 levels need more than the 2 MiB that a thread has.
+/// Stack for the deepest accepted input, in bytes. Some parsers use twenty frames per nesting level; unoptimised, 256
+/// levels need more than the 2 MiB of a thread.
 const STACK: usize = 16 << 20;
 
-/// Does `work` with 16 MiB of stack left, whatever the thread has. How deep `work` goes has to be bounded before.
+/// Runs `work` with at least 16 MiB of stack on any thread. The caller must have limited the recursion depth of
+/// `work`.
 pub fn deeply<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK, STACK, work)
 }

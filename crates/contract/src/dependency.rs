@@ -1,33 +1,31 @@
-//! Questions about steps that wait for other steps: duplicates, dangling
-//! references, cycles. Steps, tasks, stages and tree nodes are all the same here;
-//! it knows only names and the names they wait for.
+//! Checks graphs of dependent steps for duplicates, dangling references and cycles. Steps, tasks, stages and tree
+//! nodes are treated alike: this file knows only names and their dependencies.
 
 use std::collections::HashMap;
 
 use crate::violation::Report;
 
-/// One node as its contract writes it.
+/// One node of a dependency graph.
 pub struct Node<'a> {
-    /// Its name.
+    /// Name of the node.
     pub name: &'a str,
-    /// The names it waits for, in the order written.
+    /// Names of the nodes that it depends on, in listed order.
     pub needs: Vec<&'a str>,
 }
 
-/// How a contract words its graph.
+/// The wording of a contract's graph, for messages.
 pub(crate) struct Wording {
-    /// What a node is called: `step`, `task`.
+    /// Noun for a node: `step`, `task`.
     pub(crate) noun: &'static str,
-    /// Pointer to the list of nodes: `/tasks`.
+    /// JSON pointer to the list of nodes: `/tasks`.
     pub(crate) list: &'static str,
-    /// Field that names a node: `task_id`.
+    /// Field with the node's name: `task_id`.
     pub(crate) name_field: &'static str,
-    /// Field that lists what it waits for: `depends_on`.
+    /// Field with the node's dependencies: `depends_on`.
     pub(crate) needs_field: &'static str,
 }
 
-/// Reports duplicate names, unknown references and cycles (with their path).
-/// True when there was none.
+/// Reports duplicate names, unknown references and cycles (with their path). Returns true if there are none.
 pub(crate) fn check_graph(nodes: &[Node<'_>], wording: &Wording, report: &mut Report) -> bool {
     let before = report.violations.len();
     let Wording {
@@ -73,8 +71,7 @@ pub(crate) fn check_graph(nodes: &[Node<'_>], wording: &Wording, report: &mut Re
     report.violations.len() == before
 }
 
-/// The first cycle in listed order, as names from a node back to itself. Names that
-/// are not nodes are passed over.
+/// Returns the first cycle in listed order, as names from a node back to itself. Names of unknown nodes are ignored.
 #[must_use]
 pub fn cycle<'a>(nodes: &[Node<'a>]) -> Option<Vec<&'a str>> {
     let places = nodes
@@ -85,7 +82,7 @@ pub fn cycle<'a>(nodes: &[Node<'a>]) -> Option<Vec<&'a str>> {
     find_cycle(nodes, &places)
 }
 
-/// The first cycle in listed order, as names from a node back to itself.
+/// Returns the first cycle in listed order, as names from a node back to itself.
 fn find_cycle<'a>(nodes: &[Node<'a>], places: &HashMap<&str, usize>) -> Option<Vec<&'a str>> {
     let mut done = vec![false; nodes.len()];
     let mut on_path = vec![false; nodes.len()];
@@ -100,8 +97,8 @@ fn find_cycle<'a>(nodes: &[Node<'a>], places: &HashMap<&str, usize>) -> Option<V
     None
 }
 
-/// Depth first from `start`, without recursion: a hostile chain cannot exhaust the stack. Between two
-/// walks nothing is on the path.
+/// Searches depth first from `start`, without recursion, so that a hostile chain cannot exhaust the stack. Between two
+/// walks the path is empty.
 fn walk(
     start: usize,
     nodes: &[Node<'_>],

@@ -1,18 +1,17 @@
-//! The public error codes: stable, documented, safe to show. No HTTP here: the
-//! server maps a code to a status.
+//! The public error codes: stable, documented, safe to show. They know no HTTP; the server maps a code to a status.
 
 string_enum! {
-    /// The six types of errors (003 Error Schema).
+    /// The six error types (003 Error Schema).
     pub enum ErrorType {
-        /// What was sent is wrong.
+        /// The input is invalid.
         InputError = "input_error",
-        /// Something that was run failed.
+        /// An execution failed.
         ExecutionError = "execution_error",
-        /// Something that is needed is missing or full.
+        /// A required resource is missing or exhausted.
         ResourceError = "resource_error",
-        /// It is not allowed.
+        /// The operation is not permitted.
         PermissionError = "permission_error",
-        /// It took too long.
+        /// A time limit was exceeded.
         TimeoutError = "timeout_error",
         /// The system itself failed.
         SystemError = "system_error",
@@ -22,12 +21,12 @@ string_enum! {
 macro_rules! error_codes {
     ($( $(#[$meta:meta])* $variant:ident = $code:literal, $type:ident, $retry:ident, $message:literal, $hint:literal; )+) => {
         string_enum! {
-            /// Every public error code.
+            /// Public error code.
             pub enum ErrorCode { $( $(#[$meta])* $variant = $code ),+ }
         }
 
         impl ErrorCode {
-            /// Which of the six types of seed 003 it is.
+            /// Returns the error type, one of the six of seed 003.
             #[must_use]
             pub const fn error_type(self) -> ErrorType {
                 match self { $( Self::$variant => ErrorType::$type ),+ }
@@ -39,13 +38,13 @@ macro_rules! error_codes {
                 match self { $( Self::$variant => error_codes!(@ $retry) ),+ }
             }
 
-            /// What a user may be told: no secret, no internal path (B003-3).
+            /// Returns the message for users, which contains no secret and no internal path (B003-3).
             #[must_use]
             pub const fn user_message(self) -> &'static str {
                 match self { $( Self::$variant => $message ),+ }
             }
 
-            /// What to do about it.
+            /// Returns the hint for resolving the error.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $( Self::$variant => $hint ),+ }
@@ -57,114 +56,114 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    /// A document breaks its contract.
+    /// A document violates its contract.
     InvalidDocument = "invalid_document", InputError, no, "The document breaks its contract.", "Correct what the message and the details name.";
-    /// A request breaks its contract or a rule of the interface.
+    /// A request violates its contract or a rule of the interface.
     InvalidRequest = "invalid_request", InputError, no, "The request is not valid.", "Correct what the message names.";
-    /// The body is not UTF-8.
+    /// The request body is not UTF-8.
     InvalidUtf8 = "invalid_utf8", InputError, no, "The text is not valid UTF-8.", "Send UTF-8.";
-    /// Something is larger than its limit.
+    /// The input exceeds a limit.
     TooLarge = "too_large", InputError, no, "What was sent is too large.", "Stay within the limit that the message names.";
-    /// A version of a contract that is not known.
+    /// The version of the contract is unknown.
     UnsupportedVersion = "unsupported_version", InputError, no, "This version of the contract is not supported.", "Use one of the versions that the message names.";
-    /// A way of answering that is not built yet.
+    /// The flow is not implemented yet.
     UnsupportedFlow = "unsupported_flow", InputError, no, "Requests of this kind are not supported yet.", "Ask without `flow`, or register a skill or playbook for it.";
-    /// A domain that is not in the registry, or inactive.
+    /// The domain is not in the registry, or inactive.
     UnknownDomain = "unknown_domain", InputError, no, "The domain is not known or not active.", "Register the domain first, or correct its name.";
-    /// A collection that the seed withdrew.
+    /// The seed withdrew the collection.
     DeprecatedCollection = "deprecated_collection", InputError, no, "This collection no longer exists.", "Use the successor that the message names.";
-    /// Parameters that a skill, tool or playbook needs are not given.
+    /// Required parameters of a skill, tool or playbook are missing.
     MissingParameters = "missing_parameters", InputError, no, "Some parameters are missing.", "Give the parameters that the message names.";
-    /// A parameter does not fit its declaration.
+    /// A parameter does not match its declaration.
     InvalidParameters = "invalid_parameters", InputError, no, "Some parameters do not fit.", "Correct the parameters that the message names.";
-    /// Nothing by that id, or nothing the caller may see.
+    /// No object has this id, or none visible to the caller.
     NotFound = "not_found", InputError, no, "Nothing was found by that id.", "Check the id; list what is there.";
-    /// Nothing in the catalogue answers the request.
+    /// Nothing in the catalogue matches the request.
     NoMatch = "no_match", InputError, no, "Nothing in the catalogue answers this request.", "Ask in other words, or register a skill for it.";
-    /// The same id with other content.
+    /// An object with this id and other content exists.
     AlreadyExists = "already_exists", InputError, no, "Something else exists under that id.", "Choose another id.";
-    /// The same version with other content, or a change since it was read.
+    /// The version exists with other content, or the object changed since it was read.
     VersionConflict = "version_conflict", InputError, no, "The version exists with other content.", "Raise the version, or read the newest state and try again.";
-    /// A change of state that the present state does not allow.
+    /// The present state does not allow the transition.
     IllegalTransition = "illegal_transition", InputError, no, "This is not possible in the present state.", "Look at the present state first.";
-    /// An address that does not take the method of the request.
+    /// The URL does not support the method of the request.
     MethodNotAllowed = "method_not_allowed", InputError, no, "This address does not take this method.", "Use one of the methods that the details name.";
-    /// Something that may only be added to.
+    /// The object is append-only.
     Immutable = "immutable", InputError, no, "This cannot be changed or deleted.", "Add a new record instead.";
-    /// Other documents still refer to it.
+    /// Other documents still refer to the document.
     StillReferenced = "still_referenced", InputError, no, "Other documents still refer to this.", "Remove the references that the message names first.";
     /// A routing test of a package failed.
     RoutingTestFailed = "routing_test_failed", InputError, no, "A routing test of the package failed.", "Correct the skills or the tests; the details list each test that failed.";
-    /// No session of that id, or another caller's, or it is over.
+    /// The session is unknown, belongs to another caller or is over.
     SessionNotFound = "session_not_found", InputError, no, "The session is not known or is over.", "Start a new session.";
-    /// A route that leads to no model that can be asked.
+    /// The route leads to no usable model.
     ModelRouteUnknown = "model_route_unknown", InputError, no, "No usable model is configured for this route.", "Look at `models` in the configuration: `charter models list` shows the routes, `charter models test` asks them.";
-    /// No credential, or a wrong one.
+    /// The credential is missing or invalid.
     Unauthenticated = "unauthenticated", PermissionError, no, "Please authenticate.", "Send a valid credential.";
-    /// The credential does not allow it.
+    /// The credential does not permit the operation.
     PermissionDenied = "permission_denied", PermissionError, no, "This is not allowed.", "Have it done with a credential that may do it; the message names what is needed.";
-    /// A guardrail blocks it.
+    /// A guardrail blocks the operation.
     GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Change what the guardrail's message names, or ask its owner.";
-    /// It waits for an approval.
+    /// The operation needs an approval.
     ApprovalRequired = "approval_required", PermissionError, no, "This needs an approval.", "Have the pending approval decided.";
-    /// Policy does not permit it.
+    /// No policy permits the call, or one forbids it.
     PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "`charter gate explain` shows which policy refuses the call, and why.";
-    /// A person refused it.
+    /// An approver rejected the operation.
     ApprovalRejected = "approval_rejected", PermissionError, no, "A person did not approve this.", "Read the reason in the run.";
-    /// Nobody approved it in time.
+    /// The approval expired before a decision.
     ApprovalExpired = "approval_expired", PermissionError, no, "Nobody approved this in time.", "Start it again, and have it approved.";
-    /// A target that the server does not reach.
+    /// The server may not reach the target.
     EgressDenied = "egress_denied", PermissionError, no, "This address may not be reached.", "Add the host to the tool's egress list.";
-    /// A model's provider refuses the key, what it may do, or its account.
+    /// A model's provider refused the key, its permissions or the account.
     ModelAccessDenied = "model_access_denied", PermissionError, no, "The provider of a model refused access.", "Check the key of the provider, what it may do, and its billing; `charter models test` asks again.";
     /// A tool ran and failed.
     ToolFailed = "tool_failed", ExecutionError, no, "A tool failed.", "Look at the tool's output in the run.";
-    /// A tool's result is not what it promises.
+    /// A tool's result does not match its output schema.
     ToolResultInvalid = "tool_result_invalid", ExecutionError, no, "A tool returned something that it does not promise.", "Correct the tool or its output schema.";
-    /// A model's provider broke down, or its answer broke off.
+    /// A model's provider failed, or its response was interrupted.
     ModelFailed = "model_failed", ExecutionError, retry, "The provider of a model failed.", "Try again in a moment.";
-    /// A model declined, or a filter kept its answer back.
+    /// A model declined, or a filter withheld its response.
     ModelRefused = "model_refused", ExecutionError, no, "A model declined to answer.", "Ask in other words, or use another model for this route.";
-    /// A model's answer is not what was asked for, also after repairs.
+    /// A model's answer does not match the requested form, even after repairs.
     ModelAnswerInvalid = "model_answer_invalid", ExecutionError, no, "A model's answer is not what was asked for.", "Ask for less at once, or use a more capable model for this route.";
-    /// No template fits the output.
+    /// No template matches the output.
     TemplateMissing = "template_missing", ExecutionError, no, "No template fits this output.", "Register a template for this output type.";
     /// A template has a placeholder without a value.
     PlaceholderMissing = "placeholder_missing", ExecutionError, no, "A value for the output is missing.", "Give the values that the message names, or correct the template.";
-    /// An expression failed or gave a value of the wrong type.
+    /// An expression failed or returned a value of the wrong type.
     ExpressionFailed = "expression_failed", ExecutionError, no, "An expression could not be evaluated.", "Correct the expression that the message names.";
-    /// A run was cancelled.
+    /// The run was cancelled.
     Cancelled = "cancelled", ExecutionError, no, "This was cancelled.", "Start it again if it is still wanted.";
-    /// A tool took too long.
+    /// A tool exceeded its time limit.
     ToolTimeout = "tool_timeout", TimeoutError, retry, "A tool took too long.", "Try again, or raise the tool's time limit.";
-    /// A request took too long.
+    /// A request exceeded its time limit.
     RequestTimeout = "request_timeout", TimeoutError, retry, "The request took too long.", "Try again, or follow the run instead of waiting.";
-    /// The embedding model is not there.
+    /// The embedding model is not available.
     ModelMissing = "model_missing", ResourceError, no, "The embedding model is not available.", "Fetch it with `charter model fetch`, or configure where it is.";
-    /// The index belongs to another model.
+    /// The index was made with another model.
     ModelMismatch = "model_mismatch", ResourceError, no, "The index was made with another model.", "Run `charter reindex`.";
-    /// No space is left.
+    /// No storage space is left.
     StorageFull = "storage_full", ResourceError, retry, "No storage space is left.", "Free some space; nothing that was acknowledged is lost.";
     /// Another process uses the data directory.
     DataDirectoryLocked = "data_directory_locked", ResourceError, no, "Another process uses the data directory.", "Stop the process that the message names, or use another directory.";
-    /// The caller asks too often.
+    /// The caller exceeded its rate limit.
     RateLimited = "rate_limited", ResourceError, retry, "Too many requests.", "Wait as long as the details say.";
-    /// The server has no room for more at the moment.
+    /// The server has no capacity at the moment.
     Overloaded = "overloaded", ResourceError, retry, "The server is busy.", "Try again in a moment.";
-    /// The server cannot do its work at the moment.
+    /// The server cannot work at the moment.
     Unavailable = "unavailable", ResourceError, retry, "This is not available at the moment.", "Try again in a moment; `charter doctor` shows what is missing.";
-    /// A defect.
+    /// A defect in the system.
     Internal = "internal", SystemError, no, "Something went wrong in the system.", "Report it with the error id to the operator of the system, whose log has the cause.";
 }
 
 impl ErrorCode {
-    /// The name of its page in `docs/errors/`, without the ending.
+    /// Returns the name of its page in `docs/errors/`, without the extension.
     #[must_use]
     pub const fn slug(self) -> &'static str {
         self.as_str()
     }
 
-    /// The path of its page in the documentation.
+    /// Returns the path of its page in the documentation.
     #[must_use]
     pub fn documentation(self) -> String {
         format!("docs/errors/{}.md", self.slug())

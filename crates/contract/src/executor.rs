@@ -1,6 +1,6 @@
-//! What passes between a server and an executor (this project; seed 000 §2.4,
-//! `execution_target`): a call of a client tool, and what came of it. No value of an environment
-//! variable travels in either direction, only names. Leasing is the engine's business.
+//! The exchange between a server and an executor (this project; seed 000 §2.4, `execution_target`): the call of a
+//! client tool and its outcome. It carries names of environment variables, never their values. The engine manages the
+//! leases.
 
 use std::collections::BTreeMap;
 
@@ -24,46 +24,46 @@ object_only!(
     ExecutorResult,
 );
 
-/// Longest message of a failure, in bytes.
+/// Maximum length of a failure message, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 8 << 10;
 
-/// Longest log, in bytes.
+/// Maximum length of a log, in bytes.
 pub const MAX_LOG_BYTES: usize = 64 << 10;
 
 /// One call of a client tool, leased to one executor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ExecutorCall {
-    /// The executor's hold on the call. Each time the call is offered it is another one.
+    /// Id of the executor's lease on the call. Each offer of the call has a new one.
     pub lease_id: LeaseId,
-    /// For how long the call is held after this answer, and after each renewal.
+    /// Length of the lease after this response and after each renewal, in milliseconds.
     pub lease_ms: Positive,
-    /// The tool, for logs and messages.
+    /// Id of the tool, for logs and messages.
     pub tool_id: ToolId,
-    /// What to run.
+    /// Implementation to run.
     pub implementation: ExecutorImplementation,
-    /// The arguments: resolved, checked, defaults filled in.
+    /// Arguments: resolved, checked, with defaults filled in.
     pub parameters: Map<String, Value>,
-    /// Whether to say what would be done instead of doing it.
+    /// Whether to report the intended effect without executing it (dry run).
     pub dry_run: bool,
-    /// The same for every attempt of one effect.
+    /// Idempotency key; the same for every attempt of one effect.
     pub idempotency_key: Text,
-    /// Who decides what the call is granted; `asked` when absent.
+    /// Source of the call's grants; `asked` when absent.
     #[serde(default, skip_serializing_if = "ExecutorGrants::is_asked")]
     pub grants: ExecutorGrants,
-    /// Names of the variables that the tool asks for; the executor decides which it grants.
+    /// Names of the environment variables that the tool needs; the executor decides which it grants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<VariableName>,
-    /// Host patterns of the tool's own list.
+    /// Host patterns on the tool's egress list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub egress: Vec<Text>,
-    /// What is left of the call's time. It is a span, because clocks differ.
+    /// Remaining time of the call, in milliseconds. It is a duration because clocks differ.
     pub timeout_ms: Positive,
-    /// Largest output that is taken, in bytes of JSON.
+    /// Maximum size of the output, in bytes of JSON.
     pub output_bytes: Positive,
 }
 
-/// What an executor runs.
+/// The implementation that an executor runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "type",
@@ -72,43 +72,43 @@ pub struct ExecutorCall {
     remote = "Self"
 )]
 pub enum ExecutorImplementation {
-    /// A script of a package version.
+    /// A script from a package version.
     Script {
-        /// The interpreter.
+        /// Interpreter of the script.
         language: ScriptLanguage,
-        /// Its path among the files.
+        /// Path of the script among the files.
         entry: Text,
-        /// Digest of the files that it may open or import, which the lease gives access to.
+        /// Digest of the files that the script may open or import; the lease gives access to them.
         files: ShortText,
     },
     /// An HTTP exchange with placeholders.
     Http {
-        /// The method.
+        /// HTTP method.
         method: HttpMethod,
-        /// The link.
+        /// URL.
         url: Text,
-        /// Headers.
+        /// HTTP headers.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         headers: BTreeMap<String, String>,
         /// Query parameters.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         query: Map<String, Value>,
-        /// The body, sent as JSON.
+        /// Request body, sent as JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<Value>,
     },
-    /// What the executor brings for the tool, which has no implementation of its own (seed 000 §2.4).
+    /// The executor's own handler, for a tool without an implementation (seed 000 §2.4).
     Handler {},
 }
 
 string_enum! {
-    /// Who decides what a call is granted.
+    /// Source of a call's grants.
     #[derive(Default)]
     pub enum ExecutorGrants {
-        /// The tool asks by name, and the executor grants what it has of that.
+        /// The tool lists its needs, and the executor grants those that it has.
         #[default]
         Asked = "asked",
-        /// The executor alone: the tool has no implementation, and so asks for nothing.
+        /// The executor alone decides: the tool has no implementation and therefore lists no needs.
         Own = "own",
     }
 }
@@ -120,7 +120,7 @@ impl ExecutorGrants {
 }
 
 string_enum! {
-    /// The languages of scripts.
+    /// Language of a script.
     pub enum ScriptLanguage {
         /// Python 3.
         Python = "python",
@@ -129,20 +129,20 @@ string_enum! {
     }
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ExecutorOutcome {
-    /// How it ended.
+    /// Result of the call.
     pub result: ExecutorResult,
-    /// The end of the tool's log, secrets redacted; at most 65536 bytes.
+    /// End of the tool's log, secrets redacted; at most 65536 bytes.
     #[serde(default)]
     pub log: String,
-    /// Wall-clock time.
+    /// Wall-clock duration, in milliseconds.
     pub duration_ms: Count,
 }
 
-/// How a call ended.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "status",
@@ -151,25 +151,24 @@ pub struct ExecutorOutcome {
     remote = "Self"
 )]
 pub enum ExecutorResult {
-    /// The tool answered.
+    /// The tool returned an output.
     Succeeded {
-        /// Its result.
+        /// Output of the tool.
         output: Value,
     },
-    /// The tool failed, or could not be run.
+    /// The tool failed or could not run.
     Failed {
-        /// The kind of failure.
+        /// Type of the failure.
         error_type: ErrorType,
-        /// What happened, secrets redacted; at most 8192 bytes.
+        /// Failure message, secrets redacted; at most 8192 bytes.
         message: Text,
         /// Whether the same call may succeed later.
         retryable: bool,
-        /// Whether what was to be changed is not as the call expected it: an HTTP tool was answered 409 or
-        /// 412. False when absent.
+        /// Whether the target differs from the state that the call expected: an HTTP tool received 409 or 412. False
+        /// when absent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         stale: bool,
-        /// Whether the tool answered, and its answer cannot be used: it may have done what it was asked. False when
-        /// absent.
+        /// Whether the tool responded with an unusable result, so that it may have had its effect. False when absent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answered: bool,
     },

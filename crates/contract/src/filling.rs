@@ -1,28 +1,28 @@
-//! The size and nesting that filled placeholders may reach. A short text that names a large value many times becomes
-//! far larger than both, and a value within a structure nests as deep as the two together. Templates, step parameters,
-//! requests of HTTP tools and prompts all take their budget from here. Must not know how placeholders are written.
+//! Limits on the size and nesting of filled placeholders. A short text that names a large value many times becomes far
+//! larger than both, and a value inside a structure adds its nesting to the structure's. Templates, step parameters,
+//! HTTP tools and prompts all use this budget. Must not know the syntax of placeholders.
 
 use serde_json::Value;
 
 use crate::bounds::JSON_LEVELS;
 use crate::json::{VALUE, memory_beside_values};
 
-/// The budget of one filling, in bytes of memory by estimate.
+/// The budget of one filling, in bytes of memory, estimated.
 #[derive(Debug)]
 pub struct FillBudget {
     most: usize,
     left: usize,
 }
 
-/// A filling is over its budget.
+/// Error: a filling exceeds its budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FillBudgetExceeded {
-    /// More than so many bytes.
+    /// The filling exceeds this many bytes.
     #[error(
         "the values filled in take more than {0} bytes: refer to fewer values, or to smaller ones"
     )]
     Size(usize),
-    /// More than [`JSON_LEVELS`] levels.
+    /// The filling exceeds [`JSON_LEVELS`] levels of nesting.
     #[error(
         "the values filled in nest more than {JSON_LEVELS} levels deep: refer to a part of the value"
     )]
@@ -30,54 +30,55 @@ pub enum FillBudgetExceeded {
 }
 
 impl FillBudget {
-    /// A filling of so many bytes at most.
+    /// Creates a budget of `most` bytes.
     #[must_use]
     pub const fn with_limit(most: usize) -> Self {
         Self { most, left: most }
     }
 
-    /// The bytes taken so far.
+    /// Returns the bytes used so far.
     #[must_use]
     pub const fn used(&self) -> usize {
         self.most - self.left
     }
 
-    /// Whether nothing more can be filled in.
+    /// Whether the budget is used up.
     #[must_use]
     pub const fn is_used_up(&self) -> bool {
         self.left == 0
     }
 
-    /// Takes so many bytes more.
+    /// Takes `bytes` from the budget.
     ///
     /// # Errors
-    /// [`Overfull::Size`]; the filling is used up then.
+    /// [`FillBudgetExceeded::Size`]; the budget is then used up.
     pub fn take(&mut self, bytes: usize) -> Result<(), FillBudgetExceeded> {
         take(&mut self.left, bytes).ok_or(FillBudgetExceeded::Size(self.most))
     }
 
-    /// Takes a text, as a value of its own.
+    /// Takes the size of a text that is a value of its own.
     ///
     /// # Errors
-    /// [`Overfull::Size`].
+    /// [`FillBudgetExceeded::Size`].
     pub fn take_text(&mut self, bytes: usize) -> Result<(), FillBudgetExceeded> {
         self.take(VALUE.saturating_add(bytes))
     }
 
-    /// Takes a list that `level` other lists and objects enclose, and returns how many enclose its items.
+    /// Takes the size of a list inside `level` lists and objects, and returns the number of containers around its
+    /// items.
     ///
     /// # Errors
-    /// Either [`Overfull`].
+    /// Either [`FillBudgetExceeded`].
     pub fn take_list(&mut self, level: usize) -> Result<usize, FillBudgetExceeded> {
         self.take(VALUE)?;
         deeper(level).ok_or(FillBudgetExceeded::Depth)
     }
 
-    /// Takes an object that `level` lists and other objects enclose, with the names of its fields, and returns how many
-    /// enclose its values.
+    /// Takes the size of an object inside `level` lists and objects, including its field names, and returns the number
+    /// of containers around its values.
     ///
     /// # Errors
-    /// Either [`Overfull`].
+    /// Either [`FillBudgetExceeded`].
     pub fn take_object<'n>(
         &mut self,
         level: usize,
@@ -89,30 +90,30 @@ impl FillBudget {
         deeper(level).ok_or(FillBudgetExceeded::Depth)
     }
 
-    /// Copies a value into `level` enclosing lists and objects.
+    /// Copies a value to a position inside `level` lists and objects.
     ///
     /// # Errors
-    /// Either [`Overfull`].
+    /// Either [`FillBudgetExceeded`].
     pub fn copy(&mut self, value: &Value, level: usize) -> Result<Value, FillBudgetExceeded> {
         weigh(value, level, self.most, &mut self.left)?;
         Ok(value.clone())
     }
 
-    /// Writes more of a text.
+    /// Appends `text` to `to`.
     ///
     /// # Errors
-    /// [`Overfull::Size`].
+    /// [`FillBudgetExceeded::Size`].
     pub fn write(&mut self, to: &mut String, text: &str) -> Result<(), FillBudgetExceeded> {
         self.take(text.len())?;
         to.push_str(text);
         Ok(())
     }
 
-    /// Writes a value into a text: a text as it is, anything else as `shown` writes it. `shown` is called only for
-    /// values that may fit.
+    /// Writes a value into a text: a string as it is, any other value as formatted by `shown`. `shown` is called only
+    /// for values that may fit.
     ///
     /// # Errors
-    /// Either [`Overfull`].
+    /// Either [`FillBudgetExceeded`].
     pub fn write_value(
         &mut self,
         to: &mut String,
@@ -130,7 +131,7 @@ impl FillBudget {
     }
 }
 
-/// Takes bytes off what is left; all of it where they are more.
+/// Subtracts bytes from `left`; leaves 0 and returns `None` if there are too few.
 fn take(left: &mut usize, bytes: usize) -> Option<()> {
     let rest = left.checked_sub(bytes);
     *left = rest.unwrap_or(0);
@@ -141,7 +142,7 @@ fn deeper(level: usize) -> Option<usize> {
     (level < JSON_LEVELS).then_some(level + 1)
 }
 
-/// Takes the size of a value off what is left, and stops where that is not enough.
+/// Subtracts the size of a value from `left`, and stops when the budget is exceeded.
 fn weigh(
     value: &Value,
     level: usize,
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use crate::json::memory_of;
 
-    /// A value of so many lists within each other.
+    /// Returns a value of `levels` nested lists.
     fn nested(levels: usize) -> Value {
         (1..levels).fold(json!([]), |inner, _| json!([inner]))
     }
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(short.take(1), Err(FillBudgetExceeded::Size(cost - 1)));
     }
 
-    /// Objects are the heavier values: each has room for fields that it does not have, and a table.
+    /// Objects are the heavier values: each reserves space for further fields, and a table.
     #[test]
     fn an_object_costs_what_it_takes_in_memory() {
         let value = json!({"a": {"b": {"c": 1}}, "d": {}, "e": {"f": 1, "g": 2, "h": 3, "i": 4}});

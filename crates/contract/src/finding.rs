@@ -1,5 +1,4 @@
-//! A finding (this project): what a rule of a skill's analysis found in one
-//! resource. Where it is proven is the evidence's business.
+//! A finding (this project): the result of a skill's analysis rule for one resource. Evidence records prove it.
 
 use std::collections::BTreeSet;
 
@@ -20,49 +19,49 @@ object_only!(Finding, ExpertContext);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Finding {
-    /// Its id.
+    /// Id of the finding.
     pub finding_id: FindingId,
-    /// The rule that found it.
+    /// Rule that produced the finding.
     pub rule_id: RuleId,
-    /// The skill whose rule it is.
+    /// Skill that contains the rule.
     pub skill_id: SkillId,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// The type of the resource: `security_group`.
+    /// Type of the resource: `security_group`.
     pub resource_type: ShortText,
-    /// The resource's own id.
+    /// Id of the resource in its own system.
     pub resource_id: Text,
-    /// What the rule gave, for the template to fill in.
+    /// Fields returned by the rule, for the template.
     #[serde(default)]
     pub fields: Map<String, Value>,
-    /// Records that prove it.
+    /// Ids of the supporting evidence records.
     #[serde(default)]
     pub evidence_ids: Vec<EvidenceId>,
-    /// The rendered template, once there is one.
+    /// Rendered template; absent until it is rendered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rendered: Option<Value>,
-    /// What the expert graph says about it, on the advanced tier (000 §2.12).
+    /// Related nodes of the expert graph, on the advanced tier (000 §2.12).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expert: Option<ExpertContext>,
 }
 
-/// Nodes of the expert graph that a finding touches.
+/// Nodes of the expert graph related to a finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ExpertContext {
-    /// Controls whose evidence is collected from the finding's type of resource.
+    /// Controls whose evidence is collected from the finding's resource type.
     #[serde(default)]
     pub controls: Vec<GraphNodeId>,
-    /// The risk that the rule finds, then the categories it belongs to.
+    /// Risk that the rule detects, followed by its categories.
     #[serde(default)]
     pub risks: Vec<GraphNodeId>,
-    /// What addresses these risks.
+    /// Remediations of these risks.
     #[serde(default)]
     pub remediations: Vec<GraphNodeId>,
 }
 
 impl ExpertContext {
-    /// Whether there is nothing in it.
+    /// Whether it contains no node.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.controls.is_empty() && self.risks.is_empty() && self.remediations.is_empty()

@@ -1,8 +1,8 @@
-//! JSON Schemas that documents bring along: of a tool's output, a prompt's answer, a write-back's payload. Whoever
-//! registers them is not believed to know, or to care, what checking against them takes. So a schema is measured before it
-//! is compiled, and each check has a budget.
+//! JSON Schemas inside documents: for a tool's output, a prompt's answer, a write-back's payload. Their authors are
+//! not trusted to know or limit the cost of validation. A schema is therefore measured before it is compiled, and each
+//! validation has a budget.
 //!
-//! Must not know which document a schema is part of, and what is done about a value that it refuses.
+//! Must not know the document that contains a schema, or the handling of a value that the schema refuses.
 
 mod allowance;
 mod fault;
@@ -31,16 +31,16 @@ pub use fault::SchemaFault;
 
 use outline::Outline;
 
-/// Bytes of memory for a part of a compiled schema, by estimate.
+/// Memory of one part of a compiled schema, in bytes, estimated.
 const PART_BYTES: usize = 64;
-/// A compiled schema of this size is kept in any case, in bytes.
+/// Size up to which a compiled schema is always kept, in bytes.
 const KEPT_BYTES: usize = 64 << 10;
-/// How many times its own size a compiled schema may have to be kept.
+/// Maximum ratio of the compiled size to the schema's own size for a compiled schema to be kept.
 const KEPT_TIMES: usize = 16;
-/// Bytes of memory for a value of a schema, by estimate.
+/// Memory of one value of a schema, in bytes, estimated.
 const VALUE_BYTES: usize = 64;
 
-/// A JSON Schema of a document. It is compiled when it is first used, and copies share what came of it.
+/// A JSON Schema inside a document. It is compiled on first use, and copies share the result.
 #[derive(Clone)]
 pub struct ForeignSchema(Arc<SchemaCell>);
 
@@ -49,39 +49,39 @@ struct SchemaCell {
     judged: OnceLock<Result<CompiledSchema, SchemaFault>>,
 }
 
-/// A schema that can be used.
+/// A usable schema.
 enum CompiledSchema {
-    /// Compiled.
+    /// The compiled schema.
     Kept(Checker),
-    /// What it compiles to is large beside the schema itself, so it is compiled for each use: else a small package could fill
-    /// the memory.
+    /// The compiled schema is much larger than its text, so it is compiled for each use; otherwise a small package
+    /// could exhaust the memory.
     TooLargeToKeep,
 }
 
 impl ForeignSchema {
-    /// The schema as it was given.
+    /// Returns the schema as written.
     #[must_use]
     pub fn json(&self) -> &Map<String, Value> {
         &self.0.json
     }
 
-    /// Why no value can be checked against it, if none can. Compiles it, which may take some tenths of a second: not
-    /// for a thread that others wait for.
+    /// Returns the reason why the schema cannot be used, if there is one. Compiles the schema, which may take some
+    /// tenths of a second: do not call it on a thread that other work waits for.
     #[must_use]
     pub fn fault(&self) -> Option<SchemaFault> {
         self.judged().as_ref().err().cloned()
     }
 
-    /// How many parts it compiles to, by estimate, found out without compiling it.
+    /// Estimates the number of compiled parts without compiling the schema.
     ///
     /// # Errors
-    /// Why no value can be checked against it.
+    /// The reason why no value can be validated against the schema.
     pub fn parts(&self) -> Result<usize, SchemaFault> {
         Outline::parse(self.json()).map(|outline| outline.parts)
     }
 
-    /// Everything in a value that the schema does not allow. When no value can be checked, or this one takes too much
-    /// work, that is the violation. May take as long as [`Self::fault`].
+    /// Returns all violations of a value. If the schema is unusable, or validation takes too much work, that is
+    /// reported as the violation. May take as long as [`Self::fault`].
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         let check = |checker: &Checker| violations_of(checker, self.json(), value, SCHEMA_STEPS);
@@ -96,7 +96,7 @@ impl ForeignSchema {
         })
     }
 
-    /// Whether the schema accepts a value, as far as that is found out in no time; `false` says nothing.
+    /// Whether the schema accepts a value, as far as this is decided immediately; `false` means undecided or refused.
     #[must_use]
     pub fn accepts_at_once(&self, value: &Value) -> bool {
         match self.0.judged.get() {
@@ -107,7 +107,7 @@ impl ForeignSchema {
         }
     }
 
-    /// Reports that the schema cannot be used.
+    /// Reports a schema that cannot be used.
     pub(crate) fn check(&self, pointer: &str, report: &mut Report) {
         if let Some(fault) = self.fault() {
             let pointer = format!("{pointer}{}", fault.pointer());
@@ -137,7 +137,7 @@ impl ForeignSchema {
     }
 }
 
-/// Why a regular expression outside of a schema is none, in the dialect of schemas.
+/// Returns the reason why a regular expression outside a schema is invalid, in the dialect of schemas.
 pub(crate) fn pattern_fault(pattern: &str) -> Option<String> {
     if pattern.len() > SCHEMA_PATTERN_TEXT {
         let length = pattern.len();
@@ -152,12 +152,12 @@ pub(crate) fn pattern_fault(pattern: &str) -> Option<String> {
         .map(|_| format!("`{pattern}` is not a regular expression"))
 }
 
-/// Memory of a regular expression outside of a schema when it is compiled, by estimate.
+/// Estimates the memory of a compiled regular expression outside a schema, in bytes.
 pub(crate) fn pattern_memory(pattern: &str) -> usize {
     patterns::memory(pattern)
 }
 
-/// The work of a regular expression outside of a schema.
+/// The cost of a regular expression outside a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternCost {
     steps: u64,
@@ -165,7 +165,7 @@ pub struct PatternCost {
 }
 
 impl PatternCost {
-    /// Measures a pattern; `None` for one that takes more than any schema may.
+    /// Measures a pattern; `None` for one that exceeds the limits of a schema.
     #[must_use]
     pub fn measure(pattern: &str) -> Option<Self> {
         let measured = patterns::Patterns::measure(&BTreeSet::from([pattern])).ok()?;
@@ -175,26 +175,26 @@ impl PatternCost {
         })
     }
 
-    /// Whether matching a text of so many bytes stays within `SCHEMA_STEPS`.
+    /// Whether matching a text of `bytes` bytes stays within `SCHEMA_STEPS`.
     #[must_use]
     pub fn covers(&self, bytes: usize) -> bool {
         let blocks = (bytes as u64 / 64).saturating_add(1);
         self.steps.saturating_mul(blocks) <= SCHEMA_STEPS as u64
     }
 
-    /// Memory of the pattern, compiled and used, by estimate.
+    /// Returns the memory of the compiled and used pattern, in bytes, estimated.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.memory
     }
 }
 
-/// Compiles a schema, and says whether the result is to be kept.
+/// Compiles a schema, and decides whether to keep the result.
 fn compile(schema: &Map<String, Value>) -> Result<(Checker, bool), SchemaFault> {
     let outline = Outline::parse(schema)?;
     let checker = Checker::compile(&outline.prepared, outline.costs);
     let checker = checker.map_err(|why| {
-        // In the words for the schema as it was given.
+        // Describes the error in terms of the schema as written.
         let given = Checker::misfit(&Value::Object(schema.clone()));
         SchemaFault::NotASchema(given.unwrap_or(why))
     })?;

@@ -1,14 +1,14 @@
-//! Finds the parts of a request that are not its writer's own words: quotations, code, pasted records and logs, and the
-//! frame of a mail (headers of RFC 5322, quotes and signatures of RFC 3676). They ask for nothing by themselves.
+//! Finds the parts of a request that are not the writer's own words: quotations, code, pasted records and logs, and
+//! the frame of a mail (headers of RFC 5322, quotes and signatures of RFC 3676). They express no request of their own.
 
 mod mail;
 
 use std::ops::Range;
 
-/// Longest quotation, in bytes; two quotation marks further apart belong to different things.
+/// Maximum length of a quotation, in bytes; quotation marks further apart do not belong together.
 const MAX_QUOTATION: usize = 400;
 
-/// Quotation marks, opening and closing.
+/// Pairs of opening and closing quotation marks.
 const QUOTES: [(char, char); 7] = [
     ('"', '"'),
     ('“', '”'),
@@ -19,10 +19,10 @@ const QUOTES: [(char, char); 7] = [
     ('\'', '\''),
 ];
 
-/// What a foreign piece of a text is.
+/// Kind of a foreign piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignKind {
-    /// Another's words, or words that are spoken about.
+    /// Another person's words, or words under discussion.
     Quotation,
     /// Code, JSON, markup, rows of a table, lines of a log.
     Pasted,
@@ -35,11 +35,11 @@ pub enum ForeignKind {
 pub struct Foreign {
     /// The kind of piece.
     pub kind: ForeignKind,
-    /// Where it stands, in bytes.
+    /// Byte range.
     pub place: Range<usize>,
 }
 
-/// The foreign pieces of a text, in order and without overlaps.
+/// Returns the foreign pieces of a text, in order and without overlaps.
 #[must_use]
 pub fn foreign(text: &str) -> Vec<Foreign> {
     let mut found: Vec<Foreign> = Vec::new();
@@ -68,7 +68,7 @@ pub fn foreign(text: &str) -> Vec<Foreign> {
     found
 }
 
-/// The text with blanks of the same length in place of its foreign pieces; line ends stay.
+/// Replaces the foreign pieces of a text with blanks of the same length; line ends remain.
 #[must_use]
 pub fn blanked(text: &str, foreign: &[Foreign]) -> String {
     let mut own = String::with_capacity(text.len());
@@ -87,7 +87,7 @@ pub fn blanked(text: &str, foreign: &[Foreign]) -> String {
     own
 }
 
-/// The length of the pasted piece that a text begins with.
+/// Returns the length of the pasted piece at the start of a text.
 fn pasted(rest: &str, is_line_start: bool) -> Option<usize> {
     if let Some(inner) = rest.strip_prefix("```") {
         let end = inner.find("```").map_or(rest.len(), |end| 3 + end + 3);
@@ -104,7 +104,7 @@ fn pasted(rest: &str, is_line_start: bool) -> Option<usize> {
     }
 }
 
-/// A JSON object: braces that match, with a colon or nothing between them.
+/// Returns the length of a JSON object: matching braces, with a colon or nothing between them.
 fn object(rest: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (at, c) in rest.char_indices() {
@@ -121,7 +121,7 @@ fn object(rest: &str) -> Option<usize> {
     None
 }
 
-/// One tag of markup.
+/// Returns the length of one markup tag.
 fn tag(rest: &str) -> Option<usize> {
     let end = rest.find('>')?;
     let name = rest[1..end].trim_start_matches('/');
@@ -131,7 +131,7 @@ fn tag(rest: &str) -> Option<usize> {
     is_tag.then_some(end + 1)
 }
 
-/// Whether a line is a row of a table, or was written by a program.
+/// Whether a line is a row of a table or written by a program.
 fn is_record(line: &str) -> bool {
     let trimmed = line.trim();
     let cells = trimmed.matches('|').count();
@@ -146,15 +146,15 @@ fn is_record(line: &str) -> bool {
         "level=",
     ];
     let begins = BEGINNINGS.iter().any(|begin| match *begin {
-        // A frame of a stack: `at module.function(file:line)`.
+        // A stack frame: `at module.function(file:line)`.
         "at " => trimmed.starts_with("at ") && trimmed.contains('(') && trimmed.ends_with(')'),
         begin => trimmed.starts_with(begin),
     });
     begins || is_stamped(trimmed) || is_exception(trimmed) || is_indented_code(line)
 }
 
-/// Begins with a date and a time, as lines of logs do: in the form of ISO 8601, of syslog (RFC 3164), of a web server,
-/// or with the time alone.
+/// Whether a line begins with a date and a time, as log lines do: in the form of ISO 8601, of syslog (RFC 3164), of a
+/// web server, or with the time alone.
 fn is_stamped(line: &str) -> bool {
     let line = line
         .trim_start_matches('[')
@@ -182,7 +182,7 @@ fn is_stamped(line: &str) -> bool {
         "00:00:00.",
         "00:00:00 ",
     ];
-    // A web server's line has the address of its client before the time.
+    // A web server's log line has the client address before the time.
     let after_address = || {
         let (_, rest) = line.split_once(" - - [")?;
         rest.starts_with(|c: char| c.is_ascii_digit()).then_some(())
@@ -190,7 +190,7 @@ fn is_stamped(line: &str) -> bool {
     SHAPES.iter().any(|begin| shape.starts_with(begin)) || after_address().is_some()
 }
 
-/// `SomeError: what went wrong`.
+/// Recognises `SomeError: message`.
 fn is_exception(line: &str) -> bool {
     let Some((name, _)) = line.split_once(':') else {
         return false;
@@ -201,13 +201,13 @@ fn is_exception(line: &str) -> bool {
     is_name && (name.ends_with("Error") || name.ends_with("Exception"))
 }
 
-/// Deeply indented, with signs of code.
+/// Recognises deeply indented code by its punctuation.
 fn is_indented_code(line: &str) -> bool {
     line.starts_with("    ") && line.contains(['(', '{', ';', '='])
         || line.starts_with("    import ")
 }
 
-/// The length of the quotation that `rest` begins with.
+/// Returns the length of the quotation at the start of `rest`.
 fn quotation(before: &str, rest: &str) -> Option<usize> {
     let open = rest.chars().next()?;
     let (_, close) = QUOTES.iter().find(|(opening, _)| *opening == open)?;
@@ -226,7 +226,7 @@ fn quotation(before: &str, rest: &str) -> Option<usize> {
         .take_while(|(at, _)| *at <= MAX_QUOTATION)
     {
         let after = inner[at + c.len_utf8()..].chars().next();
-        // An apostrophe within a word closes nothing.
+        // An apostrophe within a word does not close a quotation.
         let ends =
             c == *close && at > 0 && !(apostrophe && after.is_some_and(char::is_alphanumeric));
         if ends {

@@ -1,12 +1,12 @@
-//! The fields at the head of a Markdown file, between two lines that are `---`. Must not know which fields.
+//! Splits the front matter off a Markdown file: the fields between two `---` lines. Must not know the fields.
 
 use crate::lines;
 
-/// The line before and after the fields.
+/// The line before and after the front matter.
 pub const FENCE: &str = "---";
 
-/// The fields and what follows their closing line; `None` of a text that does not begin with fields. Blanks behind a
-/// fence do not count.
+/// Returns the front matter and the text after its closing line; `None` if the text has no front matter. Blanks after
+/// a fence are ignored.
 #[must_use]
 pub fn split(text: &str) -> Option<(&str, &str)> {
     let (opening, rest) = lines::first(text).filter(|(line, _)| is_fence(line))?;

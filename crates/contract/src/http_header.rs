@@ -1,7 +1,7 @@
-//! Headers of HTTP requests that no caller and no document sets. It sends nothing.
+//! HTTP request headers that neither callers nor documents may set. Sends nothing.
 
-/// Headers that say where a request goes, how it is framed, and what one connection does (RFC 9110, section 7.6.1;
-/// RFC 9112, section 6): the client that sends it sets them.
+/// Headers for the target, the framing and the connection of a request (RFC 9110, section 7.6.1; RFC 9112, section 6):
+/// the sending HTTP client sets them.
 const OF_CLIENT: [&str; 10] = [
     "connection",
     "content-length",
@@ -15,7 +15,7 @@ const OF_CLIENT: [&str; 10] = [
     "upgrade",
 ];
 
-/// Whether only the client that sends a request sets this header.
+/// Whether only the sending HTTP client may set this header.
 #[must_use]
 pub fn is_of_client(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! What a credential lets its holder do: level, tier, role in the catalogue, grants and scopes. A
-//! credential can hand on no more than it holds, which [`Rights::exceeds`] decides.
+//! The rights of a credential: level, tier, catalogue role, grants and scopes. A credential can pass on only rights
+//! that it holds, which [`Rights::exceeds`] checks.
 //!
 //! It knows no credential, no request and no tenant.
 
@@ -13,21 +13,21 @@ use crate::ids::{Label, UnknownValue};
 use crate::link_graph::SkillGrants;
 
 string_enum! {
-    /// What may be done to the catalogue (this project). Each role may do what the ones before it may.
+    /// Role of a caller in the catalogue (this project). Each role includes the rights of the previous ones.
     #[derive(Default)]
     pub enum CatalogueRole {
-        /// Look.
+        /// Reads the catalogue.
         #[default]
         Viewer = "viewer",
-        /// Change what is the own tenant's.
+        /// Changes documents of its own tenant.
         Editor = "editor",
-        /// Change what is global.
+        /// Changes global documents.
         Admin = "admin",
     }
 }
 
 impl CatalogueRole {
-    /// The role that goes with a level where no other is said.
+    /// Returns the default role for a level.
     #[must_use]
     pub fn default_for(level: Role) -> Self {
         match level {
@@ -39,69 +39,68 @@ impl CatalogueRole {
 }
 
 string_enum! {
-    /// Who acts with a key (this project).
+    /// Kind of holder of an API key (this project).
     #[derive(Default)]
     pub enum KeyHolder {
         /// A person.
         #[default]
         Person = "person",
-        /// A program that acts on a person's behalf and does not decide on approvals.
+        /// A program that acts on a person's behalf and may not decide approvals.
         Agent = "agent",
     }
 }
 
 string_enum! {
-    /// One part of the interface, and whether it is read or written (this project). Neither includes the
-    /// other.
+    /// Access to one part of the interface, for reading or writing (this project). Neither includes the other.
     pub enum AccessScope {
-        /// See requests, their answers, sessions and tasks.
+        /// Reads requests, their answers, sessions and tasks.
         RequestsRead = "requests:read",
-        /// Ask, and open sessions.
+        /// Sends requests and opens sessions.
         RequestsWrite = "requests:write",
-        /// See runs, their journals and events.
+        /// Reads runs, their journals and events.
         RunsRead = "runs:read",
-        /// Start and steer runs, call tools, carry out calls as an executor.
+        /// Starts and controls runs, calls tools, and executes calls as an executor.
         RunsWrite = "runs:write",
-        /// See approvals.
+        /// Reads approvals.
         ApprovalsRead = "approvals:read",
-        /// Decide on approvals.
+        /// Decides approvals.
         ApprovalsWrite = "approvals:write",
-        /// See, search and resolve what is registered, lenses and skills included.
+        /// Reads, searches and resolves registered documents, including lenses and skills.
         CatalogueRead = "catalogue:read",
-        /// Register and unregister, change skills, index lenses.
+        /// Registers and unregisters, changes skills, and indexes lenses.
         CatalogueWrite = "catalogue:write",
-        /// See missions and what they produced.
+        /// Reads missions and their artifacts.
         MissionsRead = "missions:read",
-        /// Start, cancel and import missions.
+        /// Starts, cancels and imports missions.
         MissionsWrite = "missions:write",
-        /// Look memories up.
+        /// Reads memories.
         MemoryRead = "memory:read",
-        /// Remember, decide on proposals, forget.
+        /// Writes and deletes memories, and decides proposals.
         MemoryWrite = "memory:write",
-        /// See evidence, its log and proofs.
+        /// Reads evidence, its log and proofs.
         EvidenceRead = "evidence:read",
-        /// Attach evidence.
+        /// Attaches evidence.
         EvidenceWrite = "evidence:write",
-        /// See keys.
+        /// Reads API keys.
         AdminRead = "admin:read",
-        /// Make, rotate and revoke keys.
+        /// Creates, rotates and revokes API keys.
         AdminWrite = "admin:write",
     }
 }
 
-/// Which parts of the interface a credential opens, within its level.
+/// The scopes of a credential, within its level.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub enum AccessScopes {
-    /// All, also those that are added later; written `["*"]`.
+    /// All scopes, including those added later; written `["*"]`.
     #[default]
     All,
-    /// These; an empty set is nothing.
+    /// These scopes; an empty set grants nothing.
     Only(BTreeSet<AccessScope>),
 }
 
 impl AccessScopes {
-    /// Whether a scope is open.
+    /// Whether the credential includes a scope.
     #[must_use]
     pub fn opens(&self, scope: AccessScope) -> bool {
         match self {
@@ -110,7 +109,7 @@ impl AccessScopes {
         }
     }
 
-    /// Whether a scope is named. `*` opens all scopes and names none.
+    /// Whether a scope is listed by name. `*` includes all scopes and lists none.
     #[must_use]
     pub fn names(&self, scope: AccessScope) -> bool {
         match self {
@@ -119,7 +118,7 @@ impl AccessScopes {
         }
     }
 
-    /// All of these but one.
+    /// Returns these scopes without one of them.
     #[must_use]
     pub fn without(&self, scope: AccessScope) -> Self {
         let mut scopes: BTreeSet<AccessScope> = match self {
@@ -160,11 +159,11 @@ impl From<AccessScopes> for Vec<String> {
     }
 }
 
-/// What the holder of a credential may do within its tenant.
+/// Rights of a credential within its tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rights {
-    /// `user`, `operator` or `admin`.
+    /// Level: `user`, `operator` or `admin`.
     pub role: Role,
     /// Its maximum tier.
     pub tier: Tier,
@@ -173,24 +172,24 @@ pub struct Rights {
     /// The skills of the link graph within its reach.
     #[schemars(with = "Vec<String>")]
     pub agent_skills: SkillGrants,
-    /// Which parts of the interface it opens.
+    /// Scopes: the parts of the interface that the credential may use.
     #[schemars(with = "Vec<String>")]
     pub scopes: AccessScopes,
-    /// The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
-    /// those that list none (000 §2.11); all when absent.
+    /// Profile that limits the agents whose skills the credential may use: those that list it in `usable_in_profiles`,
+    /// and those that list none (000 §2.11). All agents when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Label>,
 }
 
 impl Rights {
-    /// Whether its holder decides on approvals.
+    /// Whether the holder may decide approvals.
     #[must_use]
     pub fn decides(&self) -> bool {
         self.role >= Role::Operator && self.scopes.opens(AccessScope::ApprovalsWrite)
     }
 
-    /// The first right that goes beyond `held`, as the name of its field; `None` when all are within. A
-    /// grant of a skill is within only if the same skill, or all, is held.
+    /// Returns the field name of the first right that exceeds `held`; `None` if none does. A skill grant is covered
+    /// only if the same skill, or all skills, are held.
     #[must_use]
     pub fn exceeds(&self, held: &Self) -> Option<&'static str> {
         let skills = match (&held.agent_skills, &self.agent_skills) {
@@ -229,7 +228,7 @@ mod tests {
         serde_json::from_value(all).unwrap()
     }
 
-    /// Each right by itself, so that none is forgotten in the comparison.
+    /// Tests each right on its own, so that the comparison omits none.
     #[test]
     fn a_right_beyond_what_is_held_is_named() {
         let held = rights(&json!({}));

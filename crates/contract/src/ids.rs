@@ -1,6 +1,5 @@
-//! Identifiers: newtypes that cannot hold text of another shape. Parsing is
-//! hand-written, because ids sit on every hot path. It knows no contract that
-//! uses an id, and it draws no randomness: fresh uuids come from the caller.
+//! Identifiers: newtypes that contain only text of their shape. Parsing is hand-written, because ids are on every hot
+//! path. It knows no contract that uses an id, and it draws no randomness: the caller supplies fresh uuids.
 
 mod catalogue;
 mod mapping;

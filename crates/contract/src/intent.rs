@@ -1,15 +1,15 @@
-//! What a request asks for (this project; B000-20). Decided before anything is ranked, and recorded in the verdict.
+//! The intent of a request (this project; B000-20). It is decided before ranking, and recorded in the verdict.
 
 string_enum! {
-    /// What a request asks for.
+    /// Intent of a request.
     pub enum Intent {
-        /// To read the state of things: skills answer.
+        /// Reads the state of resources: skills answer.
         Read = "read",
-        /// To change something: playbooks are ranked.
+        /// Changes something: playbooks are ranked.
         Change = "change",
-        /// To know a rule, a meaning, a reason or a procedure: lenses and the expert graph answer.
+        /// Asks for a rule, a meaning, a reason or a procedure: lenses and the expert graph answer.
         Knowledge = "knowledge",
-        /// Nothing that is looked after here.
+        /// Asks for nothing that the catalogue covers.
         None = "none",
     }
 }

@@ -1,9 +1,9 @@
-//! The one reader of JSON, from outside and from storage: how large, how deep and how heavy a document is gets measured
-//! before anything is made of it.
+//! The one JSON reader, for input and for storage. It measures the size, nesting and memory of a document before
+//! parsing it.
 //!
-//! serde_json reads 127 levels on the caller's stack and turns seven bytes of text into half a KiB. A [`Profile`] names
-//! what a source may send; [`decode`] measures the text in one pass without recursion and reads it only within the
-//! profile. [`Lines`] measures messages that arrive in pieces, [`extent_of`] a value that was made here.
+//! serde_json recurses up to 127 levels on the caller's stack and can turn seven bytes of text into half a KiB. A
+//! [`Profile`] limits a source; [`decode`] measures the text in one pass without recursion and parses it only within
+//! the profile. [`Lines`] measures messages that arrive in pieces, [`extent_of`] measures a value in memory.
 
 mod lines;
 mod meter;
@@ -27,7 +27,7 @@ pub use lines::{Line, Lines};
 pub use meter::Meter;
 pub(crate) use weight::VALUE;
 
-/// What a source of JSON may send.
+/// Limits on JSON from one kind of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     bytes: usize,
@@ -36,26 +36,26 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// A message of an interface: a request, an answer, a message of another server.
+    /// A message of an interface: a request, a response, or a message from another server.
     pub const MESSAGE: Self = Self {
         bytes: bounds::JSON_BYTES,
         levels: bounds::JSON_LEVELS + bounds::JSON_ENVELOPE_LEVELS,
         memory: bounds::JSON_MEMORY,
     };
 
-    /// A message of the Model Context Protocol to the server. The SDK reads it twice, each time by way of a copy.
+    /// A message of the Model Context Protocol to the server. The SDK parses it twice, each time through a copy.
     pub const MCP_MESSAGE: Self = Self {
         memory: bounds::MCP_MEMORY,
         ..Self::MESSAGE
     };
 
-    /// A tool's output, and any other value that is kept as a part of something.
+    /// A tool's output, or another value that is kept inside a record.
     pub const OUTPUT: Self = Self {
         levels: bounds::JSON_LEVELS,
         ..Self::MESSAGE
     };
 
-    /// What an evidence record holds whole of a tool's output.
+    /// A tool's output that an evidence record contains in full.
     pub const EVIDENCE: Self = Self {
         memory: bounds::EVIDENCE_MEMORY,
         ..Self::OUTPUT
@@ -74,70 +74,71 @@ impl Profile {
         memory: bounds::DRAFT_MEMORY,
     };
 
-    /// A data part of A2A, whose size the document that it shows has bounded.
+    /// A data part of A2A; the size of its source document was already checked.
     pub const A2A_DATA: Self = Self {
         levels: bounds::A2A_DATA_LEVELS,
         ..Self::STORED
     };
 
-    /// A short document that is fetched.
+    /// A short fetched document.
     pub const NOTICE: Self = Self {
         bytes: bounds::NOTICE_BYTES,
         levels: bounds::NOTICE_LEVELS,
         memory: bounds::NOTICE_MEMORY,
     };
 
-    /// The lines of a mission's bundle, which may be of an older version.
+    /// The lines of a mission's bundle, possibly of an older version.
     pub const BUNDLE: Self = Self {
         memory: bounds::BUNDLE_MEMORY,
         ..Self::STORED
     };
 
-    /// A file of documents. Its reader bounds its size and its values.
+    /// A file of documents. Its reader checks the size and the number of values.
     pub const FILE: Self = Self {
         levels: bounds::YAML_LEVELS,
         ..Self::STORED
     };
 
-    /// What is written to storage.
+    /// A document to be written to storage.
     const WRITTEN: Self = Self {
         levels: bounds::STORED_LEVELS,
         ..Self::STORED
     };
 
-    /// The same for a source of which a setting, or its reader, says how many bytes it may send.
+    /// Returns the profile with another limit on bytes, from a setting or from the reader of the source.
     #[must_use]
     pub const fn of_bytes(self, bytes: usize) -> Self {
         Self { bytes, ..self }
     }
 
-    /// A stored document. Its size in bytes was bounded when it was written.
+    /// A stored document. Its size in bytes was checked when it was written.
     pub const STORED: Self = Self {
         bytes: usize::MAX,
         levels: bounds::STORED_LEVELS_READ,
         memory: bounds::STORED_MEMORY,
     };
 
-    /// A file of the operator's, or an answer of a server that the operator chose. Its reader bounds its size in bytes.
+    /// A file from the operator, or a response from a server that the operator configured. Its reader checks the size
+    /// in bytes.
     pub const OPERATOR: Self = Self {
         memory: usize::MAX,
         ..Self::STORED
     };
 }
 
-/// How large a document is.
+/// The measured size of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// The deepest nesting of lists and objects.
+    /// Maximum nesting of lists and objects.
     pub levels: usize,
-    /// Values, those inside of lists and objects included.
+    /// Number of values, including nested ones.
     pub values: usize,
-    /// Bytes of memory that a [`Value`] of it takes, by estimate.
+    /// Memory of the document as a [`Value`], in bytes, estimated.
     pub memory: usize,
 }
 
 impl Extent {
-    /// A document of one value with nothing in it.
+    /// A document with one value that contains no others.
     const PLAIN: Self = Self {
         levels: 0,
         values: 1,
@@ -153,45 +154,45 @@ impl Extent {
     }
 }
 
-/// Why a document exceeds its profile, or would be changed by reading it. The message continues a sentence that names the
-/// document.
+/// The reason why a document exceeds its profile, or would be changed by parsing. The message continues a sentence
+/// that names the document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonLimitExceeded {
-    /// It is too long.
+    /// The document is too long.
     #[error("has {bytes} bytes; the limit is {limit}")]
     Bytes {
-        /// Bytes of it that were seen.
+        /// Number of bytes read.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// It nests too deeply.
+    /// The document nests too deeply.
     #[error("nests more than {limit} levels deep; flatten it")]
     Levels {
         /// The limit.
         limit: usize,
     },
-    /// It holds too many values.
+    /// The document contains too many values.
     #[error("holds so many values that it takes more than {limit} bytes of memory; send fewer")]
     Memory {
         /// The limit.
         limit: usize,
     },
-    /// It has a number that a 64-bit integer or a double cannot represent.
+    /// The document contains a number that neither a 64-bit integer nor a double can represent.
     #[error(
         "holds the number {number}{}, which would be rounded: an integer has at most 64 bits, any other number is at \
          most 1.8e308; send it as text",
         placed(.pointer)
     )]
     Number {
-        /// The number's text, truncated.
+        /// Text of the number, truncated.
         number: String,
-        /// JSON pointer to it.
+        /// JSON pointer to the number.
         pointer: String,
     },
 }
 
-/// A pointer as a part of a message; empty for the root.
+/// Formats a pointer as part of a message; empty for the root.
 fn placed(pointer: &str) -> String {
     match pointer {
         "" => String::new(),
@@ -199,13 +200,13 @@ fn placed(pointer: &str) -> String {
     }
 }
 
-/// Why a document is not read.
+/// The reason why a document cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonFault {
-    /// It is more than its profile allows.
+    /// The document exceeds its profile.
     #[error("the document {0}")]
     TooMuch(JsonLimitExceeded),
-    /// It is no JSON, or not of the type that is read.
+    /// The document is not JSON, or not of the expected type.
     #[error(transparent)]
     Form(#[from] serde_json::Error),
 }
@@ -216,10 +217,10 @@ impl From<JsonLimitExceeded> for JsonFault {
     }
 }
 
-/// Measures a text. Where it is no JSON, at least the part is counted that a reader takes in before it finds that out.
+/// Measures a text. For invalid JSON, it counts at least the part that a parser reads before it detects the error.
 ///
 /// # Errors
-/// [`TooMuch`] as soon as the text is more than the profile allows.
+/// [`JsonLimitExceeded`] as soon as the text exceeds the profile.
 pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, JsonLimitExceeded> {
     let mut meter = Meter::new(profile);
     meter.feed(text)?;
@@ -232,7 +233,8 @@ pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, JsonLimitExceeded
 /// Measures a value.
 ///
 /// # Errors
-/// [`TooMuch`] as soon as the value is more than the profile allows, whose length in bytes is not looked at.
+/// [`JsonLimitExceeded`] as soon as the value exceeds the profile, except for its length in bytes, which is not
+/// measured.
 pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, JsonLimitExceeded> {
     let mut extent = Extent::PLAIN;
     let mut open: Vec<Parts<'_>> = Vec::new();
@@ -259,13 +261,13 @@ pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, JsonLimitExc
     }
 }
 
-/// Bytes of memory that a value takes, by estimate. What nests deeper than storage reads takes more than there is.
+/// Estimates the memory of a value, in bytes. For a value nested deeper than storage allows, it returns the maximum.
 #[must_use]
 pub fn memory_of(value: &Value) -> usize {
     extent_of(value, Profile::OPERATOR).map_or(usize::MAX, |extent| extent.memory)
 }
 
-/// The same of the fields of an object.
+/// Estimates the memory of an object's fields, in bytes.
 #[must_use]
 pub fn memory_of_fields(fields: &Map<String, Value>) -> usize {
     let each = fields.iter().map(|(name, value)| {
@@ -275,8 +277,8 @@ pub fn memory_of_fields(fields: &Map<String, Value>) -> usize {
     each.fold(of_fields(fields.len()), usize::saturating_add)
 }
 
-/// Bytes of memory that an object takes beside its values, by estimate: room for its fields, the table by which they are
-/// found, and their names, which have `name_bytes` together.
+/// Estimates the memory of an object without its values, in bytes: space for its fields, its lookup table, and its
+/// names, which have `name_bytes` in total.
 #[must_use]
 pub(crate) fn memory_beside_values(fields: usize, name_bytes: usize) -> usize {
     let names = TEXT.saturating_mul(fields).saturating_add(name_bytes);
@@ -285,18 +287,18 @@ pub(crate) fn memory_beside_values(fields: usize, name_bytes: usize) -> usize {
     beside.saturating_add(names)
 }
 
-/// The length in bytes of a value's JSON text, which is not made.
+/// Returns the length in bytes of a value's JSON text, without building the text.
 #[must_use]
 pub fn text_length(value: &Value) -> usize {
     let mut length = Length(0);
     match serde_json::to_writer(&mut length, value) {
         Ok(()) => length.0,
-        // A value has a text, and counting it does not fail.
+        // Every value has a text, and counting it cannot fail.
         Err(_) => usize::MAX,
     }
 }
 
-/// Counts what is written.
+/// A writer that counts bytes.
 struct Length(usize);
 
 impl Write for Length {
@@ -310,7 +312,7 @@ impl Write for Length {
     }
 }
 
-/// What is left to look at of a list or an object.
+/// The rest of a list or an object that is still to be measured.
 enum Parts<'v> {
     Items(slice::Iter<'v, Value>),
     Fields(map::Values<'v>),
@@ -325,7 +327,7 @@ impl<'v> Parts<'v> {
     }
 }
 
-/// Counts a value but for its parts, and returns these.
+/// Counts a value without its parts, and returns the parts.
 fn entered<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
@@ -347,7 +349,7 @@ fn entered<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
     }
 }
 
-/// Reads a document. Its bytes are UTF-8, or in the encoding of their byte order mark.
+/// Parses a document in UTF-8 or in the encoding of its byte order mark.
 ///
 /// # Errors
 /// [`JsonFault`].
@@ -364,7 +366,7 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], profile: Profile) -> Result<T, 
     decode_text(&text, profile)
 }
 
-/// Reads a document that is text already. It may begin with a byte order mark.
+/// Parses a document from decoded text, which may begin with a byte order mark.
 ///
 /// # Errors
 /// [`JsonFault`].
@@ -374,11 +376,11 @@ pub fn decode_text<T: DeserializeOwned>(text: &str, profile: Profile) -> Result<
     read(Deserializer::from_str(text), extent)
 }
 
-/// Reads fields of a document without checking the range of its numbers, such as the id of a message that was refused for a
-/// number elsewhere in it.
+/// Parses fields of a document without checking the range of its numbers, such as the id of a message that was refused
+/// for another number.
 ///
 /// # Errors
-/// [`JsonFault`], except [`TooMuch::Number`].
+/// [`JsonFault`], except [`JsonLimitExceeded::Number`].
 pub fn decode_beside_numbers<T: DeserializeOwned>(
     bytes: &[u8],
     profile: Profile,
@@ -388,10 +390,10 @@ pub fn decode_beside_numbers<T: DeserializeOwned>(
     read(Deserializer::from_slice(bytes), meter.extent())
 }
 
-/// Reads a document that storage has.
+/// Parses a document from storage.
 ///
 /// # Errors
-/// [`JsonFault`], also for one that takes more than [`bounds::STORED_MEMORY`].
+/// [`JsonFault`], also for a document that takes more than [`bounds::STORED_MEMORY`].
 pub fn decode_stored<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
     decode_text(text, Profile::STORED)
 }
@@ -400,7 +402,7 @@ fn read<'d, T: Deserialize<'d>>(
     mut deserializer: Deserializer<impl Read<'d>>,
     extent: Extent,
 ) -> Result<T, JsonFault> {
-    // serde_json's own limit and the thread's stack take this much.
+    // serde_json's own limit and the thread's stack allow this depth.
     if extent.levels <= bounds::STORED_LEVELS {
         return Ok(whole(deserializer)?);
     }
@@ -416,8 +418,7 @@ fn whole<'d, T: Deserialize<'d>>(
     Ok(value)
 }
 
-/// Writes a document as storage keeps it: the last line before it. What could not be read again, or not be answered to
-/// every client, is never written.
+/// Serialises a document for storage, and refuses one that could not be parsed again or returned to every client.
 ///
 /// # Errors
 /// [`JsonFault`].

@@ -1,7 +1,6 @@
 //! Wire types of every Charter contract, their JSON Schemas, ids and error codes.
 //!
-//! No I/O, no clock, no randomness: bytes and values come in, typed documents or
-//! violations come out.
+//! No I/O, no clock and no randomness: the input is bytes and values, the output is typed documents or violations.
 //!
 //! - [`catalogue`]: what packages register, tags and evidence (seed 000);
 //!   [`link_graph`]: nodes of the skill link graph (seed 001); [`mission`]: the ten
@@ -21,8 +20,8 @@
 //!   [`filling`]: what filled placeholders may come to; [`page`]: pages of listings;
 //!   [`deeply`](mod@deeply): stack for what nests.
 //!
-//! Two paths read a document, and they agree: a property test changes valid examples
-//! at random and compares what each accepts. See [`validate::parse`].
+//! Two paths read a document and agree: a property test mutates valid examples and compares their verdicts. See
+//! [`validate::parse`].
 
 // Only the command line writes to the terminal, by writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

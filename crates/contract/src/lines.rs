@@ -1,9 +1,9 @@
-//! Lines of a text, however it ends them: by `\n`, `\r\n` or a lone `\r` (YAML 1.2, section 5.4). The separators that
-//! Unicode adds (U+0085, U+2028, U+2029) end no line. Must not know formats.
+//! Splits a text into lines that end in `\n`, `\r\n` or a lone `\r` (YAML 1.2, section 5.4). Unicode's other
+//! separators (U+0085, U+2028, U+2029) end no line. Must not know formats.
 
 use memchr::memchr2;
 
-/// The lines of a text, each with its end.
+/// Iterates over the lines of a text, each with its line end.
 pub fn with_ends(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -13,7 +13,7 @@ pub fn with_ends(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The first line with its end, and what is behind it; `None` of an empty text.
+/// Returns the first line with its line end, and the rest; `None` for an empty text.
 #[must_use]
 pub fn first(text: &str) -> Option<(&str, &str)> {
     if text.is_empty() {
@@ -27,7 +27,7 @@ pub fn first(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(end))
 }
 
-/// A line without its end.
+/// Removes the line end from a line.
 #[must_use]
 pub fn without_end(line: &str) -> &str {
     line.trim_end_matches(['\n', '\r'])

@@ -1,5 +1,5 @@
-//! A node of the skill link graph (seed 001): a folder that points at skills, or a
-//! skill with its instructions. Navigation and grants are the engine's business.
+//! A node of the skill link graph (seed 001): a folder that lists skills, or a skill with instructions. The engine
+//! handles navigation and grants.
 
 use std::collections::BTreeSet;
 
@@ -16,35 +16,34 @@ use crate::violation::Report;
 
 object_only!(AgentSkill);
 
-/// One document of the `agent_skills` index.
+/// A document of the `agent_skills` index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct AgentSkill {
-    /// Its id, unique (B001-1).
+    /// Id of the skill, unique (B001-1).
     pub skill_id: SkillId,
-    /// Its vector; its length must be the index's, which is checked there (B001-2).
+    /// Embedding of the skill. Its length must match the index, which checks it (B001-2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill_desc_vector: Option<Vector>,
-    /// A short description, shown on discovery.
+    /// Short description, shown on discovery.
     pub summary: Text,
-    /// Whether it points at other skills rather than holding instructions.
+    /// Whether the node lists other skills instead of holding instructions.
     pub is_folder: bool,
-    /// The skills it points at.
+    /// Ids of the listed skills.
     #[serde(default)]
     pub sub_skills: Vec<SkillId>,
-    /// The instructions; read only by a targeted fetch.
+    /// Instructions, returned only by a fetch of this skill.
     #[serde(default)]
     pub instruction: String,
 }
 
-/// Which skills of the link graph somebody may reach: these and all their descendants. None are
-/// granted where nothing is said (B001-6).
+/// Granted skills of the link graph, including all their descendants. The default grants none (B001-6).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub enum SkillGrants {
     /// Every skill; written `["*"]`.
     All,
-    /// These and what is under them; an empty set is nothing.
+    /// These skills and their descendants; an empty set grants nothing.
     Only(BTreeSet<SkillId>),
 }
 
@@ -55,7 +54,7 @@ impl Default for SkillGrants {
 }
 
 impl SkillGrants {
-    /// The grants that go with a level where no others are said.
+    /// Returns the default grants for a level.
     #[must_use]
     pub fn default_for(level: Role) -> Self {
         match level {

@@ -3,10 +3,10 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// Most items of a list that must not be empty: the steps of a plan, the tasks of a graph.
+/// Maximum number of items in a list that must not be empty: the steps of a plan, the tasks of a graph.
 pub(crate) const MAX_LIST: usize = 1_000;
 
-/// A list of at least one and at most `MAX_LIST` items.
+/// Reads a list of at least one and at most `MAX_LIST` items.
 pub(crate) fn one_or_more<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -15,7 +15,7 @@ where
     between::<1, MAX_LIST, D, T>(from)
 }
 
-/// A list of at least `MIN` and at most `MAX` items.
+/// Reads a list of at least `MIN` and at most `MAX` items.
 pub(crate) fn between<'de, const MIN: usize, const MAX: usize, D, T>(
     from: D,
 ) -> Result<Vec<T>, D::Error>

@@ -1,10 +1,8 @@
-//! The two declarations from which every closed vocabulary and every checked
-//! string of the contracts is made. It knows nothing about a single contract.
+//! Macros that declare the closed vocabularies and the checked strings of the contracts. They know no contract.
 
 /// Declares an enum whose values are fixed strings on the wire.
 ///
-/// Each variant names its stored spelling; spellings after `|` are accepted on
-/// input and never written.
+/// Each variant names its stored spelling; spellings after `|` are accepted on input and never written.
 macro_rules! string_enum {
     ($(#[$meta:meta])* pub enum $name:ident {
         $( $(#[$vmeta:meta])* $variant:ident = $text:literal $(| $alias:literal)* ),+ $(,)?
@@ -14,10 +12,10 @@ macro_rules! string_enum {
         pub enum $name { $( $(#[$vmeta])* $variant ),+ }
 
         impl $name {
-            /// Every value, in the order of its declaration.
+            /// All values, in declaration order.
             pub const ALL: &'static [Self] = &[$( Self::$variant ),+];
 
-            /// The stored spelling.
+            /// Returns the stored spelling.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $text ),+ }
@@ -82,7 +80,7 @@ macro_rules! string_newtype {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// Reads one, refusing text that is not of its shape.
+            /// Parses the text, which must have the expected shape.
             ///
             /// # Errors
             /// [`IdError`](crate::shape::IdError) names the type and the shape it expects.
@@ -94,13 +92,13 @@ macro_rules! string_newtype {
                 }
             }
 
-            /// The text itself.
+            /// Returns the text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// Text that its maker knows to be of the shape.
+            /// Wraps text that is known to have the shape.
             #[allow(dead_code, reason = "only some kinds are made by mapping")]
             pub(crate) fn from_checked(text: String) -> Self {
                 debug_assert!($shape.accepts(&text), "{text} is not a {}", stringify!($name));

@@ -1,6 +1,5 @@
-//! The ten artifacts of a mission (seed 002). Every stage reads and writes one of
-//! them; which may follow which, and what they refer to, is the mission machine's
-//! business.
+//! The ten artifacts of a mission (seed 002). Every stage reads and writes one of them. The domain crate checks their
+//! order and their references.
 
 mod identity;
 mod kind;
@@ -47,14 +46,14 @@ use writeback_proposal::WritebackProposal;
 
 macro_rules! artifacts {
     ($( $(#[$meta:meta])* $variant:ident($inner:ty) ),+ $(,)?) => {
-        /// Any artifact, told apart by its `schema_name`. Serialises as the artifact itself.
+        /// An artifact of any kind, identified by its `schema_name`. Serialises as the artifact itself.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
         #[serde(untagged)]
         #[allow(clippy::large_enum_variant, reason = "moved once, from the reader to its stage")]
         pub enum Artifact { $( $(#[$meta])* $variant($inner) ),+ }
 
         impl Artifact {
-            /// The contract it keeps.
+            /// Returns the name of its contract.
             #[must_use]
             pub const fn name(&self) -> SchemaName {
                 match self { $( Self::$variant(_) => <$inner as Contract>::NAME ),+ }
@@ -66,17 +65,16 @@ macro_rules! artifacts {
                 match self { $( Self::$variant(_) => ArtifactKind::$variant ),+ }
             }
 
-            /// Its root metadata, as far as it states them.
+            /// Returns the root metadata that it states.
             #[must_use]
             pub fn root(&self) -> RootMetadata<'_> {
                 match self { $( Self::$variant(artifact) => artifact.root() ),+ }
             }
 
-            /// Reads an artifact from its bytes, as they are stored.
+            /// Parses an artifact from its stored bytes.
             ///
             /// # Errors
-            /// Every violation; `unsupported_version` for a version that is not known,
-            /// which is never read as another (B002-1).
+            /// Every violation; `unsupported_version` for an unknown version, which is never read as another (B002-1).
             pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Violation>> {
                 match peek(bytes) {
                     $( Some(<$inner as Contract>::NAME) => {
@@ -113,7 +111,7 @@ macro_rules! artifacts {
         }
 
         impl ArtifactKind {
-            /// The contract that artifacts of this kind keep.
+            /// Returns the contract of artifacts of this kind.
             #[must_use]
             pub const fn schema(self) -> SchemaName {
                 match self { $( Self::$variant => <$inner as Contract>::NAME ),+ }
@@ -126,35 +124,35 @@ macro_rules! artifacts {
             }
         } )+
 
-        /// The contracts of missions.
+        /// The contracts of mission artifacts.
         pub const ARTIFACTS: &[SchemaName] = &[$( <$inner as Contract>::NAME ),+];
     };
 }
 
 artifacts! {
-    /// 002 §4.
+    /// Mission envelope (002 §4).
     MissionEnvelope(MissionEnvelope),
-    /// 002 §5.
+    /// Task graph (002 §5).
     MissionTaskGraph(MissionTaskGraph),
-    /// 002 §6.
+    /// Prompt package (002 §6).
     PromptPackage(PromptPackage),
-    /// 002 §7.
+    /// Research artifact (002 §7).
     ResearchArtifact(ResearchArtifact),
-    /// 002 §8.
+    /// Librarian pass (002 §8).
     LibrarianPass(LibrarianPass),
-    /// 002 §9.
+    /// Worker result (002 §9).
     WorkerResult(WorkerResult),
-    /// 002 §10.
+    /// Aggregation packet (002 §10).
     AggregationPacket(AggregationPacket),
-    /// 002 §11.
+    /// Review packet (002 §11).
     ReviewPacket(ReviewPacket),
-    /// 002 §12.
+    /// Policy decision (002 §12).
     PolicyDecision(PolicyDecision),
-    /// 002 §13.
+    /// Write-back proposal (002 §13).
     WritebackProposal(WritebackProposal),
 }
 
-/// Of a form that is not known nothing else can be said.
+/// Keeps only the version violation, if there is one: an unknown form cannot be checked further.
 fn version_first(violations: Vec<Violation>) -> Vec<Violation> {
     let version = |found: &&Violation| found.keyword == "unsupported_version";
     match violations.iter().find(version) {
@@ -163,7 +161,7 @@ fn version_first(violations: Vec<Violation>) -> Vec<Violation> {
     }
 }
 
-/// The contract that the bytes name, without reading the rest.
+/// Reads the contract name from the bytes without reading the rest.
 fn peek(bytes: &[u8]) -> Option<SchemaName> {
     #[derive(Deserialize)]
     struct SchemaHeader {

@@ -1,6 +1,5 @@
-//! Numbers of the contracts. JSON has one kind of number: `3.0` is the integer 3
-//! to a JSON Schema, so it is one here. Integers stay within ±(2^53 − 1), which
-//! every JSON reader carries exactly (RFC 8259 §6).
+//! Numbers of the contracts. JSON has one kind of number: a JSON Schema treats `3.0` as the integer 3, and so does
+//! this file. Integers stay within ±(2^53 − 1), which every JSON reader represents exactly (RFC 8259 §6).
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The largest integer that every JSON reader carries exactly.
+/// The largest integer that every JSON reader represents exactly.
 pub const MAX_INTEGER: i64 = 9_007_199_254_740_991;
 
 /// Reads an integral JSON number within `min..=max`.
@@ -72,7 +71,7 @@ macro_rules! integer {
             /// The smallest value.
             pub const MIN: $inner = $min as $inner;
 
-            /// The number, if it is within `MIN..=MAX_INTEGER`.
+            /// Returns the number if it is within `MIN..=MAX_INTEGER`.
             #[must_use]
             pub const fn new(value: $inner) -> Option<Self> {
                 if value >= Self::MIN && value <= MAX_INTEGER as $inner {
@@ -82,7 +81,7 @@ macro_rules! integer {
                 }
             }
 
-            /// The number.
+            /// Returns the number.
             #[must_use]
             pub const fn get(self) -> $inner {
                 self.0
@@ -126,21 +125,21 @@ macro_rules! integer {
 integer! {
     /// An integer of either sign.
     Integer(i64, -MAX_INTEGER),
-    /// A number of things or of time, zero included.
+    /// An amount of items or time, from zero.
     Count(u64, 0),
-    /// A number of things or of time, at least one.
+    /// An amount of items or time, from one.
     Positive(u64, 1),
 }
 
 impl Default for Count {
-    /// None.
+    /// Returns zero.
     fn default() -> Self {
         Self(0)
     }
 }
 
 impl Integer {
-    /// The number, if it is not negative.
+    /// Returns the number as a count, if it is not negative.
     #[must_use]
     pub fn as_count(self) -> Option<Count> {
         u64::try_from(self.0).ok().and_then(Count::new)
@@ -152,7 +151,7 @@ impl Integer {
 pub struct Confidence(f64);
 
 impl Confidence {
-    /// The confidence, if it lies in [0, 1].
+    /// Returns the confidence if `value` is in [0, 1].
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
         if (0.0..=1.0).contains(&value) {
@@ -162,7 +161,7 @@ impl Confidence {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
@@ -206,20 +205,20 @@ impl JsonSchema for Confidence {
 pub struct Vector(Vec<f32>);
 
 impl Vector {
-    /// The vector, if it has at least one number and all are finite.
+    /// Returns the vector if it has at least one number and all are finite.
     #[must_use]
     pub fn new(values: Vec<f32>) -> Option<Self> {
         let usable = !values.is_empty() && values.iter().all(|value| value.is_finite());
         usable.then_some(Self(values))
     }
 
-    /// The numbers.
+    /// Returns the numbers as a slice.
     #[must_use]
     pub fn as_slice(&self) -> &[f32] {
         &self.0
     }
 
-    /// Whether every number is zero, so that no direction is left.
+    /// Whether every number is zero, so that the vector has no direction.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0.iter().all(|value| *value == 0.0)

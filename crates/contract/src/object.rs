@@ -1,10 +1,10 @@
-//! Structs that are objects in JSON, and only objects. serde's derived readers also
-//! take a list of the fields in order, which no contract allows.
+//! Structs that deserialise only from JSON objects. serde's derived implementations also accept a list of the fields
+//! in order, which no contract allows.
 
 use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Passes on to the deserialiser inside, whatever is asked for, as a request for a map.
+/// A deserialiser that forwards every request to the inner one as a request for a map.
 pub(crate) struct ObjectOnly<D>(pub(crate) D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectOnly<D> {
@@ -21,7 +21,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectOnly<D> {
     }
 }
 
-/// Implements serde for types that derive it with `remote = "Self"`, as objects only.
+/// Implements serde for types that derive it with `remote = "Self"`, accepting only objects.
 macro_rules! object_only {
     ($($name:ident),+ $(,)?) => { $(
         impl serde::Serialize for $name {

@@ -1,5 +1,5 @@
-//! Packages (this project): what is registered at once, in one version. Reading
-//! files and registering are the engine's business.
+//! Packages (this project): documents that are registered together, in one version. The engine reads files and
+//! registers packages.
 
 use std::collections::BTreeMap;
 
@@ -18,57 +18,58 @@ object_only!(PackageManifest, RoutingTest, PackageBundle);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PackageManifest {
-    /// Its name.
+    /// Name of the package.
     pub name: PackageName,
-    /// Its version.
+    /// Version of the package.
     pub version: Version,
-    /// Its title.
+    /// Title.
     pub title: Text,
-    /// What it holds.
+    /// Description of the contents.
     #[serde(default)]
     pub description: String,
-    /// Its licence, as an SPDX expression.
+    /// Licence, as an SPDX expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub licence: Option<ShortText>,
-    /// Whom it is for.
+    /// Scope: one tenant, or all tenants.
     #[serde(default)]
     pub scope: PackageScope,
 }
 
 string_enum! {
-    /// Whom a package is for; the tenant itself comes from the credential.
+    /// Scope of a package. The credential determines the tenant.
     #[derive(Default)]
     pub enum PackageScope {
-        /// The tenant that registers it.
+        /// The tenant that registers the package.
         #[default]
         Tenant = "tenant",
-        /// Everyone.
+        /// All tenants.
         Global = "global",
     }
 }
 
-/// A routing test of a package: what a query should and should not reach.
+/// A routing test of a package: a query with its expected results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct RoutingTest {
-    /// The query, as a user would write it.
+    /// Query, as a user would write it.
     pub query: Text,
-    /// The skill or playbook it should reach.
+    /// Skill or playbook that the query must be routed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<DocumentId>,
-    /// Skills and playbooks it must not reach.
+    /// Skills and playbooks that the query must not be routed to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect_not: Vec<DocumentId>,
-    /// Whether nothing should be reached.
+    /// Whether the query must match nothing.
     #[serde(default)]
     pub expect_miss: bool,
 }
 
-/// The files of a package, by their path relative to its root.
+/// The files of a package, by path relative to the package root.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PackageBundle {
-    /// Path to content: a file's text, or the bytes of a PDF (`.pdf`) in base64. Paths use `/` and stay inside the package.
+    /// Content by path: a file's text, or the bytes of a PDF (`.pdf`) in base64. Paths use `/` and stay inside the
+    /// package.
     pub files: BTreeMap<String, String>,
 }
 

@@ -1,50 +1,50 @@
-//! Files of a package that are no text: PDFs. Their content in a bundle, in storage and in requests is their bytes in
-//! base64 (RFC 4648, section 4); every other file's content is its text.
+//! Binary files of a package: PDFs. In a bundle, in storage and in requests, their content is their bytes in base64
+//! (RFC 4648, section 4); the content of every other file is its text.
 
 use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The ending of a PDF's name.
+/// File extension of a PDF.
 const PDF: &str = "pdf";
 /// The first bytes of a PDF.
 const PDF_SIGNATURE: &[u8] = b"%PDF-";
 
-/// Why a file's content does not fit its name.
+/// The reason why a file's content does not match its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedFile {
-    /// The content of a PDF is no base64.
+    /// The content of a PDF is not base64.
     #[error("its content is not base64")]
     Base64,
-    /// The content of a PDF is something else.
+    /// The content of a PDF is of another format.
     #[error("its bytes are no PDF: they do not begin with `%PDF-`")]
     NoPdf,
 }
 
-/// Whether the content of a file is bytes in base64, by its name.
+/// Whether the content of a file is base64, according to its name.
 #[must_use]
 pub fn is_binary(path: &str) -> bool {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending);
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case(PDF))
 }
 
-/// The content of a file of which [`is_binary`] is true.
+/// Returns the content of a file for which [`is_binary`] is true.
 #[must_use]
 pub fn content_of(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// How long that content is.
+/// Returns the length of that content.
 #[must_use]
 pub fn content_length(bytes: u64) -> u64 {
     bytes.div_ceil(3).saturating_mul(4)
 }
 
-/// The bytes of a file, from its content.
+/// Returns the bytes of a file from its content.
 ///
 /// # Errors
-/// [`MalformedFile`] when the name is that of a PDF and the content is none.
+/// [`MalformedFile`] if the name is that of a PDF and the content is not.
 pub fn bytes_of<'c>(path: &str, content: &'c str) -> Result<Cow<'c, [u8]>, MalformedFile> {
     if !is_binary(path) {
         return Ok(Cow::Borrowed(content.as_bytes()));

@@ -1,6 +1,5 @@
-//! Parameters of tools, skills and playbooks (seed 000 §2.4, §2.8), and what can
-//! be said of them without calling anything. Conversion to JSON Schema is in
-//! `agentic::tool_definition`; filling in values is the runtime's business.
+//! Parameters of tools, skills and playbooks (seed 000 §2.4, §2.8), and their static checks. Conversion to JSON Schema
+//! is in `agentic::tool_definition`; the runtime fills in values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +15,7 @@ use crate::violation::{Report, pointer_segment};
 object_only!(Parameter);
 
 string_enum! {
-    /// The type of a parameter (003 Tool Definition Schema; 000 uses a part of it).
+    /// Type of a parameter (003 Tool Definition Schema; 000 uses a part of it).
     pub enum ParameterType {
         /// Text.
         String = "string",
@@ -34,7 +33,7 @@ string_enum! {
 }
 
 impl ParameterType {
-    /// Whether a value is of this type, in the sense of JSON Schema (`3.0` is an integer).
+    /// Whether a value has this type, as defined by JSON Schema (`3.0` is an integer).
     #[must_use]
     pub fn fits(self, value: &Value) -> bool {
         match self {
@@ -54,69 +53,67 @@ impl ParameterType {
 
 /// A parameter of a tool, skill or playbook (000 §2.4).
 ///
-/// `default`, `enum` and `pattern` are this project's additions to tools; the
-/// seed itself has `default` in playbooks.
+/// `default`, `enum` and `pattern` are this project's additions to tools; the seed itself has `default` in playbooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Parameter {
-    /// Name, unique within its list.
+    /// Name of the parameter, unique within its list.
     pub name: crate::ids::Label,
-    /// Type of its value.
+    /// Type of the value.
     #[serde(rename = "type")]
     pub kind: ParameterType,
-    /// Further types that its value may have (this project).
+    /// Further types that the value may have (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_types: Vec<ParameterType>,
-    /// The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
-    /// Callers may use either.
+    /// Name on the server of an imported tool, if that is not a valid parameter name here: `$filter` (this project).
+    /// Callers may use either name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_name: Option<ShortText>,
-    /// Whether a caller must give it. In a playbook the list it stands in decides.
+    /// Whether a caller must supply the parameter. In a playbook, the containing list decides.
     #[serde(default)]
     pub required: bool,
     /// Its description.
     #[serde(default)]
     pub description: String,
-    /// A value that would be accepted.
+    /// Example of an accepted value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
-    /// The value when none is given. `null` counts as no default.
+    /// Default value. `null` counts as no default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// The only values allowed.
+    /// Allowed values.
     #[serde(rename = "enum", default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Vec<Value>>,
-    /// Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
-    /// not (this project).
+    /// Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
+    /// use them, callers may not (this project).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub synonyms: BTreeMap<String, Vec<ShortText>>,
-    /// Regular expression that a string value must match as a whole or in part,
-    /// as `pattern` does in JSON Schema.
+    /// Regular expression that a string value must match anywhere, like `pattern` in JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
 
 impl Parameter {
-    /// Whether a value is of one of its types.
+    /// Whether a value has one of the parameter's types.
     #[must_use]
     pub fn fits(&self, value: &Value) -> bool {
         self.types().iter().any(|kind| kind.fits(value))
     }
 
-    /// The types that its value may have, as a sentence names them: `string or array`.
+    /// Returns the types for use in a sentence: `string or array`.
     #[must_use]
     pub fn types_in_words(&self) -> String {
         in_words(&self.types())
     }
 
-    /// The name that callers know it by.
+    /// Returns the name that callers use.
     #[must_use]
     pub fn called(&self) -> &str {
         let wire_name = self.wire_name.as_ref();
         wire_name.map_or(self.name.as_str(), ShortText::as_str)
     }
 
-    /// Its value among given ones, by either name.
+    /// Returns the parameter's value in `given`, under either name.
     #[must_use]
     pub fn given_in<'g>(&self, given: &'g Map<String, Value>) -> Option<&'g Value> {
         given
@@ -129,8 +126,8 @@ impl Parameter {
     }
 }
 
-/// Checks a list of parameters: how many, unique names, and defaults, examples and allowed
-/// values that fit. `pointer` leads to the list.
+/// Checks a list of parameters: their number, unique names, and matching defaults, examples and allowed values.
+/// `pointer` leads to the list.
 pub(crate) fn check_parameters(parameters: &[Parameter], pointer: &str, report: &mut Report) {
     if parameters.len() > PARAMETERS {
         let found = parameters.len();
@@ -163,7 +160,7 @@ pub(crate) fn check_parameters(parameters: &[Parameter], pointer: &str, report: 
     }
 }
 
-/// Defaults, examples, allowed values and the pattern of one parameter.
+/// Checks the defaults, examples, allowed values and pattern of one parameter.
 fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
     let types = parameter.types();
     let allowed = parameter.allowed.as_deref().unwrap_or_default();
@@ -203,7 +200,7 @@ fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
     }
 }
 
-/// Reports synonyms of what is no allowed value, and words of two values.
+/// Reports synonyms for values that are not allowed, and synonyms of more than one value.
 fn check_synonyms(parameter: &Parameter, pointer: &str, report: &mut Report) {
     let allowed = parameter.allowed.as_deref().unwrap_or_default();
     let named = |value: &Value| {
@@ -236,7 +233,7 @@ fn check_synonyms(parameter: &Parameter, pointer: &str, report: &mut Report) {
     }
 }
 
-/// Reports a value that is of none of these types.
+/// Reports a value that has none of these types.
 pub(crate) fn check_types(
     types: &[ParameterType],
     value: &Value,
@@ -251,13 +248,13 @@ pub(crate) fn check_types(
     fits
 }
 
-/// Types as a sentence names them: `string or array`.
+/// Joins types for use in a sentence: `string or array`.
 fn in_words(types: &[ParameterType]) -> String {
     let types: Vec<&str> = types.iter().map(|kind| kind.as_str()).collect();
     types.join(" or ")
 }
 
-/// A pattern compiles, and belongs to a string.
+/// Checks that a pattern compiles and belongs to a string.
 fn check_pattern(kind: ParameterType, pattern: &str, pointer: &str, report: &mut Report) {
     if kind != ParameterType::String {
         report.meaning(

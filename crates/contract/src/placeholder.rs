@@ -1,6 +1,5 @@
-//! `${…}` in the parameters of steps (ruling 12): `${user.x}` is a declared
-//! parameter, `${step.path}` an earlier step's output. This file reads them; the
-//! values are put in later, as data, and never read again.
+//! Parses `${…}` in the parameters of steps (ruling 12): `${user.x}` is a declared parameter, `${step.path}` an
+//! earlier step's output. Values are filled in later, as data, and never parsed again.
 //!
 //! Directly before a `{`, `$$` is an escaped dollar sign: `$${` is the text `${`, and `$$${user.x}` is a dollar sign
 //! followed by a parameter. Elsewhere, dollar signs need no escape.
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use crate::bounds::PLACEHOLDERS;
 
-/// How a placeholder begins.
+/// The start of a placeholder.
 const OPENING: &str = "${";
 
 /// One placeholder, without its `${` and `}`.
@@ -22,9 +21,9 @@ pub enum Placeholder<'a> {
     User(&'a str),
     /// `${step}` or `${step.a.b}`: an earlier step's output, or a part of it.
     Step {
-        /// The name before the first dot.
+        /// Name before the first dot.
         step: &'a str,
-        /// What follows the first dot; empty for the whole output.
+        /// Path after the first dot; empty for the whole output.
         path: &'a str,
     },
 }
@@ -48,18 +47,18 @@ pub enum Segment<'a> {
     Placeholder(Placeholder<'a>),
 }
 
-/// A `${` that does not open a placeholder.
+/// Error: a `${` that does not open a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceholderError {
     /// No `}` follows.
     #[error("`${{` is not closed: write `$${{` for these two characters")]
     NotClosed,
-    /// The name between the braces is not one.
+    /// The text between the braces is not a name.
     #[error(
         "`${{{0}}}` is not a placeholder: write `${{user.name}}` or `${{step.path}}`, or `$${{` for the text `${{`"
     )]
     BadName(String),
-    /// More of them than [`PLACEHOLDERS`].
+    /// The text has more than [`PLACEHOLDERS`] placeholders.
     #[error("there are more than {PLACEHOLDERS} placeholders (PLACEHOLDERS)")]
     TooMany,
 }
@@ -70,27 +69,27 @@ pub fn is_plain(text: &str) -> bool {
     !text.contains(OPENING)
 }
 
-/// What a `${` is that opens no placeholder.
+/// Treatment of a `${` that opens no placeholder.
 #[derive(Debug, Clone, Copy)]
 enum Malformed {
-    /// An error: nothing else is written so.
+    /// An error: `${` has no other meaning here.
     Refused,
-    /// Text: the source of another language may have these two characters.
+    /// Text: the source of another language may contain these two characters.
     IsText,
 }
 
 /// Splits a text at its placeholders, and resolves escapes.
 ///
 /// # Errors
-/// The first `${` that is not closed, or holds something other than a dotted name; more than
-/// [`PLACEHOLDERS`], including escapes.
+/// The first `${` that is not closed, or contains anything but a dotted name; more than [`PLACEHOLDERS`], including
+/// escapes.
 pub fn segments(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
     let found = split(text, Malformed::Refused)?.into_iter();
     Ok(found.map(|(_, segment)| segment).collect())
 }
 
-/// The same for a text that is source, in which a `${` that opens no placeholder is text, such as `${HOME:-/root}`. Each
-/// part with the bytes that it is written in; an escape's are those of the text that it stands for.
+/// Splits source code at its placeholders; a `${` that opens none is text, such as `${HOME:-/root}`. Each segment has
+/// its byte range in the source; the text of an escape has the range of its characters after the escape.
 ///
 /// # Errors
 /// [`PlaceholderError::TooMany`].
@@ -142,7 +141,8 @@ fn split(
     Ok(found)
 }
 
-/// The placeholder that `inner` begins with after its `${`, and its length with its `}`. Looks no further than names go.
+/// Returns the placeholder at the start of `inner`, after its `${`, and its length with its `}`. Reads only characters
+/// of names.
 fn closed(inner: &str) -> Option<(Placeholder<'_>, usize)> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let length = inner.bytes().take_while(is_part).count();
@@ -152,7 +152,7 @@ fn closed(inner: &str) -> Option<(Placeholder<'_>, usize)> {
     Some((read(&inner[..length])?, length + 1))
 }
 
-/// Why a `${` before `inner` opens no placeholder.
+/// Returns the reason why a `${` before `inner` opens no placeholder.
 fn malformed_as(inner: &str) -> PlaceholderError {
     match inner.find('}') {
         Some(close) => PlaceholderError::BadName(inner[..close].to_owned()),
@@ -160,7 +160,7 @@ fn malformed_as(inner: &str) -> PlaceholderError {
     }
 }
 
-/// Reads what stands between the braces: names with dots between them.
+/// Parses the text between the braces: names separated by dots.
 fn read(inner: &str) -> Option<Placeholder<'_>> {
     if inner.split('.').any(str::is_empty) {
         return None;
@@ -176,7 +176,7 @@ fn read(inner: &str) -> Option<Placeholder<'_>> {
     }
 }
 
-/// Calls `visit` with every string inside a value and the pointer to it.
+/// Calls `visit` with every string inside a value and the JSON pointer to it.
 pub(crate) fn each_string(value: &Value, pointer: &str, visit: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(text) => visit(pointer, text),
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(segments(&(most + "$${a}")), Err(PlaceholderError::TooMany));
     }
 
-    /// In source, braces of another language stay as they are, and placeholders beside them are found.
+    /// In source code, braces of another language remain unchanged, and placeholders next to them are found.
     #[test]
     fn in_source_a_malformed_placeholder_is_text() {
         let source = "${HOME:-/root} ${user.name} $${x} ${";

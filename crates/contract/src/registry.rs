@@ -15,20 +15,20 @@ pub use file::of_packages;
 pub use typed::{parse_typed, read_typed};
 
 impl SchemaName {
-    /// The contract of this name.
+    /// Returns the contract with this name.
     #[must_use]
     pub fn entry(self) -> &'static SchemaEntry {
-        // The registry is in the order of the enum; a test holds them together.
+        // The registry has the order of the enum, which a test checks.
         &entries::ENTRIES[self as usize]
     }
 }
 
-/// Every contract, in the order of [`SchemaName::ALL`].
+/// Returns all contracts, in the order of [`SchemaName::ALL`].
 pub fn all() -> impl ExactSizeIterator<Item = &'static SchemaEntry> {
     entries::ENTRIES.iter()
 }
 
-/// The contract of a name; `-` is read as `_`.
+/// Returns the contract with a name; `-` is read as `_`.
 #[must_use]
 pub fn get(name: &str) -> Option<&'static SchemaEntry> {
     name.replace('-', "_")
@@ -37,26 +37,26 @@ pub fn get(name: &str) -> Option<&'static SchemaEntry> {
         .map(SchemaName::entry)
 }
 
-/// Every violation of a value; none when it is acceptable.
+/// Returns every violation of a value; none if it is acceptable.
 #[must_use]
 pub fn validate(name: SchemaName, value: &Value) -> Vec<Violation> {
     inspect(name, value).violations
 }
 
-/// Every violation, or the warnings of an acceptable value.
+/// Returns every violation, or the warnings of an acceptable value.
 #[must_use]
 pub fn inspect(name: SchemaName, value: &Value) -> Report {
     name.entry().inspect(value)
 }
 
-/// A schema that refers to a contract by its id. What is made of it puts the contract in its place
-/// ([`inline_contracts`]), or a reference of its own ([`replace_contracts`]).
+/// Returns a schema that refers to a contract by its id. [`inline_contracts`] replaces the reference with the
+/// contract, [`replace_contracts`] with another reference.
 #[must_use]
 pub fn reference(name: SchemaName) -> Schema {
     schemars::json_schema!({"$ref": name.entry().id()})
 }
 
-/// Puts contracts in the place of references to them.
+/// Replaces references to contracts with the contracts.
 pub(crate) fn inline_contracts(schema: &mut Value) {
     replace_contracts(schema, &|entry: &'static SchemaEntry| {
         let mut contract = entry.json().clone();
@@ -87,7 +87,7 @@ pub fn replace_contracts(schema: &mut Value, replace: &impl Fn(&'static SchemaEn
     }
 }
 
-/// The contract that a reference leads to by its id.
+/// Returns the contract that a reference identifies by its id.
 fn entry_of(reference: &Value) -> Option<&'static SchemaEntry> {
     all().find(|entry| *reference == entry.id())
 }

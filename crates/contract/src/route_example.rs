@@ -1,5 +1,5 @@
-//! Route examples: sentences that were routed to a skill or playbook and confirmed, and that may become examples of that
-//! document in one tenant (this project).
+//! Route examples (this project): confirmed sentences that were routed to a skill or playbook, and that may become
+//! examples of that document in one tenant.
 
 use crate::catalogue::DocumentKind;
 
@@ -24,7 +24,7 @@ string_enum! {
         Thumb = "thumb",
         /// A candidate that was made from the sentence was promoted.
         PromotedCandidate = "promoted_candidate",
-        /// A person confirmed and started the change that the sentence asks for.
+        /// A user confirmed and started the change that the sentence asks for.
         ExecutedOffer = "executed_offer",
         /// A caller chose the document in reply to a clarification of the sentence.
         ChosenOption = "chosen_option",
@@ -42,7 +42,7 @@ string_enum! {
 }
 
 impl RoutedKind {
-    /// The kind among all kinds of documents.
+    /// Returns the corresponding kind of document.
     #[must_use]
     pub const fn document_kind(self) -> DocumentKind {
         match self {

@@ -1,41 +1,41 @@
-//! Where a run stands, and what started it, in one word each.
+//! The status and the origin of a run.
 
 string_enum! {
     /// Where a run stands: docs/reference/run-states.md.
     pub enum RunStatus {
         /// Mandatory parameters have no value.
         AwaitingParameters = "awaiting_parameters",
-        /// Somebody has to confirm its plan.
+        /// The plan must be confirmed.
         AwaitingConfirmation = "awaiting_confirmation",
-        /// It goes on by itself.
+        /// The run is executing.
         Working = "working",
-        /// A step waits for a person's decision.
+        /// A step waits for an approval.
         AwaitingApproval = "awaiting_approval",
-        /// Somebody paused it.
+        /// The run is paused.
         Paused = "paused",
-        /// It ends once what is under way has ended.
+        /// The run ends once its running steps have ended.
         Stopping = "stopping",
-        /// What it wrote is being reversed.
+        /// Completed writes are being reversed.
         RollingBack = "rolling_back",
-        /// Everything that had to succeed did.
+        /// All required steps succeeded.
         Completed = "completed",
-        /// Everything succeeded, and evidence that was required is missing.
+        /// All required steps succeeded, but required evidence is missing.
         Incomplete = "incomplete",
-        /// It ended early, and nothing was reversed.
+        /// The run ended early, and nothing was reversed.
         Failed = "failed",
         /// It was revoked.
         Aborted = "aborted",
-        /// Its models used more tokens than it may.
+        /// The models used more tokens than the budget allows.
         BudgetExceeded = "budget_exceeded",
-        /// It ended early, and every completed write was reversed.
+        /// The run ended early, and every completed write was reversed.
         RolledBack = "rolled_back",
-        /// It ended early, and some writes stand.
+        /// The run ended early, and some writes remain.
         RollbackFailed = "rollback_failed",
     }
 }
 
 impl RunStatus {
-    /// Whether nothing happens in the run any more.
+    /// Whether the status is final.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {
@@ -58,25 +58,25 @@ impl RunStatus {
 }
 
 string_enum! {
-    /// What started a run.
+    /// Origin of a run.
     pub enum RunOrigin {
         /// A skill that answers a request.
         Skill = "skill",
         /// A playbook.
         Playbook = "playbook",
-        /// A plan that was sent: an execution plan, a pipeline or a decision tree.
+        /// A submitted plan: an execution plan, a pipeline or a decision tree.
         Plan = "plan",
         /// A mission.
         Mission = "mission",
-        /// The wish to reverse what another run wrote.
+        /// A rollback of another run's writes.
         Rollback = "rollback",
-        /// The analysis of what several runs of a request answered.
+        /// The analysis of the results of several runs of a request.
         Analysis = "analysis",
     }
 }
 
 impl RunOrigin {
-    /// What the titles of its runs begin with, before a space.
+    /// Returns the first words in the titles of such runs; a space follows.
     #[must_use]
     pub const fn words(self) -> &'static [&'static str] {
         match self {

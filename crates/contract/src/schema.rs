@@ -25,107 +25,107 @@ pub(crate) use checker::{Checker, Faults, Unchecked};
 pub(crate) use meter::{Costs, LONG_DIVISION, is_plain};
 
 string_enum! {
-    /// The name of a contract.
+    /// Name of a contract.
     pub enum SchemaName {
-        /// 000 §2.2.
+        /// Skill (000 §2.2).
         Skill = "skill",
-        /// 000 §2.4.
+        /// Tool (000 §2.4).
         Tool = "tool",
-        /// 000 §2.5.
+        /// Guardrail (000 §2.5).
         Guardrail = "guardrail",
-        /// 000 §2.6.
+        /// Domain lens (000 §2.6).
         DomainLens = "domain_lens",
-        /// 000 §2.7.
+        /// Template (000 §2.7).
         Template = "template",
-        /// 000 §2.8.
+        /// Playbook (000 §2.8).
         Playbook = "playbook",
-        /// 000 §2.10.
+        /// Tag record (000 §2.10).
         TagRecord = "tag_record",
-        /// 000 §2.11.
+        /// Agent (000 §2.11).
         Agent = "agent",
-        /// 000 §2.12, nodes.
+        /// Node of the expert graph (000 §2.12).
         GraphNode = "graph_node",
-        /// 000 §2.12, edges.
+        /// Edge of the expert graph (000 §2.12).
         GraphEdge = "graph_edge",
-        /// 000 §2.13.
+        /// Domain (000 §2.13).
         Domain = "domain",
-        /// 000 §2.14.
+        /// Evidence record (000 §2.14).
         Evidence = "evidence",
-        /// 001.
+        /// Node of the skill link graph (001).
         AgentSkill = "agent_skill",
-        /// 002 §4.
+        /// Mission envelope (002 §4).
         MissionEnvelope = "mission_envelope",
-        /// 002 §5.
+        /// Task graph (002 §5).
         MissionTaskGraph = "mission_task_graph",
-        /// 002 §6.
+        /// Prompt package (002 §6).
         PromptPackage = "prompt_package",
-        /// 002 §7.
+        /// Research artifact (002 §7).
         ResearchArtifact = "research_artifact",
-        /// 002 §8.
+        /// Librarian pass (002 §8).
         LibrarianPass = "librarian_pass",
-        /// 002 §9.
+        /// Worker result (002 §9).
         WorkerResult = "worker_result",
-        /// 002 §10.
+        /// Aggregation packet (002 §10).
         AggregationPacket = "aggregation_packet",
-        /// 002 §11.
+        /// Review packet (002 §11).
         ReviewPacket = "review_packet",
-        /// 002 §12.
+        /// Policy decision (002 §12).
         PolicyDecision = "policy_decision",
-        /// 002 §13.
+        /// Write-back proposal (002 §13).
         WritebackProposal = "writeback_proposal",
-        /// 003 Request Schema.
+        /// Request (003 Request Schema).
         AgentRequest = "agent_request",
-        /// 003 Response Schema.
+        /// Response (003 Response Schema).
         AgentResponse = "agent_response",
-        /// 003 Error Schema.
+        /// Error (003 Error Schema).
         AgentError = "agent_error",
-        /// 003 Tool Definition Schema.
+        /// Tool definition (003 Tool Definition Schema).
         ToolDefinition = "tool_definition",
-        /// 003 Memory Entry Schema.
+        /// Memory (003 Memory Entry Schema).
         MemoryEntry = "memory_entry",
-        /// 003 Execution Plan Schema.
+        /// Execution plan (003 Execution Plan Schema).
         ExecutionPlan = "execution_plan",
-        /// 003 Tool Invocation Schema, named only.
+        /// Tool call (003 Tool Invocation Schema, named only).
         ToolInvocation = "tool_invocation",
-        /// 003 Tool Result Schema, named only.
+        /// Tool result (003 Tool Result Schema, named only).
         ToolResult = "tool_result",
-        /// 003 Session Schema, named only.
+        /// Session (003 Session Schema, named only).
         Session = "session",
-        /// 003 Context Model Schema, named only.
+        /// Context model (003 Context Model Schema, named only).
         ContextModel = "context_model",
-        /// 003 File System Operation Schema, named only.
+        /// File operation (003 File System Operation Schema, named only).
         FileSystemOperation = "file_system_operation",
-        /// 003 Environment Access Schema, named only.
+        /// Environment access (003 Environment Access Schema, named only).
         EnvironmentAccess = "environment_access",
-        /// 003 Network Request Schema, named only.
+        /// Network request (003 Network Request Schema, named only).
         NetworkRequest = "network_request",
-        /// 003 Pipeline Definition Schema, named only.
+        /// Pipeline (003 Pipeline Definition Schema, named only).
         PipelineDefinition = "pipeline_definition",
-        /// 003 Decision Tree Schema, named only.
+        /// Decision tree (003 Decision Tree Schema, named only).
         DecisionTree = "decision_tree",
-        /// This project: a policy.
+        /// Policy (this project).
         Policy = "policy",
-        /// This project: a kind of missions.
+        /// Mission type (this project).
         MissionType = "mission_type",
-        /// This project: a prompt template.
+        /// Prompt template (this project).
         PromptTemplate = "prompt_template",
-        /// This project: a package.
+        /// Manifest of a package (this project).
         PackageManifest = "package_manifest",
-        /// This project: a routing test.
+        /// Routing test (this project).
         RoutingTest = "routing_test",
-        /// This project: the files of a package.
+        /// Files of a package (this project).
         PackageBundle = "package_bundle",
-        /// This project: a finding.
+        /// Finding (this project).
         Finding = "finding",
-        /// This project: a call of a client tool.
+        /// Call of a client tool (this project).
         ExecutorCall = "executor_call",
-        /// This project: what came of it.
+        /// Outcome of such a call (this project).
         ExecutorOutcome = "executor_outcome",
     }
 }
 
 string_enum! {
-    /// The draft of JSON Schema that a contract is written in.
+    /// Draft of JSON Schema that a contract is written in.
     pub enum Draft {
         /// Draft 7, as seed 003.
         Draft07 = "draft-07",
@@ -134,27 +134,27 @@ string_enum! {
     }
 }
 
-/// Where a contract's schema comes from.
+/// The source of a contract's schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin {
     /// The seed's own text.
     Seed(&'static str),
     /// The Rust type.
     Type(fn(Draft) -> Value),
-    /// The Rust type; the contract is this project's, not a seed's.
+    /// The Rust type of a contract that is this project's, not a seed's.
     Authored(fn(Draft) -> Value),
 }
 
 /// One contract.
 #[derive(Debug)]
 pub struct SchemaEntry {
-    /// Its name.
+    /// Name of the contract.
     pub name: SchemaName,
-    /// Its title: the name of the Rust type.
+    /// Title: the name of the Rust type.
     pub title: &'static str,
-    /// The seed and section it comes from.
+    /// Seed and section that define it.
     pub source: &'static str,
-    /// The draft it is written in.
+    /// Draft of its JSON Schema.
     pub draft: Draft,
     origin: Origin,
     aliases: &'static [Alias],
@@ -168,7 +168,7 @@ struct Compiled {
     checker: Result<Checker, BrokenSchema>,
 }
 
-/// A schema of this crate that does not compile: a defect of this crate.
+/// Error: a schema of this crate that does not compile, which is a defect of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the schema `{name}` does not compile: {why}")]
 pub struct BrokenSchema {
@@ -198,24 +198,24 @@ impl SchemaEntry {
         }
     }
 
-    /// The JSON Schema. It also describes the spellings that are accepted on input only.
+    /// Returns the JSON Schema, including the spellings that are accepted on input only.
     #[must_use]
     pub fn json(&self) -> &Value {
         &self.compiled().json
     }
 
-    /// The schema compiled, once.
+    /// Returns the schema, compiled once.
     ///
     /// # Errors
-    /// [`BrokenSchema`], a defect of this crate that its tests rule out.
+    /// [`BrokenSchema`], a defect of this crate that its tests exclude.
     pub(crate) fn checker(&self) -> Result<&Checker, &BrokenSchema> {
         self.compiled().checker.as_ref()
     }
 
-    /// Whether the JSON Schema accepts a value: one stage of several.
+    /// Whether the JSON Schema accepts a value: one of several stages of validation.
     ///
     /// # Errors
-    /// [`BrokenSchema`], a defect of this crate that its tests rule out.
+    /// [`BrokenSchema`], a defect of this crate that its tests exclude.
     pub fn accepts(&self, value: &Value) -> Result<bool, &BrokenSchema> {
         let checker = self.checker()?;
         Ok(checker.accepts(value, usize::MAX) == Ok(true))
@@ -227,13 +227,13 @@ impl SchemaEntry {
         matches!(self.origin, Origin::Authored(_))
     }
 
-    /// Spellings accepted on input, with the stored one (ruling 15).
+    /// Returns the spellings accepted on input, with their stored spelling (ruling 15).
     #[must_use]
     pub const fn aliases(&self) -> &'static [Alias] {
         self.aliases
     }
 
-    /// Every stage of validation on a value.
+    /// Runs every stage of validation on a value.
     #[must_use]
     pub fn inspect(&self, value: &Value) -> Report {
         (self.inspect)(value)
@@ -250,19 +250,19 @@ impl SchemaEntry {
         })
     }
 
-    /// Makes the JSON Schema of a document anew, in whose order violations are reported.
+    /// Generates the JSON Schema of a document; violations are reported in its order.
     #[must_use]
     pub fn generate(&self) -> Value {
         canonical::sorted(self.made(self.aliases))
     }
 
-    /// The JSON Schema of what is stored and answered: with one spelling of everything.
+    /// Generates the JSON Schema of stored and returned documents, with one spelling of each field.
     #[must_use]
     pub fn written(&self) -> Value {
         canonical::sorted(self.made(&[]))
     }
 
-    /// Its id, which references to it name.
+    /// Returns the `$id` of the schema, which references use.
     pub(crate) fn id(&self) -> String {
         let seeds = match self.origin {
             Origin::Seed(text) => decode_stored::<Value>(text).ok(),
@@ -277,7 +277,7 @@ impl SchemaEntry {
 
     fn made(&self, aliases: &[Alias]) -> Value {
         let mut json = match self.origin {
-            // The text is embedded; a test reads every one of them.
+            // The text is embedded, and a test parses each of them.
             Origin::Seed(text) => return decode_stored(text).unwrap_or(Value::Bool(false)),
             Origin::Type(generate) | Origin::Authored(generate) => generate(self.draft),
         };
@@ -294,7 +294,7 @@ impl SchemaEntry {
     }
 }
 
-/// The schema of a type, without `$ref`: every rule stands where it applies.
+/// Generates the schema of a type without `$ref`: every definition is inlined.
 #[must_use]
 pub fn of_type<T: JsonSchema>(draft: Draft) -> Value {
     let settings = match draft {

@@ -1,11 +1,10 @@
-//! Where a document is in force: for everyone, or for one tenant. How layers
-//! combine is the domain's business, not this file's.
+//! The scope of a document: all tenants, or one. The domain crate combines the layers.
 
 use std::fmt;
 
 use crate::ids::TenantId;
 
-/// The layer that a document belongs to.
+/// Scope of a document: the layer that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// In force for every tenant.
@@ -15,7 +14,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The tenant, unless the scope is global.
+    /// Returns the tenant; `None` for the global scope.
     #[must_use]
     pub fn tenant(&self) -> Option<&TenantId> {
         match self {

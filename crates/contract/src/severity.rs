@@ -1,17 +1,17 @@
 //! How bad something that was found is.
 
 string_enum! {
-    /// How bad a finding is (000 §2.7 `severity_color`).
+    /// Severity of a finding (000 §2.7 `severity_color`).
     pub enum Severity {
-        /// Act now.
+        /// Immediate action required.
         Critical = "critical",
-        /// Act soon.
+        /// Prompt action required.
         High = "high",
-        /// Plan to act.
+        /// Planned action required.
         Medium = "medium",
-        /// Worth knowing.
+        /// For attention.
         Low = "low",
-        /// No harm.
+        /// Informational; no harm.
         Info = "info",
     }
 }

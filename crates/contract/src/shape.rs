@@ -7,13 +7,13 @@ use schemars::{Schema, json_schema};
 use serde::Deserializer;
 use serde::de::Visitor;
 
-/// Longest catalogue id, in bytes (they are ASCII).
+/// Maximum length of a catalogue id, in bytes (ids are ASCII).
 pub const MAX_ID_LENGTH: usize = 200;
 
-/// A shape of text: how to recognise it, and how to say so in a JSON Schema.
+/// A shape of text: a function that recognises it, and its JSON Schema.
 ///
-/// `accepts` and `pattern` state the same rule twice, once fast and once for
-/// other validators; a property test holds them together.
+/// `accepts` and `pattern` state the same rule twice, once fast and once for other validators; a property test
+/// compares them.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     accepts: fn(&str) -> bool,
@@ -21,7 +21,7 @@ pub struct Shape {
     expected: &'static str,
 }
 
-/// How a shape is stated in a JSON Schema.
+/// The form of a shape in a JSON Schema.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
     Pattern(&'static str),
@@ -30,7 +30,7 @@ enum Rule {
 }
 
 impl Shape {
-    /// A shape with a regular expression of the ECMA dialect.
+    /// A shape defined by a regular expression of the ECMA dialect.
     pub(crate) const fn pattern(
         accepts: fn(&str) -> bool,
         pattern: &'static str,
@@ -64,19 +64,19 @@ impl Shape {
         }
     }
 
-    /// Whether `text` is of this shape.
+    /// Whether `text` has this shape.
     #[must_use]
     pub fn accepts(&self, text: &str) -> bool {
         (self.accepts)(text)
     }
 
-    /// What the shape expects, in words.
+    /// Returns a description of the shape.
     #[must_use]
     pub const fn expected(&self) -> &'static str {
         self.expected
     }
 
-    /// The JSON Schema of the shape.
+    /// Returns the JSON Schema of the shape.
     pub(crate) fn json_schema(&self) -> Schema {
         match self.rule {
             Rule::Pattern(pattern) => json_schema!({ "type": "string", "pattern": pattern }),
@@ -88,7 +88,7 @@ impl Shape {
     }
 }
 
-/// The indefinite article of a type's name.
+/// Returns the indefinite article of a type's name.
 fn article(name: &str) -> &'static str {
     match name.starts_with(['A', 'E', 'I', 'O']) {
         true => "an",
@@ -96,7 +96,7 @@ fn article(name: &str) -> &'static str {
     }
 }
 
-/// Text that is not an id of the expected kind.
+/// Error: text that is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {} {kind}: expected {expected}", article(.kind))]
 pub struct IdError {
@@ -114,14 +114,14 @@ impl IdError {
         }
     }
 
-    /// The type that refused the text, e.g. `SkillId`.
+    /// Returns the type that refused the text, e.g. `SkillId`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         self.kind
     }
 }
 
-/// A word outside a closed vocabulary.
+/// Error: a word outside a closed vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {} {kind}: expected one of {}", article(.kind), .allowed.join(", "))]
 pub struct UnknownValue {
@@ -139,14 +139,14 @@ impl UnknownValue {
         }
     }
 
-    /// The words that would have been accepted.
+    /// Returns the accepted words.
     #[must_use]
     pub const fn allowed(&self) -> &'static [&'static str] {
         self.allowed
     }
 }
 
-/// Quotes of refused text stay short, whatever was sent.
+/// Shortens refused text for messages.
 fn shortened(text: &str) -> String {
     const LIMIT: usize = 80;
     match text.char_indices().nth(LIMIT) {

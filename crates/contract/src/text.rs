@@ -1,15 +1,15 @@
-//! Texts with a shape that are not ids: words, links, versions. It knows no
-//! contract that uses them and resolves no link.
+//! Checked texts that are not ids: non-empty text, URLs, versions. It knows no contract that uses them, and resolves
+//! no URL.
 
 use crate::ids::{MAX_ID_LENGTH, Shape};
 
 string_newtype! { Shape::not_empty();
-    /// Text for people or models that must not be empty.
+    /// Non-empty text for people or models.
     Text,
 }
 
 string_newtype! { Shape::short_text();
-    /// A short text of 1 to 200 characters: a content hash, a version of a foreign thing.
+    /// A short text of 1 to 200 characters: a content hash, a version of an external thing.
     ShortText,
 }
 
@@ -19,7 +19,7 @@ string_newtype! {
         "^https?://[!$-.0-;=@-\\[\\]_a-z~][!#-;=?-\\[\\]_a-z~]*$",
         "an http:// or https:// link",
     );
-    /// An `http` or `https` link, in the characters that RFC 3986 allows.
+    /// An `http` or `https` URL, in the characters that RFC 3986 allows.
     HttpUrl,
 }
 
@@ -29,12 +29,12 @@ string_newtype! {
         "^https://[!$-.0-;=@-\\[\\]_a-z~][!#-;=?-\\[\\]_a-z~]*$",
         "an https:// link",
     );
-    /// An `https` link, in the characters that RFC 3986 allows.
+    /// An `https` URL, in the characters that RFC 3986 allows.
     HttpsUrl,
 }
 
-/// A scheme of the list, a host that is not empty, and only the visible ASCII
-/// characters that RFC 3986 allows in links.
+/// Whether the text has one of the schemes, a non-empty host, and only the visible ASCII characters that RFC 3986
+/// allows in URLs.
 fn is_url(text: &str, schemes: &[&str]) -> bool {
     let Some(rest) = schemes.iter().find_map(|scheme| text.strip_prefix(scheme)) else {
         return false;
@@ -56,13 +56,13 @@ string_newtype! {
         "^(0|[1-9][0-9]{0,8})\\.(0|[1-9][0-9]{0,8})\\.(0|[1-9][0-9]{0,8})(-[0-9A-Za-z][0-9A-Za-z.-]{0,63})?(\\+[0-9A-Za-z][0-9A-Za-z.-]{0,63})?$",
         "a version such as 0.1.0",
     );
-    /// The version of a document or package: `MAJOR.MINOR.PATCH`, with an optional
-    /// pre-release and build part (ruling 24: this family's own version type).
+    /// The version of a document or package: `MAJOR.MINOR.PATCH`, with an optional pre-release and build part (ruling
+    /// 24: this family's own version type).
     Version,
 }
 
 impl Version {
-    /// The numeric part: major, minor, patch.
+    /// Returns the numeric part: major, minor, patch.
     #[must_use]
     pub fn numbers(&self) -> (u32, u32, u32) {
         let core = self.as_str().split(['-', '+']).next().unwrap_or_default();

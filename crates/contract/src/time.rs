@@ -1,5 +1,5 @@
-//! Points in time as every contract writes them: RFC 3339 text, kept as whole
-//! microseconds. It never reads a clock: the caller says what time it is.
+//! Timestamps in the format of every contract: RFC 3339 text, stored as whole microseconds. Reads no clock: the caller
+//! supplies the time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,36 +7,36 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A point in time, precise to the microsecond (digits beyond are dropped).
+/// A timestamp, precise to the microsecond; further digits are dropped.
 ///
-/// Written in UTC with `Z`; an offset is accepted on input and not kept.
+/// It is written in UTC with `Z`; an offset is accepted on input and not kept.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
-/// What is expected, in words.
+/// Description of the expected format.
 pub(crate) const EXPECTED: &str =
     "a date and time with an offset (RFC 3339), such as 2026-04-14T12:00:00Z";
 
-/// Text that is not an RFC 3339 date and time.
+/// Error: text that is not an RFC 3339 date and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected {EXPECTED}")]
 pub struct TimeError;
 
 impl Timestamp {
-    /// Reads an RFC 3339 date and time.
+    /// Parses an RFC 3339 date and time.
     ///
     /// # Errors
-    /// [`TimeError`] for any other form, also those that ISO 8601 allows beyond RFC 3339.
+    /// [`TimeError`] for any other format, including those that ISO 8601 allows beyond RFC 3339.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         rfc3339_parts(text).ok_or(TimeError)?;
         let parsed: jiff::Timestamp = text.parse().map_err(|_| TimeError)?;
         Self::from_micros(parsed.as_microsecond())
     }
 
-    /// The time that many microseconds after 1970-01-01T00:00:00Z.
+    /// Returns the time `micros` microseconds after 1970-01-01T00:00:00Z.
     ///
     /// # Errors
-    /// [`TimeError`] outside the years that RFC 3339 can write.
+    /// [`TimeError`] outside the years of RFC 3339.
     pub fn from_micros(micros: i64) -> Result<Self, TimeError> {
         let time = jiff::Timestamp::from_microsecond(micros).map_err(|_| TimeError)?;
         if (YEAR_0000..YEAR_10000).contains(&time.as_second()) {
@@ -46,22 +46,22 @@ impl Timestamp {
         }
     }
 
-    /// Microseconds since 1970-01-01T00:00:00Z.
+    /// Returns the microseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn as_micros(self) -> i64 {
         self.0.as_microsecond()
     }
 
-    /// The time as jiff knows it.
+    /// Returns the time as a jiff timestamp.
     #[must_use]
     pub fn as_jiff(self) -> jiff::Timestamp {
         self.0
     }
 }
 
-/// Seconds of 0000-01-01T00:00:00Z, the first year of RFC 3339.
+/// Seconds of 0000-01-01T00:00:00Z, the first year of RFC 3339, since 1970.
 const YEAR_0000: i64 = -62_167_219_200;
-/// Seconds of 10000-01-01T00:00:00Z, which RFC 3339 can no longer write.
+/// Seconds of 10000-01-01T00:00:00Z, which RFC 3339 cannot represent, since 1970.
 const YEAR_10000: i64 = 253_402_300_800;
 
 /// Splits `YYYY-MM-DDThh:mm:ss[.f+](Z|±hh:mm)` into the local date and time, and the offset from UTC in seconds. `None`
@@ -105,7 +105,7 @@ fn two_digits(tens: u8, ones: u8, most: i32) -> Option<i32> {
     (both && number <= most).then_some(number)
 }
 
-/// Fractions finer than a nanosecond mean nothing to any clock.
+/// Maximum number of fraction digits: no clock is finer than a nanosecond.
 const MAX_FRACTION_DIGITS: usize = 9;
 
 impl fmt::Display for Timestamp {

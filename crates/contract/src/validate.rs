@@ -1,6 +1,5 @@
-//! Reading and judging documents. A well-formed document takes the typed path
-//! straight from its bytes; only a document that fails is looked at again, slowly,
-//! to report everything that is wrong with it.
+//! Reads and validates documents. A valid document takes the typed path directly from its bytes; a document that fails
+//! is examined again, slowly, to report every violation.
 
 mod describe;
 mod guess;
@@ -33,23 +32,23 @@ pub trait Registered {
 /// Deserialising enforces everything that the schema says; `check` adds what it
 /// cannot say. Together they accept exactly what [`crate::registry::validate`] accepts.
 pub trait Contract: DeserializeOwned + Serialize + Registered {
-    /// The contract.
+    /// Name of the contract.
     const NAME: SchemaName;
 
-    /// Checks of meaning and consistency within the document.
+    /// Checks meaning and consistency within the document.
     fn check(&self, report: &mut Report);
 }
 
-/// Reads a document that was sent from its bytes.
+/// Parses a submitted document from its bytes.
 ///
 /// # Errors
-/// Every violation, in the order of the stages; a later stage is reached only when
+/// Every violation, in the order of the stages; a later stage runs only if the earlier ones found nothing.
 /// the earlier ones found nothing.
 pub fn parse<T: Contract>(bytes: &[u8]) -> Result<T, Vec<Violation>> {
     parse_within(bytes, Profile::MESSAGE)
 }
 
-/// Reads a document that is stored, which older versions may have let be deeper.
+/// Parses a stored document, which an older version may have allowed to nest deeper.
 ///
 /// # Errors
 /// As [`parse`].
@@ -57,7 +56,7 @@ pub fn parse_stored<T: Contract>(text: &str) -> Result<T, Vec<Violation>> {
     parse_within(text.as_bytes(), Profile::STORED)
 }
 
-/// Reads a document from bytes of which a profile says how much they may be.
+/// Parses a document from bytes within a profile.
 ///
 /// # Errors
 /// As [`parse`].
@@ -65,7 +64,7 @@ pub(crate) fn parse_within<T: Contract>(
     bytes: &[u8],
     profile: Profile,
 ) -> Result<T, Vec<Violation>> {
-    // UTF-8 is checked once for the whole text, which is cheaper than once per string.
+    // Validating UTF-8 once for the whole text is cheaper than once per string.
     let text = text_of(bytes)?;
     match json::decode_text::<T>(&text, profile) {
         Ok(document) => {
@@ -82,12 +81,12 @@ pub(crate) fn parse_within<T: Contract>(
     }
 }
 
-/// The path of documents that are wrong, or use an accepted spelling that is not stored.
+/// The slow path, for documents that are wrong or use a spelling that is not stored.
 #[cold]
 fn parse_slowly<T: Contract>(text: &str, profile: Profile) -> Result<T, Vec<Violation>> {
     let value = parse_json(text.as_bytes(), profile)?;
     let (document, _) = read_value::<T>(&value)?;
-    // A typed value from a `Value` cannot see a field that was given twice.
+    // Deserialising from a `Value` cannot detect a duplicate field.
     match json::decode_text::<T>(text, profile) {
         Err(JsonFault::Form(error)) if error.is_data() && is_duplicate(&error) => {
             Err(vec![structure(error.to_string())])
@@ -96,12 +95,12 @@ fn parse_slowly<T: Contract>(text: &str, profile: Profile) -> Result<T, Vec<Viol
     }
 }
 
-/// serde reports a field that was given twice only in words.
+/// serde reports a duplicate field only in its message.
 pub(crate) fn is_duplicate(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("duplicate field")
 }
 
-/// Reads JSON, and says with line and column why it is none.
+/// Parses JSON; a syntax error has its line and column.
 ///
 /// # Errors
 /// One violation of the stage `structure`.
@@ -114,7 +113,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Vec<Violation>> {
     charset::document(bytes, None).map_err(|malformed| vec![structure(malformed.to_string())])
 }
 
-/// Reads a value that is JSON already, with the warnings about it.
+/// Reads a parsed value, with its warnings.
 ///
 /// # Errors
 /// Every violation of the first stage that found one.
@@ -122,7 +121,7 @@ pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec
     let mut report = Report::new();
     let entry = T::entry();
     match (entry.checker(), entry.json().as_object()) {
-        // The schema is ours, so its work grows with the value and no faster.
+        // The schema is Charter's own, so the work is linear in the value.
         (Ok(checker), Some(schema)) => {
             describe::collect(checker, schema, value, usize::MAX, &mut report);
         }
@@ -145,7 +144,7 @@ pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec
     }
 }
 
-/// Every violation of a schema that a document brings along; its pointers start at the value.
+/// Returns every violation of a schema inside a document; the pointers start at the value.
 pub(crate) fn violations_of(
     checker: &Checker,
     schema: &Map<String, Value>,
@@ -157,7 +156,7 @@ pub(crate) fn violations_of(
     report.violations
 }
 
-/// The violation for a document that could not be read, with a pointer to the number if a number is the cause.
+/// Returns the violation for an unreadable document, with a pointer to the number if a number is the cause.
 pub(crate) fn unread(fault: &JsonFault) -> Violation {
     let pointer = match fault {
         JsonFault::TooMuch(JsonLimitExceeded::Number { pointer, .. }) => pointer.clone(),

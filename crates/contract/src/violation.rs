@@ -1,44 +1,44 @@
-//! What is wrong with a document, said so that a person or a program can mend it.
-//! It knows no contract and no file: the pointer leads into the document.
+//! Violations of a document, described for people and programs. It knows no contract and no file: the pointer leads
+//! into the document.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most violations that one report carries; the last one then says that more were left out.
+/// Maximum number of violations in a report; the last one then notes that others were omitted.
 pub const MAX_VIOLATIONS: usize = 1_000;
 
 string_enum! {
-    /// The stage of validation that found a violation. Each stage presupposes the one before.
+    /// Stage of validation that found a violation. Each stage requires the previous one to succeed.
     pub enum Stage {
-        /// The text is not JSON, or is too large or too deep.
+        /// The text is not JSON, or exceeds a limit on size or nesting.
         Structure = "structure",
-        /// The value does not fit the contract's JSON Schema.
+        /// The value does not match the contract's JSON Schema.
         Schema = "schema",
-        /// The value fits the schema and still makes no sense.
+        /// The value matches the schema but has no valid meaning.
         Meaning = "meaning",
-        /// Two statements that must agree do not.
+        /// Two statements that must agree differ.
         Consistency = "consistency",
     }
 }
 
-/// One thing that is wrong.
+/// One violation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Violation {
-    /// The stage that found it.
+    /// Stage that found the violation.
     pub stage: Stage,
-    /// Where, as a JSON pointer (RFC 6901); empty for the whole document.
+    /// Location, as a JSON pointer (RFC 6901); empty for the whole document.
     pub pointer: String,
-    /// The rule that was broken: a keyword of JSON Schema, or a word of this project.
+    /// Violated rule: a keyword of JSON Schema, or a word of this project.
     pub keyword: String,
-    /// What is wrong, in words.
+    /// Description of the violation.
     pub message: String,
-    /// What to write instead, where that can be guessed.
+    /// Suggested replacement, if there is a likely one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
 
 impl Violation {
-    /// The same in a larger document, which has the document that was looked at at `pointer`.
+    /// Returns the violation for a larger document that contains the checked document at `pointer`.
     #[must_use]
     pub fn below(mut self, pointer: &str) -> Self {
         self.pointer.insert_str(0, pointer);
@@ -61,17 +61,17 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// Everything that was found in one document.
+/// The violations and warnings of one document.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Report {
-    /// What makes the document unusable.
+    /// Violations, which make the document unusable.
     pub violations: Vec<Violation>,
-    /// What does not, and deserves a look.
+    /// Warnings, which do not make the document unusable.
     pub warnings: Vec<Violation>,
 }
 
 impl Report {
-    /// A report without findings.
+    /// Creates an empty report.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Report {
         }
     }
 
-    /// Whether it carries as many violations as it may, so that no further one is worth looking for.
+    /// Whether the report has the maximum number of violations, so that further checks are pointless.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.violations.len() >= MAX_VIOLATIONS
@@ -101,22 +101,22 @@ impl Report {
         }
     }
 
-    /// The document makes no sense at `pointer`.
+    /// Adds a violation of meaning at `pointer`.
     pub fn meaning(&mut self, pointer: impl Into<String>, keyword: &str, message: String) {
         self.add(Stage::Meaning, pointer.into(), keyword, message);
     }
 
-    /// Two statements disagree; `pointer` leads to the second.
+    /// Adds a violation of consistency; `pointer` leads to the second of two conflicting statements.
     pub fn consistency(&mut self, pointer: impl Into<String>, keyword: &str, message: String) {
         self.add(Stage::Consistency, pointer.into(), keyword, message);
     }
 
-    /// Usable, and worth a look.
+    /// Adds a warning.
     pub fn warn(&mut self, pointer: impl Into<String>, keyword: &str, message: String) {
         self.add_warning(pointer.into(), keyword, message, None);
     }
 
-    /// Usable, and worth a look, with what to write instead.
+    /// Adds a warning with a suggested replacement.
     pub fn advise(
         &mut self,
         pointer: impl Into<String>,
@@ -161,11 +161,11 @@ impl Report {
     }
 }
 
-/// Longest name that a pointer spells out, in bytes: each of a thousand violations has a pointer of its own.
+/// Maximum length of a name in a pointer, in bytes: each of a thousand violations has its own pointer.
 const MAX_SEGMENT: usize = 256;
 
-/// One segment of a JSON pointer to be shown. Of a name that is longer than any document needs it has the beginning, and
-/// leads to nothing.
+/// Escapes one segment of a JSON pointer for display. A very long name is shortened, so that the pointer no longer
+/// resolves.
 #[must_use]
 pub fn pointer_segment(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() > MAX_SEGMENT {
@@ -175,7 +175,7 @@ pub fn pointer_segment(text: &str) -> std::borrow::Cow<'_, str> {
     escaped_segment(text)
 }
 
-/// One segment of a JSON pointer to be followed.
+/// Escapes one segment of a JSON pointer that must resolve.
 pub(crate) fn escaped_segment(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains(['~', '/']) {
         text.replace('~', "~0").replace('/', "~1").into()

@@ -1,5 +1,5 @@
-//! Candidates: documents composed of registered tools when no registered document fits a request (seed 000 §2.8
-//! `is_candidate`, §2.11; B000-4, B000-5, B000-18).
+//! Candidates: documents composed of registered tools when no registered document fits a request
+//! (seed 000 §2.8 `is_candidate`, §2.11; B000-4, B000-5, B000-18).
 //!
 //! A generator receives a [`Brief`]: the request's words, the kind of document that it asks for, and the [`Boundary`]
 //! of the agent that grounds it. Its result is checked against the same brief ([`breaches`]) for every generator.

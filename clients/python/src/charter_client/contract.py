@@ -67,56 +67,56 @@ class A2aMessage(Wire):
 
 
 class AgentComposition(Wire):
-    """How it goes together with others."""
+    """Compatibility with profiles and other agents."""
 
     compatible_agents: list[str] = []
-    """Agents it works with."""
+    """Compatible agents."""
     conflicts_with_agents: list[str] = []
-    """Agents it must not meet."""
+    """Agents that it must not be combined with."""
     usable_in_profiles: list[str] = []
-    """Profiles that may use it."""
+    """Profiles that may use the agent; every profile when empty."""
 
 
 class Agent(Wire):
-    """An agent's manifest."""
+    """The manifest of an agent."""
 
     agent_id: str
-    """Its id, e.g. `domain.security.exposure`."""
+    """Id of the agent, e.g. `domain.security.exposure`."""
     agent_type: str
-    """What kind of agent it is: `domain`."""
+    """Type of the agent: `domain`."""
     capabilities: list[str] = []
-    """What it can do, one line each; embedded."""
+    """Capabilities, one line each; embedded."""
     capabilities_embedding: list[float] | None = None
-    """The vector of its capabilities, when the document carries one."""
+    """Embedding of the capabilities, if the document includes one."""
     composition: AgentComposition = Field(
         {"compatible_agents": [], "conflicts_with_agents": [], "usable_in_profiles": []},
         validate_default=True,
     )
-    """How it goes together with others."""
+    """Compatibility with profiles and other agents."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     display_name: str
-    """Its name for people."""
+    """Display name."""
     domain: str
-    """The domain it belongs to."""
+    """Domain that the agent belongs to."""
     embedding: list[float] | None = None
-    """Its vector, when the document carries one."""
+    """Embedding of the document, if it includes one."""
     name: str
-    """Its short name."""
+    """Short name."""
     skill_refs: list[str] = []
-    """Its skills."""
+    """Skills of the agent."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered."""
+    """Status in the catalogue."""
     supported_context_types: list[str] = []
-    """Derived on registration: the union over its skills (B000-8)."""
+    """Context types, derived on registration: the union over the agent's skills (B000-8)."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global agent."""
+    """Tenant of the agent; absent for a global agent."""
     tier_support: list[Literal["basic", "advanced"]] = []
-    """The tiers it serves."""
+    """Tiers that the agent supports."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class AgentErrorRecommendedAction(Wire):
@@ -239,20 +239,20 @@ class AgentResponse(Wire):
 
 
 class AgentSkill(Wire):
-    """One document of the `agent_skills` index."""
+    """A document of the `agent_skills` index."""
 
     instruction: str = ""
-    """The instructions; read only by a targeted fetch."""
+    """Instructions, returned only by a fetch of this skill."""
     is_folder: bool
-    """Whether it points at other skills rather than holding instructions."""
+    """Whether the node lists other skills instead of holding instructions."""
     skill_desc_vector: list[float] | None = None
-    """Its vector; its length must be the index's, which is checked there (B001-2)."""
+    """Embedding of the skill. Its length must match the index, which checks it (B001-2)."""
     skill_id: str
-    """Its id, unique (B001-1)."""
+    """Id of the skill, unique (B001-1)."""
     sub_skills: list[str] = []
-    """The skills it points at."""
+    """Ids of the listed skills."""
     summary: str
-    """A short description, shown on discovery."""
+    """Short description, shown on discovery."""
 
 
 class AgentSkillFile(Wire):
@@ -329,63 +329,63 @@ class AgentSkillSummary(Wire):
 
 
 class AggregationPacketContradictions(Wire):
-    """The two forms in which a remark may be written."""
+    """The two accepted forms of a remark."""
 
     description: str
     refs: list[str] = []
 
 
 class AggregationPacketCoverageGaps(Wire):
-    """The two forms in which a remark may be written."""
+    """The two accepted forms of a remark."""
 
     description: str
     refs: list[str] = []
 
 
 class AggregationPacketEvidenceMatrixItem(Wire):
-    """A claim and what supports it."""
+    """A claim with its support."""
 
     claim: str
-    """The claim."""
+    """Text of the claim."""
     support_refs: list[str]
-    """Results, entities or evidence that support it."""
+    """References to supporting results, entities or evidence."""
 
 
 class AggregationPacket(Wire):
-    """What the workers found, brought together."""
+    """The combined results of the workers."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     contradictions: list[str | AggregationPacketContradictions] = Field(
         [], validate_default=True
     )
-    """Where sources disagree."""
+    """Contradictions between sources."""
     coverage_gaps: list[str | AggregationPacketCoverageGaps] = Field(
         [], validate_default=True
     )
-    """What is not covered."""
+    """Gaps in the coverage."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     evidence_matrix: list[AggregationPacketEvidenceMatrixItem] = Field(
         [], validate_default=True
     )
-    """Each claim and what supports it (B002-10)."""
+    """Claims, each with its support (B002-10)."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     packet_id: str
-    """Its own id."""
+    """Id of the packet."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     recommended_output: dict[str, Any] | None = None
-    """The output that is proposed."""
+    """Recommended output."""
     schema_name: Literal["aggregation_packet"]
-    """`aggregation_packet`."""
+    """Always `aggregation_packet`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     summary: str
-    """The draft, in short."""
+    """Summary of the draft."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
 
 
 class ApprovalDecision(Wire):
@@ -484,36 +484,36 @@ class ContextModelItem(Wire):
     """One item of a context."""
 
     content: str
-    """Its content."""
+    """Content of the item."""
     id: str
-    """Its name within the context."""
+    """Name of the item, unique within the context."""
     kind: Literal["instruction", "message", "memory", "file", "tool_result", "document"]
-    """What it is."""
+    """Kind of the item."""
     relevance: float | None = None
-    """How well it fits the request."""
+    """Relevance to the request."""
     source: str
-    """Where it comes from: an id, a path, a link."""
+    """Source of the item: an id, a path or a link."""
     tokens: int | None = None
-    """Its size in tokens."""
+    """Size in tokens."""
 
 
 class ContextModel(Wire):
-    """What a model is given besides its prompt."""
+    """Context that a model receives in addition to its prompt."""
 
     created_at: AwareDatetime
-    """When it was put together."""
+    """Creation time."""
     id: str
-    """Its id."""
+    """Id of the context."""
     items: list[ContextModelItem] = Field([], validate_default=True)
-    """The items, the most important first."""
+    """Items, most important first."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     request_id: str
-    """The request it serves."""
+    """Request that the context serves."""
     session_id: str | None = None
-    """The session it draws on."""
+    """Session that the context draws on."""
     token_budget: int | None = None
-    """Most tokens it may have."""
+    """Maximum size in tokens."""
 
 
 class CoveringAction(Wire):
@@ -531,42 +531,38 @@ class DecisionTreeInput(Wire):
     """
     A parameter of a tool, skill or playbook (000 §2.4).
 
-    `default`, `enum` and `pattern` are this project's additions to tools; the
-    seed itself has `default` in playbooks.
+    `default`, `enum` and `pattern` are this project's additions to tools; the seed itself has `default` in playbooks.
     """
 
     default: Any | None = None
-    """The value when none is given. `null` counts as no default."""
+    """Default value. `null` counts as no default."""
     description: str = ""
     """Its description."""
     enum: list[Any] | None = None
-    """The only values allowed."""
+    """Allowed values."""
     example: Any | None = None
-    """A value that would be accepted."""
+    """Example of an accepted value."""
     name: str
-    """Name, unique within its list."""
+    """Name of the parameter, unique within its list."""
     other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
         None
     )
-    """Further types that its value may have (this project)."""
+    """Further types that the value may have (this project)."""
     pattern: str | None = None
-    """
-    Regular expression that a string value must match as a whole or in part,
-    as `pattern` does in JSON Schema.
-    """
+    """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
-    """Whether a caller must give it. In a playbook the list it stands in decides."""
+    """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
     synonyms: dict[str, list[str]] | None = None
     """
-    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
-    not (this project).
+    Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
+    use them, callers may not (this project).
     """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
-    """Type of its value."""
+    """Type of the value."""
     wire_name: str | None = None
     """
-    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
-    Callers may use either.
+    Name on the server of an imported tool, if that is not a valid parameter name here: `$filter` (this project).
+    Callers may use either name.
     """
 
 
@@ -574,34 +570,34 @@ class DecisionTreeNodeBranch(Wire):
     """A branch of a decision."""
 
     next: str
-    """Where to go when it is true."""
+    """Next node when the expression is true."""
     when: str
-    """The expression."""
+    """CEL expression."""
 
 
 class DecisionTreeNode(Wire):
-    """One node."""
+    """One node of a decision tree."""
 
     branches: list[DecisionTreeNodeBranch] | None = None
-    """The branches, in the order in which they are tried."""
+    """Branches, in evaluation order."""
     details: dict[str, Any] | None = None
-    """More about it."""
+    """Additional details."""
     id: str
-    """Its name within the tree."""
+    """Id of the node, unique within the tree."""
     next: str | None = None
-    """Where to go on success."""
+    """Next node on success."""
     on_failure: str | None = None
-    """Where to go on failure; the tree fails when absent."""
+    """Next node on failure; when absent, a failure fails the tree."""
     otherwise: str | None = None
-    """Where to go when none is true."""
+    """Next node when no branch matches."""
     parameters: dict[str, Any] = {}
-    """The tool's arguments."""
+    """Arguments of the tool."""
     question: str | None = None
-    """What is asked."""
+    """Question that the node decides."""
     result: str | None = None
-    """What was decided."""
+    """Result of the decision."""
     tool: str | None = None
-    """The tool."""
+    """Tool to call."""
     type: Literal["action", "decision", "outcome"] | str
 
 
@@ -609,23 +605,23 @@ class DecisionTree(Wire):
     """A decision tree."""
 
     created_at: AwareDatetime | None = None
-    """When it was made."""
+    """Creation time."""
     description: str = ""
-    """What it decides."""
+    """Description of what the tree decides."""
     id: str
-    """Its id."""
+    """Id of the tree."""
     inputs: list[DecisionTreeInput] | None = None
-    """What it takes."""
+    """Input parameters."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     name: str
-    """Its name."""
+    """Name of the tree."""
     nodes: list[DecisionTreeNode]
-    """Its nodes."""
+    """Nodes of the tree; at least one."""
     root: str
-    """Where it starts."""
+    """Id of the node where execution starts."""
     version: str | None = None
-    """Its version."""
+    """Version of the tree."""
 
 
 class DocumentChange(Wire):
@@ -727,32 +723,32 @@ class Domain(Wire):
     """A domain."""
 
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str = ""
-    """What it covers."""
+    """Scope of the domain."""
     display_name: str
-    """Its name for people."""
+    """Display name."""
     domain_id: str
-    """Its id."""
+    """Id of the domain."""
     domain_type: Literal["platform", "domain"]
-    """The platform itself, or a field of work."""
+    """Type of the domain: the platform itself, or a field of work."""
     status: Literal["active", "inactive"] = "active"
-    """Whether documents may be registered in it."""
+    """Status; documents may be registered only in an active domain."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global domain."""
+    """Tenant of the domain; absent for a global domain."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class DomainLensSource(Wire):
-    """Where it is fetched from."""
+    """Source of the text."""
 
     ref: str
-    """The link, or the path inside the package; of a folder every file is taken."""
+    """The URL, or the path inside the package; all files of a folder are included."""
     type: Literal["url", "file"]
-    """A link, or a file or folder of the package."""
+    """Type of the source: a URL, or a file or folder of the package."""
 
 
 class DomainLens(Wire):
@@ -760,56 +756,56 @@ class DomainLens(Wire):
 
     content_hash: str | None = None
     """
-    Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
-    whatever was authored.
+    Hash of the last fetched text, e.g. `sha256:…`. It is kept with the index and shown instead of the authored
+    value.
     """
     content_type: Literal["framework", "cloud_service", "policy", "reference"]
-    """What kind of knowledge it is."""
+    """Kind of knowledge."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str
-    """What it holds."""
+    """Description of the content."""
     domain: str
-    """The domain it belongs to."""
+    """Domain of the lens."""
     lens_id: str
-    """Its id."""
+    """Id of the lens."""
     source: DomainLensSource
-    """Where it is fetched from."""
+    """Source of the text."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered (this project, for lenses)."""
+    """Status in the catalogue (this project, for lenses)."""
     tags: list[str] = []
     """Tags for searching."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global lens."""
+    """Tenant of the lens; absent for a global lens."""
     tier: Literal["basic", "advanced"] = "advanced"
-    """The tier from which it may be used; lenses are refused on the basic tier (B000-16)."""
+    """Lowest tier that may use the lens; lenses are refused on the basic tier (B000-16)."""
     title: str
-    """Its title."""
+    """Title."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class EnvironmentAccess(Wire):
     """One access to the environment."""
 
     id: str
-    """Its id."""
+    """Id of the access."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     names: list[str] = []
-    """The variables; none for `list`."""
+    """Names of the variables; empty for `list`."""
     operation: Literal["get", "list", "set", "unset"]
-    """What is done."""
+    """Operation to perform."""
     reason: str | None = None
-    """Why it is needed."""
+    """Reason for the access."""
     request_id: str | None = None
-    """The request it serves."""
+    """Request that the access serves."""
     timestamp: AwareDatetime
-    """When it was asked for."""
+    """Time of the access."""
     value: str | None = None
-    """`set`: the value."""
+    """Value for `set`."""
 
 
 class Event(Wire):
@@ -835,39 +831,39 @@ class EventPage(Wire):
 
 
 class EvidenceAttachedToItem(Wire):
-    """What evidence supports: exactly one of the known keys (B000-19)."""
+    """A claim that evidence supports: exactly one of the known keys (B000-19)."""
 
     bundle_id: str | None = None
-    """A bundle."""
+    """Id of a bundle."""
     finding_id: str | None = None
-    """A finding."""
+    """Id of a finding."""
     plan_id: str | None = None
-    """A plan."""
+    """Id of a plan."""
     report_item_id: str | None = None
-    """An item of a report."""
+    """Id of a report item."""
     run_id: str | None = None
-    """A run."""
+    """Id of a run."""
 
 
 class EvidenceConsoleLink(Wire):
-    """A link by which a person can check evidence."""
+    """A link for manual verification of evidence."""
 
     href: str
-    """The link, always https (B000-19)."""
+    """URL of the page; always https (B000-19)."""
     label: str
-    """What the link shows."""
+    """Label of the link."""
 
 
 class EvidencePayloadAbsent(Wire):
     """
-    Why the payload is not here; absent while it is. Only the store and the reader's
-    permissions set it, never who captures.
+    Reason for a missing payload; absent while the payload is present. Only the store and the reader's permissions
+    set it, never the capturing code.
     """
 
     note: str
-    """In a sentence: `payload removed on 2026-05-13T09:14:22Z`."""
+    """Explanation in one sentence: `payload removed on 2026-05-13T09:14:22Z`."""
     reason: Literal["removed", "withheld"]
-    """Removed for good, or withheld from this reader."""
+    """Whether the payload was removed permanently or withheld from this reader."""
 
 
 class EvidenceSource(Wire):
@@ -876,69 +872,69 @@ class EvidenceSource(Wire):
     account_id: str | None = None
     """Account, subscription or project of the resource."""
     api_call: str | None = None
-    """The call that fetched it."""
+    """API call that fetched the evidence."""
     native_id: str
-    """Its id in the system."""
+    """Id of the evidence in the system."""
     region: str | None = None
     """Region of the resource."""
     system: str
-    """The system: `aws.cloudtrail`."""
+    """System: `aws.cloudtrail`."""
     tenant_id: str | None = None
-    """The cloud directory's tenant (ruling 17), not ours."""
+    """Tenant of the cloud directory (ruling 17); not Charter's tenant."""
 
 
 class Evidence(Wire):
-    """One record of evidence."""
+    """One evidence record."""
 
     attached_to: list[EvidenceAttachedToItem] = Field([], validate_default=True)
-    """What it supports. Later attachments are link records of their own (ruling 17)."""
+    """Claims that the record supports. Later attachments are separate link records (ruling 17)."""
     captured_at: AwareDatetime
-    """When it was captured."""
+    """Capture time."""
     console_links: list[EvidenceConsoleLink]
-    """Links by which a person can check it; at least one."""
+    """Links for manual verification; at least one."""
     created_at: AwareDatetime | None = None
-    """When it was stored."""
+    """Storage time."""
     estate_view_id: str | None = None
-    """The view of the estate under which it was captured."""
+    """View of the estate under which it was captured."""
     id: str
-    """Its id."""
+    """Id of the record."""
     payload: dict[str, Any]
-    """What was captured, as its source gave it; empty when `payload_absent` says why."""
+    """Captured data as returned by the source; empty when `payload_absent` is present."""
     payload_absent: EvidencePayloadAbsent | None = None
     """
-    Why the payload is not here; absent while it is. Only the store and the reader's
-    permissions set it, never who captures.
+    Reason for a missing payload; absent while the payload is present. Only the store and the reader's permissions
+    set it, never the capturing code.
     """
     redaction_class: str | None = None
     """
-    Who may see the payload: `standard`, `restricted`, `secret`; another word counts as the
-    strictest.
+    Redaction class, which decides the readers of the payload: `standard`, `restricted` or `secret`; an unknown
+    class counts as the strictest.
     """
     schema_version: Literal[1]
-    """Version of this form; 1 so far."""
+    """Version of this form; always 1 so far."""
     source: EvidenceSource
     """Its source."""
     summary: str
     """A summary in a sentence."""
     tenant_id: str
-    """The tenant it belongs to."""
+    """Tenant that owns the record."""
     type: Literal["cloudtrail_event", "azure_activity_log", "config_snapshot", "iam_policy", "billing_line", "metric_point", "log_line", "deployment_record", "pr_record", "commit_record", "approval_record", "api_call", "manual_note"]
     """The kind of proof."""
 
 
 class EvidenceAttachment(Wire):
-    """What evidence supports: exactly one of the known keys (B000-19)."""
+    """A claim that evidence supports: exactly one of the known keys (B000-19)."""
 
     bundle_id: str | None = None
-    """A bundle."""
+    """Id of a bundle."""
     finding_id: str | None = None
-    """A finding."""
+    """Id of a finding."""
     plan_id: str | None = None
-    """A plan."""
+    """Id of a plan."""
     report_item_id: str | None = None
-    """An item of a report."""
+    """Id of a report item."""
     run_id: str | None = None
-    """A run."""
+    """Id of a run."""
 
 
 class EvidenceHeader(Wire):
@@ -994,20 +990,20 @@ class EvidenceLogKey(Wire):
 
 
 class EvidenceSourceModel(Wire):
-    """Where evidence comes from."""
+    """Source of evidence."""
 
     account_id: str | None = None
     """Account, subscription or project of the resource."""
     api_call: str | None = None
-    """The call that fetched it."""
+    """API call that fetched the evidence."""
     native_id: str
-    """Its id in the system."""
+    """Id of the evidence in the system."""
     region: str | None = None
     """Region of the resource."""
     system: str
-    """The system: `aws.cloudtrail`."""
+    """System: `aws.cloudtrail`."""
     tenant_id: str | None = None
-    """The cloud directory's tenant (ruling 17), not ours."""
+    """Tenant of the cloud directory (ruling 17); not Charter's tenant."""
 
 
 class ExactCall(Wire):
@@ -1093,88 +1089,85 @@ class ExecutionPlan(Wire):
 
 
 class ExecutorCallImplementation(Wire):
-    """What to run."""
+    """Implementation to run."""
 
     body: Any | None = None
-    """The body, sent as JSON."""
+    """Request body, sent as JSON."""
     entry: str | None = None
-    """Its path among the files."""
+    """Path of the script among the files."""
     files: str | None = None
-    """Digest of the files that it may open or import, which the lease gives access to."""
+    """Digest of the files that the script may open or import; the lease gives access to them."""
     headers: dict[str, str] | None = None
-    """Headers."""
+    """HTTP headers."""
     language: Literal["bash", "python"] | str | None = None
     method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
     query: dict[str, Any] | None = None
     """Query parameters."""
     type: Literal["handler", "http", "script"] | str
     url: str | None = None
-    """The link."""
+    """URL."""
 
 
 class ExecutorCall(Wire):
     """One call of a client tool, leased to one executor."""
 
     dry_run: bool
-    """Whether to say what would be done instead of doing it."""
+    """Whether to report the intended effect without executing it (dry run)."""
     egress: list[str] | None = None
-    """Host patterns of the tool's own list."""
+    """Host patterns on the tool's egress list."""
     environment: list[str] | None = None
-    """Names of the variables that the tool asks for; the executor decides which it grants."""
+    """Names of the environment variables that the tool needs; the executor decides which it grants."""
     grants: Literal["asked", "own"] | None = None
-    """Who decides what the call is granted; `asked` when absent."""
+    """Source of the call's grants; `asked` when absent."""
     idempotency_key: str
-    """The same for every attempt of one effect."""
+    """Idempotency key; the same for every attempt of one effect."""
     implementation: ExecutorCallImplementation
-    """What to run."""
+    """Implementation to run."""
     lease_id: str
-    """The executor's hold on the call. Each time the call is offered it is another one."""
+    """Id of the executor's lease on the call. Each offer of the call has a new one."""
     lease_ms: int
-    """For how long the call is held after this answer, and after each renewal."""
+    """Length of the lease after this response and after each renewal, in milliseconds."""
     output_bytes: int
-    """Largest output that is taken, in bytes of JSON."""
+    """Maximum size of the output, in bytes of JSON."""
     parameters: dict[str, Any]
-    """The arguments: resolved, checked, defaults filled in."""
+    """Arguments: resolved, checked, with defaults filled in."""
     timeout_ms: int
-    """What is left of the call's time. It is a span, because clocks differ."""
+    """Remaining time of the call, in milliseconds. It is a duration because clocks differ."""
     tool_id: str
-    """The tool, for logs and messages."""
+    """Id of the tool, for logs and messages."""
 
 
 class ExecutorOutcomeResult(Wire):
-    """How it ended."""
+    """Result of the call."""
 
     answered: bool | None = None
-    """
-    Whether the tool answered, and its answer cannot be used: it may have done what it was asked. False when
-    absent.
-    """
+    """Whether the tool responded with an unusable result, so that it may have had its effect. False when absent."""
     error_type: Literal["execution_error", "input_error", "permission_error", "resource_error", "system_error", "timeout_error"] | str | None = (
         None
     )
     message: str | None = None
-    """What happened, secrets redacted; at most 8192 bytes."""
+    """Failure message, secrets redacted; at most 8192 bytes."""
     output: Any | None = None
-    """Its result."""
+    """Output of the tool."""
     retryable: bool | None = None
     """Whether the same call may succeed later."""
     stale: bool | None = None
     """
-    Whether what was to be changed is not as the call expected it: an HTTP tool was answered 409 or
-    412. False when absent.
+    Whether the target differs from the state that the call expected: an HTTP tool received 409 or 412. False
+    when absent.
     """
     status: Literal["failed", "succeeded"] | str
 
 
 class ExecutorOutcome(Wire):
-    """What came of a call."""
+    """The outcome of a call."""
 
     duration_ms: int
-    """Wall-clock time."""
+    """Wall-clock duration, in milliseconds."""
     log: str = ""
-    """The end of the tool's log, secrets redacted; at most 65536 bytes."""
+    """End of the tool's log, secrets redacted; at most 65536 bytes."""
     result: ExecutorOutcomeResult
-    """How it ended."""
+    """Result of the call."""
 
 
 class FieldChange(Wire):
@@ -1189,109 +1182,109 @@ class FieldChange(Wire):
 
 
 class FileSystemOperationEdit(Wire):
-    """Lines and what takes their place. `end_line` one before `start_line` inserts."""
+    """Replacement of a range of lines. It inserts when `end_line` is `start_line` minus one."""
 
     end_line: int
-    """The last line that is replaced."""
+    """Last replaced line."""
     expected: str | None = None
-    """What the replaced lines must be now, or nothing is done."""
+    """Required current text of the replaced lines; on a mismatch nothing is done."""
     replacement: str
-    """What takes their place."""
+    """New text."""
     start_line: int
-    """The first line that is replaced."""
+    """First replaced line."""
 
 
 class FileSystemOperationRange(Wire):
-    """`read`: only these lines."""
+    """Lines to read; for `read`. The whole file when absent."""
 
     end_line: int
-    """The last line."""
+    """Last line."""
     start_line: int
-    """The first line."""
+    """First line."""
 
 
 class FileSystemOperation(Wire):
     """One operation on files."""
 
     content: str | None = None
-    """`write`, `create`: the content."""
+    """Content; for `write` and `create`."""
     create_parents: bool = False
-    """`write`, `create`, `move`, `copy`, `make_directory`: also the directories above."""
+    """Whether to create missing parent directories; for `write`, `create`, `move`, `copy` and `make_directory`."""
     destination: str | None = None
-    """`move`, `copy`: where to."""
+    """Destination path; for `move` and `copy`."""
     edits: list[FileSystemOperationEdit] | None = None
     """
-    `edit`: the replacements, in ascending order and without overlap. Lines are
-    those of the file before the edit.
+    Replacements; for `edit`, in ascending order and without overlap. Line numbers refer to the file before the
+    edit.
     """
     encoding: Literal["utf-8", "base64"] | None = None
-    """How the content is written down; `utf-8` when absent."""
+    """Encoding of the content; `utf-8` when absent."""
     expected_hash: str | None = None
-    """The file must have this hash, or nothing is done."""
+    """Required hash of the file; on a mismatch nothing is done."""
     id: str
-    """Its id."""
+    """Id of the operation."""
     include: list[str] | None = None
-    """`search`: globs over the paths of files, relative to `path`; all files when empty."""
+    """Globs over file paths relative to `path`; for `search`. All files when empty."""
     max_results: int | None = None
-    """`list`, `search`: most results."""
+    """Maximum number of results; for `list` and `search`."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     operation: Literal["read", "write", "create", "edit", "move", "copy", "delete", "list", "search", "stat", "make_directory"]
-    """What is done."""
+    """Kind of operation."""
     overwrite: bool = False
-    """`move`, `copy`, `create`: also over what is there."""
+    """Whether to overwrite an existing target; for `move`, `copy` and `create`."""
     path: str
-    """The file or directory, relative to the root; `.` is the root itself."""
+    """Path of the file or directory, relative to the root; `.` is the root itself."""
     pattern: str | None = None
-    """`search`: what lines must match. `list`: a glob over names."""
+    """Pattern that lines must match for `search`; glob over names for `list`."""
     pattern_type: Literal["regex", "literal"] | None = None
-    """`search`: how the pattern is meant; a regular expression when absent."""
+    """Interpretation of the pattern of `search`; a regular expression when absent."""
     range: FileSystemOperationRange | None = None
-    """`read`: only these lines."""
+    """Lines to read; for `read`. The whole file when absent."""
     recursive: bool = False
-    """`list`, `search`, `copy`, `delete`: also what lies below."""
+    """Whether to include subdirectories; for `list`, `search`, `copy` and `delete`."""
     request_id: str | None = None
-    """The request it serves."""
+    """Request that the operation serves."""
     root: str | None = None
-    """The name of the root that paths are relative to; the only one there is when absent."""
+    """Name of the root that paths are relative to. It may be absent if there is only one root."""
     timestamp: AwareDatetime
-    """When it was asked for."""
+    """Time of the request for the operation."""
 
 
 class FindingExpert(Wire):
-    """What the expert graph says about it, on the advanced tier (000 §2.12)."""
+    """Related nodes of the expert graph, on the advanced tier (000 §2.12)."""
 
     controls: list[str] = []
-    """Controls whose evidence is collected from the finding's type of resource."""
+    """Controls whose evidence is collected from the finding's resource type."""
     remediations: list[str] = []
-    """What addresses these risks."""
+    """Remediations of these risks."""
     risks: list[str] = []
-    """The risk that the rule finds, then the categories it belongs to."""
+    """Risk that the rule detects, followed by its categories."""
 
 
 class Finding(Wire):
     """One finding."""
 
     evidence_ids: list[str] = []
-    """Records that prove it."""
+    """Ids of the supporting evidence records."""
     expert: FindingExpert | None = None
-    """What the expert graph says about it, on the advanced tier (000 §2.12)."""
+    """Related nodes of the expert graph, on the advanced tier (000 §2.12)."""
     fields: dict[str, Any] = {}
-    """What the rule gave, for the template to fill in."""
+    """Fields returned by the rule, for the template."""
     finding_id: str
-    """Its id."""
+    """Id of the finding."""
     rendered: Any | None = None
-    """The rendered template, once there is one."""
+    """Rendered template; absent until it is rendered."""
     resource_id: str
-    """The resource's own id."""
+    """Id of the resource in its own system."""
     resource_type: str
-    """The type of the resource: `security_group`."""
+    """Type of the resource: `security_group`."""
     rule_id: str
-    """The rule that found it."""
+    """Rule that produced the finding."""
     severity: Literal["critical", "high", "medium", "low", "info"]
-    """How bad it is."""
+    """Severity of the finding."""
     skill_id: str
-    """The skill whose rule it is."""
+    """Skill that contains the rule."""
 
 
 class GateExplainRequest(Wire):
@@ -1325,63 +1318,63 @@ class GatewayResult(Wire):
 
 
 class GraphEdge(Wire):
-    """An edge."""
+    """An edge of the expert graph."""
 
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     domain: str | None = None
-    """The domain it belongs to."""
+    """Domain of the edge."""
     from_: str = Field(..., alias="from")
-    """The node it leaves."""
+    """Id of the source node."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is in force (this project, for edges)."""
+    """Whether the edge is in force (this project, for edges)."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global edge."""
+    """Tenant of the edge; absent for a global edge."""
     to: str
-    """The node it reaches."""
+    """Id of the target node."""
     type: Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"]
-    """Its type."""
+    """Type of the edge."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class GraphNode(Wire):
-    """A node. Which of the optional fields it must have depends on its type."""
+    """A node of the expert graph. Its type decides which optional fields are required."""
 
     approach: str | None = None
-    """Remediation: how it is done."""
+    """Remediation: approach."""
     collection_method: str | None = None
-    """EvidenceType: how it is collected."""
+    """EvidenceType: collection method."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str | None = None
-    """Requirement: what is required."""
+    """Requirement: text of the requirement."""
     domain: str | None = None
-    """The domain it belongs to; every type but `ResourceType` names it."""
+    """Domain of the node; required for every type except `ResourceType`."""
     framework: str | None = None
-    """Control: the framework, e.g. `SOC2`."""
+    """Control: compliance framework, e.g. `SOC2`."""
     id: str
-    """Its id, exact (ruling 16): `soc2.cc6.1`."""
+    """Id of the node, matched exactly (ruling 16): `soc2.cc6.1`."""
     provider: str | None = None
-    """ResourceType: who provides it."""
+    """ResourceType: cloud provider."""
     service: str | None = None
-    """ResourceType: the service."""
+    """ResourceType: service."""
     severity: Literal["critical", "high", "medium", "low", "info"] | None = None
-    """Risk: how bad it is."""
+    """Risk: severity."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is in force (this project, for nodes)."""
+    """Whether the node is in force (this project, for nodes)."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global node."""
+    """Tenant of the node; absent for a global node."""
     title: str | None = None
-    """Control: its title."""
+    """Control: title."""
     type: Literal["Control", "Requirement", "EvidenceType", "ResourceType", "Risk", "Remediation"]
-    """Its type."""
+    """Type of the node."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class GraphPath(Wire):
@@ -1411,44 +1404,44 @@ class GuardrailException(Wire):
     allow: bool
     """Whether the effect passes when the condition holds."""
     condition: str
-    """CEL over the effect. One that fails at run time grants nothing."""
+    """CEL condition over the effect. A condition that fails at run time exempts nothing."""
 
 
 class Guardrail(Wire):
     """A guardrail: a rule over effects."""
 
     applies_to: list[str]
-    """Globs on dot segments: `security.*`."""
+    """Globs on dot segments: `security.*`; at least one."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     domain: str | None = None
-    """The domain it belongs to; absent for a global one."""
+    """Domain of the guardrail; absent for a global one."""
     enforcement: Literal["soft_warn", "require_approval", "hard_block"]
-    """What a match does."""
+    """Effect of a match."""
     exceptions: list[GuardrailException] = Field([], validate_default=True)
-    """Evaluated first; one that holds lets the effect pass (B000-12)."""
+    """Exceptions, evaluated first; if one holds, the effect passes (B000-12)."""
     guardrail_id: str
-    """Its id."""
+    """Id of the guardrail."""
     message: str
-    """What the user is told."""
+    """Message for the user."""
     personas: list[str] | None = None
-    """The personas that it is for (this project); for every persona when empty."""
+    """Personas that the guardrail applies to (this project); all when empty."""
     rule: str
-    """The rule, in words."""
+    """Description of the rule."""
     scope: Literal["skill", "agent", "domain", "global"]
-    """What `applies_to` is matched against (ruling 6)."""
+    """Kind of id that `applies_to` is matched against (ruling 6)."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is in force (this project, for guardrails)."""
+    """Whether the guardrail is in force (this project, for guardrails)."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global one."""
+    """Tenant of the guardrail; absent for a global one."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
     when: str | None = None
     """
-    CEL over the call and the request that it is for, or over the request alone, for answers without a call (this
-    project). Absent: the guardrail applies to writes.
+    CEL condition over the call and its request, or over the request alone for answers without a call (this
+    project). When absent, the guardrail applies to writes.
     """
 
 
@@ -1530,67 +1523,67 @@ class LensSearch(Wire):
 
 
 class LensSource(Wire):
-    """Where a lens is fetched from."""
+    """Source of a lens."""
 
     ref: str
-    """The link, or the path inside the package; of a folder every file is taken."""
+    """The URL, or the path inside the package; all files of a folder are included."""
     type: Literal["url", "file"] | str
-    """A link, or a file or folder of the package."""
+    """Type of the source: a URL, or a file or folder of the package."""
 
 
 class LibrarianPassCachedPreview(Wire):
-    """What is known of an entity already."""
+    """A preview of a known entity."""
 
     entity_id: str
-    """The entity."""
+    """Id of the entity."""
     entity_type: str
-    """The type of the entity: `lead`."""
+    """Type of the entity: `lead`."""
     label: str
-    """What the preview shows."""
+    """Label of the preview."""
     preview: str
-    """The preview."""
+    """Content of the preview."""
 
 
 class LibrarianPassRecommendedQuery(Wire):
-    """A query worth making."""
+    """A recommended query."""
 
     query: str
-    """The query."""
+    """Text of the query."""
     tool: str
-    """With which tool."""
+    """Tool for the query."""
 
 
 class LibrarianPass(Wire):
-    """A way to internal data, for one task and a limited time."""
+    """Access to internal data, for one task and a limited time."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     allowed_resource_families: list[str]
-    """Families of resources it opens: `crm.leads`; no other (B002-8)."""
+    """Resource families that the pass grants, and no others: `crm.leads` (B002-8)."""
     cached_previews: list[LibrarianPassCachedPreview] = Field([], validate_default=True)
-    """What is known already."""
+    """Previews of known entities."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     expires_at: AwareDatetime
-    """From then on its use is denied (B002-8)."""
+    """Expiry time; from then on the pass is denied (B002-8)."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     pass_id: str
-    """Its own id."""
+    """Id of the pass."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     recommended_queries: list[LibrarianPassRecommendedQuery] = Field(
         [], validate_default=True
     )
-    """Queries worth making."""
+    """Recommended queries."""
     schema_name: Literal["librarian_pass"]
-    """`librarian_pass`."""
+    """Always `librarian_pass`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     task_id: str
-    """The task."""
+    """Id of the task."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
 
 
 class LinkFinding(Wire):
@@ -1720,11 +1713,11 @@ class MemoryVersionMemoryMetadata(Wire):
     """Its source and importance."""
 
     associated_files: list[str] | None = None
-    """Files it belongs with."""
+    """Paths of associated files."""
     importance: int | None = None
-    """From 1 (low) to 10 (high)."""
+    """Importance from 1 (low) to 10 (high)."""
     source: str
-    """Its source: `user_statement`, `system_observation`."""
+    """Source: `user_statement`, `system_observation`."""
 
 
 class MemoryVersionMemory(Wire):
@@ -1804,41 +1797,41 @@ class MissionEnvelope(Wire):
     """A mission. Thirteen fields are required (002 §4.3)."""
 
     actor_id: str
-    """Who asked for it."""
+    """Actor who requested the mission."""
     actor_role: str | None = None
-    """In which role."""
+    """Role of the actor."""
     context_refs: dict[str, Any] = {}
-    """Entities it is about, by name of the reference: ids, lists of ids, or null."""
+    """Entities that the mission concerns, by reference name: ids, lists of ids, or null."""
     created_at: AwareDatetime
-    """When it was created."""
+    """Creation time."""
     mission_id: str
-    """Its id."""
+    """Id of the mission."""
     mission_type: str
-    """What kind of mission it is: `oracle_advisory`."""
+    """Mission type: `oracle_advisory`."""
     normalized_goal: str
     """The goal."""
     origin_surface: str
-    """Where it comes from: `oracle`."""
+    """Surface where the mission originated: `oracle`."""
     producer: str
-    """Who made the envelope."""
+    """Producer of the envelope."""
     requested_outputs: list[str] = []
-    """What it is to produce: `reviewed_summary`."""
+    """Requested outputs: `reviewed_summary`."""
     risk_level: Literal["low", "medium", "high", "critical"]
-    """How risky it is."""
+    """Risk level."""
     schema_name: Literal["mission_envelope"]
-    """`mission_envelope`."""
+    """Always `mission_envelope`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     sensitivity_class: str
-    """How sensitive its data are: `internal_business`."""
+    """Data sensitivity: `internal_business`."""
     tenant_id: str
-    """Its tenant."""
+    """Tenant of the mission."""
     time_budget_ms: int | None = None
-    """How long it may take, in milliseconds."""
+    """Time budget, in milliseconds."""
     token_budget: int | None = None
     """The token budget, if it has one."""
     user_goal: str
-    """What was asked, in the user's words."""
+    """Goal in the user's words."""
 
 
 class MissionReplay(Wire):
@@ -1918,70 +1911,70 @@ class MissionTask(Wire):
 
 
 class MissionTaskGraphTask(Wire):
-    """One task."""
+    """One task of a mission."""
 
     allowed_tools: list[str] = []
-    """Tools it may use; none when absent."""
+    """Tools that the task may use; none when absent."""
     depends_on: list[str] = []
-    """Tasks that must succeed first."""
+    """Ids of the tasks that must succeed first."""
     objective: str
     """Its objective."""
     required_capabilities: list[str] = []
-    """What whoever does it must be able to do."""
+    """Capabilities required for the task."""
     required_data_scopes: list[str] = []
-    """Data it needs."""
+    """Resource families that the task needs."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """The role that does it."""
+    """Role that executes the task."""
     success_criteria: list[str] = []
-    """How to tell that it is done."""
+    """Criteria by which the task is judged complete."""
     task_id: str
-    """Its id, unique within the mission."""
+    """Id of the task, unique within the mission."""
 
 
 class MissionTaskGraph(Wire):
-    """The tasks of a mission and how they wait for each other."""
+    """The tasks of a mission and their dependencies."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     schema_name: Literal["mission_task_graph"]
-    """`mission_task_graph`."""
+    """Always `mission_task_graph`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     tasks: list[MissionTaskGraphTask]
-    """The tasks, in listed order."""
+    """Tasks, in listed order; at least one."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
 
 
 class MissionTypeOutlineItem(Wire):
-    """A task that a mission of the kind usually has."""
+    """A usual task of the missions of a type."""
 
     allowed_tools: list[str] = []
-    """Tools that it may use, each of one of the families."""
+    """Tools that the task may use, each from one of the families."""
     depends_on: list[str] = []
     """Tasks of the outline that must succeed first."""
     objective: str
-    """What it is to achieve; `${goal}` stands for the mission's goal."""
+    """Objective; `${goal}` is replaced with the mission's goal."""
     required_capabilities: list[str] | None = None
-    """Registered skills whose plans say what to call first, and whose rules judge what the tools answer."""
+    """Registered skills whose plans suggest the first calls, and whose rules evaluate the tools' results."""
     required_data_scopes: list[str] = []
-    """Families of resources that it needs."""
+    """Resource families that the task needs."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """`researcher` or `worker`."""
+    """Role of the task: `researcher` or `worker`."""
     success_criteria: list[str] = []
-    """How to tell that it is done."""
+    """Criteria by which the task is judged complete."""
     task_id: str
-    """Its id."""
+    """Id of the task."""
 
 
 class MissionTypePrompts(Wire):
-    """The prompt template of each role; a role without one gets the built-in one."""
+    """Prompt template of each role; a role without one uses the built-in template."""
 
     aggregator: str | None = None
     librarian: str | None = None
@@ -1993,18 +1986,18 @@ class MissionTypePrompts(Wire):
 
 
 class MissionTypeResourceFamilies(Wire):
-    """What belongs to a family of resources."""
+    """The members of a resource family."""
 
     description: str
-    """What is in it."""
+    """Description of the resources."""
     lenses: list[str] = []
-    """Lenses that are searched for it."""
+    """Lenses searched for the resources."""
     tools: list[str] = []
-    """Tools that read it, and only read; a tool belongs to one family."""
+    """Readonly tools that read the resources; a tool belongs to one family."""
 
 
 class MissionTypeWriteBackBy(Wire):
-    """A registered tool that writes."""
+    """A registered write tool."""
 
     tool: str
 
@@ -2023,115 +2016,115 @@ class MissionTypeWriteBackBy2(Wire):
 
 class MissionTypeWriteBackTarget(Wire):
     """
-    How the target is looked at, so that a change in the meantime is a conflict (B002-13). Without
-    it, changes of the target are not noticed.
+    Call that reads the target, so that a concurrent change is reported as a conflict (B002-13). Without it,
+    changes of the target are not noticed.
     """
 
     parameters: dict[str, Any] = {}
-    """Its parameters: `${target_entity_id}` and `${payload.name}` stand for the proposal's values."""
+    """Arguments of the tool. `${target_entity_id}` and `${payload.name}` are replaced with the proposal's values."""
     tool: str
-    """A tool that only reads."""
+    """A readonly tool."""
 
 
 class MissionTypeWriteBack(Wire):
-    """A change that may be proposed, and how it is carried out."""
+    """A change that missions may propose, and how it is executed."""
 
     action_type: str
-    """`action_type` of proposals: `lead_stage_update`."""
+    """`action_type` of the proposals: `lead_stage_update`."""
     by: MissionTypeWriteBackBy | MissionTypeWriteBackBy1 | MissionTypeWriteBackBy2
-    """What carries it out."""
+    """Tool, playbook or webhook that executes the change."""
     description: str
-    """When to propose it, and what it does."""
+    """When to propose the change, and its effect."""
     parameters: dict[str, Any] = {}
     """
-    The parameters of the tool or playbook, or the webhook's body: `${target_entity_id}` and
-    `${payload.name}` stand for the proposal's values.
+    Parameters of the tool or playbook, or body of the webhook request. `${target_entity_id}` and `${payload.name}`
+    are replaced with the proposal's values.
     """
     payload_schema: dict[str, Any] | None = None
     """JSON Schema of the proposals' `payload`."""
     requires_approval: bool = True
-    """Whether a person must approve it."""
+    """Whether an approver must approve the change."""
     target: MissionTypeWriteBackTarget | None = None
     """
-    How the target is looked at, so that a change in the meantime is a conflict (B002-13). Without
-    it, changes of the target are not noticed.
+    Call that reads the target, so that a concurrent change is reported as a conflict (B002-13). Without it,
+    changes of the target are not noticed.
     """
     target_entity_type: str
-    """`target_entity_type` of proposals: `lead`."""
+    """`target_entity_type` of the proposals: `lead`."""
 
 
 class MissionType(Wire):
-    """A kind of missions."""
+    """A mission type."""
 
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str
-    """What such a mission is for."""
+    """Purpose of such missions."""
     domain: str
-    """The domain it belongs to."""
+    """Domain of the mission type."""
     mission_type: str
-    """Its id: the `mission_type` of envelopes."""
+    """Id of the mission type: the `mission_type` of envelopes."""
     outline: list[MissionTypeOutlineItem] | None = None
-    """Tasks that such a mission usually has: shown to the planner, and its plan where no model plans."""
+    """Usual tasks of such a mission: shown to the planner, and used as the plan when no model plans."""
     prompts: MissionTypePrompts = Field({}, validate_default=True)
-    """The prompt template of each role; a role without one gets the built-in one."""
+    """Prompt template of each role; a role without one uses the built-in template."""
     requested_outputs: list[str] = []
-    """What it produces where the mission does not say: `reviewed_summary`."""
+    """Default outputs of a mission: `reviewed_summary`."""
     resource_families: dict[str, MissionTypeResourceFamilies] = Field(
         {}, validate_default=True
     )
-    """Families of resources that its workers may be let to, by name: `crm.leads`."""
+    """Resource families that its workers may be granted, by name: `crm.leads`."""
     risk_level: Literal["low", "medium", "high", "critical"] = "medium"
-    """How risky it is where the mission does not say."""
+    """Default risk level of its missions."""
     sensitivity_class: str
-    """How sensitive its data are: `internal_business`."""
+    """Data sensitivity: `internal_business`."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered."""
+    """Status in the catalogue."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global one."""
+    """Tenant of the mission type; absent for a global one."""
     time_budget_ms: int | None = None
-    """How long it may take where the mission does not say, in milliseconds."""
+    """Default time budget of a mission, in milliseconds."""
     title: str
-    """Its title."""
+    """Title."""
     token_budget: int | None = None
-    """How many tokens it may use where the mission does not say."""
+    """Default token budget of a mission."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
     write_backs: list[MissionTypeWriteBack] | None = None
-    """What may be proposed, and how it is carried out."""
+    """Changes that may be proposed, and how each is executed."""
 
 
 class NetworkRequest(Wire):
     """One request over the network."""
 
     body: Any | None = None
-    """The body, sent as JSON."""
+    """Request body, sent as JSON."""
     follow_redirects: bool = False
-    """Whether redirections are followed; each is checked like the first."""
+    """Whether to follow redirects; each target is checked like the first."""
     headers: dict[str, str] | None = None
-    """Headers."""
+    """HTTP headers."""
     id: str
-    """Its id."""
+    """Id of the network request."""
     max_response_bytes: int | None = None
-    """Most bytes of the answer that are read."""
+    """Maximum number of response bytes to read."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-    """The method."""
+    """HTTP method."""
     query: dict[str, str] | None = None
-    """Query parameters, added to the link's own."""
+    """Query parameters, added to those of the URL."""
     reason: str | None = None
-    """Why it is needed."""
+    """Reason for the request."""
     request_id: str | None = None
-    """The request it serves."""
+    """Request that this network request serves."""
     timeout_ms: int | None = None
     """Time limit, in milliseconds."""
     timestamp: AwareDatetime
-    """When it was asked for."""
+    """Time of the request."""
     url: str
-    """The link."""
+    """Target URL."""
 
 
 class NewKey(Wire):
@@ -2155,19 +2148,19 @@ class NewKey(Wire):
     """Its readable name."""
     profile: str | None = None
     """
-    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
-    those that list none (000 §2.11); all when absent.
+    Profile that limits the agents whose skills the credential may use: those that list it in `usable_in_profiles`,
+    and those that list none (000 §2.11). All agents when absent.
     """
     revoked_at: AwareDatetime | None
     """When it was revoked."""
     revoked_by: str | None
     """The user who revoked it."""
     role: Literal["user", "operator", "admin"] | str
-    """`user`, `operator` or `admin`."""
+    """Level: `user`, `operator` or `admin`."""
     rotated_from: str | None
     """The key that it replaced."""
     scopes: list[str]
-    """Which parts of the interface it opens."""
+    """Scopes: the parts of the interface that the credential may use."""
     secret: str
     """The text that its holder stores and sends."""
     state: Literal["live", "expired", "revoked"]
@@ -2184,11 +2177,11 @@ class NewMemoryMemoryMetadata(Wire):
     """Its source and importance."""
 
     associated_files: list[str] | None = None
-    """Files it belongs with."""
+    """Paths of associated files."""
     importance: int | None = None
-    """From 1 (low) to 10 (high)."""
+    """Importance from 1 (low) to 10 (high)."""
     source: str
-    """Its source: `user_statement`, `system_observation`."""
+    """Source: `user_statement`, `system_observation`."""
 
 
 class NewMemoryMemory(Wire):
@@ -2254,10 +2247,13 @@ class Package(Wire):
 
 
 class PackageBundle(Wire):
-    """The files of a package, by their path relative to its root."""
+    """The files of a package, by path relative to the package root."""
 
     files: dict[str, str]
-    """Path to content: a file's text, or the bytes of a PDF (`.pdf`) in base64. Paths use `/` and stay inside the package."""
+    """
+    Content by path: a file's text, or the bytes of a PDF (`.pdf`) in base64. Paths use `/` and stay inside the
+    package.
+    """
 
 
 class PackageDiff(Wire):
@@ -2281,17 +2277,17 @@ class PackageManifest(Wire):
     """The manifest of a package."""
 
     description: str = ""
-    """What it holds."""
+    """Description of the contents."""
     licence: str | None = None
-    """Its licence, as an SPDX expression."""
+    """Licence, as an SPDX expression."""
     name: str
-    """Its name."""
+    """Name of the package."""
     scope: Literal["tenant", "global"] = "tenant"
-    """Whom it is for."""
+    """Scope: one tenant, or all tenants."""
     title: str
-    """Its title."""
+    """Title."""
     version: str
-    """Its version."""
+    """Version of the package."""
 
 
 class PackageVersionDiff(Wire):
@@ -2364,128 +2360,124 @@ class PassageSection(Wire):
 
 
 class PayloadAbsence(Wire):
-    """Why a record has no payload (this project)."""
+    """Explanation of a missing payload (this project)."""
 
     note: str
-    """In a sentence: `payload removed on 2026-05-13T09:14:22Z`."""
+    """Explanation in one sentence: `payload removed on 2026-05-13T09:14:22Z`."""
     reason: Literal["removed", "withheld"] | str
-    """Removed for good, or withheld from this reader."""
+    """Whether the payload was removed permanently or withheld from this reader."""
 
 
 class PipelineDefinitionErrorHandling(Wire):
-    """What a failure does."""
+    """Handling of failures."""
 
     fallback_pipeline_id: str | None = None
-    """The pipeline that is run instead."""
+    """Id of the pipeline to run instead."""
     on_step_failure: Literal["abort_plan", "continue_plan", "execute_fallback"]
-    """What happens when a stage fails."""
+    """Effect of a failed stage."""
 
 
 class PipelineDefinitionInput(Wire):
     """
     A parameter of a tool, skill or playbook (000 §2.4).
 
-    `default`, `enum` and `pattern` are this project's additions to tools; the
-    seed itself has `default` in playbooks.
+    `default`, `enum` and `pattern` are this project's additions to tools; the seed itself has `default` in playbooks.
     """
 
     default: Any | None = None
-    """The value when none is given. `null` counts as no default."""
+    """Default value. `null` counts as no default."""
     description: str = ""
     """Its description."""
     enum: list[Any] | None = None
-    """The only values allowed."""
+    """Allowed values."""
     example: Any | None = None
-    """A value that would be accepted."""
+    """Example of an accepted value."""
     name: str
-    """Name, unique within its list."""
+    """Name of the parameter, unique within its list."""
     other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
         None
     )
-    """Further types that its value may have (this project)."""
+    """Further types that the value may have (this project)."""
     pattern: str | None = None
-    """
-    Regular expression that a string value must match as a whole or in part,
-    as `pattern` does in JSON Schema.
-    """
+    """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
-    """Whether a caller must give it. In a playbook the list it stands in decides."""
+    """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
     synonyms: dict[str, list[str]] | None = None
     """
-    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
-    not (this project).
+    Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
+    use them, callers may not (this project).
     """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
-    """Type of its value."""
+    """Type of the value."""
     wire_name: str | None = None
     """
-    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
-    Callers may use either.
+    Name on the server of an imported tool, if that is not a valid parameter name here: `$filter` (this project).
+    Callers may use either name.
     """
 
 
 class PipelineDefinitionStageCondition(Wire):
-    """What must hold for it to run."""
+    """Condition for the stage to run."""
 
     expression: str | None = None
-    """The expression that is evaluated."""
+    """CEL expression that decides."""
     stage_id: str | None = None
-    """The stage whose outcome is looked at."""
+    """Id of the stage whose outcome decides."""
     type: Literal["step_success", "step_failure", "expression"]
-    """What is looked at."""
+    """Type of the condition."""
 
 
 class PipelineDefinitionStageRetry(Wire):
-    """How it is tried again."""
+    """Retry policy."""
 
     delay_ms: int | None = None
-    """Time between attempts, in milliseconds."""
+    """Delay between attempts, in milliseconds."""
     max_attempts: int
-    """Retries after the first attempt."""
+    """Maximum number of retries after the first attempt."""
 
 
 class PipelineDefinitionStage(Wire):
-    """One stage."""
+    """One stage of a pipeline."""
 
     condition: PipelineDefinitionStageCondition | None = None
-    """What must hold for it to run."""
+    """Condition for the stage to run."""
     dependencies: list[str] | None = None
-    """Stages that must complete first."""
+    """Ids of the stages that must complete first."""
     id: str
-    """Its name within the pipeline."""
+    """Id of the stage, unique within the pipeline."""
     name: str | None = None
-    """Its name for people."""
+    """Display name."""
     parameters: dict[str, Any] = {}
-    """The tool's arguments."""
+    """Arguments of the tool."""
     retry: PipelineDefinitionStageRetry | None = None
-    """How it is tried again."""
+    """Retry policy."""
     timeout_ms: int | None = None
     """Time limit of one attempt, in milliseconds; 0 sets none."""
     tool: str
-    """The tool it calls."""
+    """Tool to call."""
 
 
 class PipelineDefinition(Wire):
     """A pipeline."""
 
     created_at: AwareDatetime | None = None
-    """When it was made."""
+    """Creation time."""
     description: str = ""
-    """What it does."""
+    """Description of the pipeline."""
     error_handling: PipelineDefinitionErrorHandling | None = None
-    """What a failure does."""
+    """Handling of failures."""
     id: str
-    """Its id."""
+    """Id of the pipeline."""
     inputs: list[PipelineDefinitionInput] | None = None
-    """What it takes."""
+    """Input parameters."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     name: str
-    """Its name."""
+    """Name of the pipeline."""
     stages: list[PipelineDefinitionStage]
-    """Its stages, in listed order."""
+    """Stages, in listed order; at least one."""
     version: str | None = None
-    """Its version."""
+    """Version of the pipeline."""
 
 
 class PlanRunRequest(Wire):
@@ -2510,56 +2502,52 @@ class PlanSource(Wire):
 
 
 class PlaybookContext(Wire):
-    """The context it needs."""
+    """Context that the playbook needs."""
 
     context_descriptions: list[str] = []
-    """In words."""
+    """Descriptions in natural language."""
     declared_context_builders: list[str] | None = None
-    """Accepted, warned about, and not stored (ruling 14)."""
+    """Accepted with a warning, and not stored (ruling 14)."""
     supported_context_types: list[str] = []
-    """As types that agents declare."""
+    """Context types that agents declare."""
 
 
 class PlaybookMandatoryParameter(Wire):
     """
     A parameter of a tool, skill or playbook (000 §2.4).
 
-    `default`, `enum` and `pattern` are this project's additions to tools; the
-    seed itself has `default` in playbooks.
+    `default`, `enum` and `pattern` are this project's additions to tools; the seed itself has `default` in playbooks.
     """
 
     default: Any | None = None
-    """The value when none is given. `null` counts as no default."""
+    """Default value. `null` counts as no default."""
     description: str = ""
     """Its description."""
     enum: list[Any] | None = None
-    """The only values allowed."""
+    """Allowed values."""
     example: Any | None = None
-    """A value that would be accepted."""
+    """Example of an accepted value."""
     name: str
-    """Name, unique within its list."""
+    """Name of the parameter, unique within its list."""
     other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
         None
     )
-    """Further types that its value may have (this project)."""
+    """Further types that the value may have (this project)."""
     pattern: str | None = None
-    """
-    Regular expression that a string value must match as a whole or in part,
-    as `pattern` does in JSON Schema.
-    """
+    """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
-    """Whether a caller must give it. In a playbook the list it stands in decides."""
+    """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
     synonyms: dict[str, list[str]] | None = None
     """
-    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
-    not (this project).
+    Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
+    use them, callers may not (this project).
     """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
-    """Type of its value."""
+    """Type of the value."""
     wire_name: str | None = None
     """
-    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
-    Callers may use either.
+    Name on the server of an imported tool, if that is not a valid parameter name here: `$filter` (this project).
+    Callers may use either name.
     """
 
 
@@ -2567,181 +2555,177 @@ class PlaybookOptionalParameter(Wire):
     """
     A parameter of a tool, skill or playbook (000 §2.4).
 
-    `default`, `enum` and `pattern` are this project's additions to tools; the
-    seed itself has `default` in playbooks.
+    `default`, `enum` and `pattern` are this project's additions to tools; the seed itself has `default` in playbooks.
     """
 
     default: Any | None = None
-    """The value when none is given. `null` counts as no default."""
+    """Default value. `null` counts as no default."""
     description: str = ""
     """Its description."""
     enum: list[Any] | None = None
-    """The only values allowed."""
+    """Allowed values."""
     example: Any | None = None
-    """A value that would be accepted."""
+    """Example of an accepted value."""
     name: str
-    """Name, unique within its list."""
+    """Name of the parameter, unique within its list."""
     other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
         None
     )
-    """Further types that its value may have (this project)."""
+    """Further types that the value may have (this project)."""
     pattern: str | None = None
-    """
-    Regular expression that a string value must match as a whole or in part,
-    as `pattern` does in JSON Schema.
-    """
+    """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
-    """Whether a caller must give it. In a playbook the list it stands in decides."""
+    """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
     synonyms: dict[str, list[str]] | None = None
     """
-    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
-    not (this project).
+    Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
+    use them, callers may not (this project).
     """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
-    """Type of its value."""
+    """Type of the value."""
     wire_name: str | None = None
     """
-    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
-    Callers may use either.
+    Name on the server of an imported tool, if that is not a valid parameter name here: `$filter` (this project).
+    Callers may use either name.
     """
 
 
 class PlaybookRollbackStep(Wire):
-    """How one step is reversed."""
+    """The rollback of one step."""
 
     parameters: dict[str, Any] | None = None
-    """Arguments of that tool (this project)."""
+    """Arguments of the tool (this project)."""
     reverses: str
-    """The step that is reversed."""
+    """Step that is reversed."""
     script_id: str | None = None
-    """The script that reverses; exactly one of `script_id` and `tool_id`."""
+    """Script that reverses the step; exactly one of `script_id` and `tool_id`."""
     step_id: str
-    """Its name."""
+    """Id of the rollback step."""
     tool_id: str | None = None
-    """The tool that reverses (this project)."""
+    """Tool that reverses the step (this project)."""
 
 
 class PlaybookSafety(Wire):
-    """How careful to be."""
+    """Safety settings."""
 
     requires_human_review_for: list[str] = []
-    """Steps that a person must review."""
+    """Steps that an approver must review."""
     resource_parameter: str | None = None
     """
-    The parameter that names what is destroyed; its value is typed to confirm a `destructive`
-    playbook (this project). The first mandatory parameter when absent.
+    Parameter that names the destroyed resource. To confirm a `destructive` playbook, a user types its value (this
+    project). The first mandatory parameter when absent.
     """
     safety_class: Literal["automated", "supervised", "destructive"]
-    """The class."""
+    """Safety class."""
 
 
 class PlaybookScript(Wire):
-    """The body of a step, or of a rollback."""
+    """The script of a step or of a rollback."""
 
     body: str | None = None
-    """The script; exactly one of `body` and `path`."""
+    """Source of the script; exactly one of `body` and `path`."""
     language: Literal["python", "bash", "http", "builtin", "mcp"]
-    """Its language."""
+    """Language of the script."""
     params_used: list[str] = []
-    """The parameters it uses."""
+    """Parameters that the script uses."""
     path: str | None = None
-    """A file of the package (this project)."""
+    """Path of a file in the package (this project)."""
     script_id: str | None = None
-    """Its own name, for rollback steps to refer to (this project); the step's when absent."""
+    """Name for references from rollback steps (this project); the step's id when absent."""
     step_id: str
-    """The step it belongs to, or reverses."""
+    """Step that the script implements or reverses."""
 
 
 class PlaybookStep(Wire):
     """A step of a playbook."""
 
     name: str | None = None
-    """Its name for people."""
+    """Display name."""
     on_failure: Literal["stop", "rollback", "skip", "continue"] = "stop"
-    """What its failure does."""
+    """Effect of a failure of the step."""
     parameters: dict[str, Any] | None = None
     """Arguments of the tool (this project), with placeholders like a skill's."""
     required: bool = True
-    """Whether the run needs it; true when absent."""
+    """Whether the run requires the step; true when absent."""
     step_id: str
-    """Its name within the playbook."""
+    """Id of the step, unique within the playbook."""
     timeout_ms: int | None = None
     """Time limit of one attempt, in milliseconds (this project)."""
     tool_id: str
-    """The tool it calls."""
+    """Tool to call."""
     type: Literal["readonly", "read", "write"]
-    """Reads or writes; `read` is accepted and stored as `readonly` (ruling 11)."""
+    """Type: reads or writes; `read` is accepted and stored as `readonly` (ruling 11)."""
 
 
 class Playbook(Wire):
     """A playbook."""
 
     approach_hints: list[str] = []
-    """Advice for whoever plans with it."""
+    """Hints for planning with the playbook."""
     context: PlaybookContext = Field(
         {"context_descriptions": [], "supported_context_types": []},
         validate_default=True,
     )
-    """The context it needs."""
+    """Context that the playbook needs."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     domain: str
-    """The domain it belongs to."""
+    """Domain of the playbook."""
     embedding: list[float] | None = None
-    """Its vector, when the document carries one."""
+    """Embedding of the document, if it includes one."""
     evidence_requirements: list[str] = []
-    """Evidence without which a run is incomplete."""
+    """Evidence required for a complete run."""
     examples: list[str] | None = None
-    """Utterances that should reach this playbook (this project)."""
+    """Example utterances that should be routed to this playbook (this project)."""
     execution_timeout: int | None = None
     """Time limit of the whole run, in seconds."""
     generated_by: Literal["registered", "code_agent"] = "registered"
     """Its source."""
     grounding_agent: str | None = None
-    """The agent within whose boundary it was generated (this project)."""
+    """Agent whose boundary grounded the generation (this project)."""
     is_candidate: bool = False
-    """Generated and not yet accepted; visible to its own tenant only (B000-4)."""
+    """Whether it was generated and not yet accepted; visible to its own tenant only (B000-4)."""
     mandatory_parameters: list[PlaybookMandatoryParameter] = Field(
         [], validate_default=True
     )
-    """What a caller must give."""
+    """Mandatory parameters."""
     name: str
-    """Its name for people."""
+    """Display name."""
     optional_parameters: list[PlaybookOptionalParameter] = Field(
         [], validate_default=True
     )
-    """What a caller may give."""
+    """Optional parameters."""
     parameters_from_findings: str | None = None
     """
-    A jq filter from the findings that meet its trigger conditions, as a list, to an object of its parameters (this
-    project). Without it the playbook is offered with no finding.
+    A jq filter that maps the list of findings that meet its trigger conditions to an object of parameters (this
+    project). Without it, the playbook is not offered with findings.
     """
     playbook_id: str
-    """Its id."""
+    """Id of the playbook."""
     rollback_steps: list[PlaybookRollbackStep] = Field([], validate_default=True)
-    """How completed writes are reversed."""
+    """Rollbacks of completed writes."""
     rollback_support: bool = False
-    """Whether it can be rolled back."""
+    """Whether the playbook supports rollback."""
     safety: PlaybookSafety
-    """How careful to be."""
+    """Safety settings."""
     scripts: list[PlaybookScript] = Field([], validate_default=True)
-    """Bodies of steps and of rollbacks."""
+    """Scripts of steps and rollbacks."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered (this project, for playbooks)."""
+    """Status in the catalogue (this project, for playbooks)."""
     steps: list[PlaybookStep]
-    """The steps in listed order."""
+    """Steps, in listed order; at least one."""
     target_language: Literal["python", "bash", "http", "builtin", "mcp"] | None = None
-    """The language of its scripts."""
+    """Language of the scripts."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global playbook."""
+    """Tenant of the playbook; absent for a global playbook."""
     tier: Literal["basic", "advanced"] = "basic"
-    """The tier from which it may be used."""
+    """Lowest tier that may use the playbook."""
     trigger_conditions: list[str]
-    """When it should be used; embedded with name and domain (ruling 3)."""
+    """Conditions for using the playbook; embedded with name and domain (ruling 3)."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class PlaybookRunRequest(Wire):
@@ -2757,135 +2741,135 @@ class PlaybookRunRequest(Wire):
 
 
 class PolicyTestContextRunMission(Wire):
-    """What the mission says of itself; absent for whatever else is executed."""
+    """Facts about the mission; absent for other runs."""
 
     risk_level: Literal["low", "medium", "high", "critical"]
-    """How risky it is."""
+    """Risk level of the mission."""
     sensitivity_class: str
-    """How sensitive its data are."""
+    """Data sensitivity of the mission."""
 
 
 class PolicyTestContextRun(Wire):
-    """The run that the call belongs to."""
+    """Run that the call belongs to."""
 
     approvals: int = 0
-    """Approvals that the run was given so far."""
+    """Number of approvals granted in the run so far."""
     approvers: list[str] | None = None
     """Users who approved exactly this call."""
     calls: dict[str, int] | None = None
-    """Calls that the run began so far, by tool id."""
+    """Number of calls that the run started so far, by tool id."""
     kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call", "analysis"] = (
         "skill"
     )
-    """What is executed; `skill` when absent."""
+    """Kind of run; `skill` when absent."""
     mission: PolicyTestContextRunMission | None = None
-    """What the mission says of itself; absent for whatever else is executed."""
+    """Facts about the mission; absent for other runs."""
     subject: str | None = None
-    """The id of the skill, playbook or other document; `test` when absent."""
+    """Id of the skill, playbook or other document; `test` when absent."""
 
 
 class PolicyTestContext(Wire):
-    """Under which circumstances."""
+    """Circumstances of the call."""
 
     dry_run: bool | None = None
-    """Whether nothing is to be changed; the argument `dry_run` when absent, as in a run."""
+    """Whether the call is a dry run; the argument `dry_run` when absent, as in a run."""
     run: PolicyTestContextRun = Field(
         {"approvals": 0, "kind": "skill"}, validate_default=True
     )
-    """The run that the call belongs to."""
+    """Run that the call belongs to."""
 
 
 class PolicyTestPrincipal(Wire):
-    """Who calls."""
+    """Caller."""
 
     role: Literal["user", "operator", "admin"] = "user"
-    """Its role; `user` when absent."""
+    """Role; `user` when absent."""
     tenant: str | None = None
-    """Its tenant; `tenant` when absent."""
+    """Tenant; `tenant` when absent."""
     user: str | None = None
-    """Its user; `user` when absent."""
+    """User; `user` when absent."""
 
 
 class PolicyTest(Wire):
-    """A call with the decision that the policies of its package must give."""
+    """A test call with the expected decision of the package's policies."""
 
     arguments: dict[str, Any] = {}
-    """With which arguments; the tool's defaults are filled in."""
+    """Arguments of the call; the tool's defaults are filled in."""
     context: PolicyTestContext = Field(
         {"run": {"approvals": 0, "kind": "skill"}}, validate_default=True
     )
-    """Under which circumstances."""
+    """Circumstances of the call."""
     expect: Literal["allow", "deny", "ungoverned"]
-    """The decision."""
+    """Expected decision."""
     name: str
     """Summary of the result."""
     principal: PolicyTestPrincipal = Field({"role": "user"}, validate_default=True)
-    """Who calls."""
+    """Caller."""
     tool: str
     """The tool."""
 
 
 class Policy(Wire):
     """
-    A policy: Cedar over the calls of the tools that it governs. A governed tool is called only
-    where a policy permits it.
+    A policy: Cedar rules for the calls of the governed tools. A governed tool may be called only if a policy permits
+    the call.
     """
 
     cedar: str | None = None
-    """One or more Cedar policies, each with an `@id`."""
+    """Cedar text: one or more Cedar policies, each with an `@id`."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str = ""
-    """What it is for."""
+    """Purpose of the policy."""
     domain: str | None = None
-    """The domain it belongs to."""
+    """Domain of the policy."""
     file: str | None = None
-    """A file of the package that holds the Cedar text instead; `cedar` is filled from it."""
+    """Path of a package file with the Cedar text; registration fills `cedar` from it."""
     governs: list[str]
-    """Globs on dot segments, over tool ids: `aws.*`."""
+    """Globs on dot segments, matched with tool ids: `aws.*`; at least one."""
     policy_id: str
-    """Its id."""
+    """Id of the policy."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is in force."""
+    """Whether the policy is in force."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global one."""
+    """Tenant of the policy; absent for a global one."""
     tests: list[PolicyTest] | None = None
-    """Calls with the decision that they must get."""
+    """Test calls with their expected decisions."""
     title: str
-    """Its title."""
+    """Title."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class PolicyDecision(Wire):
-    """One decision."""
+    """One policy decision."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     decision: Literal["allow", "deny"]
-    """The answer."""
+    """Outcome."""
     decision_id: str
-    """Its own id."""
+    """Id of the decision."""
     decision_type: str
-    """What kind of question it answers: `tool_scope`."""
+    """Type of the decision: `tool_scope`."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     reason: str
     """The reason."""
     schema_name: Literal["policy_decision"]
-    """`policy_decision`."""
+    """Always `policy_decision`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     subject: str
-    """What it is about: `external_search`."""
+    """Subject of the decision: `external_search`."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
 
 
 class ProgressEvent(Wire):
@@ -2927,76 +2911,76 @@ class ProgressEvent(Wire):
 
 
 class PromptPackageConstraints(Wire):
-    """What the worker must keep to."""
+    """Constraints on the worker."""
 
     must_cite_sources: bool = True
-    """Empty citations are refused (B002-6)."""
+    """Whether empty citations are refused (B002-6); true when absent."""
     must_not_writeback_directly: bool = True
-    """No proposal before the review (B002-6)."""
+    """Whether proposals before the review are refused (B002-6); true when absent."""
 
 
 class PromptPackage(Wire):
     """The instructions of one task."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     constraints: PromptPackageConstraints = Field(
         {"must_cite_sources": True, "must_not_writeback_directly": True},
         validate_default=True,
     )
-    """What the worker must keep to."""
+    """Constraints on the worker."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     examples_used: list[str] = []
-    """Examples that were used."""
+    """Ids of the included examples."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     model_route: str
-    """Which model answers: `tier_high_reasoning`."""
+    """Route to the model: `tier_high_reasoning`."""
     package_id: str
-    """Its own id."""
+    """Id of the package."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """The role it is for."""
+    """Role that the package instructs."""
     schema_name: Literal["prompt_package"]
-    """`prompt_package`."""
+    """Always `prompt_package`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     system_prompt: str
-    """The system prompt."""
+    """System prompt."""
     task_id: str
-    """The task."""
+    """Id of the task."""
     task_prompt: str
-    """The prompt of the task."""
+    """Task prompt."""
     template_id: str
-    """The prompt template it was made from."""
+    """Id of the prompt template."""
     template_version: str
-    """The version of that template, e.g. `v1`."""
+    """Version of the prompt template, e.g. `v1`."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
     tool_scope: list[str] = []
-    """Tools the worker may call."""
+    """Tools that the worker may call."""
 
 
 class PromptTemplateConstraints(Wire):
-    """What a worker must keep to."""
+    """Constraints on a worker."""
 
     must_cite_sources: bool = True
-    """Empty citations are refused (B002-6)."""
+    """Whether empty citations are refused (B002-6); true when absent."""
     must_not_writeback_directly: bool = True
-    """No proposal before the review (B002-6)."""
+    """Whether proposals before the review are refused (B002-6); true when absent."""
 
 
 class PromptTemplateExample(Wire):
-    """An answer that shows what is wanted."""
+    """An example answer."""
 
     answer: str
-    """A good answer to it."""
+    """Good answer to the task."""
     example_id: str
-    """Its id, which prompt packages list in `examples_used`."""
+    """Id of the example, listed in `examples_used` of prompt packages."""
     task: str
-    """A task."""
+    """Example task."""
 
 
 class PromptTemplate(Wire):
@@ -3006,35 +2990,35 @@ class PromptTemplate(Wire):
         {"must_cite_sources": True, "must_not_writeback_directly": True},
         validate_default=True,
     )
-    """What a worker must keep to."""
+    """Constraints on a worker."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     domain: str
-    """The domain it belongs to."""
+    """Domain of the template."""
     examples: list[PromptTemplateExample] | None = None
-    """Answers that show what is wanted. Those nearest to the task are sent along."""
+    """Example answers. Those nearest to the task are included in the prompt."""
     model_route: str
-    """Which model answers, by route: `tier_high_reasoning`."""
+    """Route to the model: `tier_high_reasoning`."""
     output_schema: dict[str, Any] | None = None
     """JSON Schema of a worker's `structured_output`."""
     prompt_id: str
-    """Its id, e.g. `crm.lead_intelligence_worker`."""
+    """Id of the template, e.g. `crm.lead_intelligence_worker`."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"]
-    """The role it instructs."""
+    """Role that the template instructs."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered."""
+    """Status in the catalogue."""
     system_prompt: str
-    """Who the model is, and what it must keep to."""
+    """System prompt: the model's role and rules."""
     task_prompt: str
-    """What it is to do."""
+    """Task prompt."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global one."""
+    """Tenant of the template; absent for a global one."""
     title: str
-    """Its title."""
+    """Title."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version, which prompt packages carry as `template_version`."""
+    """Version of the document, the `template_version` of prompt packages."""
 
 
 class ProposedValue(Wire):
@@ -3221,46 +3205,46 @@ class ResearchArtifactResult(Wire):
     """One result of a search."""
 
     confidence: float
-    """How far to trust it."""
+    """Confidence in the source."""
     retrieved_at: AwareDatetime
-    """When it was fetched."""
+    """Retrieval time."""
     snippet: str = ""
-    """A part of it."""
+    """Excerpt from the source."""
     source_type: str
-    """What kind of source it is: `web`."""
+    """Type of the source: `web`."""
     title: str
-    """Its title."""
+    """Title of the source."""
     url: str
-    """Where it is; http or https (B002-7)."""
+    """URL of the source; http or https (B002-7)."""
 
 
 class ResearchArtifact(Wire):
     """The results of one search."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     artifact_id: str
-    """Its own id."""
+    """Id of the artifact."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     provider: str
-    """Who answered: `brave`."""
+    """Search provider: `brave`."""
     query: str
     """The question."""
     results: list[ResearchArtifactResult] = Field([], validate_default=True)
-    """What came back."""
+    """Results."""
     schema_name: Literal["research_artifact"]
-    """`research_artifact`."""
+    """Always `research_artifact`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     task_id: str
-    """The task."""
+    """Id of the task."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
 
 
 class ResourceCoverage(Wire):
@@ -3284,45 +3268,45 @@ class ResultSourceReported(Wire):
 
 
 class ReviewPacketIssue(Wire):
-    """Something that the reviewer found."""
+    """An issue found in a review."""
 
     message: str
-    """What it is."""
+    """Description of the issue."""
     severity: Literal["critical", "high", "medium", "low", "info"]
-    """How bad it is."""
+    """Severity of the issue."""
 
 
 class ReviewPacket(Wire):
-    """What the reviewer decided."""
+    """The outcome of a review."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     approved_output: dict[str, Any] | None = None
-    """The output as approved."""
+    """Approved output."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     issues: list[ReviewPacketIssue] = Field([], validate_default=True)
-    """What was found."""
+    """Issues found."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     packet_id: str
-    """Its own id."""
+    """Id of the packet."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     required_edits: list[str] = []
-    """Edits that the approval asks for."""
+    """Edits required for the approval."""
     review_status: Literal["approved", "approved_with_edits", "rejected"]
-    """The outcome."""
+    """Outcome."""
     schema_name: Literal["review_packet"]
-    """`review_packet`."""
+    """Always `review_packet`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
 
 
 class Rights(Wire):
-    """What the holder of a credential may do within its tenant."""
+    """Rights of a credential within its tenant."""
 
     agent_skills: list[str]
     """The skills of the link graph within its reach."""
@@ -3330,13 +3314,13 @@ class Rights(Wire):
     """Its role for the catalogue."""
     profile: str | None = None
     """
-    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
-    those that list none (000 §2.11); all when absent.
+    Profile that limits the agents whose skills the credential may use: those that list it in `usable_in_profiles`,
+    and those that list none (000 §2.11). All agents when absent.
     """
     role: Literal["user", "operator", "admin"] | str
-    """`user`, `operator` or `admin`."""
+    """Level: `user`, `operator` or `admin`."""
     scopes: list[str]
-    """Which parts of the interface it opens."""
+    """Scopes: the parts of the interface that the credential may use."""
     tier: Literal["basic", "advanced"] | str
     """Its maximum tier."""
 
@@ -3421,16 +3405,16 @@ class RoutedClause(Wire):
 
 
 class RoutingTest(Wire):
-    """A routing test of a package: what a query should and should not reach."""
+    """A routing test of a package: a query with its expected results."""
 
     expect: str | None = None
-    """The skill or playbook it should reach."""
+    """Skill or playbook that the query must be routed to."""
     expect_miss: bool = False
-    """Whether nothing should be reached."""
+    """Whether the query must match nothing."""
     expect_not: list[str] | None = None
-    """Skills and playbooks it must not reach."""
+    """Skills and playbooks that the query must not be routed to."""
     query: str
-    """The query, as a user would write it."""
+    """Query, as a user would write it."""
 
 
 class RuleResult(Wire):
@@ -3555,39 +3539,39 @@ class SchemaSummary(Wire):
 
 
 class SessionHistoryItem(Wire):
-    """One turn."""
+    """One turn of a session."""
 
     content: str
-    """What was said."""
+    """Text of the turn."""
     request_id: str | None = None
-    """The request it belongs to."""
+    """Request that the turn belongs to."""
     role: Literal["user", "assistant", "tool"]
-    """Who spoke."""
+    """Speaker."""
     timestamp: AwareDatetime
-    """When."""
+    """Time of the turn."""
 
 
 class Session(Wire):
     """A session."""
 
     created_at: AwareDatetime
-    """When it was started."""
+    """Creation time."""
     expires_at: AwareDatetime
-    """From then on it is over."""
+    """Expiry time; from then on the session is over."""
     history: list[SessionHistoryItem] = Field([], validate_default=True)
-    """The turns, oldest first."""
+    """Turns, oldest first."""
     id: str
-    """Its id."""
+    """Id of the session."""
     max_history: int
-    """Most turns that are kept; older ones are dropped."""
+    """Maximum number of turns kept; older turns are dropped."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     tenant_id: str
-    """Its tenant."""
+    """Tenant of the session."""
     updated_at: AwareDatetime | None = None
-    """When it was used last."""
+    """Time of last use."""
     user_id: str | None = None
-    """Its user."""
+    """User of the session."""
 
 
 class SessionTurn(Wire):
@@ -3627,119 +3611,115 @@ class SkillAnalysisFinding(Wire):
     """A jq filter whose outputs are findings (this project)."""
 
     description: str = ""
-    """What it looks for."""
+    """Description of the finding that the rule detects."""
     filter: str
-    """The filter, in jq. Compiled where it is run, not here."""
+    """The jq filter. It is compiled where it runs, not here."""
     from_: str = Field(..., alias="from")
-    """The step whose output it reads."""
+    """Step whose output the rule reads."""
     rule_id: str
-    """Its name within the skill."""
+    """Id of the rule, unique within the skill."""
     triggers: list[str] | None = None
-    """`trigger_conditions` of playbooks that its findings meet: these playbooks are offered with the answer."""
+    """`trigger_conditions` of playbooks that the findings meet; these playbooks are offered with the answer."""
 
 
 class SkillAnalysisModel(Wire):
-    """The model that puts the results into words."""
+    """Language model that writes the answer."""
 
     may: list[Literal["summary", "impact", "ranking", "answer"]]
-    """What it may contribute."""
+    """Contributions that the model may make; at least one."""
     route: str
-    """The route that leads to it. Without such a route the answer is made without a model."""
+    """Route to the model. Without such a route, the answer is made without a model."""
 
 
 class SkillAnalysis(Wire):
-    """Exact rules from step outputs to findings (this project)."""
+    """Rules that turn step outputs into findings (this project)."""
 
     findings: list[SkillAnalysisFinding] = Field([], validate_default=True)
-    """The rules, in order. A skill without rules shows what its tools answered."""
+    """Rules, in evaluation order. A skill without rules returns its tools' results."""
     model: SkillAnalysisModel | None = None
-    """The model that puts the results into words."""
+    """Language model that writes the answer."""
     summary: str | None = None
-    """A template of the summary over the findings."""
+    """Template of the summary over the findings."""
 
 
 class SkillContext(Wire):
-    """The context it needs."""
+    """Context that the skill needs."""
 
     context_descriptions: list[str] = []
-    """In words; part of what is embedded."""
+    """Descriptions in natural language; embedded."""
     supported_context_types: list[str] = []
-    """As types that agents declare."""
+    """Context types that agents declare."""
 
 
 class SkillExecutionPlanStep(Wire):
     """One step of a skill's plan."""
 
     cache_ttl_seconds: int | None = None
-    """How long its output may be reused, in seconds."""
+    """Time for which the output may be reused, in seconds."""
     depends_on: list[str] | None = None
-    """Steps that must succeed first (this project)."""
+    """Ids of the steps that must succeed first (this project)."""
     description: str = ""
-    """What it is for."""
+    """Purpose of the step."""
     on_failure: Literal["stop", "rollback", "skip", "continue"] | None = None
-    """What a failure does to the run (this project); `stop` when absent."""
+    """Effect of a failure on the run (this project); `stop` when absent."""
     parameters: dict[str, Any] | None = None
     """
-    Arguments of the tool (this project). Strings may hold `${user.x}` and
-    `${step_1.path}`; values are put in later, as data.
+    Arguments of the tool (this project). Strings may contain `${user.x}` and `${step_1.path}`; values are filled
+    in later, as data.
     """
     step_id: str
-    """Its name within the plan."""
+    """Id of the step, unique within the plan."""
     timeout_ms: int | None = None
     """Time limit of one attempt, in milliseconds (this project)."""
     tool_id: str
-    """The tool it calls."""
+    """Tool to call."""
     type: Literal["readonly", "read", "write"]
-    """`read` is accepted and stored as `readonly`; a skill has no other (B000-11)."""
+    """Type of the step. `read` is accepted and stored as `readonly`, the only type in a skill (B000-11)."""
 
 
 class SkillExecutionPlan(Wire):
-    """The steps that fetch what it needs."""
+    """Steps that fetch the data."""
 
     steps: list[SkillExecutionPlanStep]
-    """The steps in listed order."""
+    """Steps, in listed order; at least one."""
 
 
 class SkillParameter(Wire):
     """
     A parameter of a tool, skill or playbook (000 §2.4).
 
-    `default`, `enum` and `pattern` are this project's additions to tools; the
-    seed itself has `default` in playbooks.
+    `default`, `enum` and `pattern` are this project's additions to tools; the seed itself has `default` in playbooks.
     """
 
     default: Any | None = None
-    """The value when none is given. `null` counts as no default."""
+    """Default value. `null` counts as no default."""
     description: str = ""
     """Its description."""
     enum: list[Any] | None = None
-    """The only values allowed."""
+    """Allowed values."""
     example: Any | None = None
-    """A value that would be accepted."""
+    """Example of an accepted value."""
     name: str
-    """Name, unique within its list."""
+    """Name of the parameter, unique within its list."""
     other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
         None
     )
-    """Further types that its value may have (this project)."""
+    """Further types that the value may have (this project)."""
     pattern: str | None = None
-    """
-    Regular expression that a string value must match as a whole or in part,
-    as `pattern` does in JSON Schema.
-    """
+    """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
-    """Whether a caller must give it. In a playbook the list it stands in decides."""
+    """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
     synonyms: dict[str, list[str]] | None = None
     """
-    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
-    not (this project).
+    Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
+    use them, callers may not (this project).
     """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
-    """Type of its value."""
+    """Type of the value."""
     wire_name: str | None = None
     """
-    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
-    Callers may use either.
+    Name on the server of an imported tool, if that is not a valid parameter name here: `$filter` (this project).
+    Callers may use either name.
     """
 
 
@@ -3747,61 +3727,61 @@ class Skill(Wire):
     """A skill: one question that the system can answer."""
 
     analysis: SkillAnalysis | None = None
-    """Exact rules from step outputs to findings (this project)."""
+    """Rules that turn step outputs into findings (this project)."""
     approach_hints: list[str] = []
-    """Advice for whoever analyses the output."""
+    """Hints for the analysis of the output."""
     capabilities: list[str] = []
-    """What it can do, one line each."""
+    """Capabilities, one line each."""
     capability_id: str | None = None
-    """The capability that it shares with other skills."""
+    """Capability that the skill shares with other skills."""
     context: SkillContext = Field(
         {"context_descriptions": [], "supported_context_types": []},
         validate_default=True,
     )
-    """The context it needs."""
+    """Context that the skill needs."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str
-    """What it does, in a sentence or two."""
+    """Description, in a sentence or two."""
     display_name: str
-    """Its name for people."""
+    """Display name."""
     domain: str
-    """The domain it belongs to."""
+    """Domain of the skill."""
     embedding: list[float] | None = None
-    """Its vector, when the document carries one."""
+    """Embedding of the document, if it includes one."""
     examples: list[str] | None = None
-    """Utterances that should reach this skill (this project)."""
+    """Example utterances that should be routed to this skill (this project)."""
     execution_plan: SkillExecutionPlan
-    """The steps that fetch what it needs."""
+    """Steps that fetch the data."""
     generated_by: Literal["registered", "code_agent"] | None = None
-    """Where it comes from (this project, for skills)."""
+    """Origin of the skill (this project, for skills)."""
     grounding_agent: str | None = None
-    """The agent within whose boundary it was generated (this project)."""
+    """Agent whose boundary grounded the generation (this project)."""
     is_candidate: bool | None = None
     """
-    Generated and not yet accepted: visible to its own tenant only, and not routed to (this
-    project, for skills; 000 §2.8 has it for playbooks).
+    Whether it was generated and not yet accepted: visible to its own tenant only, and not routed to (this project,
+    for skills; 000 §2.8 has it for playbooks).
     """
     name: str
-    """Its short name within the domain."""
+    """Short name, within the domain."""
     output_type: str
-    """The kind of its output, which selects a template: `finding`."""
+    """Kind of the output, which selects a template: `finding`."""
     parameters: list[SkillParameter] | None = None
-    """What a caller may or must give (this project)."""
+    """Parameters (this project)."""
     purpose: str
-    """Why one would want it; the first of the embedded fields."""
+    """Purpose of the skill; the first of the embedded fields."""
     skill_id: str
-    """Its id, e.g. `security.detect_public_ingress`."""
+    """Id of the skill, e.g. `security.detect_public_ingress`."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered."""
+    """Status in the catalogue."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global skill."""
+    """Tenant of the skill; absent for a global skill."""
     tier: Literal["basic", "advanced"] = "basic"
-    """The tier from which it may be used."""
+    """Lowest tier that may use the skill."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class SkillBulk(Wire):
@@ -3953,79 +3933,79 @@ class StopCause(Wire):
 
 
 class TagRecord(Wire):
-    """One request's tags."""
+    """The tags of one request."""
 
     domain: str
-    """The domain; required in every flow (B000-15)."""
+    """Domain; required in every flow (B000-15)."""
     execution_location: Literal["client", "server"] | None = None
-    """Where effects are carried out."""
+    """Location where effects are executed."""
     expires_at: AwareDatetime | None = None
-    """When it reads as absent. The store fills it in: one hour unless configured (ruling 18)."""
+    """Expiry time, after which the record reads as absent. The store sets it: one hour unless configured (ruling 18)."""
     flow: Literal["skill", "read_broad", "rag_search", "knowledge", "write", "code_gen_read", "code_gen_write", "code_gen_direct"]
-    """How the request is answered."""
+    """Flow that answers the request."""
     output_type: str | None = None
     """Kind of the output."""
     owner_agent_id: str | None = None
-    """The agent that owns the skill, if one refers to it (ruling 8)."""
+    """Agent that owns the skill, if one refers to it (ruling 8)."""
     param_set: dict[str, Any] | None = None
-    """Flow `write`: the parameters; redacted in logs."""
+    """Parameters; for flow `write`, redacted in logs."""
     persona: str
-    """The persona; required in every flow (B000-15)."""
+    """Persona; required in every flow (B000-15)."""
     playbook_id: str | None = None
-    """Flow `write`: the playbook."""
+    """Playbook; for flow `write`."""
     provider: str | None = None
-    """Flow `rag_search`: the provider asked about."""
+    """Cloud provider of the question; for flow `rag_search`."""
     rag_params: dict[str, Any] | None = None
-    """Flow `rag_search`: what is searched for."""
+    """Search parameters; for flow `rag_search`."""
     request_id: str
-    """The request, in this family's form (ruling 25)."""
+    """Id of the request, in this family's form (ruling 25)."""
     session_id: str | None = None
-    """The session."""
+    """Session of the request."""
     skill_id: str | None = None
-    """Flow `skill`: the skill."""
+    """Skill; for flow `skill`."""
     skill_ids: list[str] | None = None
-    """Flow `read_broad`: the skills."""
+    """Skills; for flow `read_broad`."""
     tenant_id: str
-    """The caller's tenant."""
+    """Tenant of the caller."""
     tier: Literal["basic", "advanced"] | None = None
-    """The caller's tier."""
+    """Tier of the caller."""
     tool_ids: list[str] | None = None
-    """Flow `write`: the tools that will be called."""
+    """Tools that will be called; for flow `write`."""
     user_id: str | None = None
-    """The user."""
+    """User who made the request."""
 
 
 class Template(Wire):
     """A template."""
 
     agent_id: str | None = None
-    """The agent it is for (this project; ruling 7)."""
+    """Agent that the template is for (this project; ruling 7)."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     domain: str | None = None
-    """The domain it is for; absent for the global default."""
+    """Domain of the template; absent for the global default."""
     output_type: str
-    """The kind of output it renders; must match (B000-14)."""
+    """Kind of output that the template renders; must match (B000-14)."""
     personas: list[str] | None = None
-    """The personas that it is for (this project); for every persona when empty."""
+    """Personas that the template is for (this project); all when empty."""
     rendering_hints: dict[str, Any] | None = None
-    """Advice to whoever shows the output."""
+    """Hints for displaying the output."""
     skill_id: str | None = None
-    """The skill it is for."""
+    """Skill that the template is for."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered (this project, for templates)."""
+    """Status in the catalogue (this project, for templates)."""
     structure: dict[str, Any]
-    """The output, with `{{name}}` where a value goes."""
+    """Structure of the output, with `{{name}}` in place of values."""
     template_id: str
-    """Its id."""
+    """Id of the template."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global template."""
+    """Tenant of the template; absent for a global template."""
     tier: Literal["basic", "advanced"] = "basic"
-    """The tier from which it may be used."""
+    """Lowest tier that may use the template."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class Thresholds(Wire):
@@ -4049,178 +4029,177 @@ class TokenUsage(Wire):
 
 
 class ToolEvidenceConsole(Wire):
-    """Where a person can see the original, for a system that is not AWS, Azure or Google Cloud."""
+    """Page that shows the original, for a system other than AWS, Azure and Google Cloud."""
 
     href: str
-    """The link."""
+    """URL of the page."""
     label: str
-    """What the reader will see there."""
+    """Label of the link."""
 
 
 class ToolEvidence(Wire):
-    """How its result becomes evidence (this project)."""
+    """Conversion of the result into evidence (this project)."""
 
     account_id: str | None = None
-    """jq for the account."""
+    """jq filter for the account."""
     console: ToolEvidenceConsole | None = None
-    """Where a person can see the original, for a system that is not AWS, Azure or Google Cloud."""
+    """Page that shows the original, for a system other than AWS, Azure and Google Cloud."""
     native_id: str | None = None
-    """jq over `{parameters, output}` for the native id."""
+    """jq filter over `{parameters, output}` for the native id."""
     redaction_class: Literal["standard", "restricted", "secret"] | None = None
-    """Who may see the payload; everybody who may read the record when absent."""
+    """Redaction class of the payload; when absent, every reader of the record may read it."""
     region: str | None = None
-    """jq for the region."""
+    """jq filter for the region."""
     summary: str | None = None
     """Template of the summary."""
     system: str
-    """The system it comes from: `aws.ec2`."""
+    """Source system: `aws.ec2`."""
     type: Literal["cloudtrail_event", "azure_activity_log", "config_snapshot", "iam_policy", "billing_line", "metric_point", "log_line", "deployment_record", "pr_record", "commit_record", "approval_record", "api_call", "manual_note"]
-    """The type of the evidence."""
+    """Type of the evidence."""
 
 
 class ToolImplementation(Wire):
-    """How a tool is carried out (this project)."""
+    """Implementation of a tool (this project)."""
 
     body: Any | None = None
     """It depends on the form."""
     definition: str | None = None
-    """`sha256:…` of the definition that was imported."""
+    """Digest of the imported definition: `sha256:…`."""
     headers: dict[str, str] | None = None
-    """Headers."""
+    """HTTP headers."""
     input_schema: dict[str, Any] | None = None
-    """JSON Schema of its arguments, as its server gives it. The server holds calls to it; here the parameters count."""
+    """
+    JSON Schema of the arguments, as provided by the server, which enforces it. Charter checks `parameters`
+    instead.
+    """
     method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
     name: Literal["command.run", "env.get", "fs.copy", "fs.create", "fs.delete", "fs.edit", "fs.list", "fs.make_directory", "fs.move", "fs.read", "fs.search", "fs.stat", "fs.write", "net.get", "net.request", "visualise", "web.search"] | str | None = (
         None
     )
     path: str | None = None
-    """A file of the package, relative to its root."""
+    """Path of a package file, relative to the package root."""
     query: dict[str, str] | None = None
     """Query parameters."""
     server: str | None = None
-    """The server, as the configuration names it."""
+    """Name of the server in the configuration."""
     stage: Literal["aggregate", "pass", "plan", "playbook", "prompt", "research", "review", "webhook", "work"] | str | None = (
         None
     )
     tool: str | None = None
-    """The tool, as its server names it."""
+    """Name of the tool on its server."""
     type: Literal["analysis", "builtin", "http", "mcp", "script", "stage"] | str
     url: str | None = None
-    """The link, with placeholders."""
+    """URL, with placeholders."""
 
 
 class ToolParameter(Wire):
     """
     A parameter of a tool, skill or playbook (000 §2.4).
 
-    `default`, `enum` and `pattern` are this project's additions to tools; the
-    seed itself has `default` in playbooks.
+    `default`, `enum` and `pattern` are this project's additions to tools; the seed itself has `default` in playbooks.
     """
 
     default: Any | None = None
-    """The value when none is given. `null` counts as no default."""
+    """Default value. `null` counts as no default."""
     description: str = ""
     """Its description."""
     enum: list[Any] | None = None
-    """The only values allowed."""
+    """Allowed values."""
     example: Any | None = None
-    """A value that would be accepted."""
+    """Example of an accepted value."""
     name: str
-    """Name, unique within its list."""
+    """Name of the parameter, unique within its list."""
     other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
         None
     )
-    """Further types that its value may have (this project)."""
+    """Further types that the value may have (this project)."""
     pattern: str | None = None
-    """
-    Regular expression that a string value must match as a whole or in part,
-    as `pattern` does in JSON Schema.
-    """
+    """Regular expression that a string value must match anywhere, like `pattern` in JSON Schema."""
     required: bool = False
-    """Whether a caller must give it. In a playbook the list it stands in decides."""
+    """Whether a caller must supply the parameter. In a playbook, the containing list decides."""
     synonyms: dict[str, list[str]] | None = None
     """
-    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
-    not (this project).
+    Synonyms for allowed values, by value; for a boolean, by `true` and `false`. Requests in natural language may
+    use them, callers may not (this project).
     """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
-    """Type of its value."""
+    """Type of the value."""
     wire_name: str | None = None
     """
-    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
-    Callers may use either.
+    Name on the server of an imported tool, if that is not a valid parameter name here: `$filter` (this project).
+    Callers may use either name.
     """
 
 
 class ToolRateLimit(Wire):
-    """How often it may be called (003 Tool Definition Schema)."""
+    """Rate limit (003 Tool Definition Schema)."""
 
     burst: int | None = None
-    """Calls at once; `requests_per_minute` when absent."""
+    """Maximum number of calls in a burst; `requests_per_minute` when absent."""
     requests_per_minute: int
-    """Calls per minute in the long run."""
+    """Sustained number of calls per minute."""
 
 
 class Tool(Wire):
     """A tool of the catalogue."""
 
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str
-    """What it does."""
+    """Description of the tool's effect."""
     domain: str
-    """The domain it belongs to."""
+    """Domain of the tool."""
     egress: list[str] | None = None
-    """Host patterns it may reach (this project): `*.amazonaws.com`."""
+    """Host patterns that the tool may reach (this project): `*.amazonaws.com`."""
     embedding: list[float] | None = None
-    """Its vector, when the document carries one."""
+    """Embedding of the document, if it includes one."""
     environment: list[str] | None = None
-    """Names of the environment variables it is granted (this project)."""
+    """Names of the environment variables that the tool needs (this project)."""
     evidence: ToolEvidence | None = None
-    """How its result becomes evidence (this project)."""
+    """Conversion of the result into evidence (this project)."""
     examples: list[str] | None = None
-    """Utterances that call for this tool (this project)."""
+    """Example utterances that call for this tool (this project)."""
     execution_target: Literal["client", "server"] = "client"
-    """Where it runs."""
+    """Execution location."""
     idempotent: bool = False
     """
-    Whether repeating a call with the same arguments changes nothing more (this project). A write
-    that was interrupted is repeated without asking only if its tool says so.
+    Whether repeating a call with the same arguments has no further effect (this project). An interrupted write is
+    repeated without confirmation only if its tool is idempotent.
     """
     implementation: ToolImplementation | None = None
-    """How it is carried out (this project). Absent when the client brings its own."""
+    """Implementation (this project). Absent if the client provides one."""
     language: Literal["python", "bash", "http", "builtin", "mcp"]
-    """The language of its body."""
+    """Language of the implementation."""
     name: str
-    """Its short name."""
+    """Short name."""
     output_schema: dict[str, Any] | None = None
-    """JSON Schema of its output."""
+    """JSON Schema of the output."""
     parameters: list[ToolParameter] = Field([], validate_default=True)
-    """What it takes."""
+    """Parameters."""
     permission_level: Literal["user", "system", "admin"] = "user"
-    """Who may call it (003 Tool Definition Schema)."""
+    """Permission level that a caller needs (003 Tool Definition Schema)."""
     provider: str
-    """Who provides the service: `aws`."""
+    """Provider of the service: `aws`."""
     rate_limit: ToolRateLimit | None = None
-    """How often it may be called (003 Tool Definition Schema)."""
+    """Rate limit (003 Tool Definition Schema)."""
     requires_approval: bool = False
     """Whether each call needs an approval (ruling 10)."""
     service: str | None = None
-    """The service: `ec2`."""
+    """Service: `ec2`."""
     status: Literal["active", "inactive"] = "active"
-    """Whether it is offered (this project, for tools)."""
+    """Status in the catalogue (this project, for tools)."""
     tenant_id: str | None = None
-    """Its tenant (this project, for tools); absent for a global tool."""
+    """Tenant of the tool (this project, for tools); absent for a global tool."""
     timeout_ms: int | None = None
     """Time limit of one call, in milliseconds (this project)."""
     tool_class: Literal["readonly", "write", "internal"]
-    """Reads, writes, or internal."""
+    """Class of the tool: readonly, write or internal."""
     tool_id: str
-    """Its id, e.g. `aws.describe_security_groups`."""
+    """Id of the tool, e.g. `aws.describe_security_groups`."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class ToolDefinitionExample(Wire):
@@ -4274,70 +4253,70 @@ class ToolDefinition(Wire):
 
 
 class ToolInvocation(Wire):
-    """One call of a tool."""
+    """One tool call."""
 
     dry_run: bool = False
-    """Nothing is changed."""
+    """Whether to change nothing (dry run)."""
     id: str
-    """Its id."""
+    """Id of the call."""
     idempotency_key: str | None = None
-    """Names the effect, so that it is carried out once however often it is asked for."""
+    """Idempotency key: repeated calls with the same key have the effect once."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     parameters: dict[str, Any]
-    """The arguments, by name."""
+    """Arguments, by name."""
     permission_level: Literal["user", "system", "admin"] = "user"
-    """With whose permission it is called."""
+    """Permission level of the call."""
     request_id: str | None = None
-    """The request it serves."""
+    """Request that the call serves."""
     session_id: str | None = None
-    """The session it belongs to."""
+    """Session of the call."""
     step_id: str | None = None
-    """The step of a plan it belongs to."""
+    """Plan step that the call belongs to."""
     timeout_ms: int | None = None
     """Time limit, in milliseconds."""
     timestamp: AwareDatetime
-    """When it was asked for."""
+    """Time of the request for the call."""
     tool: str
-    """The tool."""
+    """Tool to call."""
 
 
 class ToolResultError(Wire):
-    """Why there is no result."""
+    """Failure, if the call did not succeed."""
 
     error_code: str | None = None
-    """The code, more exact than the type."""
+    """Error code, more specific than the type."""
     error_type: Literal["input_error", "execution_error", "resource_error", "permission_error", "timeout_error", "system_error"]
-    """One of the six types."""
+    """One of the six error types."""
     message: str
     """The failure message."""
 
 
 class ToolResult(Wire):
-    """What a call of a tool came to."""
+    """The result of a tool call."""
 
     attempts: int | None = None
-    """How often it was tried."""
+    """Number of attempts."""
     error: ToolResultError | None = None
-    """Why there is no result."""
+    """Failure, if the call did not succeed."""
     evidence_ids: list[str] | None = None
-    """Records that prove it."""
+    """Ids of the supporting evidence records."""
     execution_time_ms: int | None = None
-    """How long the last attempt took, in milliseconds."""
+    """Duration of the last attempt, in milliseconds."""
     from_cache: bool = False
-    """Whether an earlier result was used."""
+    """Whether the result was served from the cache."""
     invocation_id: str
-    """The call."""
+    """Id of the call."""
     metadata: dict[str, Any] | None = None
-    """Anything else about it."""
+    """Additional free-form data."""
     result: Any | None = None
-    """What the tool returned; a null is no result."""
+    """Result returned by the tool; null means no result."""
     status: Literal["success", "error", "timeout", "denied"]
-    """How it ended."""
+    """Status of the call."""
     timestamp: AwareDatetime
-    """When it ended."""
+    """End time."""
     tool: str
-    """The tool."""
+    """The called tool."""
 
 
 class ValueSource(Wire):
@@ -4368,91 +4347,91 @@ class ValueSource(Wire):
 
 
 class Violation(Wire):
-    """One thing that is wrong."""
+    """One violation."""
 
     keyword: str
-    """The rule that was broken: a keyword of JSON Schema, or a word of this project."""
+    """Violated rule: a keyword of JSON Schema, or a word of this project."""
     message: str
-    """What is wrong, in words."""
+    """Description of the violation."""
     pointer: str
-    """Where, as a JSON pointer (RFC 6901); empty for the whole document."""
+    """Location, as a JSON pointer (RFC 6901); empty for the whole document."""
     stage: Literal["structure", "schema", "meaning", "consistency"] | str
-    """The stage that found it."""
+    """Stage that found the violation."""
     suggestion: str | None = None
-    """What to write instead, where that can be guessed."""
+    """Suggested replacement, if there is a likely one."""
 
 
 class WorkerResultCitation(Wire):
-    """A source."""
+    """A source of a result."""
 
     kind: Literal["internal", "external"]
-    """Where it is."""
+    """Location of the source."""
     ref: str
-    """Its id, or its link."""
+    """Id or URL of the source."""
 
 
 class WorkerResult(Wire):
     """The output of one worker."""
 
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     citations: list[WorkerResultCitation] = Field([], validate_default=True)
-    """Its sources. Whether none is allowed, the prompt package says (B002-6)."""
+    """Sources. The prompt package decides whether the list may be empty (B002-6)."""
     confidence: float
-    """How far to trust it."""
+    """Confidence in the result."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     output_text: str
-    """The output in words."""
+    """Output as text."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     result_id: str
-    """Its own id."""
+    """Id of the result."""
     schema_name: Literal["worker_result"]
-    """`worker_result`."""
+    """Always `worker_result`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     structured_output: dict[str, Any] | None = None
-    """The output as data."""
+    """Output as data."""
     task_id: str
-    """The task."""
+    """Id of the task."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
     tool_trace_refs: list[str] = []
-    """Calls of tools that it rests on."""
+    """References to the tool calls that the result is based on."""
 
 
 class WritebackProposal(Wire):
     """A proposed change of one entity."""
 
     action_type: str
-    """What is done to it: `lead_stage_update`."""
+    """Type of the change: `lead_stage_update`."""
     actor_id: str | None = None
-    """Its actor; stamped when stored."""
+    """Actor of the mission; set on storage."""
     created_at: AwareDatetime
-    """When it was made."""
+    """Creation time."""
     mission_id: str
-    """The mission."""
+    """Id of the mission."""
     payload: dict[str, Any]
-    """The change."""
+    """Data of the change."""
     producer: str
-    """Who made it."""
+    """Producer of the artifact."""
     proposal_id: str
-    """Its own id."""
+    """Id of the proposal."""
     requires_approval: bool = True
-    """Whether a person must approve it; true when absent."""
+    """Whether an approver must approve the change; true when absent."""
     schema_name: Literal["writeback_proposal"]
-    """`writeback_proposal`."""
+    """Always `writeback_proposal`."""
     schema_version: Literal["v1"]
     """Version of this form."""
     target_entity_id: str
-    """The entity."""
+    """Id of the target entity."""
     target_entity_type: str
-    """The type of the entity: `lead`."""
+    """Type of the target entity: `lead`."""
     tenant_id: str | None = None
-    """Its tenant; stamped when stored."""
+    """Tenant of the mission; set on storage."""
 
 
 class AddedEdge(Wire):
@@ -4902,19 +4881,19 @@ class Key(Wire):
     """Its readable name."""
     profile: str | None = None
     """
-    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
-    those that list none (000 §2.11); all when absent.
+    Profile that limits the agents whose skills the credential may use: those that list it in `usable_in_profiles`,
+    and those that list none (000 §2.11). All agents when absent.
     """
     revoked_at: AwareDatetime | None
     """When it was revoked."""
     revoked_by: str | None
     """The user who revoked it."""
     role: Literal["user", "operator", "admin"] | str
-    """`user`, `operator` or `admin`."""
+    """Level: `user`, `operator` or `admin`."""
     rotated_from: str | None
     """The key that it replaced."""
     scopes: list[str]
-    """Which parts of the interface it opens."""
+    """Scopes: the parts of the interface that the credential may use."""
     state: Literal["live", "expired", "revoked"]
     """Whether it is valid."""
     tenant_id: str
@@ -5592,17 +5571,17 @@ class Lens(Wire):
 
     content_hash: str | None = None
     """
-    Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
-    whatever was authored.
+    Hash of the last fetched text, e.g. `sha256:…`. It is kept with the index and shown instead of the authored
+    value.
     """
     content_type: Literal["framework", "cloud_service", "policy", "reference"] | str
-    """What kind of knowledge it is."""
+    """Kind of knowledge."""
     created_at: AwareDatetime | None = None
-    """When it was first registered."""
+    """Time of the first registration."""
     description: str
-    """What it holds."""
+    """Description of the content."""
     domain: str
-    """The domain it belongs to."""
+    """Domain of the lens."""
     index: LensIndex | None
     """Its index; absent until there is one."""
     indexing: LensIndexingStage | None
@@ -5610,25 +5589,25 @@ class Lens(Wire):
     last: LensIndexingAttempt | None
     """The result of the last indexing in this process."""
     lens_id: str
-    """Its id."""
+    """Id of the lens."""
     scope: Literal["tenant", "global"] | str
     """The scope of its registration."""
     source: LensSource
-    """Where it is fetched from."""
+    """Source of the text."""
     status: Literal["active", "inactive"] | str
-    """Whether it is offered (this project, for lenses)."""
+    """Status in the catalogue (this project, for lenses)."""
     tags: list[str]
     """Tags for searching."""
     tenant_id: str | None = None
-    """Its tenant; absent for a global lens."""
+    """Tenant of the lens; absent for a global lens."""
     tier: Literal["basic", "advanced"] | str
-    """The tier from which it may be used; lenses are refused on the basic tier (B000-16)."""
+    """Lowest tier that may use the lens; lenses are refused on the basic tier (B000-16)."""
     title: str
-    """Its title."""
+    """Title."""
     updated_at: AwareDatetime | None = None
-    """When it was last registered."""
+    """Time of the last registration."""
     version: str | None = None
-    """Its version."""
+    """Version of the document."""
 
 
 class LensList(RootModel[list[Lens]]):

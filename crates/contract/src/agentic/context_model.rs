@@ -1,5 +1,5 @@
-//! The context that is put before a model: items with their source and size, within
-//! a budget. Seed 003 names this contract and gives no text: the form is this project's.
+//! The context for a model: items with their source and size, within a budget. Seed 003 names this contract without
+//! specifying it: the form is this project's.
 
 use std::collections::BTreeSet;
 
@@ -17,26 +17,26 @@ use crate::violation::Report;
 
 object_only!(ContextModel, ContextItem);
 
-/// What a model is given besides its prompt.
+/// Context that a model receives in addition to its prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ContextModel {
-    /// Its id.
+    /// Id of the context.
     pub id: ContextId,
-    /// The request it serves.
+    /// Request that the context serves.
     pub request_id: RequestId,
-    /// The session it draws on.
+    /// Session that the context draws on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// When it was put together.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Most tokens it may have.
+    /// Maximum size in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<Positive>,
-    /// The items, the most important first.
+    /// Items, most important first.
     #[serde(default)]
     pub items: Vec<ContextItem>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
@@ -45,26 +45,26 @@ pub struct ContextModel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ContextItem {
-    /// Its name within the context.
+    /// Name of the item, unique within the context.
     pub id: Label,
-    /// What it is.
+    /// Kind of the item.
     pub kind: ContextKind,
-    /// Its content.
+    /// Content of the item.
     pub content: String,
-    /// Where it comes from: an id, a path, a link.
+    /// Source of the item: an id, a path or a link.
     pub source: Text,
-    /// How well it fits the request.
+    /// Relevance to the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relevance: Option<Confidence>,
-    /// Its size in tokens.
+    /// Size in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Count>,
 }
 
 string_enum! {
-    /// What an item of a context is (this project).
+    /// Kind of a context item (this project).
     pub enum ContextKind {
-        /// An instruction of the system.
+        /// A system instruction.
         Instruction = "instruction",
         /// A turn of the session.
         Message = "message",
@@ -72,7 +72,7 @@ string_enum! {
         Memory = "memory",
         /// A file.
         File = "file",
-        /// A result of a tool.
+        /// A tool result.
         ToolResult = "tool_result",
         /// A chunk of a lens.
         Document = "document",

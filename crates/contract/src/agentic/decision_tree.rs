@@ -1,6 +1,5 @@
-//! Decision trees: questions, calls of tools, outcomes. Seed 003 names this contract
-//! and gives no text: the form is this project's. Nodes may be shared between
-//! branches; no path may come back to itself.
+//! Decision trees: questions, tool calls and outcomes. Seed 003 names this contract without specifying it: the form is
+//! this project's. Branches may share nodes; paths have no cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,34 +23,34 @@ object_only!(DecisionTree, TreeNode, Branch);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct DecisionTree {
-    /// Its id.
+    /// Id of the tree.
     pub id: TreeId,
-    /// Its name.
+    /// Name of the tree.
     pub name: Text,
-    /// What it decides.
+    /// Description of what the tree decides.
     #[serde(default)]
     pub description: String,
-    /// Its version.
+    /// Version of the tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was made.
+    /// Creation time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// What it takes.
+    /// Input parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Parameter>,
-    /// Where it starts.
+    /// Id of the node where execution starts.
     pub root: TreeNodeId,
-    /// Its nodes.
+    /// Nodes of the tree; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub nodes: Vec<TreeNode>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
-/// One node.
+/// One node of a decision tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "type",
@@ -60,40 +59,40 @@ pub struct DecisionTree {
     remote = "Self"
 )]
 pub enum TreeNode {
-    /// The first branch whose expression is true is taken, else `otherwise`.
+    /// Follows the first branch whose expression is true, otherwise `otherwise`.
     Decision {
-        /// Its name within the tree.
+        /// Id of the node, unique within the tree.
         id: TreeNodeId,
-        /// What is asked.
+        /// Question that the node decides.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<Text>,
-        /// The branches, in the order in which they are tried.
+        /// Branches, in evaluation order.
         branches: Vec<Branch>,
-        /// Where to go when none is true.
+        /// Next node when no branch matches.
         otherwise: TreeNodeId,
     },
-    /// A tool is called, then the tree goes on.
+    /// Calls a tool, then continues with another node.
     Action {
-        /// Its name within the tree.
+        /// Id of the node, unique within the tree.
         id: TreeNodeId,
-        /// The tool.
+        /// Tool to call.
         tool: ToolDefinitionId,
-        /// The tool's arguments.
+        /// Arguments of the tool.
         #[serde(default)]
         parameters: Map<String, Value>,
-        /// Where to go on success.
+        /// Next node on success.
         next: TreeNodeId,
-        /// Where to go on failure; the tree fails when absent.
+        /// Next node on failure; when absent, a failure fails the tree.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on_failure: Option<TreeNodeId>,
     },
-    /// The tree ends.
+    /// Ends the tree.
     Outcome {
-        /// Its name within the tree.
+        /// Id of the node, unique within the tree.
         id: TreeNodeId,
-        /// What was decided.
+        /// Result of the decision.
         result: Text,
-        /// More about it.
+        /// Additional details.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         details: Map<String, Value>,
     },
@@ -103,14 +102,14 @@ pub enum TreeNode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Branch {
-    /// The expression.
+    /// CEL expression.
     pub when: Text,
-    /// Where to go when it is true.
+    /// Next node when the expression is true.
     pub next: TreeNodeId,
 }
 
 impl TreeNode {
-    /// Its name within the tree.
+    /// Id of the node, unique within the tree.
     #[must_use]
     pub const fn id(&self) -> &TreeNodeId {
         match self {
@@ -118,7 +117,7 @@ impl TreeNode {
         }
     }
 
-    /// The nodes it leads to, each with the place that says so.
+    /// Lists the nodes that this node leads to, each with the field that names it.
     fn targets(&self) -> Vec<(String, &TreeNodeId)> {
         match self {
             Self::Decision {
@@ -143,7 +142,7 @@ impl TreeNode {
 }
 
 impl DecisionTree {
-    /// Nodes that no path from the root reaches are kept, and worth a look.
+    /// Warns about nodes that no path from the root reaches; they are kept.
     fn warn_unreachable(&self, places: &BTreeMap<&TreeNodeId, usize>, report: &mut Report) {
         let mut reached = BTreeSet::new();
         let mut open = vec![&self.root];

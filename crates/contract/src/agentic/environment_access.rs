@@ -1,5 +1,5 @@
-//! Access to environment variables. Seed 003 names this contract and gives no text:
-//! the form is this project's. Values are secrets: `Debug` does not show them.
+//! Access to environment variables. Seed 003 names this contract without specifying it: the form is this project's.
+//! Values are secrets: `Debug` does not show them.
 
 use std::fmt;
 
@@ -21,51 +21,51 @@ object_only!(EnvironmentAccess);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct EnvironmentAccess {
-    /// Its id.
+    /// Id of the access.
     pub id: EnvironmentAccessId,
-    /// The request it serves.
+    /// Request that the access serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    /// When it was asked for.
+    /// Time of the access.
     pub timestamp: Timestamp,
-    /// What is done.
+    /// Operation to perform.
     pub operation: EnvironmentOperation,
-    /// The variables; none for `list`.
+    /// Names of the variables; empty for `list`.
     #[serde(default)]
     pub names: Vec<VariableName>,
-    /// `set`: the value.
+    /// Value for `set`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<SecretText>,
-    /// Why it is needed.
+    /// Reason for the access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
 string_enum! {
-    /// What is done to the environment (this project).
+    /// Operation on the environment (this project).
     pub enum EnvironmentOperation {
         /// Reads variables.
         Get = "get",
-        /// Names the variables that may be read.
+        /// Lists the names of the readable variables.
         List = "list",
-        /// Sets one for the tools of this run.
+        /// Sets one variable for the tools of this run.
         Set = "set",
-        /// Removes some for the tools of this run.
+        /// Removes variables for the tools of this run.
         Unset = "unset",
     }
 }
 
-/// Text that is not shown by `Debug`.
+/// Text that `Debug` does not show.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
 pub struct SecretText(String);
 
 impl SecretText {
-    /// Shows the text to whoever must have it.
+    /// Returns the secret text.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

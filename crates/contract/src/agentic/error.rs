@@ -1,5 +1,5 @@
-//! Errors that a client sees (003 Error Schema), built from the registry of error
-//! codes so that every failure is one of the six types and says what to do.
+//! Errors that a client receives (003 Error Schema). They are built from the registry of error codes, so that every
+//! failure has one of the six types and a hint.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,71 +17,71 @@ pub use crate::error_code::ErrorType;
 /// An error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentError {
-    /// Its id.
+    /// Id of the error.
     pub error_id: ErrorId,
-    /// The request that failed.
+    /// Request that failed.
     pub request_id: RequestId,
-    /// When it failed.
+    /// Time of the failure.
     pub timestamp: Timestamp,
-    /// One of the six types.
+    /// One of the six error types.
     pub error_type: ErrorType,
-    /// The code, more exact than the type.
+    /// Error code, more specific than the type.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub error_code: Option<String>,
-    /// What the user is told; no secret and no internal path (B003-3).
+    /// Message for the user; contains no secret and no internal path (B003-3).
     pub user_message: String,
-    /// What whoever mends it needs.
+    /// Technical details for diagnosis.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub technical_details: Option<Map<String, Value>>,
-    /// What to do.
+    /// Recommended actions.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub recommended_actions: Option<Vec<RecommendedAction>>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Something to do about an error.
+/// A recommended action after an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecommendedAction {
-    /// What to do.
+    /// Description of the action.
     pub description: String,
     /// The role that does it.
     pub action_type: RecommendedActionType,
-    /// More about it.
+    /// Additional details.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub details: Option<Map<String, Value>>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 string_enum! {
-    /// Who does something about an error (003 Error Schema).
+    /// Type of a recommended action (003 Error Schema).
     pub enum RecommendedActionType {
-        /// The user.
+        /// The user acts.
         UserAction = "user_action",
-        /// The system, by trying again.
+        /// The system retries.
         SystemRetry = "system_retry",
-        /// The user, in another way.
+        /// The user chooses another approach.
         AlternativeApproach = "alternative_approach",
-        /// Whoever runs the system.
+        /// The user contacts the operator of the system.
         ContactSupport = "contact_support",
     }
 }
@@ -96,7 +96,7 @@ pub struct AgentErrorBuilder {
 }
 
 impl AgentError {
-    /// Starts an error: type, message and hint are the code's.
+    /// Starts an error with the type, message and hint of the code.
     pub fn builder(
         error_id: ErrorId,
         request_id: RequestId,
@@ -134,19 +134,19 @@ impl AgentError {
 }
 
 impl AgentErrorBuilder {
-    /// Replaces the code's message by one that is as safe and says more.
+    /// Replaces the code's message with a more specific one that is as safe to show.
     pub fn user_message(mut self, message: impl Into<String>) -> Self {
         self.error.user_message = message.into();
         self
     }
 
-    /// Adds a technical detail. Never a secret, never a payload.
+    /// Adds a technical detail, which must not contain a secret or a payload.
     pub fn detail(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
         self.details.insert(field.into(), value.into());
         self
     }
 
-    /// Adds something to do.
+    /// Adds a recommended action.
     pub fn recommend(
         mut self,
         action_type: RecommendedActionType,
@@ -163,7 +163,7 @@ impl AgentErrorBuilder {
         self
     }
 
-    /// The error.
+    /// Builds the error.
     #[must_use]
     pub fn build(self) -> AgentError {
         let Self {

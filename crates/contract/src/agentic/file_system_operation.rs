@@ -1,6 +1,5 @@
-//! Operations on files. Seed 003 names this contract and gives no text: the form is
-//! this project's. Paths are relative to a root that whoever carries it out chooses;
-//! nothing here touches a file.
+//! Operations on files. Seed 003 names this contract without specifying it: the form is this project's. Paths are
+//! relative to a root that the executing tool chooses; nothing here touches a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,141 +20,141 @@ object_only!(FileSystemOperation, LineRange, LineEdit);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct FileSystemOperation {
-    /// Its id.
+    /// Id of the operation.
     pub id: FileOperationId,
-    /// The request it serves.
+    /// Request that the operation serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    /// When it was asked for.
+    /// Time of the request for the operation.
     pub timestamp: Timestamp,
-    /// What is done.
+    /// Kind of operation.
     pub operation: FileOperation,
-    /// The name of the root that paths are relative to; the only one there is when absent.
+    /// Name of the root that paths are relative to. It may be absent if there is only one root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<ShortText>,
-    /// The file or directory, relative to the root; `.` is the root itself.
+    /// Path of the file or directory, relative to the root; `.` is the root itself.
     pub path: Text,
-    /// `move`, `copy`: where to.
+    /// Destination path; for `move` and `copy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination: Option<Text>,
-    /// `write`, `create`: the content.
+    /// Content; for `write` and `create`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// How the content is written down; `utf-8` when absent.
+    /// Encoding of the content; `utf-8` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
-    /// `read`: only these lines.
+    /// Lines to read; for `read`. The whole file when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<LineRange>,
-    /// `edit`: the replacements, in ascending order and without overlap. Lines are
-    /// those of the file before the edit.
+    /// Replacements; for `edit`, in ascending order and without overlap. Line numbers refer to the file before the
+    /// edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits: Option<Vec<LineEdit>>,
-    /// `search`: what lines must match. `list`: a glob over names.
+    /// Pattern that lines must match for `search`; glob over names for `list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Text>,
-    /// `search`: how the pattern is meant; a regular expression when absent.
+    /// Interpretation of the pattern of `search`; a regular expression when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern_type: Option<PatternType>,
-    /// `search`: globs over the paths of files, relative to `path`; all files when empty.
+    /// Globs over file paths relative to `path`; for `search`. All files when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<Text>,
-    /// `list`, `search`, `copy`, `delete`: also what lies below.
+    /// Whether to include subdirectories; for `list`, `search`, `copy` and `delete`.
     #[serde(default)]
     pub recursive: bool,
-    /// `move`, `copy`, `create`: also over what is there.
+    /// Whether to overwrite an existing target; for `move`, `copy` and `create`.
     #[serde(default)]
     pub overwrite: bool,
-    /// `write`, `create`, `move`, `copy`, `make_directory`: also the directories above.
+    /// Whether to create missing parent directories; for `write`, `create`, `move`, `copy` and `make_directory`.
     #[serde(default)]
     pub create_parents: bool,
-    /// `list`, `search`: most results.
+    /// Maximum number of results; for `list` and `search`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_results: Option<Positive>,
-    /// The file must have this hash, or nothing is done.
+    /// Required hash of the file; on a mismatch nothing is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_hash: Option<ShortText>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
 string_enum! {
-    /// What is done to files (this project).
+    /// Kind of a file operation (this project).
     pub enum FileOperation {
-        /// The content, or some lines of it.
+        /// Reads the content, or some lines.
         Read = "read",
-        /// Replaces the content of a file that is there.
+        /// Replaces the content of an existing file.
         Write = "write",
-        /// Makes a file that is not there.
+        /// Creates a file that does not exist.
         Create = "create",
         /// Replaces ranges of lines.
         Edit = "edit",
-        /// Gives it another path.
+        /// Moves to another path.
         Move = "move",
-        /// Makes another of it.
+        /// Copies to another path.
         Copy = "copy",
-        /// Removes it.
+        /// Deletes a file or directory.
         Delete = "delete",
-        /// What a directory holds.
+        /// Lists the entries of a directory.
         List = "list",
-        /// Which lines match.
+        /// Finds matching lines.
         Search = "search",
-        /// Size, times and kind.
+        /// Returns size, times and kind.
         Stat = "stat",
-        /// Makes a directory.
+        /// Creates a directory.
         MakeDirectory = "make_directory",
     }
 }
 
 string_enum! {
-    /// How the pattern of a search is meant (this project).
+    /// Interpretation of a search pattern (this project).
     pub enum PatternType {
         /// A regular expression.
         Regex = "regex",
-        /// The text itself.
+        /// Literal text.
         Literal = "literal",
     }
 }
 
 string_enum! {
-    /// How content is written down (this project).
+    /// Encoding of content (this project).
     pub enum Encoding {
-        /// As text.
+        /// Plain text.
         Utf8 = "utf-8",
-        /// As base 64, for anything.
+        /// Base64, for arbitrary bytes.
         Base64 = "base64",
     }
 }
 
-/// Lines, counted from one; both ends belong to it.
+/// A range of lines, counted from 1; both ends are included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct LineRange {
-    /// The first line.
+    /// First line.
     pub start_line: Positive,
-    /// The last line.
+    /// Last line.
     pub end_line: Positive,
 }
 
-/// Lines and what takes their place. `end_line` one before `start_line` inserts.
+/// Replacement of a range of lines. It inserts when `end_line` is `start_line` minus one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct LineEdit {
-    /// The first line that is replaced.
+    /// First replaced line.
     pub start_line: Positive,
-    /// The last line that is replaced.
+    /// Last replaced line.
     pub end_line: crate::number::Count,
-    /// What takes their place.
+    /// New text.
     pub replacement: String,
-    /// What the replaced lines must be now, or nothing is done.
+    /// Required current text of the replaced lines; on a mismatch nothing is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
 }
 
 impl FileSystemOperation {
-    /// The fields that belong to some operations: name, whether it is given, the
-    /// operations that need it, the operations that may have it.
+    /// Lists the fields that only some operations have: name, presence, operations that require it, operations that
+    /// allow it.
     fn fields(
         &self,
     ) -> [(

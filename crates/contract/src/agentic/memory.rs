@@ -1,5 +1,4 @@
-//! Entries of the long-term memory (003 Memory Entry Schema). Searching and
-//! superseding are the engine's business.
+//! Entries of the long-term memory (003 Memory Entry Schema). The engine searches and supersedes them.
 
 use std::borrow::Cow;
 
@@ -18,43 +17,43 @@ use crate::violation::Report;
 /// One memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryEntry {
-    /// Its id.
+    /// Id of the memory.
     pub id: MemoryId,
-    /// Its title.
+    /// Title of the memory.
     pub title: String,
     /// Its content.
     pub content: String,
-    /// When it was made; immutable (B003-10).
+    /// Creation time; immutable (B003-10).
     pub created_at: Timestamp,
-    /// When it was changed last; not before `created_at` (B003-10).
+    /// Time of the last change; not before `created_at` (B003-10).
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub updated_at: Option<Timestamp>,
-    /// Words to find it by; at least one.
+    /// Search tags; at least one.
     pub tags: Tags,
-    /// Where it comes from and how much it matters.
+    /// Source and importance.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub metadata: Option<MemoryMetadata>,
-    /// Memories it belongs with.
+    /// Ids of related memories.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub related_memories: Option<Vec<MemoryId>>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The seed's own text.
+/// The seed's own schema text.
 impl JsonSchema for MemoryEntry {
     fn schema_name() -> Cow<'static, str> {
         "MemoryEntry".into()
@@ -66,13 +65,13 @@ impl JsonSchema for MemoryEntry {
     }
 }
 
-/// At least one tag.
+/// A list of at least one tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 #[schemars(!try_from, !into)]
 pub struct Tags(#[schemars(length(min = 1))] Vec<String>);
 
-/// A memory without a tag.
+/// Error: a memory without a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a memory needs at least one tag")]
 pub struct NoTags;
@@ -96,38 +95,38 @@ impl From<Tags> for Vec<String> {
 }
 
 impl Tags {
-    /// The tags.
+    /// Returns the tags as a slice.
     #[must_use]
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }
 }
 
-/// Where a memory comes from and how much it matters.
+/// Source and importance of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default, JsonSchema)]
 pub struct MemoryMetadata {
-    /// Its source: `user_statement`, `system_observation`.
+    /// Source: `user_statement`, `system_observation`.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub source: Option<String>,
-    /// Files it belongs with.
+    /// Paths of associated files.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub associated_files: Option<Vec<String>>,
-    /// From 1 (low) to 10 (high).
+    /// Importance from 1 (low) to 10 (high).
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub importance: Option<Importance>,
-    /// Fields that the seed does not name, such as what supersedes it.
+    /// Fields outside the seed's schema, such as the memory that supersedes this one.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -140,13 +139,13 @@ pub struct MemoryMetadata {
 #[schemars(!try_from, !into)]
 pub struct Importance(#[schemars(range(min = 1, max = 10))] u8);
 
-/// An importance outside 1 to 10.
+/// Error: an importance outside 1 to 10.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an importance lies between 1 and 10")]
 pub struct NotAnImportance;
 
 impl Importance {
-    /// The importance, if it lies between 1 and 10.
+    /// Returns the importance if `value` is between 1 and 10.
     #[must_use]
     pub const fn new(value: u8) -> Option<Self> {
         if value >= 1 && value <= 10 {
@@ -156,7 +155,7 @@ impl Importance {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
@@ -181,27 +180,27 @@ impl From<Importance> for i64 {
 }
 
 string_enum! {
-    /// Who sees a memory (this project).
+    /// Visibility of a memory (this project).
     #[derive(Default)]
     pub enum Visibility {
-        /// Its owner alone.
+        /// Visible to its owner only.
         #[default]
         Private = "private",
-        /// Everybody of its tenant.
+        /// Visible to all users of the tenant.
         Shared = "shared",
     }
 }
 
 string_enum! {
-    /// Where one version of a memory stands (this project).
+    /// State of one version of a memory (this project).
     pub enum MemoryState {
-        /// It waits for a person's word.
+        /// A user has to accept or reject it.
         Proposed = "proposed",
-        /// It is in force.
+        /// In force.
         Accepted = "accepted",
-        /// A later version took its place.
+        /// Replaced by a later version.
         Superseded = "superseded",
-        /// A person refused it.
+        /// Rejected by a user.
         Rejected = "rejected",
     }
 }

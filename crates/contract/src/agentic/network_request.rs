@@ -1,5 +1,5 @@
-//! Requests over the network. Seed 003 names this contract and gives no text: the
-//! form is this project's. Whether the host may be reached is the gate's business.
+//! Requests over the network. Seed 003 names this contract without specifying it: the form is this project's. The gate
+//! decides whether the host may be reached.
 
 use std::collections::BTreeMap;
 
@@ -22,39 +22,39 @@ object_only!(NetworkRequest);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct NetworkRequest {
-    /// Its id.
+    /// Id of the network request.
     pub id: NetworkRequestId,
-    /// The request it serves.
+    /// Request that this network request serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    /// When it was asked for.
+    /// Time of the request.
     pub timestamp: Timestamp,
-    /// The method.
+    /// HTTP method.
     pub method: HttpMethod,
-    /// The link.
+    /// Target URL.
     pub url: HttpUrl,
-    /// Headers.
+    /// HTTP headers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Query parameters, added to the link's own.
+    /// Query parameters, added to those of the URL.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
-    /// The body, sent as JSON.
+    /// Request body, sent as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
     /// Time limit, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Positive>,
-    /// Most bytes of the answer that are read.
+    /// Maximum number of response bytes to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_response_bytes: Option<Positive>,
-    /// Whether redirections are followed; each is checked like the first.
+    /// Whether to follow redirects; each target is checked like the first.
     #[serde(default)]
     pub follow_redirects: bool,
-    /// Why it is needed.
+    /// Reason for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }

@@ -1,8 +1,8 @@
-//! Fields that may be absent and, as seed 003 has it, never null.
+//! Fields that may be absent but, by seed 003, never null.
 
 use serde::{Deserialize, Deserializer};
 
-/// For `#[serde(default, deserialize_with)]` on an `Option`: what is there must be a `T`.
+/// Reads a present field as a `T`, for `#[serde(default, deserialize_with)]` on an `Option`; null is an error.
 pub(super) fn present<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,6 +1,5 @@
-//! Pipelines: named graphs of stages that can be run again with other inputs. Seed
-//! 003 names this contract and gives no text: the form is this project's, after the
-//! execution plan's.
+//! Pipelines: named graphs of stages that can run again with other inputs. Seed 003 names this contract without
+//! specifying it: the form is this project's, modelled on the execution plan.
 
 use std::collections::BTreeSet;
 
@@ -32,55 +31,55 @@ object_only!(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PipelineDefinition {
-    /// Its id.
+    /// Id of the pipeline.
     pub id: PipelineId,
-    /// Its name.
+    /// Name of the pipeline.
     pub name: Text,
-    /// What it does.
+    /// Description of the pipeline.
     #[serde(default)]
     pub description: String,
-    /// Its version.
+    /// Version of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was made.
+    /// Creation time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// What it takes.
+    /// Input parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Parameter>,
-    /// Its stages, in listed order.
+    /// Stages, in listed order; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub stages: Vec<Stage>,
-    /// What a failure does.
+    /// Handling of failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_handling: Option<PipelineErrorHandling>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
-/// One stage.
+/// One stage of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Stage {
-    /// Its name within the pipeline.
+    /// Id of the stage, unique within the pipeline.
     pub id: StepId,
-    /// Its name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Text>,
-    /// The tool it calls.
+    /// Tool to call.
     pub tool: ToolDefinitionId,
-    /// The tool's arguments.
+    /// Arguments of the tool.
     #[serde(default)]
     pub parameters: Map<String, Value>,
-    /// Stages that must complete first.
+    /// Ids of the stages that must complete first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<StepId>,
-    /// What must hold for it to run.
+    /// Condition for the stage to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<StageCondition>,
-    /// How it is tried again.
+    /// Retry policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<StageRetry>,
     /// Time limit of one attempt, in milliseconds; 0 sets none.
@@ -88,39 +87,39 @@ pub struct Stage {
     pub timeout_ms: Option<Count>,
 }
 
-/// What must hold for a stage to run.
+/// Condition for a stage to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct StageCondition {
-    /// What is looked at.
+    /// Type of the condition.
     #[serde(rename = "type")]
     pub condition_type: ConditionType,
-    /// The stage whose outcome is looked at.
+    /// Id of the stage whose outcome decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage_id: Option<StepId>,
-    /// The expression that is evaluated.
+    /// CEL expression that decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expression: Option<Text>,
 }
 
-/// How a stage is tried again.
+/// Retry policy of a stage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct StageRetry {
-    /// Retries after the first attempt.
+    /// Maximum number of retries after the first attempt.
     pub max_attempts: Positive,
-    /// Time between attempts, in milliseconds.
+    /// Delay between attempts, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<Count>,
 }
 
-/// What a failure does to a pipeline.
+/// Handling of failures in a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PipelineErrorHandling {
-    /// What happens when a stage fails.
+    /// Effect of a failed stage.
     pub on_step_failure: OnStepFailure,
-    /// The pipeline that is run instead.
+    /// Id of the pipeline to run instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_pipeline_id: Option<PipelineId>,
 }

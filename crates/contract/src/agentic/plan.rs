@@ -1,5 +1,4 @@
-//! Execution plans (003 Execution Plan Schema). Which tools exist and what their
-//! parameters are is checked where the catalogue is known.
+//! Execution plans (003 Execution Plan Schema). Tools and their parameters are checked where the catalogue is known.
 
 use std::collections::BTreeSet;
 
@@ -15,47 +14,47 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
-/// A plan.
+/// An execution plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionPlan {
-    /// Its id.
+    /// Id of the plan.
     pub id: PlanId,
-    /// The request it is for.
+    /// Request that the plan serves.
     pub request_id: RequestId,
-    /// When it was made.
+    /// Creation time.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub created_at: Option<Timestamp>,
-    /// Its steps, in listed order; at least one.
+    /// Steps, in listed order; at least one.
     pub steps: PlanSteps,
-    /// What a failure does.
+    /// Handling of failures.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub error_handling: Option<ErrorHandling>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub metadata: Option<Map<String, Value>>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// At least one step.
+/// A list of at least one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<PlanStep>", into = "Vec<PlanStep>")]
 pub struct PlanSteps(Vec<PlanStep>);
 
-/// A plan without a step.
+/// Error: a plan without a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a plan needs at least one step")]
 pub struct NoSteps;
@@ -79,7 +78,7 @@ impl From<PlanSteps> for Vec<PlanStep> {
 }
 
 impl PlanSteps {
-    /// The steps.
+    /// Returns the steps as a slice.
     #[must_use]
     pub fn as_slice(&self) -> &[PlanStep] {
         &self.0
@@ -89,34 +88,34 @@ impl PlanSteps {
 /// A step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanStep {
-    /// Its id: `step-001`.
+    /// Id of the step: `step-001`.
     pub id: PlanStepId,
-    /// Its name for people.
+    /// Display name.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub name: Option<String>,
-    /// The tool it calls.
+    /// Tool to call.
     pub tool: String,
-    /// The tool's arguments.
+    /// Arguments of the tool.
     pub parameters: Map<String, Value>,
-    /// Steps that must complete first.
+    /// Ids of the steps that must complete first.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub dependencies: Option<Vec<PlanStepId>>,
-    /// What must hold for it to run; otherwise it is skipped (B003-6).
+    /// Condition for the step to run; if it is false, the step is skipped (B003-6).
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub condition: Option<StepCondition>,
-    /// How it is tried again (B003-7).
+    /// Retry policy (B003-7).
     #[serde(
         default,
         deserialize_with = "present",
@@ -130,15 +129,15 @@ pub struct PlanStep {
         skip_serializing_if = "Option::is_none"
     )]
     pub timeout_ms: Option<Count>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What must hold for a step to run.
+/// Condition for a step to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct StepCondition {
-    /// What is looked at.
+    /// Type of the condition.
     #[serde(
         rename = "type",
         default,
@@ -146,91 +145,91 @@ pub struct StepCondition {
         skip_serializing_if = "Option::is_none"
     )]
     pub condition_type: Option<ConditionType>,
-    /// The step whose outcome is looked at.
+    /// Id of the step whose outcome decides.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub step_id: Option<String>,
-    /// The expression that is evaluated.
+    /// CEL expression that decides.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub expression: Option<String>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 string_enum! {
-    /// What a condition looks at (003 Execution Plan Schema).
+    /// Type of a condition (003 Execution Plan Schema).
     pub enum ConditionType {
-        /// That a step succeeded.
+        /// Another step succeeded.
         StepSuccess = "step_success",
-        /// That a step failed.
+        /// Another step failed.
         StepFailure = "step_failure",
-        /// That an expression is true.
+        /// An expression is true.
         Expression = "expression",
     }
 }
 
-/// How a step is tried again.
+/// Retry policy of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Retry {
-    /// Retries after the first attempt.
+    /// Maximum number of retries after the first attempt.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub max_attempts: Option<Positive>,
-    /// Time between attempts, in milliseconds.
+    /// Delay between attempts, in milliseconds.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub delay_ms: Option<Count>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// What a failure does to the plan.
+/// Handling of failures in a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct ErrorHandling {
-    /// What happens when a step fails.
+    /// Effect of a failed step.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub on_step_failure: Option<OnStepFailure>,
-    /// The plan that is run instead.
+    /// Id of the plan to run instead.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub fallback_plan_id: Option<String>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 string_enum! {
-    /// What happens when a step fails (B003-8).
+    /// Effect of a failed step (B003-8).
     #[derive(Default)]
     pub enum OnStepFailure {
-        /// What has not started is cancelled.
+        /// Cancels the steps that have not started.
         #[default]
         AbortPlan = "abort_plan",
-        /// Its dependants are skipped, the rest runs.
+        /// Skips the steps that depend on it and runs the rest.
         ContinuePlan = "continue_plan",
-        /// The fallback plan runs once.
+        /// Runs the fallback plan once.
         ExecuteFallback = "execute_fallback",
     }
 }
@@ -279,7 +278,7 @@ impl ExecutionPlan {
 impl Contract for ExecutionPlan {
     const NAME: SchemaName = SchemaName::ExecutionPlan;
 
-    // The static part of B003-5, and what B003-8 refuses at load.
+    // The static part of B003-5, and the plans that B003-8 rejects at load.
     fn check(&self, report: &mut Report) {
         const WORDING: Wording = Wording {
             noun: "step",

@@ -1,5 +1,5 @@
-//! Requests of users to the system (003 Request Schema). Who the caller is comes
-//! from the credential, not from here.
+//! Requests of users to the system (003 Request Schema). The credential identifies the caller; nothing in a request
+//! does.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,39 +16,39 @@ use crate::violation::Report;
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRequest {
-    /// Its id.
+    /// Id of the request.
     pub id: RequestId,
-    /// When it was made.
+    /// Time of the request.
     pub timestamp: Timestamp,
-    /// What the user wants, in natural language.
+    /// The user's request, in natural language.
     pub input: Text,
-    /// The session it continues.
+    /// Session that the request continues.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub session_id: Option<SessionId>,
-    /// The user, as the client names them.
+    /// User id chosen by the client.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub user_id: Option<String>,
-    /// What the client knows of the circumstances.
+    /// Context of the request, as known to the client.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub metadata: Option<RequestMetadata>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// The circumstances of a request.
+/// Context of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct RequestMetadata {
     /// The user's editor.
@@ -65,7 +65,7 @@ pub struct RequestMetadata {
         skip_serializing_if = "Option::is_none"
     )]
     pub project: Option<Project>,
-    /// Fields that the seed does not name, such as `parameters`.
+    /// Fields outside the seed's schema, such as `parameters`.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -73,57 +73,57 @@ pub struct RequestMetadata {
 /// The user's editor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct EditorEnvironment {
-    /// Its name.
+    /// Name of the editor.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub editor: Option<String>,
-    /// Files that are open in it.
+    /// Paths of the open files.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub open_files: Option<Vec<String>>,
-    /// Where the cursor is.
+    /// Cursor position.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub cursor_position: Option<CursorPosition>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// Where the cursor is.
+/// Cursor position in an editor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct CursorPosition {
-    /// In which file.
+    /// Path of the file.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub file: Option<String>,
-    /// In which line.
+    /// Line number.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub line: Option<Integer>,
-    /// In which column.
+    /// Column number.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub column: Option<Integer>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -131,41 +131,41 @@ pub struct CursorPosition {
 /// The user's project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Project {
-    /// Its name.
+    /// Name of the project.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub name: Option<String>,
-    /// Where it lies.
+    /// Path of the root directory.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub root_directory: Option<String>,
-    /// Its language.
+    /// Programming language.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub language: Option<String>,
-    /// Its framework.
+    /// Framework.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub framework: Option<String>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 impl AgentRequest {
-    /// The parameters that the client gave, in `metadata.parameters` (this project).
+    /// Returns the parameters that the client supplied in `metadata.parameters` (this project).
     #[must_use]
     pub fn parameters(&self) -> Option<&Map<String, Value>> {
         self.metadata.as_ref()?.extra.get("parameters")?.as_object()

@@ -1,4 +1,4 @@
-//! Responses of the system (003 Response Schema), and how they are built.
+//! Responses of the system (003 Response Schema) and their builder.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,86 +14,86 @@ use crate::violation::Report;
 /// A response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentResponse {
-    /// Its id.
+    /// Id of the response.
     pub id: ResponseId,
-    /// The request it answers.
+    /// Request that the response answers.
     pub request_id: RequestId,
-    /// When it was made.
+    /// Creation time.
     pub timestamp: Timestamp,
     /// The answer, in natural language.
     pub content: String,
-    /// What was done.
+    /// Actions performed for the answer.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub actions: Option<Vec<Action>>,
-    /// How it was done.
+    /// Metadata about the execution.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub metadata: Option<ResponseMetadata>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// One thing that was done.
+/// One performed action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
-    /// What kind of thing.
+    /// Type of the action.
     pub action_type: ActionType,
-    /// When.
+    /// Time of the action.
     pub timestamp: Timestamp,
-    /// What exactly.
+    /// Details of the action.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub details: Option<Map<String, Value>>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
 string_enum! {
-    /// Kinds of actions (003 Response Schema).
+    /// Type of an action (003 Response Schema).
     pub enum ActionType {
-        /// A file was changed.
+        /// Changed a file.
         FileEdit = "file_edit",
-        /// A file was made.
+        /// Created a file.
         FileCreate = "file_create",
-        /// A command or tool was run.
+        /// Ran a command or tool.
         CommandExecution = "command_execution",
-        /// Something was looked for.
+        /// Ran a search.
         Search = "search",
-        /// Something was drawn.
+        /// Drew a chart.
         Visualization = "visualization",
     }
 }
 
-/// How a response came about.
+/// Metadata about the execution of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct ResponseMetadata {
-    /// How long it took, in milliseconds.
+    /// Execution time, in milliseconds.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub execution_time_ms: Option<Integer>,
-    /// The tools that were used.
+    /// Names of the tools used.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub tools_used: Option<Vec<String>>,
-    /// Fields that the seed does not name: findings, evidence, verdict.
+    /// Fields outside the seed's schema: findings, evidence, verdict.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -132,7 +132,7 @@ impl AgentResponse {
 }
 
 impl AgentResponseBuilder {
-    /// Adds something that was done.
+    /// Adds a performed action.
     pub fn action(
         mut self,
         action_type: ActionType,
@@ -149,7 +149,7 @@ impl AgentResponseBuilder {
         self
     }
 
-    /// Adds a tool that was used; each is named once.
+    /// Adds a tool; each is listed once.
     pub fn tool_used(mut self, tool: impl Into<String>) -> Self {
         let tool = tool.into();
         let tools = self.metadata.tools_used.get_or_insert_default();
@@ -159,19 +159,19 @@ impl AgentResponseBuilder {
         self
     }
 
-    /// Says how long it took, in milliseconds.
+    /// Sets the execution time, in milliseconds.
     pub fn execution_time_ms(mut self, elapsed_ms: u64) -> Self {
         self.metadata.execution_time_ms = i64::try_from(elapsed_ms).ok().and_then(Integer::new);
         self
     }
 
-    /// Adds a field to the metadata that the seed does not name.
+    /// Adds a metadata field outside the seed's schema.
     pub fn metadata(mut self, field: impl Into<String>, value: Value) -> Self {
         self.metadata.extra.insert(field.into(), value);
         self
     }
 
-    /// The response.
+    /// Builds the response.
     #[must_use]
     pub fn build(self) -> AgentResponse {
         let Self {

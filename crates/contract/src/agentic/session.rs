@@ -1,5 +1,5 @@
-//! Sessions: a bounded history of turns and an end (B003-11). Seed 003 names this
-//! contract and gives no text: the form is this project's.
+//! Sessions: a bounded history of turns and an expiry time (B003-11). Seed 003 names this contract without specifying
+//! it: the form is this project's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,47 +18,47 @@ object_only!(Session, Turn);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Session {
-    /// Its id.
+    /// Id of the session.
     pub id: SessionId,
-    /// Its tenant.
+    /// Tenant of the session.
     pub tenant_id: TenantId,
-    /// Its user.
+    /// User of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
-    /// When it was started.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it was used last.
+    /// Time of last use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// From then on it is over.
+    /// Expiry time; from then on the session is over.
     pub expires_at: Timestamp,
-    /// Most turns that are kept; older ones are dropped.
+    /// Maximum number of turns kept; older turns are dropped.
     pub max_history: Positive,
-    /// The turns, oldest first.
+    /// Turns, oldest first.
     #[serde(default)]
     pub history: Vec<Turn>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
-/// One turn.
+/// One turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Turn {
-    /// Who spoke.
+    /// Speaker.
     pub role: TurnRole,
-    /// What was said.
+    /// Text of the turn.
     pub content: String,
-    /// When.
+    /// Time of the turn.
     pub timestamp: Timestamp,
-    /// The request it belongs to.
+    /// Request that the turn belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
 }
 
 string_enum! {
-    /// Who spoke (this project).
+    /// Speaker of a turn (this project).
     pub enum TurnRole {
         /// The user.
         User = "user",

@@ -1,6 +1,5 @@
-//! Tool definitions (003 Tool Definition Schema) and the two ways of saying which
-//! parameters are required (ruling 26): a boolean at each parameter there, a list
-//! of names in JSON Schema.
+//! Tool definitions (003 Tool Definition Schema) and the two notations for required parameters (ruling 26): a boolean
+//! on each parameter here, a list of names in JSON Schema.
 
 use std::collections::BTreeMap;
 
@@ -18,41 +17,41 @@ use crate::schema::SchemaName;
 use crate::validate::Contract;
 use crate::violation::{Report, Stage, pointer_segment};
 
-/// A tool as agents see it.
+/// A tool as presented to agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDefinition {
-    /// Its id.
+    /// Id of the tool.
     pub id: ToolDefinitionId,
     /// Its readable name.
     pub name: String,
     /// Its purpose and when to use it.
     pub description: String,
-    /// Its parameters, by name.
+    /// Parameters, by name.
     pub parameters: BTreeMap<String, ParameterDefinition>,
-    /// JSON Schema of its result.
+    /// JSON Schema of the result.
     pub result_schema: Map<String, Value>,
-    /// Calls and what they return.
+    /// Example calls with their results.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub examples: Option<Vec<ToolExample>>,
-    /// Who may call it; `user` when absent.
+    /// Permission level that a caller needs; `user` when absent.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub permission_level: Option<PermissionLevel>,
-    /// How often it may be called.
+    /// Rate limit.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub rate_limit: Option<RateLimit>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -60,25 +59,25 @@ pub struct ToolDefinition {
 /// A parameter of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParameterDefinition {
-    /// The type of its value.
+    /// Type of the value.
     #[serde(rename = "type")]
     pub kind: ParameterType,
-    /// What it is for.
+    /// Purpose of the parameter.
     pub description: String,
-    /// Whether it must be given.
+    /// Whether a caller must supply it.
     #[serde(default, skip_serializing_if = "is_optional")]
     pub required: bool,
-    /// The value when none is given; may be null.
+    /// Default value; may be null.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub default: Option<Value>,
-    /// Further types that its value may have (this project).
+    /// Further types that the value may have (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_types: Vec<ParameterType>,
-    /// The only values allowed.
+    /// Allowed values.
     #[serde(
         rename = "enum",
         default,
@@ -86,7 +85,7 @@ pub struct ParameterDefinition {
         skip_serializing_if = "Option::is_none"
     )]
     pub allowed: Option<Vec<Value>>,
-    /// Fields that the seed does not name; they are keywords of JSON Schema.
+    /// Fields outside the seed's schema, which are keywords of JSON Schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -99,63 +98,62 @@ fn is_optional(required: &bool) -> bool {
     !required
 }
 
-/// A call and what it returns.
+/// An example call with its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolExample {
-    /// The arguments.
+    /// Arguments.
     pub input: Map<String, Value>,
-    /// The result.
+    /// Result.
     pub output: Value,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// How often a tool may be called.
+/// Rate limit of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct RateLimit {
-    /// Calls per minute in the long run.
+    /// Sustained number of calls per minute.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub requests_per_minute: Option<Integer>,
-    /// Calls at once.
+    /// Maximum number of calls in a burst.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub burst: Option<Integer>,
-    /// Fields that the seed does not name.
+    /// Fields outside the seed's schema.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
-/// A JSON Schema that cannot be said as tool parameters.
+/// Error: a JSON Schema that tool parameters cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterSchemaError {
-    /// It does not describe an object.
+    /// The schema does not describe an object.
     #[error("the schema of parameters must be of the type object")]
     NotAnObject,
     /// A property has no known type.
     #[error("the parameter `{0}` needs one of the six types, or several")]
     NoType(String),
-    /// A property that is an object lists required fields of its own, where a
-    /// parameter has a boolean.
+    /// A property that is an object lists required fields of its own; a parameter has a boolean instead.
     #[error("the parameter `{0}` has required fields of its own, which a parameter cannot say")]
     NestedRequired(String),
-    /// `required` names something that is not a property.
+    /// `required` names an undeclared property.
     #[error("`{0}` is required and not described")]
     Undescribed(String),
-    /// It says more about the object than its properties.
+    /// The schema constrains the object beyond its properties.
     #[error("parameters cannot say `{0}`")]
     Keyword(String),
 }
 
-/// The parameters as a JSON Schema of the object of arguments: `required` is a list
-/// of names in alphabetical order, and unknown arguments are refused (B003-4).
+/// Converts parameters to the JSON Schema of the arguments object: `required` is a list of names in alphabetical
+/// order, and unknown arguments are refused (B003-4).
 #[must_use]
 pub fn parameters_to_schema(parameters: &BTreeMap<String, ParameterDefinition>) -> Value {
     let mut properties = Map::new();
@@ -187,10 +185,10 @@ pub fn parameters_to_schema(parameters: &BTreeMap<String, ParameterDefinition>) 
     })
 }
 
-/// The way back: the parameters of a JSON Schema of arguments.
+/// Converts the JSON Schema of an arguments object back to parameters.
 ///
 /// # Errors
-/// What tool parameters cannot say is refused by name, never dropped.
+/// Names the first keyword that tool parameters cannot express; nothing is dropped silently.
 pub fn parameters_from_schema(
     schema: &Value,
 ) -> Result<BTreeMap<String, ParameterDefinition>, ParameterSchemaError> {
@@ -274,7 +272,7 @@ fn parameter_from_property(
 }
 
 impl From<&Parameter> for ParameterDefinition {
-    /// A parameter of the catalogue; `pattern` and `example` become keywords of JSON Schema.
+    /// Converts a parameter of the catalogue; `pattern` and `example` become keywords of JSON Schema.
     fn from(parameter: &Parameter) -> Self {
         let mut extra = Map::new();
         if let Some(pattern) = &parameter.pattern {
@@ -301,7 +299,7 @@ impl ParameterDefinition {
     }
 }
 
-/// Named definitions of a catalogue's list of parameters, by the names that callers know.
+/// Converts a catalogue's parameter list to definitions, keyed by the names that callers use.
 #[must_use]
 pub fn definitions(parameters: &[Parameter]) -> BTreeMap<String, ParameterDefinition> {
     parameters
@@ -311,7 +309,7 @@ pub fn definitions(parameters: &[Parameter]) -> BTreeMap<String, ParameterDefini
 }
 
 impl ToolDefinition {
-    /// A tool of the catalogue as agents see it (ruling 25). The id is mapped; see
+    /// Converts a tool of the catalogue to the form for agents (ruling 25). The id is mapped; see
     /// [`ToolDefinitionId::from_tool_id`].
     #[must_use]
     pub fn from_tool(tool: &Tool) -> Self {

@@ -1,5 +1,5 @@
-//! Calls of tools. Seed 003 names this contract and gives no text: the form is this
-//! project's. Whether the arguments fit is checked where the tool is known.
+//! Tool calls. Seed 003 names this contract without specifying it: the form is this project's. The arguments are
+//! checked where the tool is known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,40 +16,40 @@ use crate::violation::Report;
 
 object_only!(ToolInvocation);
 
-/// One call of a tool.
+/// One tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ToolInvocation {
-    /// Its id.
+    /// Id of the call.
     pub id: InvocationId,
-    /// The tool.
+    /// Tool to call.
     pub tool: ToolDefinitionId,
-    /// The arguments, by name.
+    /// Arguments, by name.
     pub parameters: Map<String, Value>,
-    /// When it was asked for.
+    /// Time of the request for the call.
     pub timestamp: Timestamp,
-    /// The request it serves.
+    /// Request that the call serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
-    /// The session it belongs to.
+    /// Session of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// The step of a plan it belongs to.
+    /// Plan step that the call belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_id: Option<PlanStepId>,
-    /// Names the effect, so that it is carried out once however often it is asked for.
+    /// Idempotency key: repeated calls with the same key have the effect once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<ShortText>,
-    /// Nothing is changed.
+    /// Whether to change nothing (dry run).
     #[serde(default)]
     pub dry_run: bool,
     /// Time limit, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Positive>,
-    /// With whose permission it is called.
+    /// Permission level of the call.
     #[serde(default)]
     pub permission_level: PermissionLevel,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }

@@ -1,5 +1,4 @@
-//! Results of tool calls. Seed 003 names this contract and gives no text: the form
-//! is this project's.
+//! Results of tool calls. Seed 003 names this contract without specifying it: the form is this project's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,62 +15,62 @@ use crate::violation::Report;
 
 object_only!(ToolResult, ToolFailure);
 
-/// What a call of a tool came to.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ToolResult {
-    /// The call.
+    /// Id of the call.
     pub invocation_id: InvocationId,
-    /// The tool.
+    /// The called tool.
     pub tool: ToolDefinitionId,
-    /// When it ended.
+    /// End time.
     pub timestamp: Timestamp,
-    /// How it ended.
+    /// Status of the call.
     pub status: ToolStatus,
-    /// What the tool returned; a null is no result.
+    /// Result returned by the tool; null means no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Why there is no result.
+    /// Failure, if the call did not succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolFailure>,
-    /// How long the last attempt took, in milliseconds.
+    /// Duration of the last attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_time_ms: Option<Count>,
-    /// How often it was tried.
+    /// Number of attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<Positive>,
-    /// Whether an earlier result was used.
+    /// Whether the result was served from the cache.
     #[serde(default)]
     pub from_cache: bool,
-    /// Records that prove it.
+    /// Ids of the supporting evidence records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence_ids: Vec<EvidenceId>,
-    /// Anything else about it.
+    /// Additional free-form data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }
 
 string_enum! {
-    /// How a call ended (this project).
+    /// Status of a tool call (this project).
     pub enum ToolStatus {
-        /// With a result.
+        /// The call returned a result.
         Success = "success",
-        /// With an error.
+        /// The call failed.
         Error = "error",
-        /// Not in time.
+        /// The call exceeded its time limit.
         Timeout = "timeout",
-        /// It was not allowed.
+        /// The call was not permitted.
         Denied = "denied",
     }
 }
 
-/// Why a call has no result.
+/// Failure of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ToolFailure {
-    /// One of the six types.
+    /// One of the six error types.
     pub error_type: ErrorType,
-    /// The code, more exact than the type.
+    /// Error code, more specific than the type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<ShortText>,
     /// The failure message.

@@ -1,5 +1,4 @@
-//! Agents of the registry (seed 000 §2.11). They ground generation on a miss; they
-//! are not searched on every request.
+//! Agents of the registry (seed 000 §2.11). They ground generation on a miss; requests do not search them.
 
 use std::collections::BTreeSet;
 
@@ -17,70 +16,70 @@ use crate::violation::Report;
 
 object_only!(AgentManifest, Composition);
 
-/// An agent's manifest.
+/// The manifest of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct AgentManifest {
-    /// Its id, e.g. `domain.security.exposure`.
+    /// Id of the agent, e.g. `domain.security.exposure`.
     pub agent_id: AgentId,
-    /// Its short name.
+    /// Short name.
     pub name: Label,
-    /// Its name for people.
+    /// Display name.
     pub display_name: Text,
-    /// What kind of agent it is: `domain`.
+    /// Type of the agent: `domain`.
     pub agent_type: Label,
-    /// The domain it belongs to.
+    /// Domain that the agent belongs to.
     pub domain: DomainId,
-    /// The tiers it serves.
+    /// Tiers that the agent supports.
     #[serde(default)]
     pub tier_support: Vec<Tier>,
-    /// Whether it is offered.
+    /// Status in the catalogue.
     #[serde(default)]
     pub status: Status,
-    /// Its tenant; absent for a global agent.
+    /// Tenant of the agent; absent for a global agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// What it can do, one line each; embedded.
+    /// Capabilities, one line each; embedded.
     #[serde(default)]
     pub capabilities: Vec<Text>,
-    /// The vector of its capabilities, when the document carries one.
+    /// Embedding of the capabilities, if the document includes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities_embedding: Option<Vector>,
-    /// Derived on registration: the union over its skills (B000-8).
+    /// Context types, derived on registration: the union over the agent's skills (B000-8).
     #[serde(default)]
     pub supported_context_types: Vec<Label>,
-    /// Its skills.
+    /// Skills of the agent.
     #[serde(default)]
     pub skill_refs: Vec<SkillId>,
-    /// How it goes together with others.
+    /// Compatibility with profiles and other agents.
     #[serde(default)]
     pub composition: Composition,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// Its vector, when the document carries one.
+    /// Embedding of the document, if it includes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vector>,
 }
 
-/// How an agent goes together with others.
+/// Compatibility of an agent with profiles and other agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct Composition {
-    /// Profiles that may use it.
+    /// Profiles that may use the agent; every profile when empty.
     #[serde(default)]
     pub usable_in_profiles: Vec<Label>,
-    /// Agents it works with.
+    /// Compatible agents.
     #[serde(default)]
     pub compatible_agents: Vec<AgentId>,
-    /// Agents it must not meet.
+    /// Agents that it must not be combined with.
     #[serde(default)]
     pub conflicts_with_agents: Vec<AgentId>,
 }
@@ -88,7 +87,7 @@ pub struct Composition {
 impl Contract for AgentManifest {
     const NAME: SchemaName = SchemaName::Agent;
 
-    // Checks what the schema cannot say.
+    // Checks the rules that the schema cannot express.
     fn check(&self, report: &mut Report) {
         let mut seen = BTreeSet::new();
         for (at, skill) in self.skill_refs.iter().enumerate() {

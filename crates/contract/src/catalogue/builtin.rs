@@ -1,37 +1,37 @@
-//! The tools that Charter itself carries out, by name (seed 003, Resource Access). What each takes,
-//! answers and is bounded by is with those who carry it out.
+//! The built-in tools, by name (seed 003, Resource Access). Their parameters, results and limits are defined with
+//! their implementation.
 
 use super::vocabulary::ToolClass;
 use crate::ids::ToolId;
 
 string_enum! {
-    /// A tool that is a part of Charter (this project).
+    /// A tool that is built into Charter (this project).
     pub enum Builtin {
-        /// Reads a file, or some lines of it.
+        /// Reads a file, or some of its lines.
         FsRead = "fs.read",
         /// Replaces the content of a file.
         FsWrite = "fs.write",
-        /// Makes a file.
+        /// Creates a file.
         FsCreate = "fs.create",
         /// Replaces ranges of lines.
         FsEdit = "fs.edit",
-        /// Gives a file or directory another path.
+        /// Moves a file or directory.
         FsMove = "fs.move",
         /// Copies a file or directory.
         FsCopy = "fs.copy",
-        /// Removes a file or directory.
+        /// Deletes a file or directory.
         FsDelete = "fs.delete",
-        /// Says what a directory holds.
+        /// Lists the entries of a directory.
         FsList = "fs.list",
-        /// Finds lines.
+        /// Finds matching lines.
         FsSearch = "fs.search",
-        /// Says what a file is.
+        /// Returns the kind, size and times of a file.
         FsStat = "fs.stat",
-        /// Makes a directory.
+        /// Creates a directory.
         FsMakeDirectory = "fs.make_directory",
         /// Reads environment variables.
         EnvGet = "env.get",
-        /// Fetches over HTTP.
+        /// Fetches a URL over HTTP.
         NetGet = "net.get",
         /// Sends an HTTP request of any method.
         NetRequest = "net.request",
@@ -44,11 +44,11 @@ string_enum! {
     }
 }
 
-/// What the ids of the built-in tools begin with: the built-in package and a dot.
+/// Prefix of the built-in tools' ids: the built-in package and a dot.
 const PREFIX: &str = "charter.";
 
 impl Builtin {
-    /// What it may do, whoever offers it.
+    /// Returns the class of the tool, which no document can change.
     #[must_use]
     pub fn tool_class(self) -> ToolClass {
         match self {
@@ -72,13 +72,13 @@ impl Builtin {
         }
     }
 
-    /// The id of its tool: `charter.fs.read`.
+    /// Returns the id of the tool: `charter.fs.read`.
     #[must_use]
     pub fn tool_id(self) -> ToolId {
         ToolId::from_checked(format!("{PREFIX}{self}"))
     }
 
-    /// The one whose tool has this id.
+    /// Returns the built-in tool with this id.
     #[must_use]
     pub fn from_tool_id(tool: &ToolId) -> Option<Self> {
         tool.as_str().strip_prefix(PREFIX)?.parse().ok()

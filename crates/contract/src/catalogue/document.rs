@@ -1,5 +1,4 @@
-//! One type over the registrable documents, for whoever handles them alike:
-//! stores, packages, the catalogue snapshot.
+//! One type for all registrable documents, for code that treats them alike: stores, packages, the catalogue snapshot.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -29,66 +28,66 @@ use crate::validate::{Contract, read_value};
 use crate::violation::{Report, Stage, Violation};
 
 string_enum! {
-    /// The eleven live collections of seed 000 (ruling 1), the graph's two kinds apart, and what is
-    /// this project's own: policies, kinds of missions, prompt templates.
+    /// A kind of document: the eleven live collections of seed 000 (ruling 1), the graph's two kinds apart, and this
+    /// project's policies, mission types and prompt templates.
     pub enum DocumentKind {
-        /// 000 §2.2.
+        /// Skill (000 §2.2).
         Skill = "skill",
-        /// 000 §2.4.
+        /// Tool (000 §2.4).
         Tool = "tool",
-        /// 000 §2.5.
+        /// Guardrail (000 §2.5).
         Guardrail = "guardrail",
-        /// 000 §2.6.
+        /// Domain lens (000 §2.6).
         DomainLens = "domain_lens",
-        /// 000 §2.7.
+        /// Template (000 §2.7).
         Template = "template",
-        /// 000 §2.8.
+        /// Playbook (000 §2.8).
         Playbook = "playbook",
-        /// 000 §2.11.
+        /// Agent (000 §2.11).
         Agent = "agent",
-        /// 000 §2.12, nodes.
+        /// Node of the expert graph (000 §2.12).
         GraphNode = "graph_node",
-        /// 000 §2.12, edges.
+        /// Edge of the expert graph (000 §2.12).
         GraphEdge = "graph_edge",
-        /// 000 §2.13.
+        /// Domain (000 §2.13).
         Domain = "domain",
-        /// No collection of the seed: this project's Cedar policies.
+        /// Cedar policy (this project; no collection of the seed).
         Policy = "policy",
-        /// No collection of the seeds: the kinds of missions (002 §4 `mission_type`).
+        /// Mission type (002 §4 `mission_type`; no collection of the seeds).
         MissionType = "mission_type",
-        /// No collection of the seeds: what prompt packages are made from (002 §6 `template_id`).
+        /// Prompt template (002 §6 `template_id`; no collection of the seeds).
         PromptTemplate = "prompt_template",
-        /// 000 §2.10; written by the server, never registered.
+        /// Tag record (000 §2.10); written by the server, never registered.
         TagRecord = "tag_record",
-        /// 000 §2.14; written by the server, never registered.
+        /// Evidence record (000 §2.14); written by the server, never registered.
         Evidence = "evidence",
     }
 }
 
-/// A collection that cannot be asked for.
+/// Error: a collection that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentKindError {
     /// A collection that the seed withdrew (ruling 1).
     #[error("the collection `{kind}` is deprecated: use `{successor}` ({why})")]
     Deprecated {
-        /// What was asked for.
+        /// Requested collection.
         kind: &'static str,
-        /// What to ask for instead.
+        /// Collection that replaces it.
         successor: DocumentKind,
-        /// Where its content went.
+        /// Explanation of the replacement.
         why: &'static str,
     },
-    /// No such collection.
+    /// An unknown collection.
     #[error("`{0}` is not a kind of document")]
     Unknown(String),
 }
 
 impl DocumentKind {
-    /// Reads a kind, and says what became of the withdrawn ones.
+    /// Parses a kind. For withdrawn collections, the error names the successor.
     ///
     /// # Errors
-    /// `Deprecated` for `intent`, `context_builder` and `cloud_knowledge`, with their
-    /// successor; `Unknown` for anything else that is not a kind.
+    /// `Deprecated` for `intent`, `context_builder` and `cloud_knowledge`, with their successor; `Unknown` for any
+    /// other word that is not a kind.
     pub fn parse(text: &str) -> Result<Self, DocumentKindError> {
         let deprecated = |kind, successor, why| {
             Err(DocumentKindError::Deprecated {
@@ -115,13 +114,13 @@ impl DocumentKind {
         }
     }
 
-    /// Whether packages hold documents of this kind.
+    /// Whether packages contain documents of this kind.
     #[must_use]
     pub const fn is_registrable(self) -> bool {
         !matches!(self, Self::TagRecord | Self::Evidence)
     }
 
-    /// The contract of documents of this kind.
+    /// Returns the contract of documents of this kind.
     #[must_use]
     pub const fn schema_name(self) -> SchemaName {
         match self {
@@ -145,7 +144,7 @@ impl DocumentKind {
 }
 
 impl Document {
-    /// The tool that it is, if it is one.
+    /// Returns the tool, if the document is one.
     #[must_use]
     pub const fn as_tool(&self) -> Option<&Tool> {
         if let Self::Tool(tool) = self {
@@ -155,7 +154,7 @@ impl Document {
         }
     }
 
-    /// The policy that it is, if it is one.
+    /// Returns the policy, if the document is one.
     #[must_use]
     pub const fn as_policy(&self) -> Option<&Policy> {
         if let Self::Policy(policy) = self {
@@ -165,20 +164,20 @@ impl Document {
         }
     }
 
-    /// The domain it names, if any. A domain names itself.
+    /// Returns the domain that the document names, if any. A domain names itself.
     #[must_use]
     pub fn domain(&self) -> Option<&DomainId> {
         self.heading().domain
     }
 
-    /// Whether it was generated and nobody has accepted it yet (B000-4).
+    /// Whether the document was generated and not yet accepted (B000-4).
     #[must_use]
     pub fn is_candidate(&self) -> bool {
         self.heading().is_candidate
     }
 }
 
-/// What the documents are known by.
+/// A document with an id.
 trait Identified {
     fn id(&self) -> Cow<'_, str>;
 }
@@ -198,36 +197,36 @@ macro_rules! documents {
                 match self { $( Self::$variant(_) => DocumentKind::$variant ),+ }
             }
 
-            /// Its id within its kind. An edge's is `from:type:to`.
+            /// Returns the id, unique within the kind. An edge's id is `from:type:to`.
             #[must_use]
             pub fn id(&self) -> Cow<'_, str> {
                 match self { $( Self::$variant(document) => Identified::id(document) ),+ }
             }
 
-            /// Its tenant; none for a global document.
+            /// Returns the tenant; `None` for a global document.
             #[must_use]
             pub const fn tenant_id(&self) -> Option<&TenantId> {
                 match self { $( Self::$variant(document) => document.tenant_id.as_ref() ),+ }
             }
 
-            /// Puts it into a layer. The credential decides, never the body.
+            /// Sets the layer of the document. Callers take the tenant from the credential, never from the body.
             pub fn set_tenant_id(&mut self, tenant: Option<TenantId>) {
                 match self { $( Self::$variant(document) => document.tenant_id = tenant ),+ }
             }
 
-            /// Whether it is offered.
+            /// Returns the status in the catalogue.
             #[must_use]
             pub const fn status(&self) -> Status {
                 match self { $( Self::$variant(document) => document.status ),+ }
             }
 
-            /// Its version, if it says one.
+            /// Returns the version, if the document states one.
             #[must_use]
             pub const fn version(&self) -> Option<&Version> {
                 match self { $( Self::$variant(document) => document.version.as_ref() ),+ }
             }
 
-            /// The checks of meaning, on a document that was built rather than read.
+            /// Runs the meaning checks on a document that was built rather than read.
             #[must_use]
             pub fn inspect(&self) -> Report {
                 let mut report = Report::new();
@@ -239,10 +238,10 @@ macro_rules! documents {
                 match self { $( Self::$variant(document) => document ),+ }
             }
 
-            /// Reads a document that was checked and stored before: types only, no report.
+            /// Reads a document that was checked before it was stored: types only, no report.
             ///
             /// # Errors
-            /// What does not fit its type, or a kind that is never registered.
+            /// Text that does not fit its type, or a kind that is never registered.
             pub fn from_stored(kind: DocumentKind, text: &str) -> Result<Self, JsonFault> {
                 match kind {
                     $( DocumentKind::$variant => decode_stored(text).map(Self::$variant), )+
@@ -253,10 +252,10 @@ macro_rules! documents {
                 }
             }
 
-            /// Reads a document of a known kind, with the warnings about it.
+            /// Reads a document of a known kind, with its warnings.
             ///
             /// # Errors
-            /// Every violation; one that says so for a kind that is not registrable.
+            /// Every violation; one violation for a kind that is not registrable.
             pub fn from_value(
                 kind: DocumentKind,
                 value: &Value,
@@ -314,7 +313,7 @@ documents! {
     Domain(Domain), id domain_id;
     /// A policy.
     Policy(Policy), id policy_id;
-    /// A kind of missions.
+    /// A mission type.
     MissionType(MissionType), id mission_type;
     /// A prompt template.
     PromptTemplate(PromptTemplate), id prompt_id;

@@ -1,4 +1,4 @@
-//! Domains of the registry (seed 000 §2.13) and the six that are there from the start.
+//! Domains of the registry (seed 000 §2.13), including the six predefined ones.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,34 +17,34 @@ object_only!(Domain);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Domain {
-    /// Its id.
+    /// Id of the domain.
     pub domain_id: DomainId,
-    /// Its name for people.
+    /// Display name.
     pub display_name: Text,
-    /// What it covers.
+    /// Scope of the domain.
     #[serde(default)]
     pub description: String,
-    /// The platform itself, or a field of work.
+    /// Type of the domain: the platform itself, or a field of work.
     pub domain_type: DomainType,
-    /// Whether documents may be registered in it.
+    /// Status; documents may be registered only in an active domain.
     #[serde(default)]
     pub status: Status,
-    /// Its tenant; absent for a global domain.
+    /// Tenant of the domain; absent for a global domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
 string_enum! {
-    /// Types of domains (000 §2.13).
+    /// Type of a domain (000 §2.13).
     pub enum DomainType {
         /// The platform itself.
         Platform = "platform",
@@ -53,9 +53,8 @@ string_enum! {
     }
 }
 
-/// The domains that are present from the start (000 §2.13): id, display name,
-/// description, type. The description of `security` is the seed's; the others are
-/// this project's.
+/// The predefined domains (000 §2.13): id, display name, description, type. The description of `security` is the
+/// seed's; the others are this project's.
 const SEEDED: [(&str, &str, &str, DomainType); 6] = [
     (
         "platform",
@@ -96,7 +95,7 @@ const SEEDED: [(&str, &str, &str, DomainType); 6] = [
 ];
 
 impl Domain {
-    /// The six domains that are present from the start.
+    /// Returns the six predefined domains.
     #[must_use]
     pub fn seeded() -> [Self; 6] {
         SEEDED.map(|(id, display_name, description, domain_type)| Self {

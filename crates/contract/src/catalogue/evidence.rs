@@ -1,5 +1,5 @@
-//! Evidence records (seed 000 §2.14): immutable, typed proof of a claim. The log
-//! that signs them, and the links to consoles, are made elsewhere.
+//! Evidence records (seed 000 §2.14): immutable, typed proof of a claim. The signed log and the console links are made
+//! elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,46 +25,46 @@ object_only!(
     PayloadAbsence
 );
 
-/// One record of evidence.
+/// One evidence record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct EvidenceRecord {
-    /// Its id.
+    /// Id of the record.
     pub id: EvidenceId,
-    /// Version of this form; 1 so far.
+    /// Version of this form; always 1 so far.
     pub schema_version: EvidenceSchemaVersion,
-    /// When it was stored.
+    /// Storage time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// The kind of proof.
     #[serde(rename = "type")]
     pub evidence_type: EvidenceType,
-    /// When it was captured.
+    /// Capture time.
     pub captured_at: Timestamp,
-    /// The view of the estate under which it was captured.
+    /// View of the estate under which it was captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estate_view_id: Option<EstateViewId>,
     /// Its source.
     pub source: EvidenceSource,
-    /// Links by which a person can check it; at least one.
+    /// Links for manual verification; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub console_links: Vec<ConsoleLink>,
-    /// What was captured, as its source gave it; empty when `payload_absent` says why.
+    /// Captured data as returned by the source; empty when `payload_absent` is present.
     pub payload: Map<String, Value>,
-    /// Why the payload is not here; absent while it is. Only the store and the reader's
-    /// permissions set it, never who captures.
+    /// Reason for a missing payload; absent while the payload is present. Only the store and the reader's permissions
+    /// set it, never the capturing code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_absent: Option<PayloadAbsence>,
     /// A summary in a sentence.
     pub summary: Text,
-    /// What it supports. Later attachments are link records of their own (ruling 17).
+    /// Claims that the record supports. Later attachments are separate link records (ruling 17).
     #[serde(default)]
     pub attached_to: Vec<Attachment>,
-    /// The tenant it belongs to.
+    /// Tenant that owns the record.
     pub tenant_id: TenantId,
-    /// Who may see the payload: `standard`, `restricted`, `secret`; another word counts as the
-    /// strictest.
+    /// Redaction class, which decides the readers of the payload: `standard`, `restricted` or `secret`; an unknown
+    /// class counts as the strictest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redaction_class: Option<Label>,
 }
@@ -105,48 +105,47 @@ impl JsonSchema for EvidenceSchemaVersion {
 }
 
 string_enum! {
-    /// Who may see the payload of a record; `standard` is the seed's (000 §2.14), the others are
-    /// this project's.
+    /// Redaction class of a record's payload; `standard` is the seed's (000 §2.14), the others are this project's.
     pub enum RedactionClass {
-        /// Whoever may read the record.
+        /// Readable by every caller that may read the record.
         Standard = "standard",
-        /// The `system` level and above.
+        /// Readable at the `system` permission level and above.
         Restricted = "restricted",
-        /// The `admin` level.
+        /// Readable at the `admin` permission level.
         Secret = "secret",
     }
 }
 
 string_enum! {
-    /// Why a payload is not shown (this project).
+    /// Reason for a missing payload (this project).
     pub enum AbsenceReason {
-        /// It was removed at the end of its retention.
+        /// Removed at the end of its retention period.
         Removed = "removed",
-        /// The reader's permission does not reach the redaction class.
+        /// Withheld, because the reader lacks permission for the redaction class.
         Withheld = "withheld",
     }
 }
 
-/// Why a record has no payload (this project).
+/// Explanation of a missing payload (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PayloadAbsence {
-    /// Removed for good, or withheld from this reader.
+    /// Whether the payload was removed permanently or withheld from this reader.
     pub reason: AbsenceReason,
-    /// In a sentence: `payload removed on 2026-05-13T09:14:22Z`.
+    /// Explanation in one sentence: `payload removed on 2026-05-13T09:14:22Z`.
     pub note: Text,
 }
 
 string_enum! {
-    /// Types of evidence (000 §2.14); a closed set.
+    /// Type of evidence (000 §2.14); a closed set.
     pub enum EvidenceType {
-        /// An event of AWS CloudTrail.
+        /// An AWS CloudTrail event.
         CloudtrailEvent = "cloudtrail_event",
-        /// An entry of the Azure activity log.
+        /// An Azure activity log entry.
         AzureActivityLog = "azure_activity_log",
-        /// The configuration of a resource.
+        /// A snapshot of a resource configuration.
         ConfigSnapshot = "config_snapshot",
-        /// A policy of access.
+        /// An access policy.
         IamPolicy = "iam_policy",
         /// A line of a bill.
         BillingLine = "billing_line",
@@ -162,18 +161,18 @@ string_enum! {
         CommitRecord = "commit_record",
         /// An approval.
         ApprovalRecord = "approval_record",
-        /// A call of an API.
+        /// An API call.
         ApiCall = "api_call",
-        /// A person's note.
+        /// A manual note.
         ManualNote = "manual_note",
     }
 }
 
-/// Where evidence comes from.
+/// Source of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct EvidenceSource {
-    /// The system: `aws.cloudtrail`.
+    /// System: `aws.cloudtrail`.
     pub system: Label,
     /// Region of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,50 +180,50 @@ pub struct EvidenceSource {
     /// Account, subscription or project of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<ShortText>,
-    /// The cloud directory's tenant (ruling 17), not ours.
+    /// Tenant of the cloud directory (ruling 17); not Charter's tenant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<ShortText>,
-    /// Its id in the system.
+    /// Id of the evidence in the system.
     pub native_id: Text,
-    /// The call that fetched it.
+    /// API call that fetched the evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_call: Option<ShortText>,
 }
 
-/// A link by which a person can check evidence.
+/// A link for manual verification of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ConsoleLink {
-    /// What the link shows.
+    /// Label of the link.
     pub label: Text,
-    /// The link, always https (B000-19).
+    /// URL of the page; always https (B000-19).
     pub href: HttpsUrl,
 }
 
-/// What evidence supports: exactly one of the known keys (B000-19).
+/// A claim that evidence supports: exactly one of the known keys (B000-19).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct Attachment {
-    /// An item of a report.
+    /// Id of a report item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report_item_id: Option<ReportItemId>,
-    /// A finding.
+    /// Id of a finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding_id: Option<FindingId>,
-    /// A plan.
+    /// Id of a plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<EvidencePlanId>,
-    /// A bundle.
+    /// Id of a bundle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle_id: Option<BundleId>,
-    /// A run.
+    /// Id of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<EvidenceRunId>,
 }
 
 impl Attachment {
-    /// The key and id, when there is exactly one.
+    /// Returns the key and the id, if exactly one is present.
     #[must_use]
     pub fn target(&self) -> Option<(&'static str, &str)> {
         let keys = [

@@ -1,5 +1,5 @@
-//! Nodes and edges of the domain expert graph (seed 000 §2.12). Whether both ends
-//! of an edge exist is checked where the whole graph is known.
+//! Nodes and edges of the domain expert graph (seed 000 §2.12). The ends of an edge are checked where the whole graph
+//! is known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,110 +14,110 @@ use crate::violation::Report;
 
 object_only!(GraphNode, GraphEdge);
 
-/// A node. Which of the optional fields it must have depends on its type.
+/// A node of the expert graph. Its type decides which optional fields are required.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct GraphNode {
-    /// Its id, exact (ruling 16): `soc2.cc6.1`.
+    /// Id of the node, matched exactly (ruling 16): `soc2.cc6.1`.
     pub id: GraphNodeId,
-    /// Its type.
+    /// Type of the node.
     #[serde(rename = "type")]
     pub node_type: NodeType,
-    /// The domain it belongs to; every type but `ResourceType` names it.
+    /// Domain of the node; required for every type except `ResourceType`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainId>,
-    /// Control: the framework, e.g. `SOC2`.
+    /// Control: compliance framework, e.g. `SOC2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework: Option<Text>,
-    /// Control: its title.
+    /// Control: title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Text>,
-    /// Requirement: what is required.
+    /// Requirement: text of the requirement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Text>,
-    /// EvidenceType: how it is collected.
+    /// EvidenceType: collection method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection_method: Option<Text>,
-    /// ResourceType: who provides it.
+    /// ResourceType: cloud provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<Label>,
-    /// ResourceType: the service.
+    /// ResourceType: service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Label>,
-    /// Risk: how bad it is.
+    /// Risk: severity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// Remediation: how it is done.
+    /// Remediation: approach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<Text>,
-    /// Its tenant; absent for a global node.
+    /// Tenant of the node; absent for a global node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is in force (this project, for nodes).
+    /// Whether the node is in force (this project, for nodes).
     #[serde(default)]
     pub status: Status,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
 string_enum! {
-    /// Types of nodes (000 §2.12). A category of risks is a `Risk` (ruling 16).
+    /// Type of a node (000 §2.12). A category of risks is a `Risk` (ruling 16).
     pub enum NodeType {
         /// A control of a framework.
         Control = "Control",
-        /// What a control demands.
+        /// A requirement of a control.
         Requirement = "Requirement",
-        /// What satisfies a requirement.
+        /// Evidence that satisfies a requirement.
         EvidenceType = "EvidenceType",
-        /// Where evidence is collected from.
+        /// A source of evidence.
         ResourceType = "ResourceType",
         /// A risk, or a category of risks.
         Risk = "Risk",
-        /// What addresses a risk.
+        /// A measure against a risk.
         Remediation = "Remediation",
     }
 }
 
-/// An edge.
+/// An edge of the expert graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct GraphEdge {
-    /// The node it leaves.
+    /// Id of the source node.
     pub from: GraphNodeId,
-    /// Its type.
+    /// Type of the edge.
     #[serde(rename = "type")]
     pub edge_type: EdgeType,
-    /// The node it reaches.
+    /// Id of the target node.
     pub to: GraphNodeId,
-    /// The domain it belongs to.
+    /// Domain of the edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainId>,
-    /// Its tenant; absent for a global edge.
+    /// Tenant of the edge; absent for a global edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is in force (this project, for edges).
+    /// Whether the edge is in force (this project, for edges).
     #[serde(default)]
     pub status: Status,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
 string_enum! {
-    /// Types of edges (000 §2.12).
+    /// Type of an edge (000 §2.12).
     pub enum EdgeType {
         /// A control demands a requirement.
         Requires = "requires",
@@ -133,7 +133,7 @@ string_enum! {
 }
 
 impl EdgeType {
-    /// The types of the nodes it goes from and to.
+    /// Returns the node types of its source and target.
     #[must_use]
     pub const fn endpoints(self) -> (NodeType, NodeType) {
         match self {
@@ -149,7 +149,7 @@ impl EdgeType {
 impl Contract for GraphNode {
     const NAME: SchemaName = SchemaName::GraphNode;
 
-    // The fields of its type are there (000 §2.12, "Key fields").
+    // Requires the fields of the node's type (000 §2.12, "Key fields").
     fn check(&self, report: &mut Report) {
         let domain = ("domain", self.domain.is_some());
         let needed: &[(&str, bool)] = match self.node_type {
@@ -180,7 +180,7 @@ impl Contract for GraphNode {
 }
 
 impl GraphEdge {
-    /// `from:type:to`. Ids hold no colon, so it names exactly one edge.
+    /// Returns `from:type:to`. Ids contain no colon, so it identifies one edge.
     #[must_use]
     pub fn edge_id(&self) -> String {
         format!("{}:{}:{}", self.from, self.edge_type, self.to)

@@ -1,5 +1,4 @@
-//! Guardrails (seed 000 §2.5). Which ones match an effect, and what they decide,
-//! is the domain's business; CEL is compiled there too.
+//! Guardrails (seed 000 §2.5). The domain crate matches them with effects, decides, and compiles their CEL.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,46 +17,46 @@ object_only!(Guardrail, Exception);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Guardrail {
-    /// Its id.
+    /// Id of the guardrail.
     pub guardrail_id: GuardrailId,
-    /// The domain it belongs to; absent for a global one.
+    /// Domain of the guardrail; absent for a global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainId>,
-    /// What `applies_to` is matched against (ruling 6).
+    /// Kind of id that `applies_to` is matched against (ruling 6).
     pub scope: GuardrailScope,
-    /// Globs on dot segments: `security.*`.
+    /// Globs on dot segments: `security.*`; at least one.
     #[schemars(length(min = 1, max = crate::list::MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub applies_to: Vec<Glob>,
-    /// The rule, in words.
+    /// Description of the rule.
     pub rule: Text,
-    /// What a match does.
+    /// Effect of a match.
     pub enforcement: Enforcement,
-    /// What the user is told.
+    /// Message for the user.
     pub message: Text,
-    /// Evaluated first; one that holds lets the effect pass (B000-12).
+    /// Exceptions, evaluated first; if one holds, the effect passes (B000-12).
     #[serde(default)]
     pub exceptions: Vec<Exception>,
-    /// CEL over the call and the request that it is for, or over the request alone, for answers without a call (this
-    /// project). Absent: the guardrail applies to writes.
+    /// CEL condition over the call and its request, or over the request alone for answers without a call (this
+    /// project). When absent, the guardrail applies to writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<Text>,
-    /// The personas that it is for (this project); for every persona when empty.
+    /// Personas that the guardrail applies to (this project); all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub personas: Vec<Label>,
-    /// Its tenant; absent for a global one.
+    /// Tenant of the guardrail; absent for a global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is in force (this project, for guardrails).
+    /// Whether the guardrail is in force (this project, for guardrails).
     #[serde(default)]
     pub status: Status,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
@@ -66,14 +65,14 @@ pub struct Guardrail {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Exception {
-    /// CEL over the effect. One that fails at run time grants nothing.
+    /// CEL condition over the effect. A condition that fails at run time exempts nothing.
     pub condition: Text,
     /// Whether the effect passes when the condition holds.
     pub allow: bool,
 }
 
 string_enum! {
-    /// The level of a guardrail, in the order in which they are resolved (000 §2.5).
+    /// Level of a guardrail, in resolution order (000 §2.5).
     pub enum GuardrailScope {
         /// One skill.
         Skill = "skill",
@@ -87,13 +86,13 @@ string_enum! {
 }
 
 string_enum! {
-    /// What a matching guardrail does, from the weakest to the strictest.
+    /// Effect of a matching guardrail, from weakest to strictest.
     pub enum Enforcement {
-        /// The message is added to the output.
+        /// Adds the message to the output.
         SoftWarn = "soft_warn",
-        /// Exactly this step waits for a person.
+        /// Holds this step until an approver decides.
         RequireApproval = "require_approval",
-        /// Nothing is done; the message is returned.
+        /// Blocks the effect and returns the message.
         HardBlock = "hard_block",
     }
 }
@@ -108,18 +107,18 @@ string_newtype! {
         "^[A-Za-z0-9._*-]{1,200}$",
         "an id with `*` for any part between dots",
     );
-    /// An id with `*`, matched on dot segments (ruling 6).
+    /// An id with `*` wildcards, matched on dot segments (ruling 6).
     Glob,
 }
 
-/// The conditions by which a guardrail binds reads, answers, or writes alone.
+/// The conditions that make a guardrail apply to reads, to answers, or to writes alone.
 const BIND_READS: &str = "to bind reads and answers as well, write `when: \"true\"`; to bind reads alone, \
      `when: 'tool.tool_class == \"readonly\"'`; to keep it to writes, `when: 'tool.tool_class == \"write\"'`";
 
 impl Contract for Guardrail {
     const NAME: SchemaName = SchemaName::Guardrail;
 
-    // Checks beyond the schema, and warns where a rule covers less than it seems to (ruling 30).
+    // Checks rules beyond the schema, and warns where a guardrail covers less than it appears to (ruling 30).
     fn check(&self, report: &mut Report) {
         if self.when.is_none() {
             let message = "a guardrail without `when` binds writes only: no read, and no answer without a call";

@@ -1,4 +1,4 @@
-//! What a listing says of a document of any kind, borrowed from it: nothing is copied to look through many.
+//! The summary of a document in listings, borrowed from the document so that scanning many copies nothing.
 
 use super::agent::AgentManifest;
 use super::domain::Domain;
@@ -15,20 +15,20 @@ use super::tool::Tool;
 use super::vocabulary::Status;
 use crate::ids::DomainId;
 
-/// What a listing says of a document.
+/// The summary of a document in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading<'d> {
     /// Its readable title, if it has one.
     pub title: Option<&'d str>,
-    /// What it is for, where it says so.
+    /// Description, if the document has one.
     pub summary: Option<&'d str>,
-    /// The domain it names, if any. A domain names itself.
+    /// Domain that the document names, if any. A domain names itself.
     pub domain: Option<&'d DomainId>,
-    /// Whether it is offered.
+    /// Status in the catalogue.
     pub status: Status,
-    /// Whether it was generated and nobody has accepted it yet (B000-4).
+    /// Whether the document was generated and not yet accepted (B000-4).
     pub is_candidate: bool,
-    /// Whether it is a tool of Charter's own that nobody is shown (B000-10).
+    /// Whether the document is one of Charter's internal tools, which no caller sees (B000-10).
     pub is_internal: bool,
 }
 
@@ -44,7 +44,7 @@ impl<'d> Heading<'d> {
         }
     }
 
-    /// Empty texts say nothing.
+    /// Sets title and summary; empty texts count as absent.
     fn saying(self, title: Option<&'d str>, summary: Option<&'d str>) -> Self {
         let said = |text: Option<&'d str>| text.filter(|text| !text.is_empty());
         Self {
@@ -57,7 +57,7 @@ impl<'d> Heading<'d> {
 
 /// A document that can be listed.
 pub trait Headed {
-    /// What a listing says of it.
+    /// Returns the summary for listings.
     fn heading(&self) -> Heading<'_>;
 }
 

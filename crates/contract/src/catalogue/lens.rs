@@ -1,5 +1,5 @@
-//! Domain lenses (seed 000 §2.6): a reference to knowledge, never its text.
-//! Fetching, cutting and indexing happen elsewhere.
+//! Domain lenses (seed 000 §2.6): a reference to knowledge, without its text. Fetching, splitting and indexing happen
+//! elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,41 +18,41 @@ object_only!(DomainLens, LensSource);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct DomainLens {
-    /// Its id.
+    /// Id of the lens.
     pub lens_id: LensId,
-    /// The domain it belongs to.
+    /// Domain of the lens.
     pub domain: DomainId,
-    /// What kind of knowledge it is.
+    /// Kind of knowledge.
     pub content_type: ContentType,
-    /// The tier from which it may be used; lenses are refused on the basic tier (B000-16).
+    /// Lowest tier that may use the lens; lenses are refused on the basic tier (B000-16).
     #[serde(default = "advanced")]
     pub tier: Tier,
-    /// Its tenant; absent for a global lens.
+    /// Tenant of the lens; absent for a global lens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its title.
+    /// Title.
     pub title: Text,
-    /// What it holds.
+    /// Description of the content.
     pub description: Text,
-    /// Where it is fetched from.
+    /// Source of the text.
     pub source: LensSource,
     /// Tags for searching.
     #[serde(default)]
     pub tags: Vec<Label>,
-    /// Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
-    /// whatever was authored.
+    /// Hash of the last fetched text, e.g. `sha256:…`. It is kept with the index and shown instead of the authored
+    /// value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<ShortText>,
-    /// Whether it is offered (this project, for lenses).
+    /// Status in the catalogue (this project, for lenses).
     #[serde(default)]
     pub status: Status,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
@@ -62,7 +62,7 @@ fn advanced() -> Tier {
 }
 
 string_enum! {
-    /// The kind of knowledge of a lens (000 §2.6).
+    /// Kind of knowledge in a lens (000 §2.6).
     pub enum ContentType {
         /// A compliance framework.
         Framework = "framework",
@@ -75,22 +75,22 @@ string_enum! {
     }
 }
 
-/// Where a lens is fetched from.
+/// Source of a lens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct LensSource {
-    /// A link, or a file or folder of the package.
+    /// Type of the source: a URL, or a file or folder of the package.
     #[serde(rename = "type")]
     pub source_type: LensSourceType,
-    /// The link, or the path inside the package; of a folder every file is taken.
+    /// The URL, or the path inside the package; all files of a folder are included.
     #[serde(rename = "ref")]
     pub reference: Text,
 }
 
 string_enum! {
-    /// What `source.ref` is.
+    /// Type of a lens source.
     pub enum LensSourceType {
-        /// An http(s) link.
+        /// An http or https URL.
         Url = "url",
         /// A file or folder of the package, relative to its root (this project).
         File = "file",
@@ -100,7 +100,7 @@ string_enum! {
 impl Contract for DomainLens {
     const NAME: SchemaName = SchemaName::DomainLens;
 
-    // Checks what the schema cannot say.
+    // Checks the rules that the schema cannot express.
     fn check(&self, report: &mut Report) {
         let reference = self.source.reference.as_str();
         match self.source.source_type {

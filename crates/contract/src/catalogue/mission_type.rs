@@ -1,6 +1,5 @@
-//! Kinds of missions (this project; seed 002 §4 names `mission_type` and leaves open what it stands
-//! for): what such a mission may look at, which prompts instruct its roles, and how what it proposes is
-//! written back.
+//! Mission types (this project; seed 002 §4 names `mission_type` without defining it). A mission type defines the
+//! resources that its missions may read, the prompts of their roles, and how their proposals are written back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,51 +31,51 @@ object_only!(
     TargetRead
 );
 
-/// What objectives of an outline may refer to.
+/// Placeholders allowed in the objectives of an outline.
 const GOAL: PlaceholderScope = PlaceholderScope {
     values: &["goal"],
     objects: &[],
 };
 
-/// What the parameters of write-backs may refer to.
+/// Placeholders allowed in the parameters of write-backs.
 const PROPOSAL: PlaceholderScope = PlaceholderScope {
     values: &["target_entity_id"],
     objects: &["payload"],
 };
 
-/// A kind of missions.
+/// A mission type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct MissionType {
-    /// Its id: the `mission_type` of envelopes.
+    /// Id of the mission type: the `mission_type` of envelopes.
     pub mission_type: MissionTypeId,
-    /// The domain it belongs to.
+    /// Domain of the mission type.
     pub domain: DomainId,
-    /// Its title.
+    /// Title.
     pub title: Text,
-    /// What such a mission is for.
+    /// Purpose of such missions.
     pub description: Text,
-    /// How risky it is where the mission does not say.
+    /// Default risk level of its missions.
     #[serde(default = "medium")]
     pub risk_level: RiskLevel,
-    /// How sensitive its data are: `internal_business`.
+    /// Data sensitivity: `internal_business`.
     pub sensitivity_class: Label,
-    /// How long it may take where the mission does not say, in milliseconds.
+    /// Default time budget of a mission, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_budget_ms: Option<Positive>,
-    /// How many tokens it may use where the mission does not say.
+    /// Default token budget of a mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<Positive>,
-    /// What it produces where the mission does not say: `reviewed_summary`.
+    /// Default outputs of a mission: `reviewed_summary`.
     #[serde(default)]
     pub requested_outputs: Vec<Label>,
-    /// Families of resources that its workers may be let to, by name: `crm.leads`.
+    /// Resource families that its workers may be granted, by name: `crm.leads`.
     #[serde(default)]
     pub resource_families: BTreeMap<Label, ResourceFamily>,
-    /// The prompt template of each role; a role without one gets the built-in one.
+    /// Prompt template of each role; a role without one uses the built-in template.
     #[serde(default)]
     pub prompts: BTreeMap<Role, PromptId>,
-    /// Tasks that such a mission usually has: shown to the planner, and its plan where no model plans.
+    /// Usual tasks of such a mission: shown to the planner, and used as the plan when no model plans.
     #[schemars(length(max = MAX_PLANNED))]
     #[serde(
         default,
@@ -84,22 +83,22 @@ pub struct MissionType {
         deserialize_with = "crate::list::between::<0, MAX_PLANNED, _, _>"
     )]
     pub outline: Vec<OutlinedTask>,
-    /// What may be proposed, and how it is carried out.
+    /// Changes that may be proposed, and how each is executed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_backs: Vec<WriteBack>,
-    /// Its tenant; absent for a global one.
+    /// Tenant of the mission type; absent for a global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is offered.
+    /// Status in the catalogue.
     #[serde(default)]
     pub status: Status,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
@@ -108,71 +107,71 @@ fn medium() -> RiskLevel {
     RiskLevel::Medium
 }
 
-/// What belongs to a family of resources.
+/// The members of a resource family.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ResourceFamily {
-    /// What is in it.
+    /// Description of the resources.
     pub description: Text,
-    /// Tools that read it, and only read; a tool belongs to one family.
+    /// Readonly tools that read the resources; a tool belongs to one family.
     #[serde(default)]
     pub tools: Vec<ToolId>,
-    /// Lenses that are searched for it.
+    /// Lenses searched for the resources.
     #[serde(default)]
     pub lenses: Vec<LensId>,
 }
 
-/// A task that a mission of the kind usually has.
+/// A usual task of the missions of a type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct OutlinedTask {
-    /// Its id.
+    /// Id of the task.
     pub task_id: TaskId,
-    /// `researcher` or `worker`.
+    /// Role of the task: `researcher` or `worker`.
     pub role_type: Role,
-    /// What it is to achieve; `${goal}` stands for the mission's goal.
+    /// Objective; `${goal}` is replaced with the mission's goal.
     pub objective: Text,
     /// Tasks of the outline that must succeed first.
     #[serde(default)]
     pub depends_on: Vec<TaskId>,
-    /// Registered skills whose plans say what to call first, and whose rules judge what the tools answer.
+    /// Registered skills whose plans suggest the first calls, and whose rules evaluate the tools' results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_capabilities: Vec<SkillId>,
-    /// Tools that it may use, each of one of the families.
+    /// Tools that the task may use, each from one of the families.
     #[serde(default)]
     pub allowed_tools: Vec<ToolId>,
-    /// Families of resources that it needs.
+    /// Resource families that the task needs.
     #[serde(default)]
     pub required_data_scopes: Vec<Label>,
-    /// How to tell that it is done.
+    /// Criteria by which the task is judged complete.
     #[serde(default)]
     pub success_criteria: Vec<Text>,
 }
 
-/// A change that may be proposed, and how it is carried out.
+/// A change that missions may propose, and how it is executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct WriteBack {
-    /// `action_type` of proposals: `lead_stage_update`.
+    /// `action_type` of the proposals: `lead_stage_update`.
     pub action_type: Label,
-    /// `target_entity_type` of proposals: `lead`.
+    /// `target_entity_type` of the proposals: `lead`.
     pub target_entity_type: Label,
-    /// When to propose it, and what it does.
+    /// When to propose the change, and its effect.
     pub description: Text,
     /// JSON Schema of the proposals' `payload`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_schema: Option<ForeignSchema>,
-    /// What carries it out.
+    /// Tool, playbook or webhook that executes the change.
     pub by: WriteBackAction,
-    /// The parameters of the tool or playbook, or the webhook's body: `${target_entity_id}` and
-    /// `${payload.name}` stand for the proposal's values.
+    /// Parameters of the tool or playbook, or body of the webhook request. `${target_entity_id}` and `${payload.name}`
+    /// are replaced with the proposal's values.
     #[serde(default)]
     pub parameters: Map<String, Value>,
-    /// How the target is looked at, so that a change in the meantime is a conflict (B002-13). Without
-    /// it, changes of the target are not noticed.
+    /// Call that reads the target, so that a concurrent change is reported as a conflict (B002-13). Without it,
+    /// changes of the target are not noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetRead>,
-    /// Whether a person must approve it.
+    /// Whether an approver must approve the change.
     #[serde(default = "yes")]
     pub requires_approval: bool,
 }
@@ -181,11 +180,11 @@ fn yes() -> bool {
     true
 }
 
-/// What carries a proposal out: exactly one.
+/// The executor of a proposal: exactly one of three.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteBackAction {
-    /// A registered tool that writes.
+    /// A registered write tool.
     Tool(ToolId),
     /// A registered playbook.
     Playbook(PlaybookId),
@@ -197,22 +196,22 @@ pub enum WriteBackAction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct TargetRead {
-    /// A tool that only reads.
+    /// A readonly tool.
     pub tool: ToolId,
-    /// Its parameters: `${target_entity_id}` and `${payload.name}` stand for the proposal's values.
+    /// Arguments of the tool. `${target_entity_id}` and `${payload.name}` are replaced with the proposal's values.
     #[serde(default)]
     pub parameters: Map<String, Value>,
 }
 
 impl MissionType {
-    /// How a proposal of these types is carried out.
+    /// Returns the write-back for a proposal of these types.
     #[must_use]
     pub fn write_back(&self, action: &Label, entity: &Label) -> Option<&WriteBack> {
         let mut known = self.write_backs.iter();
         known.find(|known| known.action_type == *action && known.target_entity_type == *entity)
     }
 
-    /// The family that a tool reads.
+    /// Returns the family that a tool reads.
     #[must_use]
     pub fn family_of(&self, tool: &ToolId) -> Option<&Label> {
         let mut families = self.resource_families.iter();
@@ -223,7 +222,7 @@ impl MissionType {
 impl Contract for MissionType {
     const NAME: SchemaName = SchemaName::MissionType;
 
-    // Checks what the schema cannot say.
+    // Checks the rules that the schema cannot express.
     fn check(&self, report: &mut Report) {
         self.check_families(report);
         self.check_outline(report);
@@ -268,7 +267,7 @@ impl MissionType {
         }
     }
 
-    /// `tools` are those of all families.
+    /// Checks one task of the outline; `tools` are those of all families.
     fn check_task(
         &self,
         task: &OutlinedTask,

@@ -1,22 +1,22 @@
-//! Which placeholders a text may hold, where it may name a few things and no step of a plan: prompts,
-//! outlines of missions, the parameters of write-backs. What they stand for is put in later, by others.
+//! The placeholders allowed in texts that may use a few fixed names and no step of a plan: prompts, outlines of
+//! missions, the parameters of write-backs. Values are filled in later, elsewhere.
 
 use serde_json::{Map, Value};
 
 use crate::placeholder::{Placeholder, PlaceholderError, Segment, each_string, segments};
 use crate::violation::{Report, pointer_segment};
 
-/// What the placeholders of a text may name.
+/// The names that the placeholders of a text may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlaceholderScope {
     /// Names of values: `${goal}`.
     pub(super) values: &'static [&'static str],
-    /// Names of objects, of which one part is named: `${payload.stage}`.
+    /// Names of objects, from which a placeholder selects one part: `${payload.stage}`.
     pub(super) objects: &'static [&'static str],
 }
 
 impl PlaceholderScope {
-    /// Reports the placeholders of a text that name something else, or are not closed.
+    /// Reports placeholders of a text that use another name or are not closed.
     pub(super) fn check(self, text: &str, pointer: &str, report: &mut Report) {
         let parts = match segments(text) {
             Ok(parts) => parts,
@@ -45,7 +45,7 @@ impl PlaceholderScope {
         }
     }
 
-    /// The same for every text inside values.
+    /// Checks every string inside `values`.
     pub(super) fn check_all(self, values: &Map<String, Value>, pointer: &str, report: &mut Report) {
         for (name, value) in values {
             let here = format!("{pointer}/{}", pointer_segment(name));

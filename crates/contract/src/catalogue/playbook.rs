@@ -1,5 +1,5 @@
-//! Playbooks (seed 000 §2.8): steps that may write, their scripts, and how they
-//! are undone. Running one is the run machine's business.
+//! Playbooks (seed 000 §2.8): steps that may write, their scripts, and their rollbacks. The run's state machine
+//! executes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,101 +36,101 @@ object_only!(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Playbook {
-    /// Its id.
+    /// Id of the playbook.
     pub playbook_id: PlaybookId,
-    /// Its name for people.
+    /// Display name.
     pub name: Text,
-    /// The domain it belongs to.
+    /// Domain of the playbook.
     pub domain: DomainId,
-    /// The tier from which it may be used.
+    /// Lowest tier that may use the playbook.
     #[serde(default)]
     pub tier: Tier,
-    /// Generated and not yet accepted; visible to its own tenant only (B000-4).
+    /// Whether it was generated and not yet accepted; visible to its own tenant only (B000-4).
     #[serde(default)]
     pub is_candidate: bool,
     /// Its source.
     #[serde(default)]
     pub generated_by: GeneratedBy,
-    /// The agent within whose boundary it was generated (this project).
+    /// Agent whose boundary grounded the generation (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grounding_agent: Option<AgentId>,
-    /// Its tenant; absent for a global playbook.
+    /// Tenant of the playbook; absent for a global playbook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is offered (this project, for playbooks).
+    /// Status in the catalogue (this project, for playbooks).
     #[serde(default)]
     pub status: Status,
-    /// When it should be used; embedded with name and domain (ruling 3).
+    /// Conditions for using the playbook; embedded with name and domain (ruling 3).
     pub trigger_conditions: Vec<Text>,
-    /// Utterances that should reach this playbook (this project).
+    /// Example utterances that should be routed to this playbook (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Text>,
-    /// The context it needs.
+    /// Context that the playbook needs.
     #[serde(default)]
     pub context: PlaybookContext,
-    /// The steps in listed order.
+    /// Steps, in listed order; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub steps: Vec<PlaybookStep>,
-    /// Bodies of steps and of rollbacks.
+    /// Scripts of steps and rollbacks.
     #[serde(default)]
     pub scripts: Vec<PlaybookScript>,
-    /// The language of its scripts.
+    /// Language of the scripts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_language: Option<Language>,
-    /// What a caller must give.
+    /// Mandatory parameters.
     #[serde(default)]
     pub mandatory_parameters: Vec<Parameter>,
-    /// What a caller may give.
+    /// Optional parameters.
     #[serde(default)]
     pub optional_parameters: Vec<Parameter>,
-    /// A jq filter from the findings that meet its trigger conditions, as a list, to an object of its parameters (this
-    /// project). Without it the playbook is offered with no finding.
+    /// A jq filter that maps the list of findings that meet its trigger conditions to an object of parameters (this
+    /// project). Without it, the playbook is not offered with findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters_from_findings: Option<Text>,
-    /// How completed writes are reversed.
+    /// Rollbacks of completed writes.
     #[serde(default)]
     pub rollback_steps: Vec<RollbackStep>,
-    /// Advice for whoever plans with it.
+    /// Hints for planning with the playbook.
     #[serde(default)]
     pub approach_hints: Vec<Text>,
     /// Time limit of the whole run, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_timeout: Option<Positive>,
-    /// Whether it can be rolled back.
+    /// Whether the playbook supports rollback.
     #[serde(default)]
     pub rollback_support: bool,
-    /// How careful to be.
+    /// Safety settings.
     pub safety: Safety,
-    /// Evidence without which a run is incomplete.
+    /// Evidence required for a complete run.
     #[serde(default)]
     pub evidence_requirements: Vec<Label>,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// Its vector, when the document carries one.
+    /// Embedding of the document, if it includes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vector>,
 }
 
-/// The context that a playbook needs.
+/// Context that a playbook needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct PlaybookContext {
-    /// In words.
+    /// Descriptions in natural language.
     #[serde(default)]
     pub context_descriptions: Vec<Text>,
-    /// As types that agents declare.
+    /// Context types that agents declare.
     #[serde(default)]
     pub supported_context_types: Vec<Label>,
-    /// Accepted, warned about, and not stored (ruling 14).
+    /// Accepted with a warning, and not stored (ruling 14).
     #[serde(default, skip_serializing)]
     pub declared_context_builders: Vec<String>,
 }
@@ -139,20 +139,20 @@ pub struct PlaybookContext {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PlaybookStep {
-    /// Its name within the playbook.
+    /// Id of the step, unique within the playbook.
     pub step_id: StepId,
-    /// Its name for people.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Text>,
-    /// Reads or writes; `read` is accepted and stored as `readonly` (ruling 11).
+    /// Type: reads or writes; `read` is accepted and stored as `readonly` (ruling 11).
     #[serde(rename = "type")]
     pub step_type: StepType,
-    /// The tool it calls.
+    /// Tool to call.
     pub tool_id: ToolId,
-    /// Whether the run needs it; true when absent.
+    /// Whether the run requires the step; true when absent.
     #[serde(default = "yes")]
     pub required: bool,
-    /// What its failure does.
+    /// Effect of a failure of the step.
     #[serde(default)]
     pub on_failure: OnFailure,
     /// Arguments of the tool (this project), with placeholders like a skill's.
@@ -167,78 +167,78 @@ fn yes() -> bool {
     true
 }
 
-/// The body of a step, or of a rollback.
+/// The script of a step or of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PlaybookScript {
-    /// The step it belongs to, or reverses.
+    /// Step that the script implements or reverses.
     pub step_id: StepId,
-    /// Its own name, for rollback steps to refer to (this project); the step's when absent.
+    /// Name for references from rollback steps (this project); the step's id when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script_id: Option<ScriptId>,
-    /// Its language.
+    /// Language of the script.
     pub language: Language,
-    /// The script; exactly one of `body` and `path`.
+    /// Source of the script; exactly one of `body` and `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Text>,
-    /// A file of the package (this project).
+    /// Path of a file in the package (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Text>,
-    /// The parameters it uses.
+    /// Parameters that the script uses.
     #[serde(default)]
     pub params_used: Vec<Label>,
 }
 
-/// How one step is reversed.
+/// The rollback of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct RollbackStep {
-    /// Its name.
+    /// Id of the rollback step.
     pub step_id: StepId,
-    /// The script that reverses; exactly one of `script_id` and `tool_id`.
+    /// Script that reverses the step; exactly one of `script_id` and `tool_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script_id: Option<ScriptId>,
-    /// The tool that reverses (this project).
+    /// Tool that reverses the step (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_id: Option<ToolId>,
-    /// Arguments of that tool (this project).
+    /// Arguments of the tool (this project).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
-    /// The step that is reversed.
+    /// Step that is reversed.
     pub reverses: StepId,
 }
 
-/// How careful to be with a playbook.
+/// Safety settings of a playbook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Safety {
-    /// The class.
+    /// Safety class.
     pub safety_class: SafetyClass,
-    /// Steps that a person must review.
+    /// Steps that an approver must review.
     #[serde(default)]
     pub requires_human_review_for: Vec<StepId>,
-    /// The parameter that names what is destroyed; its value is typed to confirm a `destructive`
-    /// playbook (this project). The first mandatory parameter when absent.
+    /// Parameter that names the destroyed resource. To confirm a `destructive` playbook, a user types its value (this
+    /// project). The first mandatory parameter when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_parameter: Option<Label>,
 }
 
 string_enum! {
-    /// How much a person has to say (ruling 27).
+    /// Level of human control over a playbook (ruling 27).
     pub enum SafetyClass {
-        /// Approved in advance by whoever registered it.
+        /// Approved in advance by its registration.
         Automated = "automated",
-        /// Each write is approved.
+        /// Each write needs an approval.
         Supervised = "supervised",
-        /// Each write is approved, and the resource's id typed.
+        /// Each write needs an approval, and a user types the resource's id to confirm the playbook.
         Destructive = "destructive",
     }
 }
 
-/// What the parts of a playbook may name.
+/// The names that the parts of a playbook may refer to.
 struct PlaybookNames<'p> {
     parameters: BTreeSet<&'p str>,
-    /// Where each step is listed first.
+    /// The first index of each step.
     places: BTreeMap<&'p str, usize>,
     scripts: BTreeSet<&'p str>,
 }
@@ -317,7 +317,7 @@ impl Playbook {
         }
     }
 
-    /// Whether a rollback runs this script, so that it is not its step's own body.
+    /// Whether a rollback runs this script, so that it is not the body of its step.
     #[must_use]
     pub fn is_reversal(&self, script: &PlaybookScript) -> bool {
         let mut rollbacks = self.rollback_steps.iter();
@@ -326,7 +326,7 @@ impl Playbook {
         })
     }
 
-    /// The parameter whose value a person types to confirm; only a destructive playbook has one.
+    /// Returns the parameter whose value a user types to confirm; only a destructive playbook has one.
     #[must_use]
     pub fn typed_parameter(&self) -> Option<&Parameter> {
         if self.safety.safety_class != SafetyClass::Destructive {
@@ -338,7 +338,7 @@ impl Playbook {
         }
     }
 
-    /// B000-18: a destructive playbook says what it destroys.
+    /// B000-18: a destructive playbook names the resource that it destroys.
     fn check_safety(&self, known: &PlaybookNames<'_>, report: &mut Report) {
         for (at, step) in self.safety.requires_human_review_for.iter().enumerate() {
             let pointer = format!("/safety/requires_human_review_for/{at}");
@@ -359,14 +359,14 @@ impl Playbook {
         }
     }
 
-    /// Its parameters: the mandatory ones, then the optional ones.
+    /// Iterates over the parameters: mandatory, then optional.
     pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
         self.mandatory_parameters
             .iter()
             .chain(&self.optional_parameters)
     }
 
-    /// The same, each required or not as the list that it stands in says.
+    /// Returns all parameters, each marked required or not by the list that contains it.
     #[must_use]
     pub fn declared_parameters(&self) -> Vec<Parameter> {
         let of = |parameters: &[Parameter], required| {
@@ -383,13 +383,13 @@ impl Playbook {
 }
 
 impl PlaybookScript {
-    /// Whether a `${…}` in its source can be a placeholder (ruling 31): a shell has `${name}` of its own.
+    /// Whether `${…}` in the source can be a placeholder (ruling 31): in a shell script, `${name}` is shell syntax.
     #[must_use]
     pub fn has_placeholders(&self) -> bool {
         self.language == Language::Python
     }
 
-    /// The name by which a rollback refers to it.
+    /// Returns the name that rollbacks refer to.
     #[must_use]
     pub fn name(&self) -> &str {
         self.script_id
@@ -401,7 +401,7 @@ impl PlaybookScript {
 impl Contract for Playbook {
     const NAME: SchemaName = SchemaName::Playbook;
 
-    // Checks what the schema cannot say (static part of B000-18, ruling 12).
+    // Checks the rules that the schema cannot express (static part of B000-18, ruling 12).
     fn check(&self, report: &mut Report) {
         check_parameters(&self.mandatory_parameters, "/mandatory_parameters", report);
         check_parameters(&self.optional_parameters, "/optional_parameters", report);

@@ -1,5 +1,5 @@
-//! Policies (this project; no collection of the seeds): Cedar texts over tool calls, with the
-//! tools that they govern and tests. Parsing, validation and decision are the domain's business.
+//! Policies (this project; no collection of the seeds): Cedar texts over tool calls, with the tools that they govern
+//! and their tests. The domain crate parses, validates and evaluates them.
 
 use std::collections::BTreeMap;
 
@@ -27,138 +27,138 @@ object_only!(
     MissionFacts
 );
 
-/// A policy: Cedar over the calls of the tools that it governs. A governed tool is called only
-/// where a policy permits it.
+/// A policy: Cedar rules for the calls of the governed tools. A governed tool may be called only if a policy permits
+/// the call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Policy {
-    /// Its id.
+    /// Id of the policy.
     pub policy_id: PolicyId,
-    /// The domain it belongs to.
+    /// Domain of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainId>,
-    /// Its title.
+    /// Title.
     pub title: Text,
-    /// What it is for.
+    /// Purpose of the policy.
     #[serde(default)]
     pub description: String,
-    /// Globs on dot segments, over tool ids: `aws.*`.
+    /// Globs on dot segments, matched with tool ids: `aws.*`; at least one.
     #[schemars(length(min = 1, max = crate::list::MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub governs: Vec<Glob>,
-    /// One or more Cedar policies, each with an `@id`.
+    /// Cedar text: one or more Cedar policies, each with an `@id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cedar: Option<Text>,
-    /// A file of the package that holds the Cedar text instead; `cedar` is filled from it.
+    /// Path of a package file with the Cedar text; registration fills `cedar` from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<Text>,
-    /// Calls with the decision that they must get.
+    /// Test calls with their expected decisions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<PolicyTest>,
-    /// Its tenant; absent for a global one.
+    /// Tenant of the policy; absent for a global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is in force.
+    /// Whether the policy is in force.
     #[serde(default)]
     pub status: Status,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
-/// A call with the decision that the policies of its package must give.
+/// A test call with the expected decision of the package's policies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PolicyTest {
     /// Summary of the result.
     pub name: ShortText,
-    /// Who calls.
+    /// Caller.
     #[serde(default)]
     pub principal: TestPrincipal,
     /// The tool.
     pub tool: ToolId,
-    /// With which arguments; the tool's defaults are filled in.
+    /// Arguments of the call; the tool's defaults are filled in.
     #[serde(default)]
     pub arguments: Map<String, Value>,
-    /// Under which circumstances.
+    /// Circumstances of the call.
     #[serde(default)]
     pub context: TestContext,
-    /// The decision.
+    /// Expected decision.
     pub expect: Expectation,
 }
 
-/// The caller of a test.
+/// The caller of a policy test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct TestPrincipal {
-    /// Its role; `user` when absent.
+    /// Role; `user` when absent.
     #[serde(default)]
     pub role: Role,
-    /// Its tenant; `tenant` when absent.
+    /// Tenant; `tenant` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantId>,
-    /// Its user; `user` when absent.
+    /// User; `user` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
 }
 
-/// The circumstances of a test.
+/// The circumstances of a policy test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct TestContext {
-    /// Whether nothing is to be changed; the argument `dry_run` when absent, as in a run.
+    /// Whether the call is a dry run; the argument `dry_run` when absent, as in a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<bool>,
-    /// The run that the call belongs to.
+    /// Run that the call belongs to.
     #[serde(default)]
     pub run: TestRun,
 }
 
-/// The run of a test.
+/// The run of a policy test.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct TestRun {
-    /// What is executed; `skill` when absent.
+    /// Kind of run; `skill` when absent.
     #[serde(default)]
     pub kind: RunKind,
-    /// The id of the skill, playbook or other document; `test` when absent.
+    /// Id of the skill, playbook or other document; `test` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<DocumentId>,
-    /// What the mission says of itself; absent for whatever else is executed.
+    /// Facts about the mission; absent for other runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mission: Option<MissionFacts>,
     /// Users who approved exactly this call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvers: Vec<UserId>,
-    /// Approvals that the run was given so far.
+    /// Number of approvals granted in the run so far.
     #[serde(default)]
     pub approvals: Count,
-    /// Calls that the run began so far, by tool id.
+    /// Number of calls that the run started so far, by tool id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub calls: BTreeMap<String, Count>,
 }
 
-/// What a mission's envelope says of it to policies.
+/// Facts from a mission's envelope that policies can use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct MissionFacts {
-    /// How risky it is.
+    /// Risk level of the mission.
     pub risk_level: RiskLevel,
-    /// How sensitive its data are.
+    /// Data sensitivity of the mission.
     pub sensitivity_class: Label,
 }
 
 string_enum! {
-    /// What a run executes (this project): everything compiles to one graph of steps.
+    /// Kind of a run (this project): each compiles to one graph of steps.
     #[derive(Default)]
     pub enum RunKind {
-        /// A skill's plan.
+        /// The plan of a skill.
         #[default]
         Skill = "skill",
         /// A playbook.
@@ -171,19 +171,19 @@ string_enum! {
         DecisionTree = "decision_tree",
         /// A mission of seed 002.
         Mission = "mission",
-        /// One tool call on its own.
+        /// A single tool call.
         ToolCall = "tool_call",
-        /// The analysis of what several runs of a request answered.
+        /// The analysis of the results of several runs of a request.
         Analysis = "analysis",
     }
 }
 
 string_enum! {
-    /// What a policy test expects.
+    /// Expected decision of a policy test.
     pub enum Expectation {
         /// A policy permits the call.
         Allow = "allow",
-        /// A policy forbids it, or none permits it.
+        /// A policy forbids the call, or none permits it.
         Deny = "deny",
         /// No policy of the package governs the tool.
         Ungoverned = "ungoverned",
@@ -193,7 +193,7 @@ string_enum! {
 impl Contract for Policy {
     const NAME: SchemaName = SchemaName::Policy;
 
-    // Checks what the schema cannot say.
+    // Checks the rules that the schema cannot express.
     fn check(&self, report: &mut Report) {
         if self.cedar.is_none() && self.file.is_none() {
             let message = "a policy needs its Cedar text: `cedar`, or `file`".to_owned();

@@ -1,6 +1,6 @@
-//! Prompt templates (this project; seed 002 §6 names `template_id`, `template_version` and
-//! `examples_used` and has no collection for them): versioned instructions for one role of a mission.
-//! Every prompt that a model sees is made from one of these, and data never becomes part of it.
+//! Prompt templates: versioned instructions for one role of a mission. They are this project's: seed 002 §6 names
+//! `template_id`, `template_version` and `examples_used` and has no collection for them. Every mission prompt is made
+//! from one of them, and data never becomes part of it.
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,11 @@ use crate::violation::Report;
 
 object_only!(PromptTemplate, PromptExample);
 
-/// Most examples of one template.
+/// Maximum number of examples in one template.
 pub const MAX_EXAMPLES: usize = 100;
 
-/// What the prompts of a template may refer to as `${name}`, each in one line of text: the mission's
-/// type and goal, and what the task is to achieve and how it is known to be done.
+/// Variables available as `${name}` in the prompts of a template, each one line of text: the type and the goal of the
+/// mission, and the objective and the success criteria of the task.
 pub const PROMPT_VARIABLES: [&str; 4] = ["mission_type", "goal", "objective", "success_criteria"];
 
 const VARIABLES: PlaceholderScope = PlaceholderScope {
@@ -37,27 +37,27 @@ const VARIABLES: PlaceholderScope = PlaceholderScope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PromptTemplate {
-    /// Its id, e.g. `crm.lead_intelligence_worker`.
+    /// Id of the template, e.g. `crm.lead_intelligence_worker`.
     pub prompt_id: PromptId,
-    /// The domain it belongs to.
+    /// Domain of the template.
     pub domain: DomainId,
-    /// Its title.
+    /// Title.
     pub title: Text,
-    /// The role it instructs.
+    /// Role that the template instructs.
     pub role_type: Role,
-    /// Its version, which prompt packages carry as `template_version`.
+    /// Version of the document, the `template_version` of prompt packages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// Who the model is, and what it must keep to.
+    /// System prompt: the model's role and rules.
     pub system_prompt: Text,
-    /// What it is to do.
+    /// Task prompt.
     pub task_prompt: Text,
-    /// Which model answers, by route: `tier_high_reasoning`.
+    /// Route to the model: `tier_high_reasoning`.
     pub model_route: Label,
-    /// What a worker must keep to.
+    /// Constraints on a worker.
     #[serde(default)]
     pub constraints: Constraints,
-    /// Answers that show what is wanted. Those nearest to the task are sent along.
+    /// Example answers. Those nearest to the task are included in the prompt.
     #[schemars(length(max = MAX_EXAMPLES))]
     #[serde(
         default,
@@ -68,36 +68,36 @@ pub struct PromptTemplate {
     /// JSON Schema of a worker's `structured_output`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<ForeignSchema>,
-    /// Its tenant; absent for a global one.
+    /// Tenant of the template; absent for a global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is offered.
+    /// Status in the catalogue.
     #[serde(default)]
     pub status: Status,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
-/// An answer that shows what is wanted.
+/// An example answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PromptExample {
-    /// Its id, which prompt packages list in `examples_used`.
+    /// Id of the example, listed in `examples_used` of prompt packages.
     pub example_id: Label,
-    /// A task.
+    /// Example task.
     pub task: Text,
-    /// A good answer to it.
+    /// Good answer to the task.
     pub answer: Text,
 }
 
 impl Contract for PromptTemplate {
     const NAME: SchemaName = SchemaName::PromptTemplate;
 
-    // Checks what the schema cannot say.
+    // Checks the rules that the schema cannot express.
     fn check(&self, report: &mut Report) {
         VARIABLES.check(self.system_prompt.as_str(), "/system_prompt", report);
         VARIABLES.check(self.task_prompt.as_str(), "/task_prompt", report);

@@ -1,6 +1,5 @@
-//! Skills (seed 000 §2.2): what is routed to, its plan of readonly steps, and the
-//! rules that turn their output into findings. How it is embedded and run is not
-//! this file's business.
+//! Skills (seed 000 §2.2): the target of routing, a plan of readonly steps, and the rules that turn their output into
+//! findings. Embedding and execution are handled elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -37,85 +36,85 @@ object_only!(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Skill {
-    /// Its id, e.g. `security.detect_public_ingress`.
+    /// Id of the skill, e.g. `security.detect_public_ingress`.
     pub skill_id: SkillId,
-    /// Its short name within the domain.
+    /// Short name, within the domain.
     pub name: Label,
-    /// The domain it belongs to.
+    /// Domain of the skill.
     pub domain: DomainId,
-    /// The tier from which it may be used.
+    /// Lowest tier that may use the skill.
     #[serde(default)]
     pub tier: Tier,
-    /// Generated and not yet accepted: visible to its own tenant only, and not routed to (this
-    /// project, for skills; 000 §2.8 has it for playbooks).
+    /// Whether it was generated and not yet accepted: visible to its own tenant only, and not routed to (this project,
+    /// for skills; 000 §2.8 has it for playbooks).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_candidate: bool,
-    /// Where it comes from (this project, for skills).
+    /// Origin of the skill (this project, for skills).
     #[serde(default, skip_serializing_if = "GeneratedBy::is_registered")]
     pub generated_by: GeneratedBy,
-    /// The agent within whose boundary it was generated (this project).
+    /// Agent whose boundary grounded the generation (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grounding_agent: Option<AgentId>,
-    /// Its tenant; absent for a global skill.
+    /// Tenant of the skill; absent for a global skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Whether it is offered.
+    /// Status in the catalogue.
     #[serde(default)]
     pub status: Status,
-    /// Its name for people.
+    /// Display name.
     pub display_name: Text,
-    /// What it does, in a sentence or two.
+    /// Description, in a sentence or two.
     pub description: Text,
-    /// Why one would want it; the first of the embedded fields.
+    /// Purpose of the skill; the first of the embedded fields.
     pub purpose: Text,
-    /// What it can do, one line each.
+    /// Capabilities, one line each.
     #[serde(default)]
     pub capabilities: Vec<Text>,
-    /// The capability that it shares with other skills.
+    /// Capability that the skill shares with other skills.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability_id: Option<CapabilityId>,
-    /// The context it needs.
+    /// Context that the skill needs.
     #[serde(default)]
     pub context: SkillContext,
-    /// The kind of its output, which selects a template: `finding`.
+    /// Kind of the output, which selects a template: `finding`.
     pub output_type: Label,
-    /// The steps that fetch what it needs.
+    /// Steps that fetch the data.
     pub execution_plan: SkillPlan,
-    /// Advice for whoever analyses the output.
+    /// Hints for the analysis of the output.
     #[serde(default)]
     pub approach_hints: Vec<Text>,
-    /// Utterances that should reach this skill (this project).
+    /// Example utterances that should be routed to this skill (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Text>,
-    /// What a caller may or must give (this project).
+    /// Parameters (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Parameter>,
-    /// Exact rules from step outputs to findings (this project).
+    /// Rules that turn step outputs into findings (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Analysis>,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// Its vector, when the document carries one.
+    /// Embedding of the document, if it includes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vector>,
 }
 
-/// The context that a skill needs (000 §2.2 `context`).
+/// Context that a skill needs (000 §2.2 `context`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 #[derive(Default)]
 pub struct SkillContext {
-    /// In words; part of what is embedded.
+    /// Descriptions in natural language; embedded.
     #[serde(default)]
     pub context_descriptions: Vec<Text>,
-    /// As types that agents declare.
+    /// Context types that agents declare.
     #[serde(default)]
     pub supported_context_types: Vec<Label>,
 }
@@ -124,7 +123,7 @@ pub struct SkillContext {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct SkillPlan {
-    /// The steps in listed order.
+    /// Steps, in listed order; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub steps: Vec<SkillStep>,
@@ -134,80 +133,80 @@ pub struct SkillPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct SkillStep {
-    /// Its name within the plan.
+    /// Id of the step, unique within the plan.
     pub step_id: StepId,
-    /// `read` is accepted and stored as `readonly`; a skill has no other (B000-11).
+    /// Type of the step. `read` is accepted and stored as `readonly`, the only type in a skill (B000-11).
     #[serde(rename = "type")]
     pub step_type: StepType,
-    /// The tool it calls.
+    /// Tool to call.
     pub tool_id: ToolId,
-    /// What it is for.
+    /// Purpose of the step.
     #[serde(default)]
     pub description: String,
-    /// How long its output may be reused, in seconds.
+    /// Time for which the output may be reused, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl_seconds: Option<Count>,
-    /// Arguments of the tool (this project). Strings may hold `${user.x}` and
-    /// `${step_1.path}`; values are put in later, as data.
+    /// Arguments of the tool (this project). Strings may contain `${user.x}` and `${step_1.path}`; values are filled
+    /// in later, as data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
-    /// Steps that must succeed first (this project).
+    /// Ids of the steps that must succeed first (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<StepId>,
     /// Time limit of one attempt, in milliseconds (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Positive>,
-    /// What a failure does to the run (this project); `stop` when absent.
+    /// Effect of a failure on the run (this project); `stop` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
 }
 
-/// How step outputs become an answer: exact rules, and a model that puts it into words (this project).
+/// Conversion of step outputs into an answer: exact rules, and a model that writes it (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Analysis {
-    /// The rules, in order. A skill without rules shows what its tools answered.
+    /// Rules, in evaluation order. A skill without rules returns its tools' results.
     #[serde(default)]
     pub findings: Vec<FindingRule>,
-    /// A template of the summary over the findings.
+    /// Template of the summary over the findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The model that puts the results into words.
+    /// Language model that writes the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<AnalysisModel>,
 }
 
-/// A language model that puts the results of a skill into words (this project).
+/// A language model that writes the answer from a skill's results (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct AnalysisModel {
-    /// The route that leads to it. Without such a route the answer is made without a model.
+    /// Route to the model. Without such a route, the answer is made without a model.
     pub route: Label,
-    /// What it may contribute.
+    /// Contributions that the model may make; at least one.
     #[schemars(length(min = 1, max = MOST_DUTIES))]
     #[serde(deserialize_with = "crate::list::between::<1, MOST_DUTIES, _, _>")]
     pub may: Vec<AnalysisDuty>,
 }
 
-/// How many duties there are.
+/// Number of kinds of contributions.
 const MOST_DUTIES: usize = 4;
 
 string_enum! {
-    /// What a model may contribute to an answer.
+    /// A contribution of a model to an answer.
     pub enum AnalysisDuty {
-        /// Sentences that sum the findings up.
+        /// Sentences that summarise the findings.
         Summary = "summary",
-        /// Values of the template's placeholders that no rule gave.
+        /// Values of template placeholders that no rule provided.
         Impact = "impact",
-        /// The order of findings of equal severity.
+        /// Order of findings of equal severity.
         Ranking = "ranking",
-        /// Sentences that answer the question; findings where the skill has no rules.
+        /// Sentences that answer the question, and findings if the skill has no rules.
         Answer = "answer",
     }
 }
 
 impl AnalysisModel {
-    /// Whether it may contribute this.
+    /// Whether the model may make this contribution.
     #[must_use]
     pub fn may(&self, duty: AnalysisDuty) -> bool {
         self.may.contains(&duty)
@@ -218,28 +217,28 @@ impl AnalysisModel {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct FindingRule {
-    /// Its name within the skill.
+    /// Id of the rule, unique within the skill.
     pub rule_id: RuleId,
-    /// The step whose output it reads.
+    /// Step whose output the rule reads.
     pub from: StepId,
-    /// The filter, in jq. Compiled where it is run, not here.
+    /// The jq filter. It is compiled where it runs, not here.
     pub filter: Text,
-    /// What it looks for.
+    /// Description of the finding that the rule detects.
     #[serde(default)]
     pub description: String,
-    /// `trigger_conditions` of playbooks that its findings meet: these playbooks are offered with the answer.
+    /// `trigger_conditions` of playbooks that the findings meet; these playbooks are offered with the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<Text>,
 }
 
 impl Skill {
-    /// The model that puts its results into words, if it names one.
+    /// Returns the model that writes the answer, if the skill names one.
     #[must_use]
     pub fn model(&self) -> Option<&AnalysisModel> {
         self.analysis.as_ref()?.model.as_ref()
     }
 
-    /// Whether rules make findings of its results.
+    /// Whether the skill has rules that make findings.
     #[must_use]
     pub fn has_rules(&self) -> bool {
         let analysis = self.analysis.as_ref();
@@ -307,7 +306,7 @@ impl Skill {
 impl Contract for Skill {
     const NAME: SchemaName = SchemaName::Skill;
 
-    // Checks what the schema cannot say (B000-11 and the static part of B003-5).
+    // Checks the rules that the schema cannot express (B000-11 and the static part of B003-5).
     fn check(&self, report: &mut Report) {
         check_parameters(&self.parameters, "/parameters", report);
         let steps = &self.execution_plan.steps;

@@ -1,50 +1,50 @@
-//! The stages of a mission (seed 002), as tools: everything that acts is a call of a tool, so that the
-//! gate, policies, rate limits and the journal treat a model call like any other effect.
+//! The stages of a mission (seed 002), as tools: every action is a tool call, so that the gate, policies, rate limits
+//! and the journal treat a model call like any other effect.
 
 use super::vocabulary::ToolClass;
 use crate::ids::ToolId;
 
 string_enum! {
-    /// What a mission's step does itself (this project).
+    /// Stage of a mission, executed by one of its steps (this project).
     pub enum Stage {
-        /// The planner makes the task graph, and policy decides on the tools that it asks for.
+        /// The planner makes the task graph, and policy decides on the tools that it requests.
         Plan = "plan",
         /// The prompt master makes the prompt package of one task.
         Prompt = "prompt",
         /// The librarian makes the pass of one task.
         Pass = "pass",
-        /// The researcher of one task searches outside.
+        /// The researcher of one task searches external sources.
         Research = "research",
         /// The worker of one task takes one turn.
         Work = "work",
-        /// The aggregator brings results together.
+        /// The aggregator combines results.
         Aggregate = "aggregate",
-        /// The reviewer reviews, once, and proposes what is to be written back.
+        /// The reviewer reviews once and proposes write-backs.
         Review = "review",
-        /// A proposal is carried out by a playbook.
+        /// A playbook executes a proposal.
         Playbook = "playbook",
-        /// A proposal is sent to the system of record.
+        /// A request to the system of record executes a proposal.
         Webhook = "webhook",
     }
 }
 
-/// What the ids of their tools begin with.
+/// Prefix of the ids of the stage tools.
 const PREFIX: &str = "charter.mission.";
 
 impl Stage {
-    /// The id of its tool: `charter.mission.plan`.
+    /// Returns the id of the stage's tool: `charter.mission.plan`.
     #[must_use]
     pub fn tool_id(self) -> ToolId {
         ToolId::from_checked(format!("{PREFIX}{self}"))
     }
 
-    /// The one whose tool has this id.
+    /// Returns the stage whose tool has this id.
     #[must_use]
     pub fn from_tool_id(tool: &ToolId) -> Option<Self> {
         tool.as_str().strip_prefix(PREFIX)?.parse().ok()
     }
 
-    /// What its tool may do. Those that change nothing outside are for the mission's own use.
+    /// Returns the class of the stage's tool. Stages that change nothing outside are internal to the mission.
     #[must_use]
     pub const fn tool_class(self) -> ToolClass {
         match self {
@@ -59,7 +59,7 @@ impl Stage {
         }
     }
 
-    /// Whether a model may be asked in it.
+    /// Whether the stage may call a model.
     #[must_use]
     pub const fn asks_models(self) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! Whether the placeholders of a step name something that exists (ruling 12).
-//! A skill refuses what does not; a playbook warns. That choice is the caller's.
+//! Checks that the placeholders of a step refer to something defined (ruling 12). A skill rejects undefined
+//! references; a playbook warns. The caller makes that choice.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use crate::placeholder::{Placeholder, Segment, each_string, segments, segments_of_source};
 use crate::violation::{MAX_VIOLATIONS, Stage, Violation, pointer_segment};
 
-/// What a step may refer to.
+/// The names that a step may refer to.
 pub(super) struct Names<'a> {
     /// Declared parameters.
     pub(super) parameters: &'a BTreeSet<&'a str>,
-    /// The step itself.
+    /// Id of the step itself.
     pub(super) step: &'a str,
-    /// Whether a step's output exists when it starts.
+    /// Whether a step's output exists when this step starts.
     pub(super) is_earlier: &'a dyn Fn(&str) -> bool,
 }
 
-/// The placeholders of `parameters` that are malformed or name nothing, as many as a report shows.
+/// Reports the malformed and undefined placeholders of `parameters`, up to the size of a report.
 pub(super) fn check_references(
     parameters: &Map<String, Value>,
     names: &Names<'_>,
@@ -36,8 +36,8 @@ pub(super) fn check_references(
     found
 }
 
-/// The placeholders of a script's source that name nothing, each with its line, from 1. What is none is the language's
-/// own.
+/// Returns the undefined placeholders in a script's source, each with its line, from 1. Malformed placeholders are
+/// syntax of the script's language.
 pub(super) fn source_references(
     source: &str,
     names: &Names<'_>,
@@ -58,7 +58,7 @@ pub(super) fn source_references(
     found
 }
 
-/// The same for one text.
+/// Returns the malformed and undefined placeholders of one text.
 fn text_references(text: &str, names: &Names<'_>, pointer: &str) -> Vec<Violation> {
     match segments(text) {
         Ok(parts) => parts

@@ -1,5 +1,5 @@
-//! The tag store's record (seed 000 §2.10): what is known of one request, written
-//! once before anything else. Internal: never shown to a client.
+//! Tag records (seed 000 §2.10): the classification of one request, written once before any other record. Internal:
+//! never shown to a client.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,66 +17,66 @@ use crate::violation::Report;
 
 object_only!(TagRecord);
 
-/// One request's tags.
+/// The tags of one request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct TagRecord {
-    /// The request, in this family's form (ruling 25).
+    /// Id of the request, in this family's form (ruling 25).
     pub request_id: TagRequestId,
-    /// The caller's tenant.
+    /// Tenant of the caller.
     pub tenant_id: TenantId,
-    /// The session.
+    /// Session of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<TagSessionId>,
-    /// The user.
+    /// User who made the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
-    /// When it reads as absent. The store fills it in: one hour unless configured (ruling 18).
+    /// Expiry time, after which the record reads as absent. The store sets it: one hour unless configured (ruling 18).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// How the request is answered.
+    /// Flow that answers the request.
     pub flow: Flow,
-    /// The domain; required in every flow (B000-15).
+    /// Domain; required in every flow (B000-15).
     pub domain: DomainId,
-    /// The persona; required in every flow (B000-15).
+    /// Persona; required in every flow (B000-15).
     pub persona: Label,
-    /// The caller's tier.
+    /// Tier of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
-    /// Flow `skill`: the skill.
+    /// Skill; for flow `skill`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<SkillId>,
-    /// Flow `read_broad`: the skills.
+    /// Skills; for flow `read_broad`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill_ids: Option<Vec<SkillId>>,
-    /// Flow `write`: the playbook.
+    /// Playbook; for flow `write`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub playbook_id: Option<PlaybookId>,
     /// Kind of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_type: Option<Label>,
-    /// Where effects are carried out.
+    /// Location where effects are executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_location: Option<ExecutionTarget>,
-    /// The agent that owns the skill, if one refers to it (ruling 8).
+    /// Agent that owns the skill, if one refers to it (ruling 8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_agent_id: Option<AgentId>,
-    /// Flow `rag_search`: what is searched for.
+    /// Search parameters; for flow `rag_search`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rag_params: Option<Map<String, Value>>,
-    /// Flow `rag_search`: the provider asked about.
+    /// Cloud provider of the question; for flow `rag_search`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<Label>,
-    /// Flow `write`: the tools that will be called.
+    /// Tools that will be called; for flow `write`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_ids: Option<Vec<ToolId>>,
-    /// Flow `write`: the parameters; redacted in logs.
+    /// Parameters; for flow `write`, redacted in logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub param_set: Option<Map<String, Value>>,
 }
 
 string_enum! {
-    /// How a request is answered (000 §2.10).
+    /// Flow that answers a request (000 §2.10).
     pub enum Flow {
         /// One skill answers.
         Skill = "skill",
@@ -92,18 +92,18 @@ string_enum! {
         CodeGenRead = "code_gen_read",
         /// A playbook is generated.
         CodeGenWrite = "code_gen_write",
-        /// A skill or playbook is generated, although something registered may fit.
+        /// A skill or playbook is generated, even if a registered one may fit.
         CodeGenDirect = "code_gen_direct",
     }
 }
 
-/// A field that belongs to some flows: whether it is there, and which flows own it.
+/// A field that belongs to some flows: its presence, and the flows that require or allow it.
 struct FlowField {
     name: &'static str,
     present: bool,
-    /// Flows that must have it.
+    /// Flows that require the field.
     required_in: &'static [Flow],
-    /// Flows that may have it; none means every flow may.
+    /// Flows that allow the field; empty means every flow.
     only_in: &'static [Flow],
 }
 

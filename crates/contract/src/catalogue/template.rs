@@ -1,5 +1,5 @@
-//! Templates (seed 000 §2.7): the shape of an output with `{{placeholders}}`.
-//! Choosing and rendering one happens elsewhere.
+//! Templates (seed 000 §2.7): the structure of an output with `{{placeholders}}`. Selection and rendering happen
+//! elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,48 +20,48 @@ object_only!(Template);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Template {
-    /// Its id.
+    /// Id of the template.
     pub template_id: TemplateId,
-    /// The domain it is for; absent for the global default.
+    /// Domain of the template; absent for the global default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<DomainId>,
-    /// The kind of output it renders; must match (B000-14).
+    /// Kind of output that the template renders; must match (B000-14).
     pub output_type: Label,
-    /// The skill it is for.
+    /// Skill that the template is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill_id: Option<SkillId>,
-    /// The agent it is for (this project; ruling 7).
+    /// Agent that the template is for (this project; ruling 7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<AgentId>,
-    /// The personas that it is for (this project); for every persona when empty.
+    /// Personas that the template is for (this project); all when empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub personas: Vec<Label>,
-    /// The tier from which it may be used.
+    /// Lowest tier that may use the template.
     #[serde(default)]
     pub tier: Tier,
-    /// Its tenant; absent for a global template.
+    /// Tenant of the template; absent for a global template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// The output, with `{{name}}` where a value goes.
+    /// Structure of the output, with `{{name}}` in place of values.
     pub structure: Map<String, Value>,
-    /// Advice to whoever shows the output.
+    /// Hints for displaying the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rendering_hints: Option<Map<String, Value>>,
-    /// Whether it is offered (this project, for templates).
+    /// Status in the catalogue (this project, for templates).
     #[serde(default)]
     pub status: Status,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
 }
 
-/// `{{ name }}`: a dotted name, with spaces around it allowed.
+/// Checks `{{ name }}`: a dotted name, with optional spaces around it.
 fn check_placeholders(text: &str) -> Result<(), String> {
     let mut rest = text;
     while let Some(open) = rest.find("{{") {
@@ -89,7 +89,7 @@ fn check_placeholders(text: &str) -> Result<(), String> {
 impl Contract for Template {
     const NAME: SchemaName = SchemaName::Template;
 
-    // Checks what the schema cannot say: every `{{` opens a placeholder with a name.
+    // Checks that every `{{` opens a placeholder with a name, which the schema cannot express.
     fn check(&self, report: &mut Report) {
         let structure = Value::Object(self.structure.clone());
         each_string(&structure, "/structure", &mut |pointer, text| {

@@ -1,5 +1,4 @@
-//! Tools (seed 000 §2.4): their parameters, class and implementation. Nothing
-//! here calls one.
+//! Tools (seed 000 §2.4): their parameters, class and implementation. Nothing here calls one.
 
 use std::collections::BTreeMap;
 
@@ -29,79 +28,79 @@ object_only!(Tool, RateLimit, Implementation, ToolEvidence, ConsolePage);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Tool {
-    /// Its id, e.g. `aws.describe_security_groups`.
+    /// Id of the tool, e.g. `aws.describe_security_groups`.
     pub tool_id: ToolId,
-    /// Its short name.
+    /// Short name.
     pub name: Label,
-    /// Who provides the service: `aws`.
+    /// Provider of the service: `aws`.
     pub provider: Label,
-    /// The service: `ec2`.
+    /// Service: `ec2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Label>,
-    /// Reads, writes, or internal.
+    /// Class of the tool: readonly, write or internal.
     pub tool_class: ToolClass,
-    /// The domain it belongs to.
+    /// Domain of the tool.
     pub domain: DomainId,
-    /// What it does.
+    /// Description of the tool's effect.
     pub description: Text,
-    /// What it takes.
+    /// Parameters.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// JSON Schema of its output.
+    /// JSON Schema of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<ForeignSchema>,
-    /// Where it runs.
+    /// Execution location.
     #[serde(default)]
     pub execution_target: ExecutionTarget,
-    /// The language of its body.
+    /// Language of the implementation.
     pub language: Language,
     /// Whether each call needs an approval (ruling 10).
     #[serde(default)]
     pub requires_approval: bool,
-    /// Whether repeating a call with the same arguments changes nothing more (this project). A write
-    /// that was interrupted is repeated without asking only if its tool says so.
+    /// Whether repeating a call with the same arguments has no further effect (this project). An interrupted write is
+    /// repeated without confirmation only if its tool is idempotent.
     #[serde(default)]
     pub idempotent: bool,
-    /// Whether it is offered (this project, for tools).
+    /// Status in the catalogue (this project, for tools).
     #[serde(default)]
     pub status: Status,
-    /// Its tenant (this project, for tools); absent for a global tool.
+    /// Tenant of the tool (this project, for tools); absent for a global tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Utterances that call for this tool (this project).
+    /// Example utterances that call for this tool (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Text>,
-    /// How it is carried out (this project). Absent when the client brings its own.
+    /// Implementation (this project). Absent if the client provides one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation: Option<Implementation>,
-    /// Names of the environment variables it is granted (this project).
+    /// Names of the environment variables that the tool needs (this project).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<VariableName>,
-    /// Host patterns it may reach (this project): `*.amazonaws.com`.
+    /// Host patterns that the tool may reach (this project): `*.amazonaws.com`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub egress: Vec<Text>,
     /// Time limit of one call, in milliseconds (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<Positive>,
-    /// Who may call it (003 Tool Definition Schema).
+    /// Permission level that a caller needs (003 Tool Definition Schema).
     #[serde(default)]
     pub permission_level: PermissionLevel,
-    /// How often it may be called (003 Tool Definition Schema).
+    /// Rate limit (003 Tool Definition Schema).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<RateLimit>,
-    /// How its result becomes evidence (this project).
+    /// Conversion of the result into evidence (this project).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<ToolEvidence>,
-    /// Its version.
+    /// Version of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
-    /// When it was first registered.
+    /// Time of the first registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last registered.
+    /// Time of the last registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
-    /// Its vector, when the document carries one.
+    /// Embedding of the document, if it includes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vector>,
 }
@@ -117,22 +116,22 @@ string_newtype! {
         "^[A-Za-z_][A-Za-z0-9_]{0,199}$",
         "the name of an environment variable",
     );
-    /// The name of an environment variable (this project).
+    /// Name of an environment variable (this project).
     VariableName,
 }
 
-/// How often a tool may be called (003 Tool Definition Schema).
+/// Rate limit of a tool (003 Tool Definition Schema).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct RateLimit {
-    /// Calls per minute in the long run.
+    /// Sustained number of calls per minute.
     pub requests_per_minute: Positive,
-    /// Calls at once; `requests_per_minute` when absent.
+    /// Maximum number of calls in a burst; `requests_per_minute` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Positive>,
 }
 
-/// How a tool is carried out (this project).
+/// Implementation of a tool (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "type",
@@ -141,72 +140,72 @@ pub struct RateLimit {
     remote = "Self"
 )]
 pub enum Implementation {
-    /// A script of the tool's language; exactly one of `path` and `body`.
+    /// A script in the tool's language; exactly one of `path` and `body`.
     Script {
-        /// A file of the package, relative to its root.
+        /// Path of a package file, relative to the package root.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<Text>,
-        /// The script itself.
+        /// Source of the script.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<Text>,
     },
-    /// An HTTP call. Strings may hold `${name}` of a parameter.
+    /// An HTTP call. Strings may contain `${name}` of a parameter.
     Http {
-        /// The method.
+        /// HTTP method.
         method: HttpMethod,
-        /// The link, with placeholders.
+        /// URL, with placeholders.
         url: Text,
-        /// Headers.
+        /// HTTP headers.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         headers: BTreeMap<String, String>,
         /// Query parameters.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         query: BTreeMap<String, String>,
-        /// The body, sent as JSON.
+        /// Request body, sent as JSON.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<Value>,
     },
-    /// A part of Charter. Only the tools of the built-in package have it.
+    /// A built-in tool of Charter. Only the built-in package uses it.
     Builtin {
-        /// Which.
+        /// Name of the built-in tool.
         name: Builtin,
     },
-    /// A stage of a mission. Only the tools of the built-in package have it.
+    /// A stage of a mission. Only the built-in package uses it.
     Stage {
-        /// Which.
+        /// The stage.
         stage: Stage,
     },
-    /// A language model puts results into words. Only the built-in tool
-    /// `charter.analysis.draft` has it.
+    /// A language model that writes an answer from results. Only the built-in tool `charter.analysis.draft` uses it.
     Analysis {},
-    /// A tool of a registered MCP server. Only imported tools have it.
+    /// A tool of a registered MCP server. Only imported tools use it.
     Mcp {
-        /// The server, as the configuration names it.
+        /// Name of the server in the configuration.
         server: Label,
-        /// The tool, as its server names it.
+        /// Name of the tool on its server.
         tool: Text,
-        /// `sha256:…` of the definition that was imported.
+        /// Digest of the imported definition: `sha256:…`.
         definition: ShortText,
-        /// JSON Schema of its arguments, as its server gives it. The server holds calls to it; here the parameters count.
+        /// JSON Schema of the arguments, as provided by the server, which enforces it. Charter checks `parameters`
+        /// instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input_schema: Option<ForeignSchema>,
     },
 }
 
-/// What the ids of tools begin with that are imported from MCP servers.
+/// Prefix of the ids of tools imported from MCP servers.
 pub const IMPORTED_PREFIX: &str = "mcp.";
 
-/// The tool by which a language model puts the results of a request into words.
+/// Id of the tool that has a language model write an answer from the results of a request.
 pub const ANALYSIS_TOOL: &str = "charter.analysis.draft";
 
-/// The id of [`ANALYSIS_TOOL`].
+/// Returns [`ANALYSIS_TOOL`] as an id.
 #[must_use]
 pub fn analysis_tool_id() -> ToolId {
     ToolId::from_checked(ANALYSIS_TOOL.to_owned())
 }
 
 string_enum! {
-    /// Methods of HTTP calls.
+    /// HTTP method of a call.
     pub enum HttpMethod {
         /// GET.
         Get = "GET",
@@ -223,46 +222,46 @@ string_enum! {
     }
 }
 
-/// How a tool's result becomes one evidence record (this project).
+/// Conversion of a tool's result into one evidence record (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ToolEvidence {
-    /// The type of the evidence.
+    /// Type of the evidence.
     #[serde(rename = "type")]
     pub evidence_type: EvidenceType,
-    /// The system it comes from: `aws.ec2`.
+    /// Source system: `aws.ec2`.
     pub system: Label,
-    /// Where a person can see the original, for a system that is not AWS, Azure or Google Cloud.
+    /// Page that shows the original, for a system other than AWS, Azure and Google Cloud.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub console: Option<ConsolePage>,
-    /// jq over `{parameters, output}` for the native id.
+    /// jq filter over `{parameters, output}` for the native id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_id: Option<Text>,
-    /// jq for the region.
+    /// jq filter for the region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Text>,
-    /// jq for the account.
+    /// jq filter for the account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<Text>,
     /// Template of the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Text>,
-    /// Who may see the payload; everybody who may read the record when absent.
+    /// Redaction class of the payload; when absent, every reader of the record may read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redaction_class: Option<RedactionClass>,
 }
 
-/// The page of a system's own console that shows what evidence was taken from (this project).
+/// A page in a system's own console that shows the source of evidence (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ConsolePage {
-    /// What the reader will see there.
+    /// Label of the link.
     pub label: Text,
-    /// The link.
+    /// URL of the page.
     pub href: ConsoleHref,
 }
 
-/// What stands in a [`ConsoleHref`] for the evidence's native id.
+/// Placeholder for the evidence's native id in a [`ConsoleHref`].
 pub const NATIVE_ID_PLACEHOLDER: &str = "${native_id}";
 
 string_newtype! {
@@ -271,8 +270,8 @@ string_newtype! {
         "^https://[!$-.0-;=@-\\[\\]_a-z~]+([/?#]([!#-;=?-\\[\\]_a-z~]|\\$\\{native_id\\})*)?$",
         "an https:// link, after whose host `${native_id}` may stand",
     );
-    /// An `https` link in which `${native_id}` stands for the native id; the host is fixed, so that
-    /// no id decides where the link leads (this project).
+    /// An `https` URL in which `${native_id}` is replaced with the native id. The host is fixed, so that no id can
+    /// redirect the link (this project).
     ConsoleHref,
 }
 
@@ -290,8 +289,8 @@ fn is_console_href(text: &str) -> bool {
 }
 
 impl Tool {
-    /// Whether it is never offered to agents, plans and playbooks (B000-10): an internal tool, or a
-    /// stage of missions, whatever its class.
+    /// Whether the tool is never offered to agents, plans and playbooks (B000-10): an internal tool, or a stage of
+    /// missions of any class.
     #[must_use]
     pub const fn is_internal(&self) -> bool {
         matches!(self.tool_class, ToolClass::Internal)
@@ -335,7 +334,7 @@ impl Tool {
         }
     }
 
-    /// A built-in tool does what it does, whatever a document calls it.
+    /// Checks the class of a built-in tool; a document cannot change it.
     fn check_builtin(&self, name: &str, class: ToolClass, report: &mut Report) {
         if self.tool_class != class {
             let message = format!("`{name}` is {class}, not {}", self.tool_class);
@@ -357,7 +356,7 @@ impl Implementation {
     }
 }
 
-/// A script has a body or a file of the package, and not both.
+/// Requires exactly one of a script body and a package file.
 pub(super) fn check_source(
     path: Option<&Text>,
     body: Option<&Text>,
@@ -377,7 +376,7 @@ pub(super) fn check_source(
     }
 }
 
-/// A relative path of plain segments, `/` between them.
+/// Whether `path` is a relative path of plain segments, separated by `/`.
 pub(crate) fn is_package_path(path: &str) -> bool {
     !path.is_empty()
         && !path.contains(['\\', '\0', ':'])
@@ -389,7 +388,7 @@ pub(crate) fn is_package_path(path: &str) -> bool {
 impl Contract for Tool {
     const NAME: SchemaName = SchemaName::Tool;
 
-    // Checks what the schema cannot say (B000-10, static part of B003-4).
+    // Checks the rules that the schema cannot express (B000-10, static part of B003-4).
     fn check(&self, report: &mut Report) {
         check_parameters(&self.parameters, "/parameters", report);
         if self.tool_class == ToolClass::Readonly && self.requires_approval {

@@ -1,6 +1,6 @@
-//! The parameter `charset` of a `Content-Type` (RFC 9110, section 8.3.1), as servers write it.
+//! The `charset` parameter of a `Content-Type` (RFC 9110, section 8.3.1), as found in practice.
 
-/// The label that a `Content-Type` gives as its `charset`; none where the parameter has no value.
+/// Returns the `charset` label of a `Content-Type`; `None` if the parameter has no value.
 #[must_use]
 pub fn charset_of(content_type: &str) -> Option<&str> {
     let (_, mut rest) = content_type.split_once(';')?;
@@ -17,7 +17,7 @@ pub fn charset_of(content_type: &str) -> Option<&str> {
     }
 }
 
-/// The index of the next `;` outside quotes, else the length of the text.
+/// Returns the index of the next `;` outside quotes, or the length of the text.
 fn end_of_parameter(text: &str) -> usize {
     let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -32,7 +32,7 @@ fn end_of_parameter(text: &str) -> usize {
     text.len()
 }
 
-/// A value without the quotes around it, also those that should not be there; none where nothing is left.
+/// Removes the quotes around a value, including invalid ones; `None` if nothing remains.
 fn unquoted(value: &str) -> Option<&str> {
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
     let inside = match quote {

@@ -1,7 +1,7 @@
-//! Declarations of an encoding within a text: XML's, and a field in the front matter of Markdown.
+//! Encoding declarations within a text: the XML declaration, and a field in the front matter of Markdown.
 //!
-//! A declaration was read byte by byte, so a text that declares UTF-16 in it is not UTF-16: it is UTF-8, as the HTML
-//! Standard decides for pages.
+//! A declaration is read byte by byte, so a text that declares UTF-16 cannot be UTF-16: it is read as UTF-8, as the
+//! HTML Standard specifies for pages.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::{memchr, memmem};
@@ -9,14 +9,14 @@ use memchr::{memchr, memmem};
 use super::labelled;
 use crate::frontmatter::FENCE;
 
-/// How far into a text a declaration is looked for, in bytes.
+/// Length of the prefix that is searched for a declaration, in bytes.
 pub(super) const LOOKED_AT: usize = 64 << 10;
 
-/// The fields of front matter that name an encoding.
+/// Front matter fields that name an encoding.
 const FIELDS: [&[u8]; 2] = [b"charset", b"encoding"];
 
-/// The encoding that a text other than HTML declares. Front matter is a note of its author's and counts only where the
-/// text is not UTF-8.
+/// Returns the encoding that a text other than HTML declares. Front matter is informal, so it counts only if the text
+/// is not UTF-8.
 pub(super) fn text(bytes: &[u8]) -> Option<&'static Encoding> {
     xml(bytes).or_else(|| {
         let declared = front_matter(bytes)?;
@@ -24,7 +24,7 @@ pub(super) fn text(bytes: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// The encoding that an XML declaration names (HTML Standard, "get an XML encoding").
+/// Returns the encoding named by an XML declaration (HTML Standard, "get an XML encoding").
 pub(super) fn xml(bytes: &[u8]) -> Option<&'static Encoding> {
     const NAME: &[u8] = b"encoding";
     let declaration = start(bytes).strip_prefix(b"<?xml")?;
@@ -42,7 +42,7 @@ pub(super) fn xml(bytes: &[u8]) -> Option<&'static Encoding> {
     labelled(label).map(of_bytes)
 }
 
-/// The encoding that a field in front matter names.
+/// Returns the encoding named by a front matter field.
 fn front_matter(bytes: &[u8]) -> Option<&'static Encoding> {
     let fence = FENCE.as_bytes();
     let mut lines = start(bytes).split(|byte| matches!(byte, b'\n' | b'\r'));
@@ -61,7 +61,7 @@ fn front_matter(bytes: &[u8]) -> Option<&'static Encoding> {
     labelled(label).map(of_bytes)
 }
 
-/// The encoding of a text whose declaration was read byte by byte.
+/// Returns the encoding of a text whose declaration was readable byte by byte.
 pub(super) fn of_bytes(declared: &'static Encoding) -> &'static Encoding {
     if declared == UTF_16BE || declared == UTF_16LE {
         UTF_8

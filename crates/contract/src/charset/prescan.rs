@@ -1,8 +1,8 @@
-//! The encoding that an HTML page declares for itself: the HTML Standard's "prescan a byte stream to determine its
+//! Finds the encoding that an HTML page declares: the HTML Standard's "prescan a byte stream to determine its
 //! encoding" (section 13.2.3.2), on the beginning of a page.
 //!
-//! The standard looks at the first 1,024 bytes and, where a parser finds a `<meta>` behind them, begins again. Looking
-//! further at once comes to the same.
+//! The standard examines the first 1,024 bytes and starts again if a parser finds a later `<meta>`. Examining more
+//! bytes at once has the same result.
 
 use encoding_rs::Encoding;
 use memchr::{memchr, memmem};
@@ -10,19 +10,19 @@ use memchr::{memchr, memmem};
 use super::declared::{LOOKED_AT, of_bytes, xml};
 use super::labelled;
 
-/// The encoding that a page declares in `<meta>`, or as XML.
+/// Returns the encoding that a page declares in `<meta>` or as XML.
 pub(super) fn html(bytes: &[u8]) -> Option<&'static Encoding> {
     let bytes = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     Scan { bytes, at: 0 }.declared().or_else(|| xml(bytes))
 }
 
-/// A place in a page. Each method gives `None` where the bytes end.
+/// A position in a page. Each method returns `None` at the end of the bytes.
 struct Scan<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
-/// An attribute in lower case.
+/// An attribute, in lower case.
 struct Attribute {
     name: Vec<u8>,
     value: Vec<u8>,
@@ -34,7 +34,7 @@ impl Scan<'_> {
             self.at += memchr(b'<', self.bytes.get(self.at..)?)?;
             let rest = &self.bytes[self.at..];
             if rest.starts_with(b"<!--") {
-                // The two hyphens of its beginning may be those of its end.
+                // The two hyphens that open a comment may also close it.
                 self.at += memmem::find(&rest[2..], b"-->")? + b"<!-->".len();
             } else if is_meta(rest) {
                 self.at += b"<meta".len();
@@ -54,7 +54,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads the attributes of a `<meta>`, each name once; `Some(None)` where they name no known encoding.
+    /// Reads the attributes of a `<meta>`, each name once; `Some(None)` if they name no known encoding.
     fn meta(&mut self) -> Option<Option<&'static Encoding>> {
         let (mut pragma, mut content, mut charset) = (None, None, None);
         while let Some(Attribute { name, value }) = self.attribute()? {
@@ -129,7 +129,7 @@ impl Scan<'_> {
     }
 }
 
-/// The encoding in the `content` of a `<meta>`, in lower case: `text/html; charset=…`.
+/// Returns the encoding in the `content` of a `<meta>`, in lower case: `text/html; charset=…`.
 fn of_content(content: &[u8]) -> Option<&'static Encoding> {
     const NAME: &[u8] = b"charset";
     let mut rest = content;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A page's text and its notices in words.
+/// Returns the text of a page and its notices as strings.
 fn read(bytes: &[u8], form: Form, header: Option<&str>) -> (String, Vec<String>) {
     let Page { text, notices } = page(bytes, form, header);
     let notices = notices.iter().map(ToString::to_string).collect();
@@ -14,12 +14,12 @@ fn read(bytes: &[u8], form: Form, header: Option<&str>) -> (String, Vec<String>)
 fn a_page_is_read_by_the_first_encoding_that_is_stated() {
     use Form::{Html, Text};
     for (bytes, form, header, text) in [
-        // Nothing stated.
+        // No declaration.
         (&b"plain"[..], Text, None, "plain"),
         ("caf\u{e9}".as_bytes(), Text, None, "café"),
         ("<p>caf\u{e9}".as_bytes(), Html, None, "<p>café"),
         (b"", Html, None, ""),
-        // Marks, which come before every word.
+        // Byte order marks, which take precedence over every declaration.
         (b"\xef\xbb\xbfcaf\xc3\xa9", Text, Some("latin1"), "café"),
         (b"\xff\xfea\0\xe9\0", Text, Some("utf-8"), "aé"),
         (b"\xfe\xff\0a\0\xe9", Html, None, "aé"),
@@ -31,7 +31,7 @@ fn a_page_is_read_by_the_first_encoding_that_is_stated() {
             None,
             "<meta charset=latin1>é",
         ),
-        // Zeros around ASCII.
+        // Zero bytes around ASCII.
         (b"a\0b\0", Text, None, "ab"),
         (b"\0a\0b", Text, None, "ab"),
         (b"<\0?\0x\0", Html, None, "<?x"),
@@ -81,7 +81,7 @@ fn a_page_is_read_by_the_first_encoding_that_is_stated() {
             Some("latin1"),
             "<meta charset=utf-8>é",
         ),
-        // Declarations of the text itself.
+        // Declarations in the text itself.
         (
             b"<?xml version='1.0' encoding='koi8-r'?>\xd4",
             Text,
@@ -154,7 +154,7 @@ fn uncertain_encodings_are_noted() {
         ),
         (b"a", Text, Some(&long[..]), "a", vec![unknown(&long[..40])]),
         (b"a", Text, Some("utf-7"), "a", vec![unknown("utf-7")]),
-        // The standard has its decoder refuse it.
+        // The standard's decoder for this encoding refuses all input.
         (
             b"a",
             Html,
@@ -308,7 +308,7 @@ fn html_declares_its_encoding_as_the_standard_reads_it() {
             Some("Big5"),
         ),
         ("<?xml version='1.0' encoding='utf-16'?>", Some("UTF-8")),
-        // No declaration, or none that counts.
+        // No declaration, or one that does not count.
         ("", None),
         ("<meta>", None),
         ("<meta charset>", None),
@@ -373,7 +373,7 @@ fn the_charset_of_a_content_type_is_found_however_it_is_written() {
     }
 }
 
-/// A contract means what it holds: nothing in it is replaced or guessed.
+/// A contract means what it contains: nothing in it is replaced or guessed.
 #[test]
 fn a_document_is_decoded_whole_or_refused_with_its_place() {
     let json = "{\"a\": \"caf\u{e9}\"}";
@@ -430,7 +430,7 @@ fn a_document_is_decoded_whole_or_refused_with_its_place() {
     assert_eq!(refused(latin, None).to_string(), "byte 10 is not UTF-8");
 }
 
-/// Hostile declarations are read in time that grows with their bytes only.
+/// The time to read hostile declarations grows linearly with their bytes.
 #[test]
 fn a_declaration_costs_no_more_than_its_bytes() {
     for part in [
@@ -459,7 +459,7 @@ proptest! {
         prop_assert_eq!((&*found.text, found.notices), (text.as_str(), vec![]));
     }
 
-    /// For all bytes and labels: only a mark alone has an empty text.
+    /// For all bytes and labels, only a lone byte order mark decodes to an empty text.
     #[test]
     fn every_page_has_a_text(
         bytes in proptest::collection::vec(any::<u8>(), 0..60),

@@ -1,13 +1,13 @@
-//! UTF-32, which the WHATWG Encoding Standard does not have.
+//! UTF-32, which the WHATWG Encoding Standard omits.
 
-/// The order of the bytes of a character.
+/// Byte order of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endian {
     Big,
     Little,
 }
 
-/// Bytes of a character.
+/// Bytes per character.
 const UNIT: usize = 4;
 
 impl Endian {
@@ -18,14 +18,14 @@ impl Endian {
         }
     }
 
-    /// The text, or the first byte that does not fit.
+    /// Decodes the text, or returns the offset of the first byte that does not fit.
     pub(super) fn strict(self, bytes: &[u8]) -> Result<String, usize> {
         let units = bytes.chunks(UNIT).enumerate();
         let characters = units.map(|(index, unit)| self.character(unit).ok_or(index * UNIT));
         characters.collect()
     }
 
-    /// The text, with U+FFFD for what does not fit.
+    /// Decodes the text, with U+FFFD in place of bytes that do not fit.
     pub(super) fn lossy(self, bytes: &[u8]) -> String {
         let characters = bytes.chunks(UNIT).map(|unit| self.character(unit));
         characters

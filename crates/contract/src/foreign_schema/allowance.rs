@@ -1,4 +1,4 @@
-//! What all schemas and patterns of a package, or of an MCP server, may take together. Must not know what they are for.
+//! The shared budget of all schemas and patterns of a package, or of an MCP server. Must not know their purpose.
 
 use serde_json::{Map, Value};
 
@@ -7,17 +7,17 @@ use super::outline::PATTERN_PART;
 use super::patterns;
 use crate::bounds::{PACKAGE_SCHEMA_PARTS, SERVER_SCHEMA_PARTS};
 
-/// What a schema counts that is not used: finding that out takes something too.
+/// Cost of a schema that turns out to be unusable, because finding that out takes work too.
 const FAULTY_PARTS: usize = 10_000;
 
-/// What is left for further documents.
+/// The remaining budget for further documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaAllowance {
     left: usize,
     spent: SchemaAllowanceSpent,
 }
 
-/// Nothing is left.
+/// Error: the budget is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "its schemas and patterns, with those before it, are over the limit {limit} of {most}: describe fewer parts, or \
@@ -30,7 +30,7 @@ pub struct SchemaAllowanceSpent {
 }
 
 impl SchemaAllowance {
-    /// Of a package.
+    /// Returns the budget of a package.
     #[must_use]
     pub const fn of_package() -> Self {
         Self {
@@ -43,7 +43,7 @@ impl SchemaAllowance {
         }
     }
 
-    /// Of an MCP server.
+    /// Returns the budget of an MCP server.
     #[must_use]
     pub const fn of_server() -> Self {
         Self {
@@ -56,10 +56,10 @@ impl SchemaAllowance {
         }
     }
 
-    /// Takes what a document needs before it is read. Nothing of it is compiled for that.
+    /// Takes the cost of a document before it is read, without compiling its schemas.
     ///
     /// # Errors
-    /// When there is too little left. The document is not to be read.
+    /// If too little is left. The document must not be read.
     pub fn take(&mut self, document: &Value) -> Result<(), SchemaAllowanceSpent> {
         match document {
             Value::Object(fields) => fields
@@ -70,12 +70,12 @@ impl SchemaAllowance {
         }
     }
 
-    /// Takes what a schema needs.
+    /// Takes the cost of a schema.
     ///
     /// # Errors
-    /// When there is too little left.
+    /// If too little is left.
     pub fn take_schema(&mut self, schema: &Map<String, Value>) -> Result<(), SchemaAllowanceSpent> {
-        // Finding out takes something, so it ends with the allowance.
+        // Measuring costs work, so it must stop when the budget is exhausted.
         self.take_parts(1)?;
         let parts = ForeignSchema::from(schema.clone()).parts();
         self.take_parts(parts.unwrap_or(FAULTY_PARTS))
@@ -99,7 +99,7 @@ impl SchemaAllowance {
                 Ok(())
             }
             None => {
-                // A smaller one may still have its place.
+                // A smaller schema may still fit.
                 self.left = self.left.saturating_sub(FAULTY_PARTS);
                 Err(self.spent)
             }
@@ -128,7 +128,7 @@ mod tests {
             "its schemas and patterns, with those before it, are over the limit PACKAGE_SCHEMA_PARTS of 1000000: \
              describe fewer parts, or spread them over more than one package"
         );
-        // What has none is read all the same.
+        // A document without schemas is still read.
         assert_eq!(allowance.take(&json!({"name": "x", "skills": [1]})), Ok(()));
     }
 

@@ -1,40 +1,40 @@
-//! Why a schema is not used, with the place in it and what to do about it. Must not know how that is found out.
+//! The reason why a schema is unusable, with its location and the remedy. Must not know how the fault is detected.
 
 use crate::bounds;
 
-/// Most characters of a pointer in a sentence.
+/// Maximum length of a pointer in a message, in characters.
 const MAX_SHOWN: usize = 80;
 
-/// Why no value can be checked against a schema.
+/// The reason why no value can be validated against a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
-    /// Compiling it, or checking values against it, could take too much.
+    /// Compiling the schema, or validating against it, could exceed a limit.
     #[error("{} is over the limit {limit} of {most}: {advice}", place(.pointer))]
     OverLimit {
-        /// Where, as a JSON pointer into the schema.
+        /// Location, as a JSON pointer into the schema.
         pointer: String,
-        /// The limit's name, as the documentation has it.
+        /// Name of the limit, as in the documentation.
         limit: &'static str,
-        /// Its value.
+        /// Value of the limit.
         most: usize,
-        /// What to do next.
+        /// Advice for the author.
         advice: &'static str,
     },
-    /// It uses what is not supported, or refers to what is not there.
+    /// The schema uses an unsupported feature or has a dangling reference.
     #[error("{} {what}", place(.pointer))]
     Unsupported {
-        /// Where, as a JSON pointer into the schema.
+        /// Location, as a JSON pointer into the schema.
         pointer: String,
-        /// What, and what to do next.
+        /// Description of the fault, with advice.
         what: String,
     },
-    /// It does not compile.
+    /// The schema does not compile.
     #[error("not a JSON Schema: {0}")]
     NotASchema(String),
 }
 
 impl SchemaFault {
-    /// Where the fault is, as a JSON pointer into the schema; empty for the whole of it.
+    /// Returns the location as a JSON pointer into the schema; empty for the whole schema.
     #[must_use]
     pub fn pointer(&self) -> &str {
         match self {
@@ -43,7 +43,7 @@ impl SchemaFault {
         }
     }
 
-    /// The rule that is broken, as reports of violations name it.
+    /// Returns the keyword for reports of violations.
     #[must_use]
     pub fn keyword(&self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ fn place(pointer: &str) -> String {
     }
 }
 
-/// A limit of schemas.
+/// A limit on schemas.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
     name: &'static str,
@@ -106,7 +106,7 @@ limits! {
 }
 
 impl Limit {
-    /// Refuses what is over the limit.
+    /// Returns an error if `amount` exceeds the limit.
     pub(super) fn check(&self, amount: usize, pointer: &str) -> Result<(), SchemaFault> {
         if amount > self.most {
             Err(self.exceeded(pointer))

@@ -1,32 +1,32 @@
-//! What compiling a schema and checking one value against it may take, from which subschema leads to which.
+//! Measures the cost of compiling a schema and of validating one value, from the references between its subschemas.
 //! Must not know keywords.
 
 use super::fault::{CHAIN, EXPANSION, PARTS, SchemaFault};
 use super::keywords::Applies;
 use super::walk::{Structure, Subschema};
 
-/// The subschemas that apply to the same value as one of them does.
+/// The subschemas that apply to the same value as a given one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Here {
-    /// How many of them follow from each other.
+    /// Length of the longest chain of them.
     pub(super) chain: usize,
-    /// How many there are, each as often as something leads to it.
+    /// Their number, each counted once per path that leads to it.
     pub(super) expansion: usize,
-    /// Patterns of names in all of them.
+    /// Name patterns in all of them.
     pub(super) name_patterns: usize,
 }
 
-/// What a whole schema takes.
+/// The cost of a whole schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Total {
-    /// Parts that it compiles to.
+    /// Number of compiled parts.
     pub(super) parts: usize,
-    /// The most that apply to one value, by each measure.
+    /// Maximum that applies to one value, for each measure.
     pub(super) most: Here,
 }
 
 impl Total {
-    /// Works out what a schema takes.
+    /// Measures the cost of a schema.
     pub(super) fn measure(structure: &Structure<'_>) -> Result<Self, SchemaFault> {
         let count = structure.subschemas.len();
         let mut graph = Graph {
@@ -48,7 +48,7 @@ impl Total {
             total.most.chain = total.most.chain.max(here.chain);
             total.most.expansion = total.most.expansion.max(here.expansion);
             total.most.name_patterns = total.most.name_patterns.max(here.name_patterns);
-            // Each is read, and looked through for what alternatives have in common.
+            // Each subschema is read, and searched for common parts of alternatives.
             total.add(subschema.weight.saturating_add(here.expansion));
         }
         total.add(graph.compiled(0)?);
@@ -68,11 +68,11 @@ impl Total {
     }
 }
 
-/// Whether something was worked out.
+/// State of a computation.
 #[derive(Debug, Clone, Copy)]
 enum VisitState<T> {
     No,
-    /// It is being worked out; whatever asks for it now goes round in a circle.
+    /// In progress: a second visit means a cycle.
     Soon,
     Yes(T),
 }
@@ -80,9 +80,9 @@ enum VisitState<T> {
 struct Graph<'g> {
     subschemas: &'g [Subschema],
     here: Vec<VisitState<Here>>,
-    /// Parts that each compiles to.
+    /// Number of parts that each subschema compiles to.
     compiled: Vec<VisitState<usize>>,
-    /// Parts that `unevaluatedProperties` of one that applies to the same value makes of each.
+    /// Parts that `unevaluatedProperties` adds for each subschema that applies to the same value.
     marked: Vec<VisitState<usize>>,
 }
 
@@ -120,7 +120,8 @@ impl Graph<'_> {
         Ok(all)
     }
 
-    /// The validator compiles a subschema with all in it. What a reference leads to is compiled once for all references.
+    /// Counts compiled parts: the validator compiles a subschema with its contents, and a reference target once for
+    /// all references.
     fn compiled(&mut self, at: usize) -> Result<usize, SchemaFault> {
         let subschema = &self.subschemas[at];
         if let VisitState::Yes(parts) = self.compiled[at] {
@@ -142,7 +143,8 @@ impl Graph<'_> {
         Ok(parts)
     }
 
-    /// `unevaluatedProperties` compiles all that applies to the same value once more, and follows every reference anew.
+    /// Counts the parts for `unevaluatedProperties`, which compiles everything that applies to the same value again
+    /// and follows every reference anew.
     fn marked(&mut self, at: usize) -> Result<usize, SchemaFault> {
         let subschema = &self.subschemas[at];
         if let VisitState::Yes(parts) = self.marked[at] {
@@ -173,7 +175,7 @@ fn begin(known: &mut VisitState<usize>, subschema: &Subschema) -> Result<(), Sch
 }
 
 impl Subschema {
-    /// What applies to the same value because this does.
+    /// Iterates over the subschemas that apply to the same value through this one.
     fn here(&self) -> impl Iterator<Item = usize> {
         let parts = self.parts.iter();
         parts
@@ -201,7 +203,7 @@ mod tests {
         }
     }
 
-    /// `a0` has two references to `a1` under `keyword`, and so on for `levels`.
+    /// Builds a schema in which each `aN` refers twice to the next under `keyword`, for `levels` levels.
     fn doubling(levels: usize, keyword: &str, more: &Value) -> Value {
         let mut defs = serde_json::Map::new();
         for level in 0..levels {
@@ -220,12 +222,12 @@ mod tests {
         let nothing = json!({});
         for keyword in ["allOf", "anyOf", "oneOf"] {
             let fits = total(&doubling(9, keyword, &nothing)).unwrap();
-            // 2^9 at the bottom, a reference and a list before each, and the first reference.
+            // 2^9 at the bottom, a reference and a list before each, plus the first reference.
             assert_eq!(fits.most.expansion, 2_046, "{keyword}");
             assert_eq!(limit(&doubling(10, keyword, &nothing)), "SCHEMA_EXPANSION");
             assert_eq!(limit(&doubling(40, keyword, &nothing)), "SCHEMA_CHAIN");
         }
-        // Below, it applies to other values.
+        // The items are other values, so the chain does not grow.
         let items = doubling(40, "prefixItems", &nothing);
         assert_eq!(total(&items).unwrap().most.chain, 2);
     }
@@ -239,7 +241,7 @@ mod tests {
         assert!(more.parts > 80_000, "{more:?}");
         let many = doubling(10, "allOf", &unevaluated);
         assert_eq!(limit(&many), "SCHEMA_EXPANSION");
-        // Each level by its own `unevaluatedProperties`, without a reference.
+        // Each level has its own `unevaluatedProperties`, without a reference.
         let nested = (0..14).fold(
             json!({}),
             |inside, _| json!({"allOf": [inside], "unevaluatedProperties": false}),

@@ -1,32 +1,32 @@
-//! Which keywords of JSON Schema hold subschemas, in the drafts 4 to 2020-12. What a draft does not know counts all the
-//! same: it costs nothing to bound it. Must not know what subschemas cost.
+//! The keywords of JSON Schema that contain subschemas, in drafts 4 to 2020-12. Keywords unknown to a schema's draft
+//! count too: limiting them costs nothing. Must not know the cost of subschemas.
 
 use serde_json::Value;
 
 use crate::violation::escaped_segment;
 
-/// What a subschema applies to.
+/// The target of a subschema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Applies {
-    /// To the value itself.
+    /// The value itself.
     Here,
-    /// To parts of the value.
+    /// Parts of the value.
     Below,
-    /// To nothing, until something refers to it.
+    /// Nothing, until a reference leads to it.
     Elsewhere,
 }
 
-/// How a keyword holds subschemas.
+/// The way a keyword contains subschemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Holder {
     pub(super) applies: Applies,
-    /// Whether each has a name, as those of `properties`.
+    /// Whether the subschemas have names, as in `properties`.
     named: bool,
-    /// Whether `unevaluatedProperties` and `unevaluatedItems` compile it once more.
+    /// Whether `unevaluatedProperties` and `unevaluatedItems` compile them again.
     pub(super) marked: bool,
 }
 
-/// How a keyword holds subschemas, if it does.
+/// Returns how a keyword contains subschemas, if it does.
 pub(super) fn holder(keyword: &str) -> Option<Holder> {
     let (applies, named, marked) = match keyword {
         "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => {
@@ -53,7 +53,7 @@ pub(super) fn holder(keyword: &str) -> Option<Holder> {
 }
 
 impl Holder {
-    /// The subschemas, with their pointers from the one that has the keyword.
+    /// Lists the subschemas, with their pointers relative to the schema that has the keyword.
     pub(super) fn subschemas<'s>(
         self,
         keyword: &str,
@@ -77,12 +77,12 @@ impl Holder {
     }
 }
 
-/// Whether what stands under a keyword is data, whatever it looks like.
+/// Whether the value of a keyword is data, even if it looks like a schema.
 pub(super) fn is_data(keyword: &str) -> bool {
     matches!(keyword, "const" | "enum" | "default" | "examples")
 }
 
-/// Whether a keyword says nothing about values, or names what references are resolved by.
+/// Whether a keyword has no effect on values, or only identifies schemas for references.
 pub(super) fn is_note(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -99,7 +99,7 @@ pub(super) fn is_note(keyword: &str) -> bool {
     )
 }
 
-/// Keywords whose meaning depends on the way that led to them, so that no reference can be followed beforehand.
+/// Keywords whose target depends on the evaluation path, so that their references cannot be resolved in advance.
 pub(super) const DYNAMIC: [&str; 4] = [
     "$dynamicRef",
     "$dynamicAnchor",

@@ -1,5 +1,4 @@
-//! What a schema may take, found out before it is compiled, and the form in which it is compiled.
-//! Must not know values.
+//! Measures a schema before compilation, and prepares the form that is compiled. Must not know values.
 
 use serde_json::{Map, Value, json};
 
@@ -11,24 +10,24 @@ use super::walk::{Structure, Subschema};
 use crate::deeply::deeply;
 use crate::schema::{Costs, LONG_DIVISION};
 
-/// Bytes of memory for the patterns of a schema that weigh as much as a part of it.
+/// Pattern memory that weighs as much as one compiled part, in bytes.
 pub(super) const PATTERN_PART: usize = 64;
 
 /// A schema within the limits.
 #[derive(Debug)]
 pub(super) struct Outline {
-    /// The schema as it is compiled.
+    /// The schema in the form that is compiled.
     pub(super) prepared: Value,
-    /// What looking at a value costs.
+    /// Costs of examining a value.
     pub(super) costs: Costs,
-    /// Parts that it compiles to.
+    /// Number of compiled parts.
     pub(super) parts: usize,
-    /// The size of the schema itself.
+    /// Size of the schema itself.
     pub(super) size: Size,
 }
 
 impl Outline {
-    /// Reads a schema.
+    /// Measures and prepares a schema.
     pub(super) fn parse(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
         let size = Size::measure(schema)?;
         deeply(|| Self::of_bounded(schema, size))
@@ -73,7 +72,7 @@ fn costs(structure: &Structure<'_>, total: &Total, patterns: &Patterns) -> Costs
     }
 }
 
-/// How much a schema holds.
+/// The size of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Size {
     pub(super) values: usize,
@@ -112,7 +111,7 @@ impl Size {
     }
 }
 
-/// How a subschema differs in the form that is compiled.
+/// The change to a subschema in the compiled form.
 struct Change {
     pointer: String,
     reference: Option<String>,
@@ -128,9 +127,9 @@ impl Change {
         }
     }
 
-    /// References become pointers from the top, so that no name has to be resolved. Notes are left out, since
-    /// the validator would keep them. Each subschema asks for a type, if only for any: what it asks
-    /// for first is paid for.
+    /// References become pointers from the root, so that no name has to be resolved. Annotations are omitted, because
+    /// the validator would keep them. Each subschema states a type, if only any type: the first check of a subschema
+    /// pays for it.
     fn apply(self, schema: &mut Value, id: &str) {
         let Some(Value::Object(fields)) = schema.pointer_mut(&self.pointer) else {
             return;
@@ -151,7 +150,7 @@ fn any_type() -> Value {
     ])
 }
 
-/// A pointer as a reference.
+/// Converts a pointer to a reference.
 fn fragment(pointer: &str) -> String {
     let mut reference = String::from("#");
     for byte in pointer.bytes() {

@@ -1,7 +1,7 @@
-//! What matching regular expressions may take, found out before anything is matched. Must not know where they stand.
+//! Measures the cost of matching regular expressions before any is matched. Must not know their location.
 //!
-//! A text is matched in one look at each byte as long as the automaton of the pattern stays small; else each byte may
-//! take a look at each state of the pattern.
+//! Matching reads each byte once while the automaton of the pattern stays small; otherwise each byte may examine each
+//! state of the pattern.
 
 use std::collections::BTreeSet;
 
@@ -11,30 +11,31 @@ use regex_automata::nfa::thompson::{Compiler, Config, NFA, WhichCaptures};
 use super::fault::{PATTERN_MEMORY, PATTERN_TEXT, PATTERNS, SchemaFault};
 use crate::bounds::{PATTERN_CACHE, PATTERN_SIZE, SCHEMA_PATTERN_TEXT};
 
-/// Largest automaton that is made of a pattern, in bytes; the validator's own has more room.
+/// Maximum automaton size for a pattern, in bytes; the validator's own limit is higher.
 const MAX_AUTOMATON: usize = PATTERN_CACHE / 4;
-/// Memory for making one, in bytes. With little of it, no state of the automaton stands for many of the pattern's.
+/// Memory for building an automaton, in bytes. With little memory, no state of the automaton combines many states of
+/// the pattern.
 const MAX_MAKING: usize = MAX_AUTOMATON / 8 * 5;
-/// Memory of all automata of a schema, in bytes; further patterns count as if theirs were large.
+/// Memory of all automata of a schema, in bytes; further patterns count as if their automata were large.
 const MAX_AUTOMATA: usize = 4 * MAX_AUTOMATON;
-/// Steps for 64 bytes of text that each state of a pattern may take.
+/// Steps that each state of a pattern may take for 64 bytes of text.
 const STEPS_OF_STATE: u64 = 8;
-/// By how much the square of a pattern's length is divided, to be the memory that weighs as much as translating it.
+/// Divisor of the squared pattern length, which gives the memory that weighs as much as translating the pattern.
 const TRANSLATED: usize = SCHEMA_PATTERN_TEXT * SCHEMA_PATTERN_TEXT / PATTERN_SIZE;
 
-/// What the patterns of a schema take.
+/// The cost of a schema's patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patterns {
     /// Steps for 64 bytes of text.
     pub(super) steps: u64,
-    /// Memory, compiled and used.
+    /// Memory, compiled and in use, in bytes.
     pub(super) memory: usize,
-    /// The length of the longest.
+    /// Length of the longest pattern.
     pub(super) longest: usize,
 }
 
 impl Patterns {
-    /// Measures patterns. One that is no regular expression takes nothing: the validator refuses it.
+    /// Measures patterns. An invalid pattern costs nothing: the validator refuses it.
     pub(super) fn measure(patterns: &BTreeSet<&str>) -> Result<Self, SchemaFault> {
         PATTERNS.check(patterns.len(), "")?;
         PATTERN_TEXT.check(patterns.iter().map(|pattern| pattern.len()).sum(), "")?;
@@ -63,7 +64,7 @@ impl Patterns {
     }
 }
 
-/// Memory of a pattern when it is compiled; of what is no regular expression, what finding that out weighs.
+/// Returns the memory of a compiled pattern; for an invalid pattern, the cost of detecting that.
 pub(super) fn memory(pattern: &str) -> usize {
     match States::compile(pattern) {
         Ok(states) => states.memory(),
@@ -72,13 +73,13 @@ pub(super) fn memory(pattern: &str) -> usize {
     }
 }
 
-/// Why a text has no states.
+/// The reason why a text has no states.
 enum Stateless {
     NoPattern,
     TooLarge,
 }
 
-/// The states of a pattern, for both directions that a text can be matched in.
+/// The states of a pattern, for both matching directions.
 struct States {
     forward: NFA,
     backward: NFA,
@@ -86,7 +87,7 @@ struct States {
 
 impl States {
     fn compile(pattern: &str) -> Result<Self, Stateless> {
-        // Translating takes the square of the length.
+        // Translation takes time quadratic in the length.
         if pattern.len() > SCHEMA_PATTERN_TEXT {
             return Err(Stateless::TooLarge);
         }
@@ -120,7 +121,7 @@ impl States {
             .max(self.backward.states().len()) as u64
     }
 
-    /// The size of the automata, if they are small.
+    /// Returns the size of the automata, if they are small.
     fn automata_size(&self, room: usize) -> Option<usize> {
         let most = room.min(MAX_AUTOMATON);
         let forward = automaton_size(&self.forward, StartKind::Unanchored, most)?;
@@ -195,7 +196,7 @@ mod tests {
             limit(measured(&large).unwrap_err()),
             "SCHEMA_PATTERN_MEMORY"
         );
-        // The validator says of these that they are none.
+        // The validator reports these as invalid patterns.
         assert_eq!(measured(&["a(", "(?=a)"]).unwrap().memory, 0);
     }
 

@@ -16,7 +16,7 @@ fn schema(json: &Value) -> ForeignSchema {
     ForeignSchema::from(json.as_object().unwrap().clone())
 }
 
-/// Pointer and keyword of each violation.
+/// Returns the pointer and keyword of each violation.
 fn violations(json: &Value, value: &Value) -> Vec<(String, String)> {
     let found = schema(json).violations(value);
     found
@@ -33,12 +33,12 @@ fn fits(json: &Value, value: &Value) -> bool {
     schema(json).violations(value).is_empty()
 }
 
-/// `bottom` under as many fields `x`.
+/// Nests `bottom` under `levels` fields named `x`.
 fn nested(levels: usize, bottom: Value) -> Value {
     (0..levels).fold(bottom, |inside, _| json!({ "x": inside }))
 }
 
-/// `a0` refers to `a1` twice and so on; `level` makes a definition of two references.
+/// Builds definitions in which each `aN` refers twice to the next; `level` combines the two references.
 fn doubling(levels: usize, level: impl Fn(Value, Value) -> Value, last: Value) -> Value {
     let mut defs = Map::new();
     for at in 0..levels {
@@ -72,7 +72,7 @@ fn alternatives_that_double_with_each_level_of_the_value_end_with_the_budget() {
     let bomb = doubling(30, below, json!({"type": "null"}));
     assert_eq!(schema(&bomb).fault(), None);
     assert_eq!(violations(&bomb, &nested(30, json!(1))), limit(""));
-    // The same schema checks what is not made for it.
+    // The same schema still validates ordinary values.
     assert!(fits(&bomb, &nested(30, json!(null))));
     assert!(fits(&bomb, &json!({"x": {"y": [1, 2, 3]}})));
 }
@@ -107,7 +107,7 @@ fn long_lists_against_long_lists_end_with_the_budget() {
     let items: Vec<Value> = (0..100_000).map(|at| json!([at + 5_000])).collect();
     let bomb = json!({"items": {"enum": choices}});
     assert_eq!(violations(&bomb, &json!(items)), limit(""));
-    // Lists that the validator's own check takes for the same at first sight.
+    // Lists that the validator's own check considers equal at first sight.
     let alike: Vec<Value> = (0..10_000_u32)
         .map(|cuts| {
             let mut lists = vec![json!([])];
@@ -220,7 +220,7 @@ fn faults_are_reported_where_they_are() {
     );
 }
 
-/// The validator fetches nothing, not even the schemas of schemas.
+/// The validator fetches nothing, not even meta-schemas.
 #[test]
 fn a_reference_to_another_schema_is_refused() {
     for outside in [
@@ -234,7 +234,7 @@ fn a_reference_to_another_schema_is_refused() {
     }
 }
 
-/// A keyword that is always kept, and counts how often it is asked.
+/// A keyword that is always kept and counts its evaluations.
 struct Visit(Arc<AtomicU64>);
 
 impl<'i> Keyword<'i> for Visit {
@@ -249,7 +249,7 @@ impl<'i> Keyword<'i> for Visit {
     }
 }
 
-/// The validator without a budget, as this crate set it up; it counts the subschemas that it got through.
+/// The validator without a budget, configured as in this crate; it counts the evaluated subschemas.
 fn plain(json: &Value, visits: &Arc<AtomicU64>) -> Validator {
     let mut counting = json.clone();
     for subschema in &Structure::parse(json).unwrap().subschemas {
@@ -287,7 +287,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A subschema whose only references are to `#/$defs/d`, and to the top from below.
+/// A subschema whose only references are to `#/$defs/d`, and to the root from below.
 fn subschema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(true)),

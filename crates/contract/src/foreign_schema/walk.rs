@@ -1,4 +1,4 @@
-//! The subschemas of a schema, and where its references lead. Must not know what they cost.
+//! Collects the subschemas of a schema and resolves its references. Must not know their cost.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -8,25 +8,25 @@ use super::fault::{CONSTANTS, POINTER, REFERENCES, SUBSCHEMAS, SchemaFault};
 use super::keywords::{Applies, DYNAMIC, Holder, holder, is_data};
 use crate::schema::is_plain;
 
-/// What a compiled subschema weighs, in parts.
+/// Weight of a compiled subschema, in parts.
 const SUBSCHEMA_PARTS: usize = 8;
-/// What a name or a value in a schema weighs, in parts.
+/// Weight of a name or a value in a schema, in parts.
 const VALUE_PARTS: usize = 4;
-/// Bytes of memory that a value of a schema takes, by estimate.
+/// Memory of one value of a schema, in bytes, estimated.
 const VALUE_BYTES: usize = 128;
-/// Most characters of a reference in a message.
+/// Maximum length of a reference in a message, in characters.
 const MAX_QUOTED: usize = 200;
 
-/// Drafts in which nothing beside a reference counts.
+/// Drafts that ignore the siblings of a reference.
 const REFERENCES_STAND_ALONE: [&str; 3] = ["draft-04", "draft-06", "draft-07"];
 
-/// A subschema within another.
+/// A subschema inside another.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
-    /// Its number.
+    /// Index of the subschema.
     pub(super) at: usize,
     pub(super) applies: Applies,
-    /// Whether `unevaluatedProperties` and `unevaluatedItems` compile it once more.
+    /// Whether `unevaluatedProperties` and `unevaluatedItems` compile it again.
     pub(super) marked: bool,
 }
 
@@ -35,19 +35,19 @@ pub(super) struct Part {
 pub(super) struct Subschema {
     pub(super) pointer: String,
     pub(super) parts: Vec<Part>,
-    /// The subschema to which it refers, by its number.
+    /// Index of the subschema that it refers to.
     pub(super) reference: Option<usize>,
-    /// What it weighs without the subschemas in it, in parts.
+    /// Weight without nested subschemas, in parts.
     pub(super) weight: usize,
-    /// Patterns of names.
+    /// Number of name patterns.
     pub(super) name_patterns: usize,
-    /// How many of `unevaluatedProperties` and `unevaluatedItems` it has.
+    /// Number of `unevaluatedProperties` and `unevaluatedItems` keywords.
     pub(super) unevaluated: usize,
-    /// The number of the subschema that `#` means in it.
+    /// Index of the subschema that `#` refers to.
     resource: usize,
 }
 
-/// A schema as far as it bears on what checking takes.
+/// The aspects of a schema that determine the cost of validation.
 #[derive(Debug)]
 pub(super) struct Structure<'s> {
     /// Every subschema; the first is the schema itself.
@@ -55,16 +55,16 @@ pub(super) struct Structure<'s> {
     pub(super) patterns: BTreeSet<&'s str>,
     /// Whether numbers may be divided by one of a very different size.
     pub(super) divides_unevenly: bool,
-    /// Whether `unevaluatedItems` goes through lists.
+    /// Whether `unevaluatedItems` iterates over lists.
     pub(super) marks_items: bool,
-    /// Memory of the largest subschema under `not`, which each fault found by it holds.
+    /// Memory of the largest subschema under `not`, which each of its faults holds.
     pub(super) largest_not: usize,
-    /// The keyword that names a schema in its draft.
+    /// The keyword for a schema's id in its draft.
     pub(super) id: &'static str,
 }
 
 impl<'s> Structure<'s> {
-    /// Reads a schema whose size is bounded.
+    /// Reads a schema of limited size.
     pub(super) fn parse(root: &'s Value) -> Result<Self, SchemaFault> {
         let mut walk = Walk::new(root);
         walk.add(root, String::new(), 0)?;
@@ -171,7 +171,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Notes by which names references may lead to a subschema.
+    /// Records the names by which references can find a subschema.
     fn name(&mut self, at: usize, fields: &'s Map<String, Value>) {
         let text = |keyword: &str| fields.get(keyword).and_then(Value::as_str);
         let id = text(self.structure.id);
@@ -271,7 +271,7 @@ impl<'s> Walk<'s> {
         if let Some(known) = self.by_pointer.get(&wanted) {
             return Ok(*known);
         }
-        // A subschema under a keyword that nobody knows, such as `components`.
+        // A subschema under an unknown keyword, such as `components`.
         let (inside, keyword) = self.enclosing(&wanted);
         let schema = self.root.pointer(&wanted).ok_or_else(nowhere)?;
         if is_data(keyword) || !(schema.is_object() || schema.is_boolean()) {
@@ -281,7 +281,7 @@ impl<'s> Walk<'s> {
         self.add(schema, wanted, resource)
     }
 
-    /// The subschema that a pointer leads through last, and the keyword in it by which it goes on.
+    /// Returns the last known subschema on the path of a pointer, and the keyword at which the pointer leaves it.
     fn enclosing<'p>(&self, pointer: &'p str) -> (usize, &'p str) {
         for (at, _) in pointer.rmatch_indices('/') {
             if let Some(known) = self.by_pointer.get(&pointer[..at]) {
@@ -297,7 +297,7 @@ fn without_fragment(uri: &str) -> &str {
     uri.split_once('#').map_or(uri, |(uri, _)| uri)
 }
 
-/// The fragment of a reference, without its percent signs.
+/// Decodes the percent escapes of a reference's fragment.
 fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
@@ -315,7 +315,7 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Names in lists that stand where subschemas do, as `dependencies` has them.
+/// Counts names in lists in place of subschemas, as in `dependencies`.
 fn names_in(value: &Value) -> usize {
     let lists = value.as_object().into_iter().flatten();
     lists
@@ -323,7 +323,7 @@ fn names_in(value: &Value) -> usize {
         .sum()
 }
 
-/// A value and all values in it.
+/// Counts a value and all nested values.
 fn values_in(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(values_in).sum::<usize>(),
@@ -332,7 +332,7 @@ fn values_in(value: &Value) -> usize {
     }
 }
 
-/// What a value takes in memory, by estimate.
+/// Estimates the memory of a value, in bytes.
 fn bytes_of(value: &Value) -> usize {
     VALUE_BYTES
         + match value {
@@ -352,7 +352,7 @@ mod tests {
 
     use super::*;
 
-    /// The pointer of each subschema that refers to another, and where to.
+    /// Returns the pointer of each referring subschema and the pointer of its target.
     fn references(schema: &Value) -> Vec<(String, String)> {
         let structure = Structure::parse(schema).unwrap();
         let found = structure.subschemas.iter().filter_map(|subschema| {

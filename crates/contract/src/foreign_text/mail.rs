@@ -1,13 +1,13 @@
 //! Finds the frame of a mail: headers, salutation, quoted lines, signature. Reads whole lines only.
 
-/// Lines of a signature after its closing.
+/// Maximum number of signature lines after the closing.
 const SIGNATURE_LINES: usize = 6;
-/// Longest line of a signature, in characters.
+/// Maximum length of a signature line, in characters.
 const SIGNATURE_WIDTH: usize = 72;
-/// Longest salutation, in words.
+/// Maximum length of a salutation, in words.
 const SALUTATION_WORDS: usize = 5;
 
-/// Headers that say who writes to whom, and when.
+/// Headers with sender, recipients and date.
 const HEADERS: [&str; 9] = [
     "from:",
     "to:",
@@ -20,7 +20,7 @@ const HEADERS: [&str; 9] = [
     "received:",
 ];
 
-/// Words that open a salutation.
+/// Opening words of a salutation.
 const SALUTATIONS: [&str; 9] = [
     "hi",
     "hello",
@@ -42,7 +42,7 @@ const CLOSINGS: [&str; 24] = [
     "have a nice day", "br", "rgds",
 ];
 
-/// The length of the part of the frame that starts at this line; `said` tells whether text of the writer came before.
+/// Returns the length of the frame part that starts at this line; `said` is true after text of the writer's own.
 pub(super) fn frame(rest: &str, said: bool) -> Option<usize> {
     let line = rest.lines().next().unwrap_or_default();
     let trimmed = line.trim();
@@ -67,7 +67,7 @@ pub(super) fn frame(rest: &str, said: bool) -> Option<usize> {
     (is_cut || closes).then(|| signature(rest)).flatten()
 }
 
-/// `From: Ann <ann@example.com>`.
+/// Recognises `From: Ann <ann@example.com>`.
 fn is_header(lower: &str) -> bool {
     let header = HEADERS.iter().find(|header| lower.starts_with(**header));
     header.is_some_and(|header| {
@@ -77,12 +77,12 @@ fn is_header(lower: &str) -> bool {
     })
 }
 
-/// `On Monday, Ann wrote:`.
+/// Recognises `On Monday, Ann wrote:`.
 fn introduces_quote(lower: &str) -> bool {
     lower.ends_with("wrote:") && (lower.starts_with("on ") || lower.contains('@'))
 }
 
-/// `Hi all,`.
+/// Recognises `Hi all,`.
 fn is_salutation(lower: &str) -> bool {
     let opens = SALUTATIONS.iter().any(|opening| {
         let rest = lower.strip_prefix(opening);
@@ -96,7 +96,8 @@ fn is_underline(line: &str) -> bool {
     line.len() >= 3 && line.chars().all(|c| matches!(c, '-' | '_' | '='))
 }
 
-/// The length of a signature: short lines, no question among them, to an empty line after at least one, or to the end.
+/// Returns the length of a signature: short lines without a question, up to the end or to an empty line after at least
+/// one line.
 fn signature(rest: &str) -> Option<usize> {
     let mut length = 0;
     let mut lines = 0;

@@ -1,6 +1,5 @@
-//! Ids of the catalogue, the missions and the link graph (seeds 000, 001 and
-//! 002): dotted names of one safe alphabet, so that an id is also a safe file
-//! name and URL segment. They say nothing about what they point at.
+//! Ids of the catalogue, the missions and the link graph (seeds 000, 001 and 002): dotted names of one safe alphabet,
+//! so that an id is also a safe file name and URL segment. They do not encode the kind of their target.
 
 use uuid::Uuid;
 
@@ -24,88 +23,88 @@ fn is_safe(byte: u8) -> bool {
 }
 
 string_newtype! { CATALOGUE;
-    /// Any document's id, when its kind is kept beside it.
+    /// Id of a document of any kind, stored with its kind.
     DocumentId,
-    /// A skill (000 §2.2) or a node of the skill link graph (001), e.g. `security.detect_public_ingress`.
+    /// Id of a skill (000 §2.2) or of a node of the skill link graph (001), e.g. `security.detect_public_ingress`.
     SkillId,
-    /// A tool of the catalogue (000 §2.4), e.g. `aws.describe_security_groups`.
+    /// Id of a tool of the catalogue (000 §2.4), e.g. `aws.describe_security_groups`.
     ToolId,
-    /// A guardrail (000 §2.5).
+    /// Id of a guardrail (000 §2.5).
     GuardrailId,
-    /// A domain lens (000 §2.6).
+    /// Id of a domain lens (000 §2.6).
     LensId,
-    /// A template (000 §2.7).
+    /// Id of a template (000 §2.7).
     TemplateId,
-    /// A playbook (000 §2.8).
+    /// Id of a playbook (000 §2.8).
     PlaybookId,
-    /// An agent of the registry (000 §2.11), e.g. `domain.security.exposure`.
+    /// Id of an agent of the registry (000 §2.11), e.g. `domain.security.exposure`.
     AgentId,
-    /// A domain of the registry (000 §2.13), e.g. `security`.
+    /// Id of a domain of the registry (000 §2.13), e.g. `security`.
     DomainId,
-    /// A policy (this project).
+    /// Id of a policy (this project).
     PolicyId,
-    /// A kind of missions (002 §4 `mission_type`).
+    /// Id of a mission type (002 §4 `mission_type`).
     MissionTypeId,
-    /// A prompt template (002 §6 `template_id`).
+    /// Id of a prompt template (002 §6 `template_id`).
     PromptId,
-    /// A node of the domain expert graph (000 §2.12), e.g. `soc2.cc6.1`.
+    /// Id of a node of the domain expert graph (000 §2.12), e.g. `soc2.cc6.1`.
     GraphNodeId,
-    /// A package of documents (this project).
+    /// Name of a package of documents (this project).
     PackageName,
-    /// A capability that skills share (000 §2.2 `capability_id`).
+    /// Id of a capability that skills share (000 §2.2 `capability_id`).
     CapabilityId,
-    /// A tenant.
+    /// Id of a tenant.
     TenantId,
-    /// A user.
+    /// Id of a user.
     UserId,
-    /// Who acts in a mission (002 `actor_id`).
+    /// Id of the actor of a mission (002 `actor_id`).
     ActorId,
-    /// A step of a skill's plan or of a playbook, e.g. `step_1`.
+    /// Id of a step of a skill's plan or of a playbook, e.g. `step_1`.
     StepId,
-    /// A script of a playbook, e.g. `step_2_rollback`.
+    /// Id of a script of a playbook, e.g. `step_2_rollback`.
     ScriptId,
-    /// A finding, e.g. `fnd_…` (this project's form: `<skill>.<rule>.<n>` is also allowed).
+    /// Id of a finding, e.g. `fnd_…` (this project's form: `<skill>.<rule>.<n>` is also allowed).
     FindingId,
-    /// A rule of a skill's analysis (this project).
+    /// Id of a rule of a skill's analysis (this project).
     RuleId,
-    /// A report item that evidence is attached to (000 §2.14).
+    /// Id of a report item that evidence is attached to (000 §2.14).
     ReportItemId,
-    /// A plan that evidence is attached to (000 §2.14).
+    /// Id of a plan that evidence is attached to (000 §2.14).
     EvidencePlanId,
-    /// A bundle that evidence is attached to (000 §2.14).
+    /// Id of a bundle that evidence is attached to (000 §2.14).
     BundleId,
-    /// A run that evidence is attached to (000 §2.14).
+    /// Id of a run that evidence is attached to (000 §2.14).
     EvidenceRunId,
-    /// A view of the estate under which evidence was captured (000 §2.14).
+    /// Id of a view of the estate under which evidence was captured (000 §2.14).
     EstateViewId,
-    /// A mission (002). The seed's example is the word "uuid"; any id of the safe
-    /// alphabet is accepted, and a uuid is one.
+    /// Id of a mission (002). The seed's example is the word "uuid"; any id of the safe alphabet is accepted,
+    /// including a uuid.
     MissionId,
-    /// A task of a mission (002 §5).
+    /// Id of a task of a mission (002 §5).
     TaskId,
-    /// A prompt package (002 §6).
+    /// Id of a prompt package (002 §6).
     PromptPackageId,
-    /// A research artifact (002 §7).
+    /// Id of a research artifact (002 §7).
     ResearchArtifactId,
-    /// A librarian pass (002 §8).
+    /// Id of a librarian pass (002 §8).
     LibrarianPassId,
-    /// A worker result (002 §9).
+    /// Id of a worker result (002 §9).
     WorkerResultId,
-    /// An aggregation or review packet (002 §10, §11).
+    /// Id of an aggregation or review packet (002 §10, §11).
     PacketId,
-    /// A policy decision (002 §12).
+    /// Id of a policy decision (002 §12).
     PolicyDecisionId,
-    /// A write-back proposal (002 §13).
+    /// Id of a write-back proposal (002 §13).
     ProposalId,
-    /// A node of a decision tree (this project, 003 "Execution Management").
+    /// Id of a node of a decision tree (this project, 003 "Execution Management").
     TreeNodeId,
-    /// A short word of the safe alphabet that names a kind, role or class which
-    /// the seeds leave open: `output_type`, `persona`, `mission_type`, `producer`.
+    /// Name of a kind, role or class that the seeds leave open, in the safe alphabet: `output_type`, `persona`,
+    /// `mission_type`, `producer`.
     Label,
 }
 
 impl MissionId {
-    /// A mission id that is a uuid, as the seed's example says.
+    /// Makes a mission id from a uuid, as in the seed's example.
     #[must_use]
     pub fn from_uuid(uuid: Uuid) -> Self {
         Self(uuid.hyphenated().to_string().into())
@@ -157,13 +156,13 @@ fn is_evidence_id(text: &str) -> bool {
 }
 
 string_newtype! { EVIDENCE;
-    /// An evidence record (000 §2.14): `ev_` and, when made here, a ULID.
+    /// Id of an evidence record (000 §2.14): `ev_` followed, for ids made here, by a ULID.
     EvidenceId,
 }
 
 impl EvidenceId {
-    /// `ev_` and the uuid in Crockford base 32, as a ULID is written. A version 7
-    /// uuid starts with its time, so such ids sort by creation.
+    /// Makes an id from `ev_` and the uuid in Crockford base 32, as a ULID is written. A version 7 uuid starts with
+    /// its time, so such ids sort by creation time.
     #[must_use]
     pub fn from_uuid(uuid: Uuid) -> Self {
         const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -197,11 +196,11 @@ fn is_tagged(text: &str, prefix: &str) -> bool {
 }
 
 string_newtype! { TAG_REQUEST;
-    /// A request as the tag store writes it (000 §2.10): `req_abc123`.
+    /// Id of a request in the tag store (000 §2.10): `req_abc123`.
     TagRequestId,
 }
 
 string_newtype! { TAG_SESSION;
-    /// A session as the tag store writes it (000 §2.10): `sess_xyz789`.
+    /// Id of a session in the tag store (000 §2.10): `sess_xyz789`.
     TagSessionId,
 }

@@ -1,5 +1,5 @@
-//! The mapping between the families of ids (ruling 25). Each contract stays
-//! strict about its own form; nothing converts by accident.
+//! Explicit mappings between the families of ids (ruling 25). Each contract accepts only its own form; nothing
+//! converts implicitly.
 
 use uuid::Uuid;
 
@@ -9,11 +9,11 @@ use super::{
 };
 
 impl ToolDefinitionId {
-    /// `aws.describe_security_groups` → `tool-aws-describe-security-groups`.
+    /// Maps `aws.describe_security_groups` to `tool-aws-describe-security-groups`.
     ///
-    /// Letters are lowered; `.` and `_` become `-`. The mapping is not injective
-    /// (`a.b` and `a_b` meet), so the way back goes through the catalogue: keep a
-    /// map from the mapped id, and refuse a second tool that lands on the same one.
+    /// Letters become lower case; `.` and `_` become `-`. The mapping is not injective (`a.b` and `a_b` collide), so
+    /// the reverse goes through the catalogue: keep a map from the mapped id, and refuse a second tool with the same
+    /// mapped id.
     #[must_use]
     pub fn from_tool_id(tool: &ToolId) -> Self {
         let mut text = String::with_capacity(5 + tool.as_str().len());
@@ -26,8 +26,8 @@ impl ToolDefinitionId {
     }
 }
 
-// A step id is the widest of the three forms: what names a step in a plan or a tree names it in a
-// graph of steps.
+// A step id is the widest of the three forms: the ids of plan steps and tree nodes are also step ids of the compiled
+// graph.
 impl From<&PlanStepId> for StepId {
     fn from(id: &PlanStepId) -> Self {
         Self::from_checked(id.as_str().to_owned())
@@ -41,13 +41,13 @@ impl From<&TreeNodeId> for StepId {
 }
 
 impl TagRequestId {
-    /// `req-<uuid>` → `req_<32 hex digits>`.
+    /// Maps `req-<uuid>` to `req_<32 hex digits>`.
     #[must_use]
     pub fn from_request_id(id: &RequestId) -> Self {
         Self::from_checked(format!("req_{}", id.uuid().simple()))
     }
 
-    /// The request it names, when it was made from one.
+    /// Returns the request id, if this id was made from one.
     #[must_use]
     pub fn to_request_id(&self) -> Option<RequestId> {
         simple_uuid(self.as_str().strip_prefix("req_")?).map(RequestId::from_uuid)
@@ -55,20 +55,20 @@ impl TagRequestId {
 }
 
 impl TagSessionId {
-    /// `sess-<uuid>` → `sess_<32 hex digits>`.
+    /// Maps `sess-<uuid>` to `sess_<32 hex digits>`.
     #[must_use]
     pub fn from_session_id(id: &SessionId) -> Self {
         Self::from_checked(format!("sess_{}", id.uuid().simple()))
     }
 
-    /// The session it names, when it was made from one.
+    /// Returns the session id, if this id was made from one.
     #[must_use]
     pub fn to_session_id(&self) -> Option<SessionId> {
         simple_uuid(self.as_str().strip_prefix("sess_")?).map(SessionId::from_uuid)
     }
 }
 
-/// Only the form that `from_request_id` writes: 32 lower-case hex digits.
+/// Accepts only the form that `from_request_id` writes: 32 lower-case hex digits.
 fn simple_uuid(text: &str) -> Option<Uuid> {
     let lower = text
         .bytes()

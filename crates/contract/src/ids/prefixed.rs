@@ -1,11 +1,11 @@
-//! Ids of the agent contracts (seed 003): a prefix and a uuid in lower case, or
-//! a prefix and a name. Strict, because that seed's patterns are.
+//! Ids of the agent contracts (seed 003): a prefix followed by a lower-case uuid or a name. Strict, because that
+//! seed's patterns are.
 
 use uuid::Uuid;
 
 use super::Shape;
 
-/// Whether `text` is `prefix` and a lower-case hyphenated uuid.
+/// Whether `text` is `prefix` followed by a lower-case hyphenated uuid.
 fn is_prefixed_uuid(text: &str, prefix: &str) -> bool {
     let Some(rest) = text.strip_prefix(prefix) else {
         return false;
@@ -32,7 +32,7 @@ macro_rules! prefixed_uuid {
             /// The prefix of this family of ids.
             pub const PREFIX: &'static str = $prefix;
 
-            /// The id of a uuid.
+            /// Makes the id of a uuid.
             #[must_use]
             pub fn from_uuid(uuid: Uuid) -> Self {
                 let mut buffer = Uuid::encode_buffer();
@@ -40,7 +40,7 @@ macro_rules! prefixed_uuid {
                 Self([$prefix, uuid].concat().into())
             }
 
-            /// The uuid inside the id. A text of the right shape is always one.
+            /// Returns the uuid in the id. A text of the right shape always contains one.
             #[must_use]
             pub fn uuid(&self) -> Uuid {
                 Uuid::try_parse(&self.0[$prefix.len()..]).unwrap_or(Uuid::nil())
@@ -50,41 +50,41 @@ macro_rules! prefixed_uuid {
 }
 
 prefixed_uuid! {
-    /// A request (003 Request Schema).
+    /// Id of a request (003 Request Schema).
     RequestId = "req-",
-    /// A response (003 Response Schema).
+    /// Id of a response (003 Response Schema).
     ResponseId = "resp-",
-    /// An error (003 Error Schema).
+    /// Id of an error (003 Error Schema).
     ErrorId = "err-",
-    /// A session (003 Request Schema).
+    /// Id of a session (003 Request Schema).
     SessionId = "sess-",
-    /// A memory (003 Memory Entry Schema).
+    /// Id of a memory (003 Memory Entry Schema).
     MemoryId = "mem-",
-    /// An execution plan (003 Execution Plan Schema).
+    /// Id of an execution plan (003 Execution Plan Schema).
     PlanId = "plan-",
-    /// A run: one durable execution of a graph of steps (this project).
+    /// Id of a run: one durable execution of a graph of steps (this project).
     RunId = "run-",
-    /// An approval: a person's decision on one exact effect or plan (this project).
+    /// Id of an approval: an approver's decision on one exact effect or plan (this project).
     ApprovalId = "apr-",
-    /// An API key (this project).
+    /// Id of an API key (this project).
     KeyId = "key-",
-    /// A route example: a sentence that led to a document and was confirmed (this project).
+    /// Id of a route example: a confirmed sentence that led to a document (this project).
     RouteExampleId = "rex-",
-    /// An executor's hold on one call (this project).
+    /// Id of an executor's lease on one call (this project).
     LeaseId = "lease-",
-    /// A call of a tool (this project, 003 "Tool Invocation Schema").
+    /// Id of a tool call (this project, 003 "Tool Invocation Schema").
     InvocationId = "inv-",
-    /// A context model (this project, 003 "Context Model Schema").
+    /// Id of a context model (this project, 003 "Context Model Schema").
     ContextId = "ctx-",
-    /// A file-system operation (this project, 003 "File System Operation Schema").
+    /// Id of a file-system operation (this project, 003 "File System Operation Schema").
     FileOperationId = "fso-",
-    /// An access to the environment (this project, 003 "Environment Access Schema").
+    /// Id of an access to the environment (this project, 003 "Environment Access Schema").
     EnvironmentAccessId = "env-",
-    /// A network request (this project, 003 "Network Request Schema").
+    /// Id of a network request (this project, 003 "Network Request Schema").
     NetworkRequestId = "net-",
-    /// A pipeline (this project, 003 "Pipeline Definition Schema").
+    /// Id of a pipeline (this project, 003 "Pipeline Definition Schema").
     PipelineId = "pipe-",
-    /// A decision tree (this project, 003 "Decision Tree Schema").
+    /// Id of a decision tree (this project, 003 "Decision Tree Schema").
     TreeId = "tree-",
 }
 
@@ -104,7 +104,7 @@ fn is_tool_definition(text: &str) -> bool {
 }
 
 string_newtype! { TOOL_DEFINITION;
-    /// A tool as the agent contracts name it (003 Tool Definition Schema): `tool-aws-describe-security-groups`.
+    /// Id of a tool in the agent contracts (003 Tool Definition Schema): `tool-aws-describe-security-groups`.
     ToolDefinitionId,
 }
 
@@ -117,6 +117,6 @@ fn is_plan_step(text: &str) -> bool {
 }
 
 string_newtype! { PLAN_STEP;
-    /// A step of an execution plan (003 Execution Plan Schema): `step-001`.
+    /// Id of a step of an execution plan (003 Execution Plan Schema): `step-001`.
     PlanStepId,
 }

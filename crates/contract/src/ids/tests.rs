@@ -72,7 +72,7 @@ fn evidence_ids_made_from_uuids_sort_by_time() {
     assert!(EvidenceId::parse("ev_").is_err());
 }
 
-/// Ruling 25: strict in each contract, with an explicit mapping between families.
+/// Ruling 25: each contract accepts only its own form, with an explicit mapping between families.
 #[test]
 fn ruling_25_families_map_explicitly() {
     let tool = ToolId::parse("aws.describe_security_groups").unwrap();

@@ -7,7 +7,8 @@ use super::{JsonLimitExceeded, Meter, Profile, numbers};
 pub struct Line {
     /// The line with its line break; empty if the line exceeds its profile.
     pub bytes: Vec<u8>,
-    /// Why the line is refused. A line that is refused for a number can be read by [`super::decode_beside_numbers`].
+    /// Reason for the refusal, if the line is refused. If it was refused for a number,
+    /// [`super::decode_beside_numbers`] can parse it.
     pub refused: Option<JsonLimitExceeded>,
 }
 
@@ -23,7 +24,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// A reader of lines that each fit the profile.
+    /// Creates a reader of lines that each fit the profile.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
         Self {
@@ -34,8 +35,8 @@ impl Lines {
         }
     }
 
-    /// Reads the next piece. `take` gets each line that ends in it, and a line that exceeds the profile at the first byte
-    /// too many.
+    /// Reads the next piece. It passes `take` each line that ends in the piece, and a line that exceeds the profile at
+    /// the first byte beyond the limit.
     pub fn feed(&mut self, piece: &[u8], mut take: impl FnMut(Line)) {
         for (breaks, part) in piece.split(|byte| *byte == b'\n').enumerate() {
             if breaks > 0
@@ -60,7 +61,7 @@ impl Lines {
         }
     }
 
-    /// The bytes after the last line break.
+    /// Takes the bytes after the last line break.
     #[must_use]
     pub fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.line)

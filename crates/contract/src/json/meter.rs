@@ -1,4 +1,4 @@
-//! Measures a text byte by byte, in one pass, without recursion and without memory of its own that grows.
+//! Measures a text byte by byte, in one pass, without recursion and in constant memory.
 
 use memchr::memchr2;
 
@@ -6,7 +6,7 @@ use super::weight::{TEXT, of_fields, of_items};
 use super::{Extent, JsonLimitExceeded, Profile};
 use crate::bounds;
 
-/// Every integer with this many digits fits 64 bits.
+/// Number of digits up to which every integer fits 64 bits.
 const PLAIN_DIGITS: u32 = 18;
 
 /// Measures one text that arrives in pieces.
@@ -17,27 +17,27 @@ pub struct Meter {
     extent: Extent,
     place: LexerState,
     depth: usize,
-    /// Digits of the current number so far.
+    /// Number of digits of the current number so far.
     digits: u32,
     long_numbers: bool,
-    /// The lists and objects that are open, outermost first.
+    /// The open lists and objects, outermost first.
     open: [Container; bounds::STORED_LEVELS_READ],
 }
 
-/// Where in a text the next byte is.
+/// State of the lexer before the next byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LexerState {
     /// Between tokens, or within a number or a word.
     Outside,
-    /// Behind a `[`: what comes next is its first item, or its end.
+    /// After a `[`: the first item or the closing bracket follows.
     Opened,
-    /// Within a text.
+    /// Within a string.
     Text,
-    /// Behind a backslash within a text.
+    /// After a backslash within a string.
     Escape,
 }
 
-/// A list or an object, and how many items or fields it has so far.
+/// A list or an object, with the number of its items or fields so far.
 #[derive(Debug, Clone, Copy)]
 enum Container {
     List(usize),
@@ -45,7 +45,7 @@ enum Container {
 }
 
 impl Meter {
-    /// Before the first byte.
+    /// Creates a meter before the first byte.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
         Self {
@@ -60,10 +60,10 @@ impl Meter {
         }
     }
 
-    /// Takes in the next piece.
+    /// Measures the next piece.
     ///
     /// # Errors
-    /// [`TooMuch`] once all pieces together are more than the profile allows.
+    /// [`JsonLimitExceeded`] once all pieces together exceed the profile.
     pub fn feed(&mut self, piece: &[u8]) -> Result<(), JsonLimitExceeded> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > self.profile.bytes {
@@ -90,13 +90,13 @@ impl Meter {
         self.extent.within(self.profile)
     }
 
-    /// How much all pieces so far are.
+    /// Returns the extent of all pieces so far.
     #[must_use]
     pub fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Goes on within a text, to its end or to an escape; returns what is behind.
+    /// Skips to the end of a string or to an escape, and returns the rest.
     fn text<'p>(&mut self, rest: &'p [u8]) -> &'p [u8] {
         let found = memchr2(b'"', b'\\', rest);
         let (inside, behind) = rest.split_at(found.unwrap_or(rest.len()));
@@ -114,12 +114,12 @@ impl Meter {
         }
     }
 
-    /// Whether a number has so many digits, or an exponent, that its range must be checked.
+    /// Whether a number is long or has an exponent, so that its range must be checked.
     pub(super) fn may_hold_long_numbers(&self) -> bool {
         self.long_numbers
     }
 
-    /// Takes in one byte that is not within a text.
+    /// Measures one byte outside strings.
     fn token(&mut self, byte: u8) -> Result<(), JsonLimitExceeded> {
         self.number(byte);
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -150,7 +150,7 @@ impl Meter {
         self.extent.within(self.profile)
     }
 
-    /// Counts the digits of numbers.
+    /// Counts the digits of a number.
     fn number(&mut self, byte: u8) {
         match byte {
             b'0'..=b'9' => self.digits = self.digits.saturating_add(1),
@@ -173,12 +173,12 @@ impl Meter {
         Ok(())
     }
 
-    /// The innermost container that is open.
+    /// Returns the innermost open container.
     fn innermost(&mut self) -> Option<&mut Container> {
         self.open.get_mut(self.depth.checked_sub(1)?)
     }
 
-    /// Counts an item, in a list.
+    /// Counts an item, if inside a list.
     fn item(&mut self) {
         if let Some(Container::List(held)) = self.innermost() {
             let before = of_items(*held);
@@ -189,7 +189,7 @@ impl Meter {
         }
     }
 
-    /// Counts a field, in an object.
+    /// Counts a field, if inside an object.
     fn field(&mut self) {
         if let Some(Container::Object(held)) = self.innermost() {
             let before = of_fields(*held);

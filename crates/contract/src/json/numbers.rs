@@ -1,16 +1,18 @@
-//! Finds numbers that reading would change. serde_json reads an integer with more than 64 bits as a double, which rounds
-//! identifiers, amounts and block numbers. A document with such a number is refused, with a pointer to the number.
+//! Finds numbers that parsing would change. serde_json parses an integer with more than 64 bits as a double, which
+//! rounds identifiers, amounts and block numbers. A document with such a number is refused, with a pointer to the
+//! number.
 
 use super::{JsonLimitExceeded, Profile, decode_text};
 use crate::violation::pointer_segment;
 
-/// Maximum length of a number in an error.
+/// Maximum length of a number in an error, in bytes.
 const SHOWN: usize = 40;
 
 /// Checks the range of every number of a document.
 ///
 /// # Errors
-/// [`TooMuch::Number`] for the first integer with more than 64 bits, and the first number beyond the range of a double.
+/// [`JsonLimitExceeded::Number`] for the first integer with more than 64 bits, or the first number beyond the range of
+/// a double.
 pub(super) fn check(text: &[u8]) -> Result<(), JsonLimitExceeded> {
     let mut at = 0;
     while let Some(byte) = text.get(at) {
@@ -32,7 +34,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), JsonLimitExceeded> {
     Ok(())
 }
 
-/// The number at an offset.
+/// Returns the number at an offset.
 fn number_at(text: &[u8], at: usize) -> &[u8] {
     let rest = text.get(at..).unwrap_or_default();
     let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
@@ -60,7 +62,7 @@ fn shown(number: &[u8]) -> String {
     }
 }
 
-/// The offset after the string that starts at an offset.
+/// Returns the offset after the string that starts at an offset.
 fn end_of_text(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = text.get(at) {
@@ -73,14 +75,14 @@ fn end_of_text(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-/// The position in a list or an object.
+/// A segment of the path to a value.
 enum PathSegment<'t> {
     Item(usize),
-    /// A field, by its name with its escapes.
+    /// Name of a field, including its escapes.
     Field(&'t [u8]),
 }
 
-/// The JSON pointer to the value at an offset.
+/// Returns the JSON pointer to the value at an offset.
 fn pointer_to(text: &[u8], target: usize) -> String {
     let mut open: Vec<PathSegment<'_>> = Vec::new();
     let mut naming = false;
@@ -125,7 +127,7 @@ fn pointer_to(text: &[u8], target: usize) -> String {
         })
 }
 
-/// The name of a field without its escapes.
+/// Resolves the escapes in a field name.
 fn unescaped(name: &[u8]) -> String {
     let written = String::from_utf8_lossy(name);
     let read = decode_text::<String>(&format!("\"{written}\""), Profile::MESSAGE);
@@ -203,7 +205,7 @@ mod tests {
         );
     }
 
-    /// Strings, and numbers with a fraction or an exponent, are read as before.
+    /// Strings, and numbers with a fraction or an exponent, are parsed as usual.
     #[test]
     fn texts_that_look_like_long_integers_are_read() {
         for (text, value) in [

@@ -1,4 +1,4 @@
-//! The extent of a text, of its pieces and of its value; what is read within it.
+//! Tests that texts, their pieces and their values have equal extents, and that limits are enforced.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn objects(levels: usize) -> String {
     "{\"a\":".repeat(levels) + "0" + &"}".repeat(levels)
 }
 
-/// The nesting of a value, by its definition.
+/// Computes the nesting of a value by its definition.
 fn nesting(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
@@ -61,7 +61,7 @@ proptest! {
         prop_assert_eq!(of_value.values, count(&value));
         let of_text = extent(text.as_bytes(), Profile::STORED).unwrap();
         prop_assert_eq!((of_text.levels, of_text.values), (of_value.levels, of_value.values));
-        // An escape may be written with more bytes than it stands for, and never with fewer.
+        // An escape may take more bytes than its character, never fewer.
         prop_assert!(of_text.memory >= of_value.memory);
         prop_assert!(of_text.memory <= of_value.memory + text.len());
     }
@@ -109,7 +109,7 @@ fn a_profile_allows_as_many_levels_as_it_says_and_no_more() {
             let much = JsonLimitExceeded::Levels { limit };
             let deeper = nested(limit + 1);
             assert_eq!(extent(deeper.as_bytes(), profile), Err(much.clone()));
-            // A text that never closes is found out as well.
+            // A text that never closes is refused as well.
             let open = "[".repeat(100_000);
             assert_eq!(extent(open.as_bytes(), profile), Err(much.clone()));
             let inside = Profile {
@@ -131,7 +131,7 @@ fn brackets_and_quotes_within_texts_do_not_count() {
     assert_eq!((extent.levels, extent.values), (2, 5));
 }
 
-/// Documented sizes pass: an output or a package that is nearly all text.
+/// Documented sizes are accepted: an output or a package that is nearly all text.
 #[test]
 fn long_texts_weigh_what_they_are_long() {
     let text = json!({"files": {"a.py": "x".repeat(15 << 20)}}).to_string();
@@ -158,7 +158,7 @@ fn many_small_values_are_refused_before_they_are_read() {
             Err(JsonLimitExceeded::Memory { limit }),
             "{value}"
         );
-        // Most of it was not even looked at.
+        // Most of the text was not even examined.
         let mut meter = Meter::new(Profile::OUTPUT);
         let read = text
             .as_bytes()
@@ -184,7 +184,7 @@ fn a_document_is_bounded_in_bytes_before_anything_else() {
     );
 }
 
-/// Editors and servers write marks, and a reader may ignore them (RFC 8259, section 8.1).
+/// Editors and servers write byte order marks, and a parser may ignore them (RFC 8259, section 8.1).
 #[test]
 fn a_byte_order_mark_is_no_part_of_a_document() {
     let text = r#"{"a": ["\ud83e\udd80", "é"]}"#;
@@ -231,7 +231,7 @@ fn invalid_text_is_reported_with_its_offset() {
     }
 }
 
-/// Older versions wrote outputs of 127 levels into events, where nothing could read them.
+/// Older versions stored outputs with 127 levels in events that nothing could read.
 #[test]
 fn older_stored_forms_are_read_and_never_written() {
     for levels in [100, 101, 127, 128, 200, 256] {
@@ -252,7 +252,7 @@ fn older_stored_forms_are_read_and_never_written() {
     assert!(decode_stored::<Value>(&(lists(200) + "]")).is_err());
 }
 
-/// A document that takes much memory is refused before it is read from storage, and before it is written there.
+/// A document that takes too much memory is refused before it is read from or written to storage.
 #[test]
 fn a_stored_document_is_bounded_in_memory() {
     struct Objects(usize);

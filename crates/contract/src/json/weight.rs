@@ -1,19 +1,19 @@
-//! What the parts of a [`serde_json::Value`] take in memory when they are read one by one, as lists and tables grow.
-//! Objects that keep their fields in the order in which they came are the heavier ones, and are what is counted.
+//! Memory of the parts of a [`serde_json::Value`] while lists and tables grow during parsing. Objects that preserve
+//! insertion order are the heavier kind, and are the kind that is counted.
 
-/// A value without what it holds.
+/// Bytes of a value without its contents.
 pub(crate) const VALUE: usize = 72;
 
-/// A text without its bytes.
+/// Bytes of a string without its text.
 pub(super) const TEXT: usize = 32;
 
-/// A field without its name's bytes.
+/// Bytes of a field without the text of its name.
 const FIELD: usize = 104;
 
-/// The first room that a list makes, in items; it doubles from there.
+/// Initial capacity of a list, in items; it doubles as the list grows.
 const FIRST_ITEMS: usize = 4;
 
-/// What the items of a list take.
+/// Returns the bytes of a list with `count` items.
 pub(super) fn of_items(count: usize) -> usize {
     match count {
         0 => 0,
@@ -21,8 +21,8 @@ pub(super) fn of_items(count: usize) -> usize {
     }
 }
 
-/// What the fields of an object take, with the table by which they are found: a place for each field that there is room
-/// for, and a table with a byte and an index for each bucket, of which an eighth stays empty.
+/// Returns the bytes of an object with `count` fields, including its lookup table: capacity for the fields, and for
+/// each bucket a byte and an index, with one bucket in eight empty.
 pub(super) fn of_fields(count: usize) -> usize {
     let buckets = match count {
         0 => return 0,
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn a_value_takes_no_more_than_is_counted() {
         assert!(size_of::<Value>() <= VALUE);
-        // Its hash, its name and its value.
+        // A field: hash, name and value.
         assert!(8 + size_of::<String>() + size_of::<Value>() <= FIELD);
     }
 

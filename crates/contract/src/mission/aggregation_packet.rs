@@ -1,4 +1,4 @@
-//! Aggregation packets (002 §10): the draft before the review.
+//! Aggregation packets (002 §10): the draft for the review.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,65 +16,65 @@ object_only!(AggregationPacket, SupportedClaim, FullRemark);
 
 schema_tag!(AggregationPacketTag = "aggregation_packet");
 
-/// What the workers found, brought together.
+/// The combined results of the workers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct AggregationPacket {
-    /// `aggregation_packet`.
+    /// Always `aggregation_packet`.
     pub schema_name: AggregationPacketTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// Its own id.
+    /// Id of the packet.
     pub packet_id: PacketId,
-    /// The draft, in short.
+    /// Summary of the draft.
     pub summary: Text,
-    /// Each claim and what supports it (B002-10).
+    /// Claims, each with its support (B002-10).
     #[serde(default)]
     pub evidence_matrix: Vec<SupportedClaim>,
-    /// Where sources disagree.
+    /// Contradictions between sources.
     #[serde(default)]
     pub contradictions: Vec<Remark>,
-    /// What is not covered.
+    /// Gaps in the coverage.
     #[serde(default)]
     pub coverage_gaps: Vec<Remark>,
-    /// The output that is proposed.
+    /// Recommended output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended_output: Option<Map<String, Value>>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
-/// A claim and what supports it.
+/// A claim with its support.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct SupportedClaim {
-    /// The claim.
+    /// Text of the claim.
     pub claim: Text,
-    /// Results, entities or evidence that support it.
+    /// References to supporting results, entities or evidence.
     pub support_refs: Vec<Text>,
 }
 
-/// A contradiction or a gap. The seed shows only empty lists; this form is ours.
-/// A plain string is accepted and stored as the description.
+/// A contradiction or a gap. The seed shows only empty lists; this form is this project's. A plain string is accepted
+/// and stored as the description.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remark {
-    /// What it is.
+    /// Description.
     pub description: Text,
-    /// What it concerns.
+    /// References to its subjects.
     pub refs: Vec<Text>,
 }
 
-/// The two forms in which a remark may be written.
+/// The two accepted forms of a remark.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum RemarkForm {

@@ -1,4 +1,4 @@
-//! The mission envelope (002 §4): the normalised mission before it is taken apart.
+//! The mission envelope (002 §4): the normalised mission before planning.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,59 +21,59 @@ schema_tag!(MissionEnvelopeTag = "mission_envelope");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct MissionEnvelope {
-    /// `mission_envelope`.
+    /// Always `mission_envelope`.
     pub schema_name: MissionEnvelopeTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// Its id.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// What kind of mission it is: `oracle_advisory`.
+    /// Mission type: `oracle_advisory`.
     pub mission_type: Label,
-    /// Where it comes from: `oracle`.
+    /// Surface where the mission originated: `oracle`.
     pub origin_surface: Label,
-    /// Its tenant.
+    /// Tenant of the mission.
     pub tenant_id: TenantId,
-    /// Who asked for it.
+    /// Actor who requested the mission.
     pub actor_id: ActorId,
-    /// In which role.
+    /// Role of the actor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_role: Option<Label>,
-    /// What was asked, in the user's words.
+    /// Goal in the user's words.
     pub user_goal: Text,
     /// The goal.
     pub normalized_goal: Text,
-    /// How risky it is.
+    /// Risk level.
     pub risk_level: RiskLevel,
-    /// How sensitive its data are: `internal_business`.
+    /// Data sensitivity: `internal_business`.
     pub sensitivity_class: Label,
-    /// How long it may take, in milliseconds.
+    /// Time budget, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_budget_ms: Option<Positive>,
     /// The token budget, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<Positive>,
-    /// What it is to produce: `reviewed_summary`.
+    /// Requested outputs: `reviewed_summary`.
     #[serde(default)]
     pub requested_outputs: Vec<Label>,
-    /// Entities it is about, by name of the reference: ids, lists of ids, or null.
+    /// Entities that the mission concerns, by reference name: ids, lists of ids, or null.
     #[serde(default)]
     pub context_refs: Map<String, Value>,
-    /// When it was created.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made the envelope.
+    /// Producer of the envelope.
     pub producer: Label,
 }
 
 string_enum! {
-    /// How risky a mission is (ruling 23).
+    /// Risk level of a mission (ruling 23).
     pub enum RiskLevel {
-        /// Low.
+        /// Low risk.
         Low = "low",
-        /// Medium.
+        /// Medium risk.
         Medium = "medium",
-        /// High.
+        /// High risk.
         High = "high",
-        /// Critical.
+        /// Critical risk.
         Critical = "critical",
     }
 }

@@ -1,11 +1,11 @@
-//! What tells two artifacts of one mission apart: the kind, and the id within it (B002-15).
+//! The identity of an artifact within a mission: its kind, and its id within the kind (B002-15).
 
 use super::Artifact;
 use crate::ids::TaskId;
 
 impl Artifact {
-    /// Its own id, unique among those of its kind and mission. A mission has one envelope and one
-    /// task graph, which have no id of their own: theirs is the mission's.
+    /// Returns the artifact's id, unique within its kind and mission. The envelope and the task graph have no id of
+    /// their own, because a mission has one of each: theirs is the mission's.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
@@ -22,7 +22,7 @@ impl Artifact {
         }
     }
 
-    /// The task that it was made for, where it names one.
+    /// Returns the task that the artifact belongs to, if it names one.
     #[must_use]
     pub const fn task_id(&self) -> Option<&TaskId> {
         match self {

@@ -1,27 +1,27 @@
-//! The ten kinds of artifacts by their `schema_name`.
+//! The ten kinds of artifacts, by their `schema_name`.
 
 string_enum! {
-    /// A kind of artifact.
+    /// Kind of an artifact.
     pub enum ArtifactKind {
-        /// 002 §4.
+        /// Mission envelope (002 §4).
         MissionEnvelope = "mission_envelope",
-        /// 002 §5.
+        /// Task graph (002 §5).
         MissionTaskGraph = "mission_task_graph",
-        /// 002 §6.
+        /// Prompt package (002 §6).
         PromptPackage = "prompt_package",
-        /// 002 §7.
+        /// Research artifact (002 §7).
         ResearchArtifact = "research_artifact",
-        /// 002 §8.
+        /// Librarian pass (002 §8).
         LibrarianPass = "librarian_pass",
-        /// 002 §9.
+        /// Worker result (002 §9).
         WorkerResult = "worker_result",
-        /// 002 §10.
+        /// Aggregation packet (002 §10).
         AggregationPacket = "aggregation_packet",
-        /// 002 §11.
+        /// Review packet (002 §11).
         ReviewPacket = "review_packet",
-        /// 002 §12.
+        /// Policy decision (002 §12).
         PolicyDecision = "policy_decision",
-        /// 002 §13.
+        /// Write-back proposal (002 §13).
         WritebackProposal = "writeback_proposal",
     }
 }

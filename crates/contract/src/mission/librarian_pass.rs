@@ -1,4 +1,4 @@
-//! Librarian passes (002 §8): what internal data a worker may read, and until when.
+//! Librarian passes (002 §8): temporary access of a worker to internal data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,63 +15,63 @@ object_only!(LibrarianPass, RecommendedQuery, CachedPreview);
 
 schema_tag!(LibrarianPassTag = "librarian_pass");
 
-/// A way to internal data, for one task and a limited time.
+/// Access to internal data, for one task and a limited time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct LibrarianPass {
-    /// `librarian_pass`.
+    /// Always `librarian_pass`.
     pub schema_name: LibrarianPassTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// The task.
+    /// Id of the task.
     pub task_id: TaskId,
-    /// Its own id.
+    /// Id of the pass.
     pub pass_id: LibrarianPassId,
-    /// Families of resources it opens: `crm.leads`; no other (B002-8).
+    /// Resource families that the pass grants, and no others: `crm.leads` (B002-8).
     pub allowed_resource_families: Vec<Label>,
-    /// Queries worth making.
+    /// Recommended queries.
     #[serde(default)]
     pub recommended_queries: Vec<RecommendedQuery>,
-    /// What is known already.
+    /// Previews of known entities.
     #[serde(default)]
     pub cached_previews: Vec<CachedPreview>,
-    /// From then on its use is denied (B002-8).
+    /// Expiry time; from then on the pass is denied (B002-8).
     pub expires_at: Timestamp,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
-/// A query worth making.
+/// A recommended query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct RecommendedQuery {
-    /// With which tool.
+    /// Tool for the query.
     pub tool: ToolId,
-    /// The query.
+    /// Text of the query.
     pub query: Text,
 }
 
-/// What is known of an entity already.
+/// A preview of a known entity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct CachedPreview {
-    /// What the preview shows.
+    /// Label of the preview.
     pub label: Text,
-    /// The type of the entity: `lead`.
+    /// Type of the entity: `lead`.
     pub entity_type: Label,
-    /// The entity.
+    /// Id of the entity.
     pub entity_id: ShortText,
-    /// The preview.
+    /// Content of the preview.
     pub preview: Text,
 }
 

@@ -1,4 +1,4 @@
-//! Policy decisions (002 §12): the guard plane's explicit word on one subject.
+//! Policy decisions (002 §12): the guard plane's explicit decision on one subject.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,44 +15,44 @@ object_only!(PolicyDecision);
 
 schema_tag!(PolicyDecisionTag = "policy_decision");
 
-/// One decision.
+/// One policy decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PolicyDecision {
-    /// `policy_decision`.
+    /// Always `policy_decision`.
     pub schema_name: PolicyDecisionTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// Its own id.
+    /// Id of the decision.
     pub decision_id: PolicyDecisionId,
-    /// What kind of question it answers: `tool_scope`.
+    /// Type of the decision: `tool_scope`.
     pub decision_type: Label,
-    /// What it is about: `external_search`.
+    /// Subject of the decision: `external_search`.
     pub subject: ShortText,
-    /// The answer.
+    /// Outcome.
     pub decision: Decision,
     /// The reason.
     pub reason: Text,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
 string_enum! {
-    /// An answer (ruling 23); a required approval is a pending proposal instead.
+    /// Outcome of a policy decision (ruling 23); a required approval is a pending proposal instead.
     pub enum Decision {
-        /// It may be done.
+        /// The subject is permitted.
         Allow = "allow",
-        /// It may not.
+        /// The subject is denied.
         Deny = "deny",
     }
 }

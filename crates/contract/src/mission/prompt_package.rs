@@ -1,5 +1,4 @@
-//! Prompt packages (002 §6): the exact instructions of one task. Prompts are built
-//! from these only.
+//! Prompt packages (002 §6): the exact instructions of one task, and the only source of its prompts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,57 +20,57 @@ schema_tag!(PromptPackageTag = "prompt_package");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PromptPackage {
-    /// `prompt_package`.
+    /// Always `prompt_package`.
     pub schema_name: PromptPackageTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// The task.
+    /// Id of the task.
     pub task_id: TaskId,
-    /// Its own id.
+    /// Id of the package.
     pub package_id: PromptPackageId,
-    /// The role it is for.
+    /// Role that the package instructs.
     pub role_type: Role,
-    /// The prompt template it was made from.
+    /// Id of the prompt template.
     pub template_id: Label,
-    /// The version of that template, e.g. `v1`.
+    /// Version of the prompt template, e.g. `v1`.
     pub template_version: Label,
-    /// Examples that were used.
+    /// Ids of the included examples.
     #[serde(default)]
     pub examples_used: Vec<Label>,
-    /// The system prompt.
+    /// System prompt.
     pub system_prompt: Text,
-    /// The prompt of the task.
+    /// Task prompt.
     pub task_prompt: Text,
-    /// What the worker must keep to.
+    /// Constraints on the worker.
     #[serde(default)]
     pub constraints: Constraints,
-    /// Tools the worker may call.
+    /// Tools that the worker may call.
     #[serde(default)]
     pub tool_scope: Vec<ToolId>,
-    /// Which model answers: `tier_high_reasoning`.
+    /// Route to the model: `tier_high_reasoning`.
     pub model_route: Label,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
-/// What a worker must keep to. What is not stated holds.
+/// Constraints on a worker. An absent constraint applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Constraints {
-    /// Empty citations are refused (B002-6).
+    /// Whether empty citations are refused (B002-6); true when absent.
     #[serde(default = "holds")]
     pub must_cite_sources: bool,
-    /// No proposal before the review (B002-6).
+    /// Whether proposals before the review are refused (B002-6); true when absent.
     #[serde(default = "holds")]
     pub must_not_writeback_directly: bool,
 }

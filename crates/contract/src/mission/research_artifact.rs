@@ -1,4 +1,4 @@
-//! Research artifacts (002 §7): what a search outside brought.
+//! Research artifacts (002 §7): the results of a search of external sources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,32 +20,32 @@ schema_tag!(ResearchArtifactTag = "research_artifact");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ResearchArtifact {
-    /// `research_artifact`.
+    /// Always `research_artifact`.
     pub schema_name: ResearchArtifactTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// The task.
+    /// Id of the task.
     pub task_id: TaskId,
-    /// Its own id.
+    /// Id of the artifact.
     pub artifact_id: ResearchArtifactId,
-    /// Who answered: `brave`.
+    /// Search provider: `brave`.
     pub provider: Label,
     /// The question.
     pub query: Text,
-    /// What came back.
+    /// Results.
     #[serde(default)]
     pub results: Vec<ResearchResult>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
@@ -53,18 +53,18 @@ pub struct ResearchArtifact {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ResearchResult {
-    /// Its title.
+    /// Title of the source.
     pub title: Text,
-    /// Where it is; http or https (B002-7).
+    /// URL of the source; http or https (B002-7).
     pub url: HttpUrl,
-    /// A part of it.
+    /// Excerpt from the source.
     #[serde(default)]
     pub snippet: String,
-    /// What kind of source it is: `web`.
+    /// Type of the source: `web`.
     pub source_type: Label,
-    /// When it was fetched.
+    /// Retrieval time.
     pub retrieved_at: Timestamp,
-    /// How far to trust it.
+    /// Confidence in the source.
     pub confidence: Confidence,
 }
 

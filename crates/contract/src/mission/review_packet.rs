@@ -1,4 +1,4 @@
-//! Review packets (002 §11): the outcome of the one review.
+//! Review packets (002 §11): the outcome of the single review.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,59 +17,59 @@ object_only!(ReviewPacket, ReviewIssue);
 
 schema_tag!(ReviewPacketTag = "review_packet");
 
-/// What the reviewer decided.
+/// The outcome of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ReviewPacket {
-    /// `review_packet`.
+    /// Always `review_packet`.
     pub schema_name: ReviewPacketTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// Its own id.
+    /// Id of the packet.
     pub packet_id: PacketId,
-    /// The outcome.
+    /// Outcome.
     pub review_status: ReviewStatus,
-    /// What was found.
+    /// Issues found.
     #[serde(default)]
     pub issues: Vec<ReviewIssue>,
-    /// Edits that the approval asks for.
+    /// Edits required for the approval.
     #[serde(default)]
     pub required_edits: Vec<Text>,
-    /// The output as approved.
+    /// Approved output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_output: Option<Map<String, Value>>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
-/// Something that the reviewer found.
+/// An issue found in a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct ReviewIssue {
-    /// How bad it is.
+    /// Severity of the issue.
     pub severity: Severity,
-    /// What it is.
+    /// Description of the issue.
     pub message: Text,
 }
 
 string_enum! {
-    /// The outcome of a review (ruling 23).
+    /// Outcome of a review (ruling 23).
     pub enum ReviewStatus {
-        /// As it is.
+        /// Approved unchanged.
         Approved = "approved",
-        /// With the edits listed.
+        /// Approved with the listed edits.
         ApprovedWithEdits = "approved_with_edits",
-        /// Not at all.
+        /// Rejected.
         Rejected = "rejected",
     }
 }

@@ -1,5 +1,5 @@
-//! Root metadata (002 §2.2). An artifact may arrive without tenant and actor; a
-//! stored one always has them, equal to its mission's (B002-3, ruling 21).
+//! Root metadata (002 §2.2). An artifact may arrive without tenant and actor; a stored artifact always has them, equal
+//! to its mission's (B002-3, ruling 21).
 
 use serde::Serialize;
 
@@ -18,40 +18,40 @@ use crate::ids::{ActorId, Label, MissionId, TenantId};
 use crate::time::Timestamp;
 use crate::violation::{Report, Violation};
 
-/// The root metadata that an artifact states.
+/// The root metadata of an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RootMetadata<'a> {
-    /// Its mission.
+    /// Id of the mission.
     pub mission_id: &'a MissionId,
-    /// The mission's tenant, if stated.
+    /// Tenant of the mission, if stated.
     pub tenant_id: Option<&'a TenantId>,
-    /// The mission's actor, if stated.
+    /// Actor of the mission, if stated.
     pub actor_id: Option<&'a ActorId>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: &'a Label,
 }
 
-/// What a mission says of itself: the measure of all its artifacts.
+/// The root metadata of a mission, which all its artifacts must match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissionRoot {
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant.
+    /// Tenant of the mission.
     pub tenant_id: TenantId,
-    /// Its actor.
+    /// Actor of the mission.
     pub actor_id: ActorId,
-    /// When it was created; no artifact is older (B002-7).
+    /// Creation time; no artifact is older (B002-7).
     pub created_at: Timestamp,
 }
 
-/// One of the ten artifacts, or any of them.
+/// An artifact of one kind, or of any kind.
 pub trait MissionArtifact {
-    /// The root metadata it states.
+    /// Returns the root metadata that it states.
     fn root(&self) -> RootMetadata<'_>;
 
-    /// Fills in tenant and actor where they are not stated.
+    /// Sets tenant and actor if they are absent.
     fn fill_owner(&mut self, tenant: &TenantId, actor: &ActorId);
 }
 
@@ -61,11 +61,11 @@ pub trait MissionArtifact {
 pub struct Stored<T>(T);
 
 impl<T: MissionArtifact> Stored<T> {
-    /// Stamps an artifact with its mission's root metadata.
+    /// Adds its mission's root metadata to an artifact.
     ///
     /// # Errors
-    /// A violation of the stage `consistency` for each field that says something else
-    /// than the mission, and for an artifact older than its mission.
+    /// A violation of the stage `consistency` for each field that differs from the mission's, and for an artifact
+    /// older than its mission.
     pub fn stamp(mut artifact: T, mission: &MissionRoot) -> Result<Self, Vec<Violation>> {
         let mut report = Report::new();
         let root = artifact.root();
@@ -104,7 +104,7 @@ impl<T: MissionArtifact> Stored<T> {
         Ok(Self(artifact))
     }
 
-    /// The artifact.
+    /// Returns the artifact.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.0
@@ -112,10 +112,10 @@ impl<T: MissionArtifact> Stored<T> {
 }
 
 impl<T: Serialize> Stored<T> {
-    /// The artifact as it is stored, hashed and compared: JSON with keys in order and no spaces.
+    /// Returns the text that is stored, hashed and compared: JSON with sorted keys and no spaces.
     ///
     /// # Errors
-    /// When the artifact cannot be written as JSON; no artifact of a contract is such.
+    /// If the artifact cannot be serialised as JSON, which no contract's artifact causes.
     pub fn canonical(&self) -> Result<String, serde_json::Error> {
         serde_json::to_value(&self.0).map(canonical::text)
     }
@@ -128,7 +128,7 @@ impl<T> AsRef<T> for Stored<T> {
 }
 
 impl MissionEnvelope {
-    /// The root metadata of the mission that this envelope opens.
+    /// Returns the root metadata of the mission that this envelope opens.
     #[must_use]
     pub fn mission_root(&self) -> MissionRoot {
         MissionRoot {
@@ -151,7 +151,7 @@ impl MissionArtifact for MissionEnvelope {
         }
     }
 
-    // The envelope always states both.
+    // The envelope always contains both.
     fn fill_owner(&mut self, _: &TenantId, _: &ActorId) {}
 }
 

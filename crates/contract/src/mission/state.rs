@@ -1,38 +1,37 @@
-//! Where a mission stands, in one word (B002-12). Which state may follow which, the mission
-//! machine says.
+//! The states of a mission (B002-12). The domain crate defines the transitions.
 
 string_enum! {
-    /// The state of a mission.
+    /// State of a mission.
     pub enum MissionState {
-        /// Its envelope is there.
+        /// The envelope is stored.
         Created = "created",
-        /// Its task graph is there.
+        /// The task graph is stored.
         Planned = "planned",
-        /// Its prompt packages are there.
+        /// The prompt packages are stored.
         Prompted = "prompted",
-        /// Its tasks are being done.
+        /// Tasks are running.
         Running = "running",
-        /// Their results are brought together.
+        /// The results are being combined.
         Aggregating = "aggregating",
-        /// The draft is reviewed.
+        /// The draft is being reviewed.
         Reviewing = "reviewing",
-        /// A person has to decide on a write-back.
+        /// A write-back waits for an approver.
         AwaitingApproval = "awaiting_approval",
-        /// It has its reviewed output.
+        /// The reviewed output is available.
         Completed = "completed",
-        /// The review, or a person, refused it.
+        /// The review, or an approver, rejected the mission.
         Rejected = "rejected",
-        /// It could not go on.
+        /// The mission failed.
         Failed = "failed",
-        /// Somebody stopped it.
+        /// The mission was cancelled.
         Cancelled = "cancelled",
-        /// Its time or its tokens were used up (B002-17).
+        /// The time or token budget is exhausted (B002-17).
         BudgetExceeded = "budget_exceeded",
     }
 }
 
 impl MissionState {
-    /// Whether nothing follows.
+    /// Whether the state is final.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {

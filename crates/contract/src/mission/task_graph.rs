@@ -1,5 +1,4 @@
-//! The task graph of a mission (002 §5): what the planner decided. Who does what is
-//! the mission machine's business.
+//! The task graph of a mission (002 §5): the planner's output. The engine assigns and runs the tasks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,79 +17,78 @@ object_only!(MissionTaskGraph, Task);
 
 schema_tag!(MissionTaskGraphTag = "mission_task_graph");
 
-/// Most tasks that can be planned: every mission has four of its own besides, for prompts, passes,
-/// the aggregation and the review.
+/// Maximum number of planned tasks: every mission has four more, for prompts, passes, the aggregation and the review.
 pub const MAX_PLANNED: usize = MAX_LIST - 4;
 
-/// The tasks of a mission and how they wait for each other.
+/// The tasks of a mission and their dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct MissionTaskGraph {
-    /// `mission_task_graph`.
+    /// Always `mission_task_graph`.
     pub schema_name: MissionTaskGraphTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// The tasks, in listed order.
+    /// Tasks, in listed order; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
     #[serde(deserialize_with = "crate::list::one_or_more")]
     pub tasks: Vec<Task>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
-/// One task.
+/// One task of a mission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Task {
-    /// Its id, unique within the mission.
+    /// Id of the task, unique within the mission.
     pub task_id: TaskId,
-    /// The role that does it.
+    /// Role that executes the task.
     pub role_type: Role,
     /// Its objective.
     pub objective: Text,
-    /// Tasks that must succeed first.
+    /// Ids of the tasks that must succeed first.
     #[serde(default)]
     pub depends_on: Vec<TaskId>,
-    /// What whoever does it must be able to do.
+    /// Capabilities required for the task.
     #[serde(default)]
     pub required_capabilities: Vec<Label>,
-    /// Tools it may use; none when absent.
+    /// Tools that the task may use; none when absent.
     #[serde(default)]
     pub allowed_tools: Vec<ToolId>,
-    /// Data it needs.
+    /// Resource families that the task needs.
     #[serde(default)]
     pub required_data_scopes: Vec<Label>,
-    /// How to tell that it is done.
+    /// Criteria by which the task is judged complete.
     #[serde(default)]
     pub success_criteria: Vec<Text>,
 }
 
 string_enum! {
-    /// The roles of phase 1 (002 §5.3).
+    /// Role in a mission of phase 1 (002 §5.3).
     pub enum Role {
-        /// Makes the task graph.
+        /// Creates the task graph.
         Planner = "planner",
-        /// Makes the prompt packages.
+        /// Creates the prompt packages.
         PromptMaster = "prompt_master",
-        /// Searches outside.
+        /// Searches external sources.
         Researcher = "researcher",
-        /// Opens the way to internal data.
+        /// Grants access to internal data.
         Librarian = "librarian",
-        /// Does the work.
+        /// Executes a task.
         Worker = "worker",
-        /// Brings results together.
+        /// Combines results.
         Aggregator = "aggregator",
-        /// Reviews, once.
+        /// Reviews once.
         Reviewer = "reviewer",
     }
 }

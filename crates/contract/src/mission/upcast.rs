@@ -1,9 +1,8 @@
-//! Older forms of artifacts, brought to the present one when they are read (B002-1).
+//! Upcasts older forms of artifacts to the current one when they are read (B002-1).
 //!
-//! A stored artifact is never rewritten: it keeps the bytes and the version that it was written
-//! with. Whoever reads it gets the present form, by one step for each version in between. A version
-//! without a step is refused; nothing is read as if it were another version. Only the present form
-//! is written.
+//! A stored artifact is never rewritten: it keeps its original bytes and version. Readers get the current form, by one
+//! step for each version in between. A version without a step is refused, never read as another version. Only the
+//! current form is written.
 
 mod v0;
 
@@ -20,10 +19,9 @@ struct Upcaster {
     kind: ArtifactKind,
     from: &'static str,
     to: &'static str,
-    /// Every field of the older form: one of a later form under an older version is refused.
+    /// All fields of the older form: a field of a later form in an older version is refused.
     fields: &'static [&'static str],
-    /// Changes the fields, but for the version. What it does not recognise it leaves, so that the
-    /// contract says what is wrong with it.
+    /// Converts the fields, except the version. It leaves unknown values for the contract to report.
     apply: fn(&mut Map<String, Value>, &MissionRoot) -> Result<(), Violation>,
 }
 
@@ -44,7 +42,7 @@ const UPCASTERS: &[Upcaster] = &[
     },
 ];
 
-/// The versions of a kind that can be read, oldest first; the last is the one that is written.
+/// Returns the readable versions of a kind, oldest first; the last is the version that is written.
 #[must_use]
 pub fn versions(kind: ArtifactKind) -> Vec<&'static str> {
     let older = UPCASTERS.iter().filter(|step| step.kind == kind);
@@ -53,7 +51,7 @@ pub fn versions(kind: ArtifactKind) -> Vec<&'static str> {
     versions
 }
 
-/// The version that an artifact says it was written in; `None` when it says none.
+/// Returns the version that an artifact states, if any.
 #[must_use]
 pub fn version_of(payload: &str) -> Option<String> {
     #[derive(Deserialize)]
@@ -64,11 +62,11 @@ pub fn version_of(payload: &str) -> Option<String> {
     stated.map(|Versioned { schema_version }| schema_version)
 }
 
-/// Reads an artifact as it was stored, whatever version that was.
+/// Reads a stored artifact of any version.
 ///
 /// # Errors
-/// Every violation of the form: `unsupported_version` for a version that is not known; and of the
-/// stage `consistency` for root metadata that is not the mission's (B002-3).
+/// Every violation of the form, with `unsupported_version` for an unknown version; and violations of the stage
+/// `consistency` for root metadata that differs from the mission's (B002-3).
 pub fn read_stored(
     payload: &str,
     mission: &MissionRoot,
@@ -76,17 +74,16 @@ pub fn read_stored(
     let value = parse_json(payload.as_bytes(), Profile::STORED)?;
     let artifact = match step(&value) {
         Some(_) => Artifact::from_value(&upcast(value, mission)?)?,
-        // The typed path also finds what a value cannot show, such as a field given twice.
+        // The typed path also detects faults that a value hides, such as a duplicate field.
         None => Artifact::parse(payload.as_bytes())?,
     };
     Stored::stamp(artifact, mission)
 }
 
-/// Brings the value of an artifact to the present form. A version without a step is left as it is,
-/// for the contract to refuse.
+/// Converts the value of an artifact to the current form. A version without a step is left for the contract to refuse.
 ///
 /// # Errors
-/// What the older form does not allow.
+/// Violations of the older form.
 pub fn upcast(mut value: Value, mission: &MissionRoot) -> Result<Value, Vec<Violation>> {
     while let Some(step) = step(&value) {
         let Value::Object(artifact) = &mut value else {
@@ -102,7 +99,7 @@ pub fn upcast(mut value: Value, mission: &MissionRoot) -> Result<Value, Vec<Viol
     Ok(value)
 }
 
-/// The step that leads on from the version of a value.
+/// Returns the step from the version of a value.
 fn step(value: &Value) -> Option<&'static Upcaster> {
     let stated = |field| value.get(field).and_then(Value::as_str);
     let (name, version) = (stated("schema_name")?, stated("schema_version")?);
@@ -131,7 +128,7 @@ fn unknown_fields(artifact: &Map<String, Value>, known: &[&'static str]) -> Vec<
 mod tests {
     use super::*;
 
-    /// Every chain of steps ends at the version that is written, and none goes in circles.
+    /// Every chain of steps ends at the written version, and none is a cycle.
     #[test]
     fn b002_1_every_step_leads_towards_the_present_form() {
         let present = MissionSchemaVersion::default().as_str();

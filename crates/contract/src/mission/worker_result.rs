@@ -1,4 +1,4 @@
-//! Worker results (002 §9): what one worker found, with its sources.
+//! Worker results (002 §9): the output of one worker, with its sources.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,58 +21,58 @@ schema_tag!(WorkerResultTag = "worker_result");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct WorkerResult {
-    /// `worker_result`.
+    /// Always `worker_result`.
     pub schema_name: WorkerResultTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// The task.
+    /// Id of the task.
     pub task_id: TaskId,
-    /// Its own id.
+    /// Id of the result.
     pub result_id: WorkerResultId,
-    /// The output in words.
+    /// Output as text.
     pub output_text: Text,
-    /// The output as data.
+    /// Output as data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_output: Option<Map<String, Value>>,
-    /// Its sources. Whether none is allowed, the prompt package says (B002-6).
+    /// Sources. The prompt package decides whether the list may be empty (B002-6).
     #[serde(default)]
     pub citations: Vec<Citation>,
-    /// How far to trust it.
+    /// Confidence in the result.
     pub confidence: Confidence,
-    /// Calls of tools that it rests on.
+    /// References to the tool calls that the result is based on.
     #[serde(default)]
     pub tool_trace_refs: Vec<Label>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 
-/// A source.
+/// A source of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Citation {
-    /// Where it is.
+    /// Location of the source.
     pub kind: CitationKind,
-    /// Its id, or its link.
+    /// Id or URL of the source.
     #[serde(rename = "ref")]
     pub reference: Text,
 }
 
 string_enum! {
-    /// Where a source is (002 §9 shows `internal`; the other word is this project's).
+    /// Location of a source (002 §9 shows `internal`; the other word is this project's).
     pub enum CitationKind {
-        /// In our own data, artifacts or evidence.
+        /// In Charter's own data, artifacts or evidence.
         Internal = "internal",
-        /// Outside.
+        /// Outside Charter.
         External = "external",
     }
 }

@@ -1,5 +1,4 @@
-//! Write-back proposals (002 §13): a change that is proposed, never carried out by
-//! whoever proposes it.
+//! Write-back proposals (002 §13): a proposed change, never executed by the proposing role.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,34 +20,34 @@ schema_tag!(WritebackProposalTag = "writeback_proposal");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct WritebackProposal {
-    /// `writeback_proposal`.
+    /// Always `writeback_proposal`.
     pub schema_name: WritebackProposalTag,
     /// Version of this form.
     pub schema_version: MissionSchemaVersion,
-    /// The mission.
+    /// Id of the mission.
     pub mission_id: MissionId,
-    /// Its tenant; stamped when stored.
+    /// Tenant of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
-    /// Its actor; stamped when stored.
+    /// Actor of the mission; set on storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<ActorId>,
-    /// Its own id.
+    /// Id of the proposal.
     pub proposal_id: ProposalId,
-    /// The type of the entity: `lead`.
+    /// Type of the target entity: `lead`.
     pub target_entity_type: Label,
-    /// The entity.
+    /// Id of the target entity.
     pub target_entity_id: ShortText,
-    /// What is done to it: `lead_stage_update`.
+    /// Type of the change: `lead_stage_update`.
     pub action_type: Label,
-    /// The change.
+    /// Data of the change.
     pub payload: Map<String, Value>,
-    /// Whether a person must approve it; true when absent.
+    /// Whether an approver must approve the change; true when absent.
     #[serde(default = "yes")]
     pub requires_approval: bool,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who made it.
+    /// Producer of the artifact.
     pub producer: Label,
 }
 

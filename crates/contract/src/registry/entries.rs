@@ -49,7 +49,7 @@ use crate::validate::{Contract, Registered};
 
 const DRAFT: Draft = Draft::Draft202012;
 
-/// The spellings of one catalogue document: its id, then the ones that all share (ruling 15).
+/// The aliases of one catalogue document: for its id, then those that all documents share (ruling 15).
 macro_rules! aliases {
     ($($special:expr),+) => {
         &[

@@ -1,5 +1,5 @@
-//! The schemas of files. A file of a package holds a document or a list of them; in the folder of the expert graph, nodes
-//! and edges together. A contract that packages have no files of has the schema of its document.
+//! The schemas of files. A package file contains one document or a list of documents; the folder of the expert graph
+//! mixes nodes and edges. A contract without package files has the schema of its document.
 
 use std::slice;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::canonical;
 use crate::schema::{SchemaEntry, SchemaName};
 
-/// What the files of packages hold.
+/// The contracts of documents in package files.
 const OF_PACKAGES: [SchemaName; 15] = [
     SchemaName::Agent,
     SchemaName::Domain,
@@ -27,17 +27,17 @@ const OF_PACKAGES: [SchemaName; 15] = [
     SchemaName::Tool,
 ];
 
-/// The contracts of documents that files of packages hold.
+/// Returns the contracts of documents in package files.
 pub fn of_packages() -> impl ExactSizeIterator<Item = &'static SchemaEntry> {
     OF_PACKAGES.into_iter().map(SchemaName::entry)
 }
 
-/// What the files of the expert graph hold together.
+/// The contracts that files of the expert graph may mix.
 const GRAPH: [SchemaName; 2] = [SchemaName::GraphNode, SchemaName::GraphEdge];
 
 impl SchemaEntry {
-    /// The JSON Schema of a file that holds documents of the contract: what `schemas/<name>.json` holds, and what
-    /// editors check files by.
+    /// Returns the JSON Schema of a file with documents of the contract: the content of `schemas/<name>.json`, with
+    /// which editors validate files.
     #[must_use]
     pub fn of_file(&self) -> Value {
         let held: &[SchemaName] = if GRAPH.contains(&self.name) {
@@ -82,7 +82,7 @@ fn list_of(items: &Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
-/// A contract as a part of a schema that has an id and a draft.
+/// Returns a contract as a part of a schema that has an id and a draft.
 fn definition(name: SchemaName) -> Value {
     let mut schema = name.entry().generate();
     if let Some(fields) = schema.as_object_mut() {
@@ -132,7 +132,7 @@ mod tests {
         assert!(!accepts(SchemaName::GraphNode, &edge));
     }
 
-    /// What is sent is one document.
+    /// A sent document is a single document.
     #[test]
     fn kinds_without_package_files_are_not_listed() {
         let entry = SchemaName::AgentRequest.entry();

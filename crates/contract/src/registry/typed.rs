@@ -1,5 +1,5 @@
-//! Documents that are no contract: bodies of an interface, parts of them, arguments of a call. Their schema is that of
-//! their type, compiled when a document of the type is first refused.
+//! Reads documents without a contract: bodies of an interface, their parts, and arguments of a call. The schema is
+//! that of the type, compiled when a document of the type is first refused.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ use crate::schema::{Checker, Costs, Draft, of_type};
 use crate::validate::{is_duplicate, parse_json, structure, text_of, unread, violations_of};
 use crate::violation::{Report, Violation};
 
-/// The schema of a type, or why it is none.
+/// The compiled schema of a type, or the reason why it does not compile.
 type Compiled = Result<(Checker, Map<String, Value>), String>;
 
 static COMPILED: LazyLock<Mutex<HashMap<TypeId, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
 
-/// Reads a document from its bytes.
+/// Parses a document from its bytes.
 ///
 /// # Errors
 /// Every violation of the first stage that found one.
@@ -34,7 +34,7 @@ where
         Err(much @ JsonFault::TooMuch(_)) => Err(vec![unread(&much)]),
         Err(JsonFault::Form(error)) => {
             let document = read_typed(&parse_json(bytes, profile)?)?;
-            // A value does not show that a field was given twice.
+            // A parsed value does not show a duplicate field.
             if is_duplicate(&error) {
                 return Err(vec![structure(error.to_string())]);
             }
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// Reads a value that is JSON already.
+/// Reads a parsed value.
 ///
 /// # Errors
 /// Every violation of the first stage that found one.
@@ -57,14 +57,14 @@ where
     };
     let mut report = Report::new();
     match &*compiled::<T>() {
-        // The schema is ours, so its work grows with the value and no faster.
+        // The schema is Charter's own, so the work is linear in the value.
         Ok((checker, schema)) => {
             report.violations = violations_of(checker, schema, value, usize::MAX);
         }
         Err(broken) => report.push(structure(broken.clone())),
     }
     if report.violations.is_empty() {
-        // A rule of the type that its schema does not have.
+        // A rule of the type that its schema does not express.
         report.push(structure(error.to_string()));
     }
     Err(report.violations)
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(parse_typed(text, Profile::MESSAGE), Ok(expected));
     }
 
-    /// A body that carries a document of a contract.
+    /// A body that contains a document of a contract.
     #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "it is only refused")]

@@ -1,6 +1,5 @@
-//! Spellings that are accepted on input and not stored (ruling 15): `_id`,
-//! `_created_at`, `classification.domain`. The schema describes them, and the
-//! stored form is made before a typed value is.
+//! Spellings that are accepted on input and not stored (ruling 15): `_id`, `_created_at`, `classification.domain`. The
+//! schema describes them; input is converted to the stored form before it is deserialised.
 
 use std::borrow::Cow;
 
@@ -11,16 +10,16 @@ use crate::violation::Report;
 /// One spelling accepted on input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alias {
-    /// The spelling.
+    /// Accepted spelling.
     pub authored: &'static str,
-    /// The field inside it, where the spelling is an object: `classification` → `domain`.
+    /// Field inside an accepted spelling that is an object: `classification` → `domain`.
     pub inner: Option<&'static str>,
-    /// The stored spelling.
+    /// Stored spelling.
     pub stored: &'static str,
 }
 
 impl Alias {
-    /// A field under another name.
+    /// An alias for a field with another name.
     pub(crate) const fn field(authored: &'static str, stored: &'static str) -> Self {
         Self {
             authored,
@@ -29,7 +28,7 @@ impl Alias {
         }
     }
 
-    /// A field inside an object.
+    /// An alias for a field inside an object.
     pub(crate) const fn inside(
         authored: &'static str,
         inner: &'static str,
@@ -50,7 +49,7 @@ impl Alias {
     }
 }
 
-/// Adds the accepted spellings to a schema. A required field may then be given in any of them.
+/// Adds the accepted spellings to a schema. A required field may then have any of them.
 pub(super) fn describe(schema: &mut Value, aliases: &[Alias]) {
     let Some(root) = schema.as_object_mut() else {
         return;
@@ -101,7 +100,7 @@ pub(super) fn describe(schema: &mut Value, aliases: &[Alias]) {
     }
 }
 
-/// The value with stored spellings only. Two spellings of one field must agree.
+/// Converts a value to stored spellings. Two spellings of one field must agree.
 pub(crate) fn stored_form<'v>(
     value: &'v Value,
     aliases: &[Alias],

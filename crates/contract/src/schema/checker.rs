@@ -1,5 +1,5 @@
-//! A compiled schema, and checks against it within a budget. Must not know where the schema comes from, or how faults
-//! are put into words.
+//! A compiled schema, and validation within a budget. Must not know the origin of the schema, or the wording of
+//! faults.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,9 +14,9 @@ use crate::deeply::deeply;
 use crate::json::{Profile, decode_text};
 use crate::time::Timestamp;
 
-/// Memory of one fault, with the part of the value that it shows, by estimate.
+/// Memory of one fault, including the displayed part of the value, in bytes, estimated.
 const FAULT_BYTES: usize = 4 << 10;
-/// Most characters of why a schema does not compile: the validator quotes what it does not take.
+/// Maximum length of a compilation error, in characters: the validator quotes the refused input.
 const MAX_REASON: usize = 1_000;
 
 /// A compiled schema.
@@ -26,7 +26,7 @@ pub(crate) struct Checker {
     costs: Costs,
 }
 
-/// Why a value has no verdict.
+/// The reason why a value has no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unchecked {
     /// The budget was spent.
@@ -35,20 +35,20 @@ pub(crate) enum Unchecked {
     Broken,
 }
 
-/// What is wrong with a value that is refused.
+/// The faults of a refused value.
 #[derive(Debug)]
 pub(crate) enum Faults<'v> {
-    /// All of it.
+    /// All faults.
     All(Vec<ValidationError<'v>>),
-    /// One of more.
+    /// One of several faults.
     First(ValidationError<'v>),
-    /// It takes too much work to find.
+    /// Finding the faults takes too much work.
     Unknown,
 }
 
 impl Checker {
-    /// Compiles a schema with our formats, without references to the outside, and with
-    /// regular expressions that take linear time. How deep it nests has to be bounded before.
+    /// Compiles a schema with Charter's formats, without external references, and with regular expressions that match
+    /// in linear time. The caller must have limited its nesting.
     pub(crate) fn compile(schema: &Value, costs: Costs) -> Result<Self, String> {
         let build = || {
             jsonschema::options_for::<Counted>()
@@ -71,7 +71,7 @@ impl Checker {
         }
     }
 
-    /// Why a schema is none, by the schema of schemas of its draft.
+    /// Returns the reason why a schema is invalid, according to the meta-schema of its draft.
     pub(crate) fn misfit(schema: &Value) -> Option<String> {
         let check = || {
             jsonschema::meta::validate(schema)
@@ -86,7 +86,7 @@ impl Checker {
         self.measure(value, steps).0
     }
 
-    /// Whether the schema accepts a value, and how many steps that took.
+    /// Validates a value, and returns the verdict with the number of steps.
     pub(crate) fn measure(&self, value: &Value, steps: usize) -> (Result<bool, Unchecked>, u64) {
         let budget = Budget {
             steps: steps as u64,
@@ -99,7 +99,7 @@ impl Checker {
         }
     }
 
-    /// What is wrong with a value that is refused.
+    /// Returns the faults of a refused value.
     pub(crate) fn faults<'v>(&'v self, value: &'v Value, steps: usize) -> Faults<'v> {
         let faults = self.faults_within_memory(value);
         let all = Budget {
@@ -124,7 +124,7 @@ impl Checker {
         }
     }
 
-    /// Each fault holds its place in the value and in the schema.
+    /// Returns the number of faults that fit into memory. Each fault holds its path in the value and in the schema.
     fn faults_within_memory(&self, value: &Value) -> usize {
         let reach = deeply(|| Reach::measure(value));
         let each = FAULT_BYTES
@@ -135,7 +135,7 @@ impl Checker {
     }
 }
 
-/// How far the parts of a value are from its top.
+/// The maximum distance of a value's parts from its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Reach {
     levels: usize,
@@ -178,12 +178,12 @@ fn words(error: &ValidationError<'_>) -> String {
     error.to_string().chars().take(MAX_REASON).collect()
 }
 
-/// What comes of work of the validator, unless it panics: schemas and values are not ours.
+/// Runs the validator, and returns `None` if it panics: schemas and values are foreign input.
 fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
-/// The format `regex`. The names of groups are compared with each other.
+/// Checks the format `regex`. Checking compares the group names with each other, which costs steps.
 fn is_regex(text: &str) -> bool {
     const COMPARED: u64 = 4_096;
     let length = text.len() as u64;
@@ -191,7 +191,7 @@ fn is_regex(text: &str) -> bool {
         && jsonschema_regex::is_valid_ecma_regex(text)
 }
 
-/// The media type of JSON. Nothing is kept of it: a value in memory is many times its text.
+/// Checks the media type of JSON. The parsed value is discarded: it would take much more memory than its text.
 fn is_json(text: &str) -> bool {
     decode_text::<IgnoredAny>(text, Profile::MESSAGE).is_ok()
 }

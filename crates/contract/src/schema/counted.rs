@@ -1,5 +1,5 @@
-//! JSON values as the validator sees them when its work is counted: each look is paid to the [`meter`], and once the
-//! budget is spent there is nothing more to see. Must not know schemas.
+//! JSON values in the form that the validator reads when its work is counted: each access costs steps of the
+//! [`meter`], and once the budget is spent, values appear empty. Must not know schemas.
 
 use std::borrow::Cow;
 use std::slice;
@@ -11,14 +11,14 @@ use serde_json::{Map, Number, Value};
 use super::meter::{self, LONG_DIVISION, is_plain, spend};
 use super::sameness;
 
-/// Items of a list, or bytes of a text, that are counted in one step where nothing else is done with them.
+/// Number of list items, or of bytes of a text, that one step covers if they are only counted.
 const LENGTH_UNIT: usize = 64;
-/// Parts of a value that a fault shows as it is.
+/// Number of parts up to which a fault shows a value in full.
 const SHOWN_PARTS: usize = 16;
-/// Characters of a longer text, and of a field's name, that a fault shows.
+/// Number of characters that a fault shows of a longer text, and of a field's name.
 const SHOWN_CHARACTERS: usize = 100;
 
-/// The representation.
+/// The representation of JSON for the validator.
 #[derive(Debug)]
 pub(crate) struct Counted;
 
@@ -44,7 +44,7 @@ impl Json for Counted {
 }
 
 impl<'a> Part<'a> {
-    /// The value, as long as looks are paid for.
+    /// Returns the value if the budget allows an access.
     fn look(self) -> Option<&'a Value> {
         spend(1).then_some(self.0)
     }
@@ -65,7 +65,7 @@ impl<'a> Node<'a, Counted> for Part<'a> {
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
         let text = self.look()?.as_str()?;
-        // It stays a text; what is not paid for is not read.
+        // The type remains a string, but text beyond the budget is not read.
         let paid = spend(meter::costs().of_text(text.len()));
         Some(Cow::Borrowed(if paid { text } else { "" }))
     }
@@ -88,7 +88,7 @@ impl<'a> Node<'a, Counted> for Part<'a> {
     }
 
     fn json_type(&self) -> JsonType {
-        // The type is known without a look; the budget ends by it all the same.
+        // The type is known without reading the value, but the access must count towards the budget.
         spend(1);
         JsonType::from(self.0)
     }
@@ -153,12 +153,12 @@ impl<'a> Object<'a, Counted> for Fields<'a> {
     }
 }
 
-/// The fields of an object, one after the other.
+/// An iterator over the fields of an object.
 #[derive(Debug)]
 pub(crate) enum FieldsIter<'a> {
-    /// As they came.
+    /// In insertion order.
     AsStored(serde_json::map::Iter<'a>),
-    /// By name.
+    /// In order of name.
     Sorted(std::vec::IntoIter<(&'a String, &'a Value)>),
 }
 
@@ -196,7 +196,7 @@ impl<'a> Array<'a, Counted> for Items<'a> {
     }
 }
 
-/// The items of a list, one after the other.
+/// An iterator over the items of a list.
 #[derive(Debug)]
 pub(crate) struct ItemsIter<'a>(slice::Iter<'a, Value>);
 
@@ -209,12 +209,12 @@ impl<'a> Iterator for ItemsIter<'a> {
     }
 }
 
-/// Pays for what the validator sets aside for each item or field.
+/// Charges for the memory that the validator reserves per item or field.
 fn spend_length(length: usize) {
     spend((length / LENGTH_UNIT) as u64);
 }
 
-/// What looking at a number costs: `multipleOf` may be its next reader.
+/// Returns the cost of reading a number: its reader may be `multipleOf`.
 fn cost_of(number: &Number) -> u64 {
     match number.as_f64() {
         Some(size) if number.is_f64() && size != 0.0 => {
@@ -228,7 +228,7 @@ fn cost_of(number: &Number) -> u64 {
     }
 }
 
-/// As much of a value as a fault shows: faults are many, and some are copied with their values.
+/// Shortens a value for a fault: there may be many faults, and some are copied with their values.
 fn shown(value: &Value) -> Cow<'_, Value> {
     let mut parts = SHOWN_PARTS;
     if is_small(value, &mut parts) {
@@ -261,7 +261,7 @@ fn is_small(value: &Value, left: &mut usize) -> bool {
     }
 }
 
-/// The first names of an object's fields, in their order, without values.
+/// Returns the first field names of an object, sorted, without their values.
 fn first_names(fields: &Map<String, Value>) -> Map<String, Value> {
     spend((fields.len()) as u64);
     let mut names: Vec<&String> = fields.keys().collect();
@@ -293,7 +293,7 @@ mod tests {
             .map(|at| (format!("{at:03}"), Value::Null))
             .collect();
         assert_eq!(shown(&object).as_ref(), &Value::Object(first));
-        // One level for each part.
+        // Each part is one level.
         let deep = (0..100).fold(json!(1), |inside, _| json!({ "a": inside }));
         assert_eq!(shown(&deep).as_ref(), &json!({"a": null}));
     }

@@ -1,47 +1,47 @@
 //! Counts the work of one validation, and ends it when its budget is spent. Must not know schemas.
 //!
-//! The validator offers no budget. It reads values through a representation that the caller may supply
-//! ([`super::counted`]), so each look at a value is paid here. Once the budget is spent, values look empty and the
-//! validator comes to an end; its verdict then counts for nothing.
+//! The validator has no budget of its own. It reads values through a representation that the caller may supply
+//! ([`super::counted`]), so each access is charged here. Once the budget is spent, values appear empty and the
+//! validator finishes; its verdict is then discarded.
 //!
-//! The count belongs to the thread, because the names of fields reach the validator as values of their own that cannot
-//! carry a reference to it.
+//! The count is thread-local, because field names reach the validator as values of their own that cannot hold a
+//! reference to it.
 
 use std::cell::Cell;
 
-/// Stack that is left for what the validator still does once its budget is spent.
+/// Stack reserved for the validator after its budget is spent, in bytes.
 const STACK_RESERVE: usize = 2 << 20;
 
-/// Bytes of a text that one step pays for.
+/// Bytes of text per step.
 const TEXT_UNIT: usize = 64;
 
 /// Steps for dividing numbers of very different sizes, which is done digit by digit.
 pub(crate) const LONG_DIVISION: u64 = 256;
 
-/// Whether a number, by which or into which is divided, is of a size that is divided at once.
+/// Whether a dividend or divisor is small enough to be divided in one step.
 pub(crate) fn is_plain(number: f64) -> bool {
     (1e-20..1e20).contains(&number.abs())
 }
 
-/// What a look costs, as far as that depends on the schema.
+/// The costs of accesses that depend on the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Costs {
-    /// Steps for 64 bytes of a text: what its most expensive pattern takes.
+    /// Steps for 64 bytes of a text, according to the most expensive pattern.
     pub(crate) text: u64,
-    /// How often the name of a field is compared with something.
+    /// Number of comparisons of a field's name.
     pub(crate) names: u64,
     /// Steps for a number with a fraction or an exponent.
     pub(crate) fraction: u64,
-    /// Whether a list is gone through each time that it is looked at.
+    /// Whether each access to a list iterates over it.
     pub(crate) marks_items: bool,
-    /// Bytes of the schema that a fault found by it may hold.
+    /// Bytes of the schema that one of its faults may hold.
     pub(crate) fault: usize,
-    /// Bytes of the schema's pointers that a fault may hold for each level of the value.
+    /// Bytes of schema pointers that a fault may hold, per level of the value.
     pub(crate) fault_level: usize,
 }
 
 impl Costs {
-    /// Of a schema without patterns of names and without anything unusual.
+    /// The costs of a schema without name patterns or other expensive features.
     pub(crate) const PLAIN: Self = Self {
         text: 1,
         names: 1,
@@ -60,12 +60,12 @@ impl Costs {
     }
 }
 
-/// What a validation may take.
+/// The limits of one validation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
-    /// Looks at values.
+    /// Number of accesses to values.
     pub(super) steps: u64,
-    /// Faults that are written down. With any, the fields of objects come in the order of their names.
+    /// Number of recorded faults. If it is above 0, fields are read in order of name.
     pub(super) faults: usize,
 }
 
@@ -101,7 +101,8 @@ impl Meter {
     }
 }
 
-/// Does `work` within the budget. The result is `None` when it was spent; the second value is how many steps it took.
+/// Runs `work` within the budget. The result is `None` if the budget was spent; the second value is the number of
+/// steps.
 pub(super) fn within<T>(
     budget: Budget,
     costs: Costs,
@@ -120,12 +121,12 @@ pub(super) fn within<T>(
     })
 }
 
-/// Pays for work. Where the answer is no, the work is not to be done.
+/// Charges for work. If it returns false, the caller must not do the work.
 pub(super) fn spend(steps: u64) -> bool {
     METER.with(|meter| meter.spend(steps))
 }
 
-/// Pays for writing a fault down.
+/// Charges for recording a fault.
 pub(super) fn spend_fault() -> bool {
     METER.with(|meter| match meter.faults.get().checked_sub(1) {
         Some(left) => {
@@ -143,7 +144,7 @@ pub(super) fn costs() -> Costs {
     METER.with(|meter| meter.costs.get())
 }
 
-/// Whether fields come in the order of their names, and not as they are stored.
+/// Whether fields are read in order of name instead of insertion order.
 pub(super) fn is_sorted() -> bool {
     METER.with(|meter| meter.sorted.get())
 }

@@ -1,8 +1,8 @@
-//! Which values are the same in the sense of JSON Schema, at a counted cost: `1` is `1.0`, and the order of fields is
-//! nothing. Must not know schemas.
+//! Equality of values as defined by JSON Schema, at a counted cost: `1` equals `1.0`, and the order of fields is
+//! irrelevant. Must not know schemas.
 //!
-//! The validator's own check of `uniqueItems` hashes with keys that are known and leaves out where lists begin and end,
-//! so a list can be made whose items all meet.
+//! The validator's own check of `uniqueItems` hashes with known keys and ignores list boundaries, so an attacker can
+//! construct a list whose items all collide.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -12,10 +12,10 @@ use serde_json::{Number, Value};
 
 use super::meter::spend;
 
-/// Bytes of text that are compared or hashed in one step.
+/// Bytes of text that are compared or hashed per step.
 const TEXT_UNIT: usize = 64;
 
-/// Whether two values are the same.
+/// Whether two values are equal.
 pub(super) fn same(left: &Value, right: &Value) -> bool {
     if !spend(1) {
         return false;
@@ -41,7 +41,7 @@ pub(super) fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Whether no two values are the same.
+/// Whether all values are distinct.
 pub(super) fn all_differ(values: &[Value]) -> bool {
     let keys = RandomState::new();
     let mut seen: HashMap<u64, Vec<&Value>> = HashMap::new();
@@ -55,7 +55,7 @@ pub(super) fn all_differ(values: &[Value]) -> bool {
     true
 }
 
-/// A number that is the same for values that are the same. The keys are new for each list.
+/// Returns a hash that is equal for equal values. The hash keys are new for each list.
 fn hash(value: &Value, keys: &RandomState) -> u64 {
     let mut hasher = keys.build_hasher();
     if !spend(1) {
@@ -87,7 +87,7 @@ fn hash(value: &Value, keys: &RandomState) -> u64 {
     hasher.finish()
 }
 
-/// Equal for equal numbers, however they are written.
+/// Returns a number that is equal for equal numbers, in any notation.
 fn magnitude(number: &Number) -> u64 {
     match number.as_f64() {
         Some(number) if number != 0.0 => number.to_bits(),
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn rotated_lists_are_compared_in_linear_time() {
-        // The same thirteen leaves in lists that split at other places.
+        // The same thirteen leaves, in lists with different boundaries.
         let lists: Vec<Value> = (0_u32..4_096)
             .map(|cuts| {
                 let mut list = vec![Vec::new()];

@@ -1,5 +1,4 @@
-//! From the errors of the schema validator to violations in our words. The words
-//! are ours so that they are stable and say what to do.
+//! Converts errors of the schema validator to violations in Charter's wording, which is stable and states the remedy.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
@@ -14,12 +13,12 @@ use crate::deeply::deeply;
 use crate::schema::{Checker, Faults, Unchecked};
 use crate::violation::{Report, Stage, Violation, pointer_segment};
 
-/// Most options of a list that a message names.
+/// Maximum number of options named in a message.
 const NAMED_OPTIONS: usize = 100;
-/// Most characters of a name, a pattern or the validator's own words in a message.
+/// Maximum length of a name, a pattern or the validator's own message, in characters.
 const MAX_QUOTED: usize = 300;
 
-/// Adds every violation of the schema, whose pointers start at the value.
+/// Adds every violation of the schema; the pointers start at the value.
 pub(super) fn collect(
     checker: &Checker,
     schema: &Map<String, Value>,
@@ -66,7 +65,7 @@ fn describe_faults(faults: Faults<'_>, schema: &Map<String, Value>, report: &mut
     }
 }
 
-/// One error; alternatives are replaced by the errors of the branch that was meant.
+/// Describes one error; for alternatives, describes the errors of the intended branch.
 fn describe(error: &ValidationError<'_>, schema: &Map<String, Value>, report: &mut Listing<'_>) {
     if report.is_full() {
         return;
@@ -110,9 +109,8 @@ fn describe(error: &ValidationError<'_>, schema: &Map<String, Value>, report: &m
     }
 }
 
-/// Alternatives of which none fits. When all of them ask for another word in one
-/// place, or for another type, that is the violation; else it is what is wrong with
-/// the alternative that was most likely meant.
+/// Describes a value that matches none of several alternatives. If all of them expect another constant in one place,
+/// or another type, that is the violation; otherwise the faults of the most likely alternative are.
 fn alternatives(
     branches: &[Vec<ValidationError<'static>>],
     error: &ValidationError<'_>,
@@ -157,7 +155,7 @@ fn alternatives(
     }
 }
 
-/// The constants that the branches ask for in the place where each has one.
+/// Returns a violation with the constants that the branches expect, if each expects one in the same place.
 fn no_such_word(
     branches: &[Vec<ValidationError<'static>>],
     report: &mut Listing<'_>,
@@ -180,7 +178,7 @@ fn no_such_word(
     Some(not_listed(error, here, &options, report))
 }
 
-/// An object that has not exactly one of the fields of which each branch asks for another one.
+/// Returns a violation for an object that lacks exactly one of the fields that the branches require, one each.
 fn not_one_field(
     error: &ValidationError<'_>,
     schema: &Map<String, Value>,
@@ -189,7 +187,7 @@ fn not_one_field(
     let path = error.schema_path().as_str();
     let branches = part(schema, path)?.as_array()?;
     if branches.iter().all(has_one_keyword) && !path.ends_with("/oneOf") {
-        // The spellings of one field: it is missing, which is said in its own words.
+        // The branches are spellings of one field: the field is missing, which has its own message.
         return None;
     }
     let names: Vec<&str> = branches.iter().map(only_field).collect::<Option<_>>()?;
@@ -210,7 +208,8 @@ fn not_one_field(
     Some(found)
 }
 
-/// The one field that an alternative has and needs, or that it needs and is all that it says.
+/// Returns the only field that a branch declares and requires, or the only field of a branch that has nothing but
+/// `required`.
 fn only_field(branch: &Value) -> Option<&str> {
     let required = branch.get("required")?.as_array()?;
     let Some(properties) = branch.get("properties") else {
@@ -225,14 +224,14 @@ fn only_field(branch: &Value) -> Option<&str> {
     needs_it.then_some(only)
 }
 
-/// Whether a schema has one keyword alone.
+/// Whether a schema has a single keyword.
 fn has_one_keyword(schema: &Value) -> bool {
     schema
         .as_object()
         .is_some_and(|keywords| keywords.len() == 1)
 }
 
-/// The type that a branch asks for instead of the one that is there.
+/// Returns the type that a branch expects at this location, if the value has another type.
 fn other_type(branch: &[ValidationError<'static>], here: &str) -> Option<String> {
     branch.iter().find_map(|error| match error.kind() {
         ValidationErrorKind::Type { kind } if error.instance_path().as_str() == here => {
@@ -242,7 +241,7 @@ fn other_type(branch: &[ValidationError<'static>], here: &str) -> Option<String>
     })
 }
 
-/// What is expected, in words; a null that is allowed as well is not worth a word.
+/// Returns the expected types for a message; an allowed null is omitted.
 fn types(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(one) => one.to_string(),
@@ -257,7 +256,7 @@ fn types(kind: &TypeKind) -> String {
     }
 }
 
-/// The names of the properties that stand beside a broken `additionalProperties`.
+/// Returns the names of the properties next to a violated `additionalProperties`.
 fn sibling_properties<'s>(
     error: &ValidationError<'_>,
     schema: &'s Map<String, Value>,
@@ -267,7 +266,7 @@ fn sibling_properties<'s>(
         .unwrap_or_default()
 }
 
-/// The pattern of all names, where `additionalProperties` shuts out those that do not match it.
+/// Returns the pattern for all names, if `additionalProperties` excludes the names that do not match it.
 fn pattern_of_names<'s>(
     error: &ValidationError<'_>,
     schema: &'s Map<String, Value>,
@@ -277,7 +276,7 @@ fn pattern_of_names<'s>(
     Some(only.as_str())
 }
 
-/// What stands under a keyword beside the broken one.
+/// Returns the value of a keyword next to the violated one.
 fn sibling<'s>(
     error: &ValidationError<'_>,
     schema: &'s Map<String, Value>,
@@ -288,7 +287,7 @@ fn sibling<'s>(
     part(schema, &format!("{parent}/{keyword}"))?.as_object()
 }
 
-/// What a pointer that is not empty leads to.
+/// Returns the part of a schema at a non-empty pointer.
 fn part<'s>(schema: &'s Map<String, Value>, pointer: &str) -> Option<&'s Value> {
     let path = pointer.strip_prefix('/')?;
     let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
@@ -296,7 +295,7 @@ fn part<'s>(schema: &'s Map<String, Value>, pointer: &str) -> Option<&'s Value> 
     schema.get(&first)?.pointer(rest)
 }
 
-/// A value outside a list. A version outside the known ones has a word of its own (B002-1).
+/// Describes a value outside an enumeration. An unknown version has its own message (B002-1).
 fn not_listed(
     error: &ValidationError<'_>,
     here: &str,
@@ -323,7 +322,7 @@ fn not_listed(
     found
 }
 
-/// The first of a list, and how many more there are.
+/// Joins the first options, and adds the number of the others.
 fn joined(words: impl ExactSizeIterator<Item = String>) -> String {
     let more = words.len().saturating_sub(NAMED_OPTIONS);
     let first: Vec<String> = words.take(NAMED_OPTIONS).collect();
@@ -333,7 +332,7 @@ fn joined(words: impl ExactSizeIterator<Item = String>) -> String {
     }
 }
 
-/// The other kinds in words.
+/// Describes the remaining kinds of errors.
 fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
     let given = || quoted(error.instance());
     match kind {
@@ -372,7 +371,7 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::Minimum { limit } => format!("{} is less than {limit}", given()),
         ValidationErrorKind::Maximum { limit } => format!("{} is greater than {limit}", given()),
         ValidationErrorKind::OneOfMultipleValid { .. } => "fits more than one form".to_owned(),
-        // Keywords that no contract uses keep the validator's own words, but for the value.
+        // Keywords that no contract uses keep the validator's own message, without the value.
         _ => brief_words(&error.masked_with("the value")),
     }
 }
@@ -392,7 +391,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// A name or a pattern as it is quoted in a message.
+/// Shortens a name or a pattern for a message.
 fn brief(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MAX_QUOTED) {
         None => text.into(),
@@ -400,7 +399,7 @@ fn brief(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The beginning of what something says, however long it would be.
+/// Returns the beginning of a displayed value, of any length.
 fn brief_words(said: &impl Display) -> String {
     struct Beginning(String);
     impl Write for Beginning {
@@ -420,7 +419,7 @@ fn brief_words(said: &impl Display) -> String {
     beginning.0
 }
 
-/// A value as it is quoted in a message: short, whatever was sent.
+/// Quotes a value for a message, shortened.
 fn quoted(value: &Value) -> String {
     const LIMIT: usize = 80;
     match value {

@@ -1,12 +1,11 @@
-//! Which contract a document claims to be, by what it says of itself. A guess may
-//! be wrong; it never accepts anything.
+//! Guesses the contract of a document from its contents. A guess may be wrong, and never accepts a document.
 
 use serde_json::Value;
 
 use crate::schema::SchemaName;
 
-/// The contract that a document most likely means: its `schema_name`, the prefix
-/// of its `id`, or the fields that only one contract has.
+/// Returns the most likely contract of a document, from its `schema_name`, the prefix of its `id`, or fields that only
+/// one contract has.
 #[must_use]
 pub fn guess(value: &Value) -> Option<SchemaName> {
     let fields = value.as_object()?;
@@ -26,7 +25,7 @@ pub fn guess(value: &Value) -> Option<SchemaName> {
     })
 }
 
-/// The agent contracts mark their ids.
+/// Guesses by the id prefixes of the agent contracts.
 fn by_prefix(id: &str, has: &impl Fn(&[&str]) -> bool) -> Option<SchemaName> {
     const PREFIXES: &[(&str, SchemaName)] = &[
         ("req-", SchemaName::AgentRequest),
@@ -43,7 +42,7 @@ fn by_prefix(id: &str, has: &impl Fn(&[&str]) -> bool) -> Option<SchemaName> {
         ("pipe-", SchemaName::PipelineDefinition),
         ("tree-", SchemaName::DecisionTree),
     ];
-    // A graph node may be called `tool-x` or `env-y`; it says its type.
+    // A graph node may be named `tool-x` or `env-y`; its type field identifies it.
     if has(&["type", "domain"]) || has(&["type", "provider"]) {
         return None;
     }
@@ -53,7 +52,7 @@ fn by_prefix(id: &str, has: &impl Fn(&[&str]) -> bool) -> Option<SchemaName> {
         .map(|(_, name)| *name)
 }
 
-/// Fields that tell a contract, the more telling ones first.
+/// Fields that identify a contract, most specific first.
 const BY_FIELDS: &[(&[&str], SchemaName)] = &[
     (&["error_id"], SchemaName::AgentError),
     (&["flow", "persona"], SchemaName::TagRecord),

@@ -1,9 +1,9 @@
-//! The violations of one document, as long as their number and their text are bounded. Must not know how they are found.
+//! The violations of one document, limited in number and text. Must not know how they are found.
 
 use crate::bounds::VIOLATION_TEXT;
 use crate::violation::{MAX_VIOLATIONS, Report, Stage, Violation};
 
-/// Most violations for which another word is looked for.
+/// Maximum number of violations for which a suggestion is computed.
 const MAX_SUGGESTIONS: usize = 20;
 
 /// Adds violations to a report.
@@ -22,12 +22,12 @@ impl<'r> Listing<'r> {
         }
     }
 
-    /// Whether nothing more is added.
+    /// Whether the listing accepts no more violations.
     pub(super) fn is_full(&self) -> bool {
         self.text == 0 || self.report.violations.len() >= MAX_VIOLATIONS
     }
 
-    /// Adds a violation, or says that the rest is left out.
+    /// Adds a violation, or a note that the others are omitted.
     pub(super) fn push(&mut self, violation: Violation) {
         if self.is_full() {
             return;
@@ -44,7 +44,7 @@ impl<'r> Listing<'r> {
         }
     }
 
-    /// Says that not every violation is named, and why.
+    /// Adds a note that some violations are omitted, with the reason.
     pub(super) fn more_follow(&mut self, message: String) {
         self.text = 0;
         self.report.push(Violation {
@@ -56,7 +56,7 @@ impl<'r> Listing<'r> {
         });
     }
 
-    /// Another word in place of a wrong one, while these are few.
+    /// Computes a suggestion, up to the maximum number of them.
     pub(super) fn suggest(&mut self, find: impl FnOnce() -> Option<String>) -> Option<String> {
         self.suggestions = self.suggestions.checked_sub(1)?;
         find()

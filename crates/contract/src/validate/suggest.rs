@@ -1,9 +1,9 @@
-//! "Did you mean": the nearest of the words that would have been right.
+//! "Did you mean": finds the nearest valid word.
 
-/// Longest name that is compared, in bytes: comparing two costs the product of their lengths.
+/// Maximum length of a compared name, in bytes: comparing two costs the product of their lengths.
 const MAX_COMPARED: usize = 64;
 
-/// The candidate nearest to `given`, if it is near enough to be meant.
+/// Returns the candidate nearest to `given`, if it is close enough.
 pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
     if given.len() > MAX_COMPARED {
         return None;
@@ -17,11 +17,11 @@ pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
-/// A name, prepared for being compared with many.
+/// A name, prepared for many comparisons.
 struct PreparedName {
     lowered: String,
     squeezed: String,
-    /// Most edits that a candidate may be away.
+    /// Maximum edit distance of a candidate.
     allowed: usize,
 }
 
@@ -35,7 +35,8 @@ impl PreparedName {
         }
     }
 
-    /// Edits, swaps counted once, where they are few enough; `camelCase` and `kebab-case` are near to `snake_case`.
+    /// Returns the edit distance, with a swap as one edit, if it is small enough; `camelCase` and `kebab-case` are
+    /// close to `snake_case`.
     fn distance(&self, candidate: &str) -> Option<usize> {
         let candidate = candidate.to_lowercase();
         if self.squeezed == squeezed(&candidate) {

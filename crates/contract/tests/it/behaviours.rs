@@ -1,4 +1,4 @@
-//! What the contracts promise beyond single documents, behaviour by behaviour.
+//! Tests of behaviours beyond single documents, by behaviour.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const ENVELOPE: &str = include_str!("../seeds/mission_envelope.json");
 const RESULT: &str = include_str!("../seeds/worker_result.json");
 const SKILL: &str = include_str!("../seeds/skill.json");
 
-/// Pointer, keyword and message of each violation.
+/// Returns the pointer, keyword and message of each violation.
 fn said(found: Vec<Violation>) -> Vec<(String, String, String)> {
     found
         .into_iter()
@@ -140,7 +140,7 @@ fn structure_is_judged_first_with_line_and_column() {
     );
 }
 
-/// A report is for people: of a document that is wrong in very many places it says the first.
+/// A report is for people: for a document with very many faults, it contains the first.
 #[test]
 fn of_a_document_with_very_many_parts_the_first_violation_is_reported() {
     let found = |examples: usize| {
@@ -148,11 +148,11 @@ fn of_a_document_with_very_many_parts_the_first_violation_is_reported() {
         validate(SchemaName::Skill, &skill).len()
     };
     assert_eq!(found(2_000), MAX_VIOLATIONS);
-    // The first one, and that others follow.
+    // The first violation, and a note that others follow.
     assert_eq!(found(bounds::SCHEMA_FAULT_STEPS / 3), 2);
 }
 
-/// Ruling 11, 15: what is accepted on input is stored in the second form.
+/// Ruling 11, 15: spellings accepted on input are stored in the second form.
 #[test]
 fn ruling_11_and_15_inputs_are_stored_in_the_second_form() {
     let skill: Skill = parse(SKILL.as_bytes()).unwrap();
@@ -227,7 +227,7 @@ fn documents_of_every_kind_answer_alike() {
     }
 }
 
-/// What goes into the context of models is bounded when it is registered.
+/// Data for the context of models is limited on registration.
 #[test]
 fn lists_of_mission_types_and_prompt_templates_are_bounded() {
     let cases = [
@@ -243,7 +243,7 @@ fn lists_of_mission_types_and_prompt_templates_are_bounded() {
             include_str!("../examples/mission_type.json"),
             "/outline",
             "task_id",
-            // A graph holds 1,000 tasks, of which every mission has four of its own.
+            // A graph holds 1,000 tasks; every mission uses four of them.
             996,
         ),
     ];
@@ -324,7 +324,7 @@ fn b003_3_built_responses_and_errors_keep_the_seeds_schemas() {
     }
 }
 
-/// Ruling 25 and 26: a tool of the catalogue as agents see it.
+/// Ruling 25 and 26: converts a tool of the catalogue to the form for agents.
 #[test]
 fn ruling_25_a_catalogue_tool_becomes_a_valid_definition() {
     let tool: Tool = parse(include_bytes!("../seeds/tool.json")).unwrap();
@@ -363,7 +363,7 @@ fn ruling_26_unsupported_schema_keywords_are_refused_by_name() {
     );
 }
 
-/// A parameter of several types takes values of each, is shown with all of them, and is given by either of its names.
+/// A parameter with several types accepts values of each, lists all of them, and is accepted under either name.
 #[test]
 fn a_parameter_may_have_several_types_and_a_name_of_its_servers() {
     let parameter: Parameter = serde_json::from_value(json!({
@@ -425,7 +425,7 @@ fn parameter() -> impl Strategy<Value = ParameterDefinition> {
 }
 
 proptest! {
-    /// Ruling 26: to JSON Schema's list of required names and back, nothing is lost.
+    /// Ruling 26: conversion to JSON Schema's list of required names and back loses nothing.
     #[test]
     fn ruling_26_parameters_go_to_json_schema_and_back(
         parameters in prop::collection::btree_map("[a-zA-Z~/ ]{1,8}", parameter(), 0..5),

@@ -1,5 +1,5 @@
-//! Every contract is held to the seeds' own examples, to examples of this project,
-//! and to agreement: the typed reader accepts exactly what schema and meaning do.
+//! Tests every contract with the seeds' examples, with this project's examples, and for agreement: the typed reader
+//! accepts exactly the values that the schema and the meaning checks accept.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,15 +13,15 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};
 
-/// What a test needs to do with a type of which it knows only the contract.
+/// Operations of a test on a type that it knows only by contract.
 struct Typed {
-    /// Whether the typed reader takes a value that uses stored spellings only.
+    /// Whether the typed reader accepts a value that uses stored spellings only.
     reads: fn(&Value) -> bool,
-    /// The fast and the slow path together.
+    /// Whether the fast and the slow path together accept the bytes.
     parses: fn(&[u8]) -> bool,
-    /// The stored form: read, then written.
+    /// Parses the bytes and returns the stored form.
     stores: fn(&[u8]) -> Result<Value, String>,
-    /// Whether the checks of meaning accept a value that the typed reader takes.
+    /// Whether the meaning checks accept a value that the typed reader accepts.
     means: fn(&Value) -> bool,
 }
 
@@ -107,7 +107,7 @@ fn of(name: SchemaName) -> Typed {
         .1
 }
 
-/// The examples of one folder: the contract is the longest one whose name the file's starts with.
+/// Returns the examples in one folder; the contract is the longest name that prefixes the file name.
 fn examples(folder: &str) -> Vec<(SchemaName, PathBuf, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests")
@@ -138,7 +138,7 @@ fn all_examples() -> Vec<(SchemaName, PathBuf, Value)> {
         .collect()
 }
 
-/// B002-2, B003-1: the seeds' own examples hold.
+/// B002-2, B003-1: the seeds' own examples are valid.
 #[test]
 fn every_example_of_the_seeds_validates_and_is_recognised() {
     let seeds = examples("seeds");
@@ -166,8 +166,8 @@ fn every_contract_has_an_example_that_validates_and_is_recognised() {
     assert_eq!(seen, all);
 }
 
-/// Ruling 15: the second form is stored; what is stored is read back as the same,
-/// without the slow path, and keeps its contract.
+/// Ruling 15: the second form is stored; a stored document is read back unchanged, without the slow path, and keeps
+/// its contract.
 #[test]
 fn ruling_15_stored_documents_read_back_as_themselves() {
     for (name, path, value) in all_examples() {
@@ -215,7 +215,7 @@ fn the_seeds_playbook_is_accepted_with_its_warnings() {
     );
 }
 
-/// The committed schemas are the generated ones.
+/// The committed schemas equal the generated ones.
 #[test]
 fn committed_schemas_are_up_to_date() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
@@ -230,7 +230,7 @@ fn committed_schemas_are_up_to_date() {
     }
 }
 
-/// B003-1: nine contracts are authored here and say so; six are the seed's own text.
+/// B003-1: nine contracts are authored here and marked; six are the seed's own text.
 #[test]
 fn b003_1_authored_contracts_are_marked_and_the_seeds_are_verbatim() {
     let marked = registry::all().filter(|entry| entry.json().get("x-charter-authored").is_some());
@@ -269,7 +269,7 @@ fn b003_1_authored_contracts_are_marked_and_the_seeds_are_verbatim() {
     );
 }
 
-/// Every place in a value, as a pointer.
+/// Lists the pointers to every part of a value.
 fn places(value: &Value, here: &str, found: &mut Vec<String>) {
     found.push(here.to_owned());
     match value {
@@ -291,7 +291,7 @@ fn places(value: &Value, here: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Values that break or nearly break something.
+/// Values that violate a rule, or almost do.
 fn odd_values() -> Vec<Value> {
     let mut values = vec![
         json!(null),
@@ -429,7 +429,7 @@ fn mutate(value: &mut Value, mutation: &Mutation) {
     }
 }
 
-/// A value without the spellings that are accepted on input only.
+/// Whether a value uses none of the spellings that are accepted on input only.
 fn uses_stored_spellings(name: SchemaName, value: &Value) -> bool {
     let fields = value.as_object().cloned().unwrap_or_else(Map::new);
     !name
@@ -439,7 +439,7 @@ fn uses_stored_spellings(name: SchemaName, value: &Value) -> bool {
         .any(|alias| fields.contains_key(alias.authored))
 }
 
-/// The typed reader, the schema with meaning, and the two paths say the same.
+/// Checks that the typed reader, the schema with meaning, and the two paths agree.
 fn agree(name: SchemaName, value: &Value) -> Result<(), TestCaseError> {
     let typed = of(name);
     let schema = name.entry().accepts(value).unwrap();
@@ -451,7 +451,7 @@ fn agree(name: SchemaName, value: &Value) -> Result<(), TestCaseError> {
             .unwrap()
             .starts_with("https:")
         {
-            // The seed's schemas allow integers of any size; ours stay within 2^53.
+            // The seed's schemas allow integers of any size; Charter's stay within 2^53.
             prop_assert!(
                 schema || !reads,
                 "typed accepts, schema refuses: {name} {value}"
@@ -488,7 +488,7 @@ fn agree(name: SchemaName, value: &Value) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every place of every example with every odd value, and without what is there.
+/// Replaces every part of every example with every odd value, and removes it.
 #[test]
 fn typed_reading_agrees_with_schema_and_meaning_in_every_place() {
     let odd = odd_values();

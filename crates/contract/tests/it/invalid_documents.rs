@@ -1,6 +1,5 @@
-//! For each contract, documents that break it and exactly what is said about them
-//! (B003-2). A case changes the contract's example in the places named; `null` under
-//! `change` sets null, `remove` takes a field away.
+//! Documents that violate each contract, and the exact violations (B003-2). A case changes the named places of the
+//! contract's example; `null` under `change` sets null, `remove` deletes a field.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +31,7 @@ struct Said {
     suggestion: Option<String>,
 }
 
-/// The example of a contract: this project's, else the seed's.
+/// Returns the example of a contract: this project's, else the seed's.
 fn example(name: SchemaName) -> Value {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let file = match name {

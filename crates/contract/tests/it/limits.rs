@@ -1,4 +1,4 @@
-//! What a document may not be too large for, and that judging it takes no longer than its size asks for.
+//! Tests the limits on documents, and that validation takes time linear in their size.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const SKILL: &str = include_str!("../seeds/skill.json");
 
-/// Longer than any of these documents takes, and shorter than a walk over all pairs of their parts.
+/// Longer than any of these validations takes, and shorter than comparing all pairs of their parts.
 const PROMPT: Duration = Duration::from_secs(5);
 
 #[test]
@@ -33,7 +33,7 @@ fn more_parameters_than_a_list_may_declare_are_refused() {
     );
 }
 
-/// The condition of each step names the last one.
+/// The condition of each step names the last step.
 #[test]
 fn a_plan_of_many_steps_is_judged_in_one_walk() {
     let condition = json!({"type": "step_success", "step_id": "step-999"});
@@ -78,7 +78,7 @@ fn a_long_list_is_looked_through_for_repeats_in_one_walk() {
     assert_eq!(found, ["/skill_refs/100000"]);
 }
 
-/// Each of a thousand violations has a pointer of its own.
+/// Each of a thousand violations has its own pointer.
 #[test]
 fn a_pointer_has_the_beginning_of_a_long_name() {
     assert_eq!(pointer_segment("a/b~"), "a~1b~0");

@@ -1,5 +1,5 @@
-//! The contracts of the seeds: examples, documents that break them, versions, and promises beyond single
-//! documents. One program, so that the crate is linked once for all.
+//! Integration tests of the contracts: examples, invalid documents, versions, and behaviours beyond single documents.
+//! They are one program, so that the crate is linked once.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Versions of mission artifacts (B002-1). `tests/versions` holds artifacts in the form v0, which is
-//! this project's own, and the same in the present form. Both are frozen.
+//! Versions of mission artifacts (B002-1). `tests/versions` contains artifacts in version v0, which is this project's
+//! own, and their current forms. Both are frozen.
 
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::upcast::{read_stored, upcast, versions};
@@ -23,7 +23,7 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The artifact with one field replaced, or taken out.
+/// Returns the artifact with one field replaced or removed.
 fn with(text: &str, field: &str, new: Option<Value>) -> String {
     let mut value = value(text);
     match new {
@@ -33,7 +33,7 @@ fn with(text: &str, field: &str, new: Option<Value>) -> String {
     value.to_string()
 }
 
-/// Pointer, keyword and message of each violation.
+/// Returns the pointer, keyword and message of each violation.
 fn said(found: Vec<Violation>) -> Vec<(String, String, String)> {
     let said = |v: Violation| (v.pointer, v.keyword, v.message);
     found.into_iter().map(said).collect()
@@ -53,7 +53,7 @@ fn b002_1_an_older_version_is_read_as_the_present_one() {
     }
 }
 
-/// Every form that can be read has a fixture here, so that none is dropped unnoticed.
+/// Every readable form has a fixture here, so that dropping one is noticed.
 #[test]
 fn b002_1_every_older_version_has_a_fixture() {
     let mut older: Vec<(ArtifactKind, &str)> = Vec::new();
@@ -109,7 +109,7 @@ fn b002_1_an_unknown_version_is_refused_and_never_coerced() {
     }
 }
 
-/// What is wrong with an older artifact is said, not mended.
+/// The faults of an older artifact are reported, not repaired.
 #[test]
 fn b002_1_an_older_version_is_held_to_its_own_form() {
     let cases = [
@@ -172,7 +172,7 @@ fn b002_1_an_older_version_is_held_to_its_own_form() {
     }
 }
 
-/// The example mission that other crates test with: every kind once at least, as it is stored.
+/// The example mission that other crates use in tests: every kind at least once, in stored form.
 #[test]
 fn the_example_mission_is_stored_in_its_canonical_text() {
     let artifacts: Vec<&str> = include_str!("../missions/waterfront.jsonl")
@@ -187,7 +187,7 @@ fn the_example_mission_is_stored_in_its_canonical_text() {
     assert_eq!(Vec::from_iter(kinds), ArtifactKind::ALL);
 }
 
-/// B002-12: nothing follows these five, and something follows every other.
+/// B002-12: these five states have no transition, and every other state has one.
 #[test]
 fn b002_12_five_states_are_final() {
     let ends = MissionState::ALL.iter().filter(|state| state.is_final());

@@ -1,5 +1,5 @@
-//! What a playbook refers to and does not have (ruling 12): registration warns about it, and no run of it starts.
-//! Must not know runs.
+//! Undefined references of a playbook (ruling 12): registration warns about them, and a run of the playbook does not
+//! start. Must not know runs.
 
 use serde_json::{Map, Value};
 
@@ -8,12 +8,12 @@ use crate::catalogue::step_references::{Names, check_references, source_referenc
 use crate::ids::StepId;
 use crate::violation::{Stage, Violation};
 
-/// Something that a playbook refers to and does not have.
+/// An undefined reference in a playbook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undefined {
-    /// What it is, and where in the document it is referred to.
+    /// The reference and its location in the document.
     pub violation: Violation,
-    /// The line within the script, from 1, of a reference in the body of one.
+    /// Line within the script, from 1, for a reference in a script body.
     pub script_line: Option<usize>,
 }
 
@@ -27,7 +27,7 @@ impl Undefined {
 }
 
 impl Playbook {
-    /// Everything that it refers to and does not have, in the order of its fields.
+    /// Returns all undefined references, in field order.
     #[must_use]
     pub fn undefined(&self) -> Vec<Undefined> {
         let known = PlaybookNames::of(self);
@@ -39,7 +39,7 @@ impl Playbook {
         }
         self.undefined_in_scripts(&known, &mut found);
         for (at, rollback) in self.rollback_steps.iter().enumerate() {
-            // A reversal may refer to everything that the run has read and written.
+            // A rollback may refer to the parameters and to all steps of the run.
             let pointer = format!("/rollback_steps/{at}/parameters");
             let (id, before) = (&rollback.step_id, self.steps.len());
             found.extend(dangling(&rollback.parameters, &known, id, before, &pointer));
@@ -61,7 +61,7 @@ impl Playbook {
         found
     }
 
-    /// The body of a step may refer to steps before it, that of a reversal to all. Only Python has placeholders.
+    /// A step's script may refer to earlier steps, a rollback's to all steps. Only Python scripts have placeholders.
     fn undefined_in_scripts(&self, known: &PlaybookNames<'_>, found: &mut Vec<Undefined>) {
         for (at, script) in self.scripts.iter().enumerate() {
             let Some(body) = script.body.as_ref().filter(|_| script.has_placeholders()) else {
@@ -84,7 +84,7 @@ impl Playbook {
     }
 }
 
-/// The references of parameters to nothing, where a step may refer to those listed before a place.
+/// Returns the undefined references of parameters; a step may refer to the steps listed before index `before`.
 fn dangling(
     parameters: &Map<String, Value>,
     known: &PlaybookNames<'_>,

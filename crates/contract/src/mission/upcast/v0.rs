@@ -1,6 +1,6 @@
-//! The form v0 of two artifacts, and the way from it to v1. This project's own: it is what the two
-//! were before root metadata was kept on every artifact (002 §2.2), confidence was a share, sources
-//! had a kind, and a review had edits apart from its issues. Frozen.
+//! Version v0 of two artifacts, and the conversion to v1. v0 is this project's own: in it, not every artifact had root
+//! metadata (002 §2.2), confidence was a percentage, sources had no kind, and a review had no edits apart from its
+//! issues. Frozen.
 
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,7 @@ pub(super) const REVIEW_PACKET: &[&str] = &[
     "producer",
 ];
 
-/// `sources` were ids and links, `confidence_percent` went from 0 to 100, `tool_calls` had that name.
+/// Converts `sources` (ids and links), `confidence_percent` (0 to 100) and `tool_calls` (renamed).
 pub(super) fn worker_result(
     artifact: &mut Map<String, Value>,
     mission: &MissionRoot,
@@ -57,7 +57,7 @@ pub(super) fn worker_result(
     Ok(())
 }
 
-/// A link was a source outside, anything else one of our own.
+/// Converts a source: a link was external, any other source internal.
 fn citation(source: &Value) -> Value {
     let link = |text: &str| text.starts_with("http://") || text.starts_with("https://");
     let kind = match source.as_str() {
@@ -67,7 +67,7 @@ fn citation(source: &Value) -> Value {
     json!({ "kind": kind, "ref": source })
 }
 
-/// `needs_edits` meant that what the issues say was to be edited; `summary` was the whole output.
+/// Converts `needs_edits` (its issues were the required edits) and `summary` (the whole output).
 pub(super) fn review_packet(
     artifact: &mut Map<String, Value>,
     mission: &MissionRoot,
@@ -96,7 +96,7 @@ pub(super) fn review_packet(
     Ok(())
 }
 
-/// The root metadata that v0 did not keep.
+/// Adds the root metadata that v0 lacked.
 fn own(artifact: &mut Map<String, Value>, mission: &MissionRoot) {
     artifact.insert("tenant_id".to_owned(), mission.tenant_id.as_str().into());
     artifact.insert("actor_id".to_owned(), mission.actor_id.as_str().into());
