@@ -96,8 +96,8 @@ pub struct RunRecord {
     pub title: String,
     /// Where it stands.
     pub phase: RunPhase,
-    /// The same in the run machine's words, e.g. `awaiting_approval`; shown in listings.
-    pub status: String,
+    /// The run's status, e.g. `awaiting_approval`; shown in listings.
+    pub status: RunStatus,
     /// When a waiting run has something to do even if nothing happens before.
     pub wake_at: Option<Timestamp>,
     /// Number of events in the journal.
@@ -147,8 +147,8 @@ pub struct Append {
     pub events: Vec<NewEvent>,
     /// What becomes of the run after these events.
     pub then: NextPhase,
-    /// The same in the run machine's words.
-    pub status: String,
+    /// The run's status after these events.
+    pub status: RunStatus,
     /// What becomes of the run's approvals, all or none with the events.
     pub approvals: Vec<ApprovalChange>,
     /// What these events add to the run's mission, all or none with them.

@@ -16,6 +16,7 @@ mod verify;
 use charter_contract::ids::{MissionId, RunId, TenantId};
 use charter_contract::json::decode_stored;
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -45,8 +46,8 @@ pub struct Header {
     pub run_id: RunId,
     /// Where the mission stands.
     pub state: MissionState,
-    /// Where its run stands, in the run machine's word.
-    pub status: String,
+    /// The status of its run.
+    pub status: RunStatus,
     /// Whose it is.
     pub tenant_id: TenantId,
     /// What the run is called in listings.

@@ -180,7 +180,7 @@ impl Engine {
             } else {
                 RunPhase::Waiting
             },
-            status: run.status().to_string(),
+            status: run.status(),
             wake_at: None,
             version: 1,
             created_at: at,

@@ -7,6 +7,7 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId};
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_engine::{EngineError, Progress, RequestView, RunView};
 use rmcp::model::{
     CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult, Task, TaskStatus,
@@ -144,7 +145,7 @@ impl WorkSubject {
         for _ in 0..MAX_QUESTIONS {
             let patience = until.saturating_duration_since(tokio::time::Instant::now());
             let standing = self.status(call, patience).await?;
-            if standing.work.status == "working" && call.takes_tasks() {
+            if standing.work.status == RunStatus::Working && call.takes_tasks() {
                 let task = task(self, &standing);
                 return Ok(ToolReply::Task(CreateTaskResult::new(task)));
             }

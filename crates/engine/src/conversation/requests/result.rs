@@ -17,7 +17,7 @@ use charter_store::request::RequestRecord;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::change::{described, words};
+use super::change::described;
 use super::guard::warn;
 use super::{ActiveRequest, Classification, respond};
 use crate::execution::events;
@@ -264,7 +264,7 @@ fn content(
     missing: &[&str],
 ) -> String {
     let summary = &shown.summary;
-    let mut lines = vec![format!("{}: {}.", summary.title, words(&summary.status))];
+    let mut lines = vec![format!("{}: {}.", summary.title, summary.status.in_words())];
     lines.push(match changes.len() {
         0 => "Nothing was changed.".to_owned(),
         count => format!("{count} change(s):"),

@@ -305,7 +305,7 @@ impl Engine {
             fence: lease.fence,
             events: chain(head, version, written),
             then,
-            status: run.status().to_string(),
+            status: run.status(),
             messages: events::about_run(tenant, &run, before, &approvals, at),
             approvals,
             artifacts: Vec::new(),

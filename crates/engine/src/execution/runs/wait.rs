@@ -29,7 +29,7 @@ impl Engine {
             news.as_mut().enable();
             // Reads the journal once, however many notifications arrive for any run.
             let status = self.record_of(caller, run).await?.status;
-            if !is_active(&status) || tokio::time::Instant::now() >= until {
+            if !status.is_active() || tokio::time::Instant::now() >= until {
                 return self.show_run(caller, run).await;
             }
             let look = until.min(tokio::time::Instant::now() + POLL_INTERVAL);
@@ -55,7 +55,7 @@ impl Engine {
             news.as_mut().enable();
             let record = self.store().run(tenant, run).await?;
             let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
-            if !is_active(&record.status) {
+            if !record.status.is_active() {
                 return Ok(());
             }
             tokio::select! {
@@ -71,11 +71,6 @@ impl RunView {
     /// Returns whether the run continues without a person.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        is_active(&self.summary.status)
+        self.summary.status.is_active()
     }
-}
-
-/// Returns whether a run with this status continues without a person.
-pub(crate) fn is_active(status: &str) -> bool {
-    matches!(status, "working" | "stopping" | "rolling_back")
 }

@@ -11,9 +11,8 @@ use super::{MISSION, WorkReport, WorkSubject};
 /// Where a mission stands, and what it came to.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(in crate::mcp) struct MissionWork {
-    /// `created`, `planned`, `prompted`, `running`, `aggregating`, `reviewing`, `awaiting_approval`,
-    /// `completed`, `rejected`, `failed`, `cancelled` or `budget_exceeded`.
-    state: String,
+    /// The state of the mission.
+    state: MissionState,
     /// Its kind.
     mission_type: String,
     /// The reviewed output, once there is one.
@@ -77,13 +76,11 @@ impl WorkReport {
             | MissionState::Completed => None,
         };
         Self {
-            status: mission.status.to_string(),
-            id: subject.id().to_owned(),
             run_ids: vec![mission.run_id.to_string()],
             content: Some(content),
             mission: Some(MissionWork::from_mission(mission)),
             failure,
-            ..Self::default()
+            ..Self::new(mission.status, subject.id())
         }
     }
 }
@@ -92,7 +89,7 @@ impl MissionWork {
     fn from_mission(mission: &MissionView) -> Self {
         let id = &mission.mission_id;
         Self {
-            state: mission.state.as_str().to_owned(),
+            state: mission.state,
             mission_type: mission.mission_type.to_string(),
             output: mission.output.clone(),
             tasks: mission.tasks.iter().map(MissionTask::from_task).collect(),

@@ -98,7 +98,7 @@ impl RunDriver<'_> {
                     fence: lease.fence,
                     events: chained,
                     then,
-                    status: self.folded.run.status().to_string(),
+                    status: self.folded.run.status(),
                     approvals,
                     artifacts,
                     mission_state,
