@@ -72,7 +72,6 @@ pub(crate) use once::{MAX_CLIENT_ID, derived};
 pub(crate) use pinned::LoadedRun;
 pub use progress::{Progress, ProgressEvent};
 pub use show::{Replayed, RunAt, RunState, RunView, StepView};
-pub(crate) use wait::is_active;
 pub(crate) use warnings::guardrail_warnings;
 
 /// The input for creating a run.

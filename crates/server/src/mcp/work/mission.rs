@@ -1,6 +1,6 @@
 //! Where a mission stands, as a part of the answers of tools.
 
-use charter_contract::mission::MissionState;
+use charter_contract::mission::{MissionState, MissionTaskState};
 use charter_engine::{MissionTaskView, MissionView, ProposalView};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,8 +32,8 @@ struct MissionTask {
     task_id: String,
     /// Who does it.
     role_type: String,
-    /// `pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`.
-    state: String,
+    /// The state of the task.
+    state: MissionTaskState,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -108,7 +108,7 @@ impl MissionTask {
         Self {
             task_id: task.task_id.to_string(),
             role_type: task.role_type.as_str().to_owned(),
-            state: task.state.to_owned(),
+            state: task.state,
             reason: task.reason.clone(),
         }
     }
