@@ -24,7 +24,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::catalogue::change_turn::CATALOGUE;
-use crate::execution::runs::orders;
+use crate::execution::runs::{Decided, held_elsewhere, orders};
 use crate::ground::peers::{LEFT, ROUTING};
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
@@ -279,7 +279,8 @@ impl Engine {
                     .decide_without_driver(&tenant_id, &run_id, pause.into())
                     .await
                 {
-                    Ok(()) => paused.push(run_id),
+                    Ok(Decided::Here) => paused.push(run_id),
+                    Ok(Decided::Elsewhere) => return Err(held_elsewhere()),
                     // It is paused already, or ending.
                     Err(error) if error.code == ErrorCode::IllegalTransition => {}
                     Err(error) => return Err(error),

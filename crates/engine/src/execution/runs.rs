@@ -54,7 +54,7 @@ use crate::{Caller, Engine, EngineError, Role};
 pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
 pub use decisions::{RunExplained, StepExplained};
 pub use divergence::ReplayDivergence;
-pub(crate) use drivers::Drivers;
+pub(crate) use drivers::{Decided, Driven, Drivers, held_elsewhere};
 pub(crate) use effect::{
     AnalysisDone, AnalysisOrder, AnalysisWork, PinnedTool, StageFailure, StageResult, StageRunner,
     StageWork, Workspace, failure,

@@ -298,18 +298,17 @@ impl WorkSubject {
                 .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let answering = call
             .engine()
-            .handle_request(&call.caller, request, Progress::silent());
+            .try_answer_request(&call.caller, request, Progress::silent());
         let work = match tokio::time::timeout(patience, answering).await {
-            Ok(Ok(response)) => {
+            Ok(Ok(Some(response))) => {
                 let answer = serde_json::to_value(response)
                     .map_err(|error| EngineError::internal("writing an answer", error))?;
                 let answer = answer.as_object().cloned().unwrap_or_default();
                 WorkReport::of_answer(self, answer)
             }
-            // Somebody else answers it.
-            Ok(Err(error)) if error.code == ErrorCode::Overloaded => WorkReport::working(self, &[]),
+            // Another task answers it, or this one still does.
+            Ok(Ok(None)) | Err(_) => WorkReport::working(self, &[]),
             Ok(Err(error)) => return Err(error),
-            Err(_) => WorkReport::working(self, &[]),
         };
         Ok(WorkStatus {
             work,

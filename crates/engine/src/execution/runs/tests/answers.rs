@@ -485,7 +485,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
         }
     });
     let events = events.collect();
-    let lease = engine.acquire_run_lease(&run).await.unwrap();
+    let lease = engine.acquire_run_lease(&run).await.unwrap().unwrap();
     let append = Append {
         tenant_id: ann.tenant.clone(),
         run_id: run,

@@ -19,6 +19,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::tests::{engine, in_a_place, open};
+use crate::execution::runs::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, Engine, HypotheticalCall, Mode,
@@ -186,7 +187,8 @@ async fn conditions_that_follow_from_an_order_to_a_waiting_run_are_asked_in_a_pl
     let decided = rig
         .engine
         .decide_without_driver(&ann.tenant, &run, order.into());
-    in_a_place(&rig.engine, decided).await.unwrap();
+    let decided = in_a_place(&rig.engine, decided).await.unwrap();
+    assert_eq!(decided, Decided::Here);
     let shown = rig.engine.show_run(&ann, &run).await.unwrap();
     assert_ne!(shown.summary.status, RunStatus::AwaitingConfirmation);
 }
