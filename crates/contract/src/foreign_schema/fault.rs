@@ -1,6 +1,7 @@
 //! Why a schema is not used, with the place in it and what to do about it. Must not know how that is found out.
 
 use crate::bounds;
+use crate::shorten;
 
 /// Most characters of a pointer in a sentence.
 const MAX_SHOWN: usize = 80;
@@ -64,10 +65,7 @@ fn place(pointer: &str) -> String {
     if pointer.is_empty() {
         return "the schema".to_owned();
     }
-    match pointer.char_indices().nth(MAX_SHOWN) {
-        Some((cut, _)) => format!("`{}…`", &pointer[..cut]),
-        None => format!("`{pointer}`"),
-    }
+    format!("`{}`", shorten::to_chars(pointer, MAX_SHOWN))
 }
 
 /// A limit of schemas.

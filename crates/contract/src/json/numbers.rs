@@ -2,6 +2,7 @@
 //! identifiers, amounts and block numbers. A document with such a number is refused, with a pointer to the number.
 
 use super::{JsonLimitExceeded, Profile, decode_text};
+use crate::shorten;
 use crate::violation::pointer_segment;
 
 /// Maximum length of a number in an error.
@@ -53,11 +54,7 @@ fn is_kept(number: &[u8]) -> bool {
 }
 
 fn shown(number: &[u8]) -> String {
-    let number = String::from_utf8_lossy(number);
-    match number.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", number.get(..end).unwrap_or_default()),
-        None => number.into_owned(),
-    }
+    shorten::to_chars(&String::from_utf8_lossy(number), SHOWN).into_owned()
 }
 
 /// The offset after the string that starts at an offset.

@@ -12,6 +12,7 @@ use super::listing::Listing;
 use super::suggest::nearest;
 use crate::deeply::deeply;
 use crate::schema::{Checker, Faults, Unchecked};
+use crate::shorten;
 use crate::violation::{Report, Stage, Violation, pointer_segment};
 
 /// Most options of a list that a message names.
@@ -394,10 +395,7 @@ fn type_of(value: &Value) -> &'static str {
 
 /// A name or a pattern as it is quoted in a message.
 fn brief(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MAX_QUOTED) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-    }
+    shorten::to_chars(text, MAX_QUOTED)
 }
 
 /// The beginning of what something says, however long it would be.

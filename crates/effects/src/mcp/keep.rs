@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use charter_contract::cause::chain;
 use rmcp::model::{
     ClientRequest, CustomResult, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo,
     ServerResult, SubscriptionFilter, Tool,
@@ -19,7 +20,6 @@ use tokio::time::Instant;
 use super::connect::{self, Connection, Handshake, Traces};
 use super::{ImportedTool, Imports, McpServerState, Server, SkippedTool, import};
 use crate::Sandbox;
-use crate::cause::chain;
 use crate::text::clean;
 
 /// How long a list of tools may take; the first one may take as long as the server's start.

@@ -10,6 +10,7 @@ use charter_contract::agentic::response::AgentResponse;
 use charter_contract::bounds::{RESULT_STATE_BYTES, RESULT_STATES_BYTES};
 use charter_contract::ids::{EvidenceId, RequestId, ResponseId, RunId, StepId, TenantId};
 use charter_contract::json::decode_stored;
+use charter_contract::shorten;
 use charter_domain::run::{ChangeState, Run, RunAccount, RunOutcome};
 use charter_store::StoreError;
 use charter_store::journal::RunPhase;
@@ -308,11 +309,7 @@ fn content(
 
 /// Returns the beginning of a value's JSON.
 fn cut(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shorten::to_chars(&value.to_string(), SHOWN_CHARACTERS).into_owned()
 }
 
 #[cfg(test)]
