@@ -143,7 +143,7 @@ impl Question {
             }),
             RunStatus::AwaitingApproval => {
                 let mut approvals = run.approvals.iter();
-                let own = approvals.find(|approval| caller.may_agree(approval));
+                let own = approvals.find(|approval| caller.can_approve(approval));
                 own.or(run.approvals.first()).map(|approval| Self::Approve {
                     approval: Box::new(approval.clone()),
                 })
@@ -167,7 +167,7 @@ impl Question {
         match self {
             Self::Skill { .. } | Self::Choose { .. } | Self::Give { .. } => true,
             Self::Confirm { .. } => may_decide(caller),
-            Self::Approve { approval } => may_decide(caller) && caller.may_agree(approval),
+            Self::Approve { approval } => may_decide(caller) && caller.can_approve(approval),
         }
     }
 
