@@ -42,8 +42,10 @@ mod validate;
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use charter_contract::json::{JsonFault, JsonLimitExceeded, decode_stored};
 use clap::{Parser, Subcommand};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::config::{CONFIG_VARIABLE, Config, Flags};
@@ -289,6 +291,12 @@ fn parameter(text: &str) -> Result<(String, Value), String> {
         Err(_) => Value::String(written.to_owned()),
     };
     Ok((name.to_owned(), value))
+}
+
+/// Reads a field of a server's answer as a value of its type.
+fn read_field<T: DeserializeOwned>(answer: &Value, field: &str) -> anyhow::Result<T> {
+    T::deserialize(&answer[field])
+        .with_context(|| format!("reading `{field}` of the server's answer"))
 }
 
 /// A path segment or query value, percent-encoded.

@@ -12,7 +12,8 @@
 //!   [`foreign_schema`]: JSON Schemas that documents bring along.
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
 //!   [`placeholder`]: what the contracts are made of.
-//! - [`error_code`]: the public error codes.
+//! - [`error_code`]: the public error codes; [`cause`]: an error with its causes, as text.
+//! - [`shorten`]: the beginning of a long text.
 //! - [`canonical`]: the one text of a JSON value; [`hex`]: bytes as hexadecimal digits.
 //! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has;
 //!   [`foreign_text`]: the parts of a request that are quoted or pasted.
@@ -35,6 +36,7 @@ pub mod agentic;
 pub mod bounds;
 pub mod canonical;
 pub mod catalogue;
+pub mod cause;
 pub mod charset;
 pub mod deeply;
 pub mod dependency;
@@ -68,6 +70,7 @@ pub mod schema;
 pub mod scope;
 mod severity;
 mod shape;
+pub mod shorten;
 pub mod text;
 pub mod time;
 pub mod validate;

@@ -30,7 +30,7 @@ use crate::violation::{Stage, Violation};
 
 pub use kind::ArtifactKind;
 pub use root::{MissionArtifact, MissionRoot, RootMetadata, Stored};
-pub use state::MissionState;
+pub use state::{MissionState, MissionTaskState};
 pub use version::MissionSchemaVersion;
 
 use aggregation_packet::AggregationPacket;

@@ -55,6 +55,50 @@ impl RunStatus {
             | Self::RollbackFailed => true,
         }
     }
+
+    /// Whether the run continues without a person.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        match self {
+            Self::Working | Self::Stopping | Self::RollingBack => true,
+            Self::AwaitingParameters
+            | Self::AwaitingConfirmation
+            | Self::AwaitingApproval
+            | Self::Paused
+            | Self::Completed
+            | Self::Incomplete
+            | Self::Failed
+            | Self::Aborted
+            | Self::BudgetExceeded
+            | Self::RolledBack
+            | Self::RollbackFailed => false,
+        }
+    }
+
+    /// Whether the run waits for parameters, a confirmation or an approval.
+    #[must_use]
+    pub const fn awaits_answer(self) -> bool {
+        match self {
+            Self::AwaitingParameters | Self::AwaitingConfirmation | Self::AwaitingApproval => true,
+            Self::Working
+            | Self::Paused
+            | Self::Stopping
+            | Self::RollingBack
+            | Self::Completed
+            | Self::Incomplete
+            | Self::Failed
+            | Self::Aborted
+            | Self::BudgetExceeded
+            | Self::RolledBack
+            | Self::RollbackFailed => false,
+        }
+    }
+
+    /// The status as words of a sentence: `awaiting approval`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        self.as_str().replace('_', " ")
+    }
 }
 
 string_enum! {

@@ -7,8 +7,13 @@ use schemars::{Schema, json_schema};
 use serde::Deserializer;
 use serde::de::Visitor;
 
+use crate::shorten;
+
 /// Maximum length of a catalogue id, in bytes (ids are ASCII).
 pub const MAX_ID_LENGTH: usize = 200;
+
+/// Most characters of a refused text that an error quotes.
+const MAX_QUOTED: usize = 80;
 
 /// A shape of text: a function that recognises it, and its JSON Schema.
 ///
@@ -109,7 +114,7 @@ impl IdError {
     pub(crate) fn new(kind: &'static str, text: &str, shape: &Shape) -> Self {
         Self {
             kind,
-            text: shortened(text),
+            text: shorten::to_chars(text, MAX_QUOTED).into_owned(),
             expected: shape.expected,
         }
     }
@@ -134,7 +139,7 @@ impl UnknownValue {
     pub(crate) fn new(kind: &'static str, text: &str, allowed: &'static [&'static str]) -> Self {
         Self {
             kind,
-            text: shortened(text),
+            text: shorten::to_chars(text, MAX_QUOTED).into_owned(),
             allowed,
         }
     }
@@ -143,15 +148,6 @@ impl UnknownValue {
     #[must_use]
     pub const fn allowed(&self) -> &'static [&'static str] {
         self.allowed
-    }
-}
-
-/// Shortens refused text for messages.
-fn shortened(text: &str) -> String {
-    const LIMIT: usize = 80;
-    match text.char_indices().nth(LIMIT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

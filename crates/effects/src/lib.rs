@@ -68,7 +68,6 @@ pub mod allocator;
 mod builtin;
 mod builtin_grants;
 mod call;
-mod cause;
 mod egress;
 mod extract;
 mod http;

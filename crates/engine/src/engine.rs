@@ -32,6 +32,7 @@ use crate::execution::replicas::PeerReplicas;
 use crate::execution::runs::Drivers;
 use crate::execution::runs::orders::Orders;
 use crate::execution::tool_results::ToolResults;
+use crate::ground::change_wait::ChangeWait;
 use crate::ground::checks;
 use crate::ground::confined;
 use crate::ground::fair_slots::{FairSlots, Slot};
@@ -383,9 +384,9 @@ impl Engine {
         self.ports.ids.uuid()
     }
 
-    /// Notified when there may be new events.
-    pub(crate) fn change_notify(&self) -> &Notify {
-        &self.news
+    /// Registers for the next notification that there may be new events.
+    pub(crate) fn register_for_change(&self) -> ChangeWait<'_> {
+        ChangeWait::register(&self.news)
     }
 
     /// Wakes the readers of events.

@@ -2,6 +2,7 @@
 //! Must not know any use case.
 
 pub(crate) mod apart;
+pub(crate) mod change_wait;
 pub(crate) mod checks;
 pub(crate) mod confined;
 pub(crate) mod error;

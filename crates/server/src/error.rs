@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::header::{self, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use charter_contract::cause::chain;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use charter_engine::{Engine, EngineError};
@@ -119,22 +120,15 @@ fn wait(error: &EngineError) -> Option<u64> {
 
 /// Logged once, where it leaves, with the cause that the client does not see.
 pub(crate) fn log(error: &EngineError, request: &RequestId) {
-    let cause = std::error::Error::source(error)
-        .map(chain)
-        .unwrap_or_default();
+    let cause = match std::error::Error::source(error) {
+        Some(cause) => chain(cause),
+        None => String::new(),
+    };
     if status(error.code).is_server_error() {
         tracing::error!(error.code = %error.code, request.id = %request, cause, "{error}");
     } else {
         tracing::debug!(error.code = %error.code, request.id = %request, cause, "{error}");
     }
-}
-
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }
 
 /// The status of a code.

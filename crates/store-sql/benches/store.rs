@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use charter_contract::run_status::RunStatus;
 use charter_contract::scope::Scope;
 use charter_store::catalogue::Catalogue;
 use charter_store::journal::{Append, Journal, NextPhase};
@@ -53,7 +54,7 @@ async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
             fence: Fence(0),
             events,
             then: NextPhase::Runs,
-            status: "working".to_owned(),
+            status: RunStatus::Working,
             approvals: vec![],
             artifacts: vec![],
             mission_state: None,

@@ -96,8 +96,8 @@ pub struct RunRecord {
     pub title: String,
     /// Scheduling phase.
     pub phase: RunPhase,
-    /// Status in the run machine, e.g. `awaiting_approval`; shown in listings.
-    pub status: String,
+    /// The run's status, e.g. `awaiting_approval`; shown in listings.
+    pub status: RunStatus,
     /// When a waiting run becomes runnable even without another event.
     pub wake_at: Option<Timestamp>,
     /// Number of events in the journal.
@@ -147,8 +147,8 @@ pub struct Append {
     pub events: Vec<NewEvent>,
     /// The run's next phase.
     pub then: NextPhase,
-    /// The run's next status in the run machine.
-    pub status: String,
+    /// The run's status after these events.
+    pub status: RunStatus,
     /// Changes of the run's approvals, atomic with the events.
     pub approvals: Vec<ApprovalChange>,
     /// Artifacts that these events add to the run's mission, atomic with them.

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use charter_contract::catalogue::vocabulary::Status;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::{encoded, query};
+use super::{encoded, query, read_field};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
@@ -105,7 +106,7 @@ async fn execute(command: &Lens, client: &Client) -> anyhow::Result<Value> {
             let lenses = client.get("/v1/lenses").await?;
             let mut done = Vec::new();
             for lens in lenses.as_array().into_iter().flatten() {
-                if lens["status"] == "active" {
+                if read_field::<Status>(lens, "status")? == Status::Active {
                     let id = lens["lens_id"].as_str().context("a lens without an id")?;
                     done.push(reindex(id, client).await?);
                 }

@@ -6,10 +6,11 @@ mod show;
 mod start;
 mod watch;
 
+use charter_contract::mission::MissionState;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{encoded, query};
+use super::{encoded, query, read_field};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
@@ -171,9 +172,22 @@ fn answer(yes: bool) -> u8 {
 
 /// The exit code for a mission that nothing more happens to by itself: it came to its end, or waits for
 /// a person.
-fn code_of(mission: &Value) -> u8 {
-    let state = text(mission, "state");
-    answer(!["failed", "rejected", "cancelled", "budget_exceeded"].contains(&state.as_str()))
+fn code_of(mission: &Value) -> anyhow::Result<u8> {
+    let state: MissionState = read_field(mission, "state")?;
+    Ok(match state {
+        MissionState::Created
+        | MissionState::Planned
+        | MissionState::Prompted
+        | MissionState::Running
+        | MissionState::Aggregating
+        | MissionState::Reviewing
+        | MissionState::AwaitingApproval
+        | MissionState::Completed => EXIT_OK,
+        MissionState::Rejected
+        | MissionState::Failed
+        | MissionState::Cancelled
+        | MissionState::BudgetExceeded => EXIT_NEGATIVE,
+    })
 }
 
 fn path(mission: &str, what: &str) -> String {

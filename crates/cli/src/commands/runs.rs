@@ -4,10 +4,11 @@ mod start;
 
 use std::time::Duration;
 
+use charter_contract::run_status::RunStatus;
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 
-use super::{encoded, query};
+use super::{encoded, query, read_field};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
@@ -18,8 +19,6 @@ pub(super) use start::document;
 
 /// Time between two looks at a run that goes on.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
-/// Where a run stands while nobody has to do anything.
-const ACTIVE_STATUSES: [&str; 3] = ["working", "stopping", "rolling_back"];
 
 /// Start runs of plans, show runs and their journals, and steer them.
 #[derive(Debug, Subcommand)]
@@ -185,8 +184,8 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
 pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value> {
     loop {
         let shown = client.get(&format!("/v1/runs/{}", encoded(run))).await?;
-        let status = shown["status"].as_str().unwrap_or_default();
-        if !ACTIVE_STATUSES.contains(&status) {
+        let status: RunStatus = read_field(&shown, "status")?;
+        if !status.is_active() {
             let notes = shown["notes"].as_array().into_iter().flatten();
             for note in notes.filter_map(Value::as_str) {
                 messages::note(&format!("note: {note}"));

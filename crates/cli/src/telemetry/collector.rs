@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use async_trait::async_trait;
+use charter_contract::cause::chain;
 use charter_effects::operator_address;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use reqwest::Url;
@@ -163,11 +164,4 @@ async fn exchange(
     *response.status_mut() = answer.status();
     *response.headers_mut() = answer.headers().clone();
     Ok(response)
-}
-
-/// An error with its causes.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let causes: Vec<String> = causes.map(ToString::to_string).collect();
-    causes.join(": ")
 }

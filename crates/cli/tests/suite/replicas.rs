@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use charter_contract::ids::{RunId, TenantId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_store::journal::{Append, Claim, Journal, NewEvent, NextPhase, RunWait};
 use charter_store::lease::Leases;
@@ -363,7 +364,7 @@ async fn carried_on_by_a_newer_version(database: &Database, run: &RunId) {
         fence: held.unwrap().unwrap().fence,
         events,
         then: NextPhase::Runs,
-        status: "working".to_owned(),
+        status: RunStatus::Working,
         approvals: vec![],
         artifacts: vec![],
         mission_state: None,

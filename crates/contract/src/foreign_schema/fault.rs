@@ -1,6 +1,7 @@
 //! The reason why a schema is unusable, with its location and the remedy. Must not know how the fault is detected.
 
 use crate::bounds;
+use crate::shorten;
 
 /// Maximum length of a pointer in a message, in characters.
 const MAX_SHOWN: usize = 80;
@@ -64,10 +65,7 @@ fn place(pointer: &str) -> String {
     if pointer.is_empty() {
         return "the schema".to_owned();
     }
-    match pointer.char_indices().nth(MAX_SHOWN) {
-        Some((cut, _)) => format!("`{}…`", &pointer[..cut]),
-        None => format!("`{pointer}`"),
-    }
+    format!("`{}`", shorten::to_chars(pointer, MAX_SHOWN))
 }
 
 /// A limit on schemas.

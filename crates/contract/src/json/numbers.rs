@@ -3,6 +3,7 @@
 //! number.
 
 use super::{JsonLimitExceeded, Profile, decode_text};
+use crate::shorten;
 use crate::violation::pointer_segment;
 
 /// Maximum length of a number in an error, in bytes.
@@ -55,11 +56,7 @@ fn is_kept(number: &[u8]) -> bool {
 }
 
 fn shown(number: &[u8]) -> String {
-    let number = String::from_utf8_lossy(number);
-    match number.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", number.get(..end).unwrap_or_default()),
-        None => number.into_owned(),
-    }
+    shorten::to_chars(&String::from_utf8_lossy(number), SHOWN).into_owned()
 }
 
 /// Returns the offset after the string that starts at an offset.

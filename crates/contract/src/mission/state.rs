@@ -30,6 +30,24 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// The state of a task of a mission.
+    pub enum MissionTaskState {
+        /// It has not begun.
+        Pending = "pending",
+        /// One of its steps has begun.
+        Running = "running",
+        /// It has its result.
+        Succeeded = "succeeded",
+        /// One of its steps failed.
+        Failed = "failed",
+        /// A task that it depends on did not succeed.
+        Blocked = "blocked",
+        /// The mission ended before it did.
+        Cancelled = "cancelled",
+    }
+}
+
 impl MissionState {
     /// Whether the state is final.
     #[must_use]

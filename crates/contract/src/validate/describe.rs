@@ -11,6 +11,7 @@ use super::listing::Listing;
 use super::suggest::nearest;
 use crate::deeply::deeply;
 use crate::schema::{Checker, Faults, Unchecked};
+use crate::shorten;
 use crate::violation::{Report, Stage, Violation, pointer_segment};
 
 /// Maximum number of options named in a message.
@@ -393,10 +394,7 @@ fn type_of(value: &Value) -> &'static str {
 
 /// Shortens a name or a pattern for a message.
 fn brief(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MAX_QUOTED) {
-        None => text.into(),
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-    }
+    shorten::to_chars(text, MAX_QUOTED)
 }
 
 /// Returns the beginning of a displayed value, of any length.

@@ -6,6 +6,7 @@ use charter_contract::bounds::ANALYSIS_SENTENCES;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, FindingId};
+use charter_contract::shorten;
 use serde_json::{Map, Value};
 
 use super::claims::{Claim, claims};
@@ -384,10 +385,5 @@ fn unsupported(what: &str) -> Unfit {
 }
 
 fn shortened(text: &str) -> String {
-    let end = text.floor_char_boundary(QUOTED);
-    if end < text.len() {
-        format!("{}…", &text[..end])
-    } else {
-        text.to_owned()
-    }
+    shorten::to_bytes(text, QUOTED).into_owned()
 }

@@ -15,6 +15,7 @@ mod verify;
 use charter_contract::ids::{MissionId, RunId, TenantId};
 use charter_contract::json::decode_stored;
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +45,8 @@ pub struct Header {
     pub run_id: RunId,
     /// The mission's state.
     pub state: MissionState,
-    /// The run's status, in the run machine's word.
-    pub status: String,
+    /// The status of its run.
+    pub status: RunStatus,
     /// The owning tenant.
     pub tenant_id: TenantId,
     /// The run's title in listings.

@@ -7,6 +7,7 @@ use charter_contract::bounds::{
     FILE_NAME_BYTES, PACKAGE_BYTES, PACKAGE_FILES, PACKAGE_PATH_BYTES, PACKAGE_PATH_PARTS,
 };
 use charter_contract::package_file::bytes_of;
+use charter_contract::shorten;
 
 use super::{MANIFEST, Problem};
 
@@ -33,7 +34,11 @@ pub(super) fn problems(files: &BTreeMap<String, String>) -> Vec<Problem> {
     }
     for (path, content) in files {
         if let Err((keyword, message)) = check(path, files) {
-            problems.push(Problem::of_file(&shown(path), keyword, message));
+            problems.push(Problem::of_file(
+                &shorten::to_bytes(path, PACKAGE_PATH_BYTES),
+                keyword,
+                message,
+            ));
         } else if let Err(malformed) = bytes_of(path, content) {
             let problem = Problem::of_file(path, "pdf", malformed.to_string());
             problems.push(problem.suggest("send the bytes of a PDF in base64"));
@@ -73,12 +78,4 @@ fn check(path: &str, files: &BTreeMap<String, String>) -> Result<(), (&'static s
             Err(("path", message))
         }
     }
-}
-
-/// Returns a path, truncated to its maximum length.
-fn shown(path: &str) -> String {
-    if path.len() <= PACKAGE_PATH_BYTES {
-        return path.to_owned();
-    }
-    format!("{}…", &path[..path.floor_char_boundary(PACKAGE_PATH_BYTES)])
 }

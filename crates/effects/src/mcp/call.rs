@@ -2,6 +2,7 @@
 //! know how a connection is kept, or the approver of the call.
 
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::cause::chain;
 use charter_contract::json::{memory_of, text_length};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
@@ -14,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use super::keep::{self, Link, LiveConnection};
 use super::{Server, http, import};
 use crate::call::{McpTool, Repeat, ToolCall};
-use crate::cause::chain;
 use crate::kept::set_aside;
 use crate::outcome::{Failure, Success};
 use crate::room::OutputSize;

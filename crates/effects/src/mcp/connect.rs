@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use charter_contract::bounds::JSON_BYTES;
+use charter_contract::cause::chain;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::ErrorData;
@@ -31,7 +32,6 @@ use super::http::{self, MeasuredHttp};
 use super::lines::Bounded;
 use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
-use crate::cause::chain;
 use crate::egress::{EgressPolicy, LastRefusal};
 use crate::http::Redirects;
 use crate::sandbox::server::{Alive, ServerProgram};

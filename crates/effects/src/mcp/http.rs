@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use charter_contract::bounds::JSON_BYTES;
+use charter_contract::cause::chain;
 use charter_contract::json::{
     JsonFault, JsonLimitExceeded, Profile, decode, decode_beside_numbers, extent,
 };
@@ -25,7 +26,6 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::worker::WorkerQuitReason;
 use sse_stream::{Sse, SseStream};
 
-use crate::cause::chain;
 use crate::http::{End, read_within};
 
 /// Error code of an answer that arrived but is unusable. A server that sends this code itself is trusted: the call may

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use charter_contract::cause::chain;
 use rmcp::model::{
     ClientRequest, CustomResult, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo,
     ServerResult, SubscriptionFilter, Tool,
@@ -18,7 +19,6 @@ use tokio::time::Instant;
 use super::connect::{self, Connection, Handshake, Traces};
 use super::{ImportedTool, Imports, McpServerState, Server, SkippedTool, import};
 use crate::Sandbox;
-use crate::cause::chain;
 use crate::text::clean;
 
 /// Timeout of a list of tools; the first one has the server's start timeout.

@@ -1,6 +1,7 @@
 //! The messages to a model, independent of the API: instructions, data separate from them, and the faults of earlier
 //! answers. Must not know APIs.
 
+use charter_contract::shorten;
 use serde_json::{Value, json};
 
 use super::options::StructuredOutput;
@@ -63,13 +64,13 @@ fn data(context: &Value) -> String {
 
 /// Formats an answer with its feedback. Faults quote the answer, which may contain any text: they are data.
 fn turn(turn: &RejectedAnswer) -> (String, String) {
-    let mut answered = shortened(turn.answered.trim(), MAX_ANSWER_BYTES);
+    let mut answered = shorten::to_bytes(turn.answered.trim(), MAX_ANSWER_BYTES).into_owned();
     if answered.is_empty() {
         "(no answer)".clone_into(&mut answered);
     }
     let faults = turn.wrong.iter().take(MAX_FAULTS);
     let mut faults: Vec<String> = faults
-        .map(|fault| shortened(fault, MAX_FAULT_BYTES))
+        .map(|fault| shorten::to_bytes(fault, MAX_FAULT_BYTES).into_owned())
         .collect();
     if turn.wrong.len() > MAX_FAULTS {
         faults.push(format!("and {} more", turn.wrong.len() - MAX_FAULTS));
@@ -80,14 +81,6 @@ fn turn(turn: &RejectedAnswer) -> (String, String) {
         data(&json!({"wrong": faults}))
     );
     (answered, said)
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    let mut kept = text[..text.floor_char_boundary(most)].to_owned();
-    if kept.len() < text.len() {
-        kept.push('…');
-    }
-    kept
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::time::SystemTime;
 
+use charter_contract::cause::chain;
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -17,7 +18,6 @@ use super::reply::Reply;
 use super::{
     ModelFailure, ModelFault, ModelListener, RejectedAnswer, Usage, anthropic, conversation, openai,
 };
-use crate::cause::chain;
 use crate::http::{End, IDEMPOTENCY_KEY, MAX_BODY_BYTES, read_within};
 use crate::patience::retry_after;
 use crate::secret::redactor;

@@ -5,6 +5,7 @@
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::json::{self, JsonFault, Profile};
+use charter_contract::shorten;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -110,7 +111,8 @@ fn ended(
     let failure = match reported {
         Some(report) => Failure {
             kind: report.error_type,
-            message: shorten(&redactor.apply(&report.message), MESSAGE_BYTES),
+            message: shorten::to_bytes(&redactor.apply(&report.message), MESSAGE_BYTES)
+                .into_owned(),
             retryable: report.retryable,
             stale: false,
             answered: false,
@@ -129,7 +131,8 @@ fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> String {
             "the script printed nothing; it must print one JSON value".to_owned()
         }
         JsonFault::Form(error) => {
-            let quoted = shorten(&redactor.apply_head(stdout, QUOTED_BYTES), QUOTED_BYTES);
+            let quoted = redactor.apply_head(stdout, QUOTED_BYTES);
+            let quoted = shorten::to_bytes(&quoted, QUOTED_BYTES);
             format!(
                 "the script did not print exactly one JSON value ({error}); it begins {quoted:?}"
             )
@@ -146,7 +149,8 @@ fn unreported(status: ExitStatus, last: &[u8], limits: &Limits, redactor: &Redac
             .filter(|code| *code > 128)
             .map(|code| code - 128)
     });
-    let last = shorten(&redactor.apply_head(last, QUOTED_BYTES), QUOTED_BYTES);
+    let last = redactor.apply_head(last, QUOTED_BYTES);
+    let last = shorten::to_bytes(&last, QUOTED_BYTES);
     match signal {
         Some(libc::SIGXCPU) => resource(format!(
             "the script used up its {} s of CPU time",
@@ -187,13 +191,6 @@ fn split_last_line(text: &[u8]) -> (&[u8], &[u8]) {
         Some(newline) => (&text[..newline], &text[newline + 1..]),
         None => (&[], text),
     }
-}
-
-fn shorten(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    format!("{}…", &text[..text.floor_char_boundary(limit)])
 }
 
 #[cfg(test)]

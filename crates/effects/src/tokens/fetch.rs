@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use charter_contract::bounds::NOTICE_BYTES;
+use charter_contract::cause::chain;
 use charter_contract::json::{self, Profile};
 use reqwest::{Client, Url};
 use serde::Deserialize;
@@ -10,7 +11,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{IssuerError, IssuerOptions};
-use crate::cause::chain;
 use crate::http::{End, PlainHttp, USER_AGENT, base, read_within};
 
 /// The suffix of an issuer's name for its discovery document (OpenID Connect Discovery 1.0, section 4).

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use charter_contract::cause::chain;
 use reqwest::header::{self, HeaderName, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Method, Request, Response, StatusCode, Url};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use super::options::{HttpWebhooks, System};
 use super::sign::signatures;
 use super::{Delivered, Delivery, DeliveryFailed, DeliveryFault, Webhooks, unknown_system};
-use crate::cause::chain;
 use crate::egress::EgressRefusal;
 use crate::http::{MAX_BODY_BYTES, Redirects, USER_AGENT, read_within};
 use crate::patience::retry_after;

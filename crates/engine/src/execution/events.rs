@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use charter_contract::ids::{
     ApprovalId, PackageName, RequestId, ResponseId, RunId, TenantId, UserId,
@@ -23,15 +22,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
 use crate::identity::keys::KeyEventRef;
 use crate::registry::route_examples::RouteExampleEventRef;
 use crate::{AccessScope, Caller, Engine, EngineError, Role};
 
 /// Maximum events of a page, and of one read of a stream.
 const BATCH: usize = 500;
-
-/// Interval at which a stream checks even without a notification in this process.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -359,9 +356,7 @@ impl Reader {
             }
             // Registered before looking, so that no notification in between is missed.
             let engine = Arc::clone(&self.engine);
-            let news = engine.change_notify().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
+            let change = engine.register_for_change();
             let topic = self.topic.as_deref();
             let found = self.engine.events(&self.caller, after, topic).await?;
             let moved = found.next != after;
@@ -370,10 +365,9 @@ impl Reader {
             if moved {
                 continue;
             }
-            tokio::select! {
-                () = self.engine.shutdown().cancelled() => return Ok(None),
-                () = news => {}
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return Ok(None),
             }
         }
     }

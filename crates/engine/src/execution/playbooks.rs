@@ -65,7 +65,7 @@ impl Engine {
         let run_id = RunId::from_uuid(self.new_uuid());
         self.check_definitions(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
-        let run = self.drive_new_run(new, Progress::silent()).await?;
+        let run = self.drive_new_run(new, Progress::silent()).await?.here()?;
         Ok((run_id, run.outcome().cloned()))
     }
 

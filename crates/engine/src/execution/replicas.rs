@@ -12,6 +12,7 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId, UserId};
 use charter_contract::json::decode_stored;
+use charter_contract::run_status::RunStatus;
 use charter_domain::run::RunOrder;
 use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
 use charter_store::journal::{Claim, RunRecord};
@@ -23,7 +24,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::catalogue::change_turn::CATALOGUE;
-use crate::execution::runs::{is_active, orders};
+use crate::execution::runs::{Decided, held_elsewhere, orders};
 use crate::ground::peers::{LEFT, ROUTING};
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
@@ -113,7 +114,10 @@ impl PendingNotices {
             LEFT => self.runs = true,
             // A run that has ended, or waits for a person, needs no driver.
             topic if topic.starts_with("run.") => {
-                self.runs |= payload["status"].as_str().is_none_or(is_active);
+                let status = payload["status"].as_str();
+                let is_active =
+                    |word: &str| word.parse::<RunStatus>().is_ok_and(RunStatus::is_active);
+                self.runs |= status.is_none_or(is_active);
             }
             topic if topic.starts_with("approval.") => {
                 self.runs = true;
@@ -275,7 +279,8 @@ impl Engine {
                     .decide_without_driver(&tenant_id, &run_id, pause.into())
                     .await
                 {
-                    Ok(()) => paused.push(run_id),
+                    Ok(Decided::Here) => paused.push(run_id),
+                    Ok(Decided::Elsewhere) => return Err(held_elsewhere()),
                     // It is paused already, or ending.
                     Err(error) if error.code == ErrorCode::IllegalTransition => {}
                     Err(error) => return Err(error),

@@ -54,7 +54,7 @@ use crate::{Caller, Engine, EngineError, Role};
 pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
 pub use decisions::{RunExplanation, StepExplanation};
 pub use divergence::ReplayDivergence;
-pub(crate) use drivers::Drivers;
+pub(crate) use drivers::{Decided, Driven, Drivers, held_elsewhere};
 pub(crate) use effect::{
     AnalysisDone, AnalysisOrder, AnalysisWork, PinnedTool, StageFailure, StageResult, StageRunner,
     StageWork, Workspace, failure,
@@ -72,7 +72,6 @@ pub(crate) use once::{MAX_CLIENT_ID, derived};
 pub(crate) use pinned::LoadedRun;
 pub use progress::{Progress, ProgressEvent};
 pub use show::{Replayed, RunAt, RunState, RunView, StepView};
-pub(crate) use wait::is_active;
 pub(crate) use warnings::guardrail_warnings;
 
 /// The input for creating a run.
@@ -180,7 +179,7 @@ impl Engine {
             } else {
                 RunPhase::Waiting
             },
-            status: run.status().to_string(),
+            status: run.status(),
             wake_at: None,
             version: 1,
             created_at: at,

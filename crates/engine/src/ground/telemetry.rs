@@ -64,10 +64,11 @@ pub(crate) fn run(run: &RunId, tenant: &TenantId) -> Span {
     )
 }
 
-/// Records the state in which a run was left.
-pub(crate) fn run_left(span: &Span, left: &Result<Run, EngineError>) {
+/// Records the state in which this process left a run. A run that another worker drives has none.
+pub(crate) fn run_left(span: &Span, left: Result<Option<&Run>, &EngineError>) {
     match left {
-        Ok(run) => {
+        Ok(None) => {}
+        Ok(Some(run)) => {
             span.record("charter.run.status", run.status().as_str());
             let failed = match run.outcome() {
                 None | Some(RunOutcome::Completed { .. }) => false,

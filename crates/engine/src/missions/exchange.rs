@@ -124,7 +124,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
         problem,
     };
     let mut faults = Vec::new();
-    if header.state != state || header.status != run.status().as_str() {
+    if header.state != state || header.status != run.status() {
         let problem = format!(
             "it says that the mission is {} and its run {}; the journal says {state} and {}",
             header.state,
@@ -205,7 +205,7 @@ impl Engine {
         let folded = folded(&events)
             .map_err(|error| EngineError::internal("folding a mission's journal", error))?;
         record.state = charter_domain::mission::state(&folded);
-        folded.status().as_str().clone_into(&mut run.status);
+        run.status = folded.status();
         Ok(bundle(&record, &run, artifacts, events))
     }
 

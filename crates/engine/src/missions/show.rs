@@ -3,11 +3,11 @@
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, MissionId, RunId, TaskId, TenantId};
-use charter_contract::mission::MissionState;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::review_packet::ReviewPacket;
 use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
+use charter_contract::mission::{MissionState, MissionTaskState};
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_contract::validate;
@@ -86,8 +86,7 @@ pub struct MissionTaskView {
     /// Tasks that must succeed first.
     pub depends_on: Vec<TaskId>,
     /// `pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`.
-    #[schemars(extend("enum" = ["pending", "running", "succeeded", "failed", "blocked", "cancelled"]))]
-    pub state: &'static str,
+    pub state: MissionTaskState,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -343,10 +342,10 @@ fn tasks(run: &Run, plan: &MissionTaskGraph) -> Vec<MissionTaskView> {
 }
 
 /// Returns the state of a worker's or researcher's task.
-fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (&'static str, Option<String>) {
+fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (MissionTaskState, Option<String>) {
     match end {
-        Some(StepState::Succeeded) => return ("succeeded", None),
-        Some(StepState::Cancelled) => return ("cancelled", None),
+        Some(StepState::Succeeded) => return (MissionTaskState::Succeeded, None),
+        Some(StepState::Cancelled) => return (MissionTaskState::Cancelled, None),
         _ => {}
     }
     let turns =
@@ -358,17 +357,17 @@ fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (&'static str, O
         _ => None,
     });
     if let Some(reason) = failed {
-        return ("failed", Some(reason));
+        return (MissionTaskState::Failed, Some(reason));
     }
     match end {
-        Some(StepState::Skipped { .. }) => ("blocked", None),
-        _ if states.iter().any(|state| begun(state)) => ("running", None),
-        _ => ("pending", None),
+        Some(StepState::Skipped { .. }) => (MissionTaskState::Blocked, None),
+        _ if states.iter().any(|state| begun(state)) => (MissionTaskState::Running, None),
+        _ => (MissionTaskState::Pending, None),
     }
 }
 
 /// Returns the state of a task that the mission adds itself.
-fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (&'static str, Option<String>) {
+fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (MissionTaskState, Option<String>) {
     let steps = own_steps(plan, role).unwrap_or_default();
     let states: Vec<&StepState> = steps.iter().filter_map(|step| run.state_of(step)).collect();
     let any = |is: fn(&StepState) -> bool| states.iter().any(|state| is(state));
@@ -378,12 +377,16 @@ fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (&'static str, Option<
     });
     let done = |state: &&StepState| matches!(state, StepState::Succeeded);
     match failed {
-        Some(reason) => ("failed", Some(reason)),
-        None if !states.is_empty() && states.iter().all(done) => ("succeeded", None),
-        None if any(|state| matches!(state, StepState::Skipped { .. })) => ("blocked", None),
-        None if run.outcome().is_some() => ("cancelled", None),
-        None if any(begun) => ("running", None),
-        None => ("pending", None),
+        Some(reason) => (MissionTaskState::Failed, Some(reason)),
+        None if !states.is_empty() && states.iter().all(done) => {
+            (MissionTaskState::Succeeded, None)
+        }
+        None if any(|state| matches!(state, StepState::Skipped { .. })) => {
+            (MissionTaskState::Blocked, None)
+        }
+        None if run.outcome().is_some() => (MissionTaskState::Cancelled, None),
+        None if any(begun) => (MissionTaskState::Running, None),
+        None => (MissionTaskState::Pending, None),
     }
 }
 

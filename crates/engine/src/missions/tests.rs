@@ -6,7 +6,7 @@ mod scripts;
 mod stages;
 mod under_way;
 
-use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::mission::{ArtifactKind, MissionState, MissionTaskState};
 use charter_domain::mission::ProposalState;
 use charter_store::mission::ArtifactFilter;
 use serde_json::{Value, json};
@@ -88,6 +88,11 @@ async fn an_offline_mission_from_goal_to_change() {
         .unwrap();
     assert_eq!((replayed.identical, replayed.divergence), (true, None));
     assert_eq!(replayed.artifacts, artifacts.len() as u64);
-    let states: Vec<&str> = done.tasks.iter().map(|task| task.state).collect();
-    assert_eq!(states, ["succeeded"; 6], "{:#?}", json!(done.tasks));
+    let states: Vec<_> = done.tasks.iter().map(|task| task.state).collect();
+    assert_eq!(
+        states,
+        [MissionTaskState::Succeeded; 6],
+        "{:#?}",
+        json!(done.tasks)
+    );
 }

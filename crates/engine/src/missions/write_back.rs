@@ -2,7 +2,6 @@
 //! step was approved, or a policy allows it; it begins once under its key.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
@@ -17,10 +16,8 @@ use uuid::Uuid;
 use super::failures::unfit;
 use super::stage::StageExecution;
 use crate::execution::runs::{StageFailure, StageResult, failure};
+use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
 use crate::{Engine, EngineError};
-
-/// Interval at which the playbook's run is checked even without a notification in this process.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Runs a playbook to its end. The run's id follows from the step, so an interrupted step finds its run. The
@@ -79,15 +76,13 @@ impl Engine {
         }
         loop {
             // Registered before looking, so that no notification in between is missed.
-            let news = self.change_notify().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
+            let change = self.register_for_change();
             if let Some(outcome) = self.fold(&caller.tenant, run_id).await?.run.outcome() {
                 return Ok(outcome.clone());
             }
-            tokio::select! {
-                () = news => {}
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            match change.wait(POLL_INTERVAL, self.shutdown()).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return Err(EngineError::interrupted()),
             }
         }
     }

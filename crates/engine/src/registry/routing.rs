@@ -15,6 +15,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use charter_contract::intent::Intent;
+use charter_contract::shorten;
 use charter_domain::intent::{self, Language};
 use charter_domain::profile;
 use charter_search::embed::is_for_english;
@@ -424,10 +425,7 @@ const SHOWN_OF_PIECE: usize = 80;
 /// Returns the beginning of a piece, in one line.
 fn shortened(piece: &str) -> String {
     let words = piece.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(SHOWN_OF_PIECE) {
-        Some((end, _)) => format!("{}…", &words[..end]),
-        None => words,
-    }
+    shorten::to_chars(&words, SHOWN_OF_PIECE).into_owned()
 }
 
 /// Returns the entries for a caller's requests: those within its tier and its profile.

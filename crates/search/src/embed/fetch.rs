@@ -5,6 +5,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use charter_contract::cause::chain;
 use thiserror::Error;
 use tokio::fs;
 
@@ -145,17 +146,6 @@ impl SourceError {
         let path = path.to_owned();
         move |source| SourceError::File { path, source }
     }
-}
-
-/// Formats a message with all its causes: these errors are shown in one list, not a chain.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// Why the model could not be fetched.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, RunId, SkillId};
 use charter_contract::parameter::Parameter;
+use charter_contract::run_status::RunStatus;
 use charter_engine::{
     AccessScope, Approval, ApprovalAnswer, ApprovalDecision, Caller, Confirmation, CredentialId,
     Engine, EngineError, RunView,
@@ -128,26 +129,36 @@ impl Question {
         run: &RunView,
     ) -> Result<Option<Self>, EngineError> {
         let id = run.summary.run_id.clone();
-        Ok(match run.summary.status.as_str() {
-            "awaiting_parameters" => {
+        Ok(match run.summary.status {
+            RunStatus::AwaitingParameters => {
                 let missing = engine.missing_parameters(caller, &id).await?;
                 let missing = explained(missing, run);
                 Some(Self::Give { run: id, missing })
             }
-            "awaiting_confirmation" => Some(Self::Confirm {
+            RunStatus::AwaitingConfirmation => Some(Self::Confirm {
                 run: id,
                 digest: run.state.plan_digest.to_string(),
                 typed: run.state.typed.clone(),
                 plan: plan_of(run),
             }),
-            "awaiting_approval" => {
+            RunStatus::AwaitingApproval => {
                 let mut approvals = run.approvals.iter();
                 let own = approvals.find(|approval| caller.can_approve(approval));
                 own.or(run.approvals.first()).map(|approval| Self::Approve {
                     approval: Box::new(approval.clone()),
                 })
             }
-            _ => None,
+            RunStatus::Working
+            | RunStatus::Paused
+            | RunStatus::Stopping
+            | RunStatus::RollingBack
+            | RunStatus::Completed
+            | RunStatus::Incomplete
+            | RunStatus::Failed
+            | RunStatus::Aborted
+            | RunStatus::BudgetExceeded
+            | RunStatus::RolledBack
+            | RunStatus::RollbackFailed => None,
         })
     }
 

@@ -7,6 +7,7 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId};
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_engine::{EngineError, Progress, RequestView, RunView};
 use rmcp::model::{
     CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult, Task, TaskStatus,
@@ -144,7 +145,7 @@ impl WorkSubject {
         for _ in 0..MAX_QUESTIONS {
             let patience = until.saturating_duration_since(tokio::time::Instant::now());
             let standing = self.status(call, patience).await?;
-            if standing.work.status == "working" && call.takes_tasks() {
+            if standing.work.status == RunStatus::Working && call.takes_tasks() {
                 let task = task(self, &standing);
                 return Ok(ToolReply::Task(CreateTaskResult::new(task)));
             }
@@ -297,18 +298,17 @@ impl WorkSubject {
                 .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let answering = call
             .engine()
-            .handle_request(&call.caller, request, Progress::silent());
+            .try_answer_request(&call.caller, request, Progress::silent());
         let work = match tokio::time::timeout(patience, answering).await {
-            Ok(Ok(response)) => {
+            Ok(Ok(Some(response))) => {
                 let answer = serde_json::to_value(response)
                     .map_err(|error| EngineError::internal("writing an answer", error))?;
                 let answer = answer.as_object().cloned().unwrap_or_default();
                 WorkReport::of_answer(self, answer)
             }
-            // Somebody else answers it.
-            Ok(Err(error)) if error.code == ErrorCode::Overloaded => WorkReport::working(self, &[]),
+            // Another task answers it, or this one still does.
+            Ok(Ok(None)) | Err(_) => WorkReport::working(self, &[]),
             Ok(Err(error)) => return Err(error),
-            Err(_) => WorkReport::working(self, &[]),
         };
         Ok(WorkStatus {
             work,

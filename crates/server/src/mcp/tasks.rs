@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use charter_contract::run_status::RunStatus;
 use charter_engine::EngineError;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -73,17 +74,22 @@ fn payload(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineErro
         let input_requests = InputRequests::from([(key, question.request()?)]);
         return Ok(TaskPayload::InputRequired { input_requests });
     }
-    match standing.work.status.as_str() {
+    match standing.work.status {
         // What waits for somebody else goes on without this client.
-        "working"
-        | "stopping"
-        | "rolling_back"
-        | "paused"
-        | "awaiting_approval"
-        | "awaiting_confirmation"
-        | "awaiting_parameters" => Ok(TaskPayload::Working),
-        "aborted" => Ok(TaskPayload::Cancelled),
-        _ => Ok(TaskPayload::Completed {
+        RunStatus::Working
+        | RunStatus::Stopping
+        | RunStatus::RollingBack
+        | RunStatus::Paused
+        | RunStatus::AwaitingApproval
+        | RunStatus::AwaitingConfirmation
+        | RunStatus::AwaitingParameters => Ok(TaskPayload::Working),
+        RunStatus::Aborted => Ok(TaskPayload::Cancelled),
+        RunStatus::Completed
+        | RunStatus::Incomplete
+        | RunStatus::Failed
+        | RunStatus::BudgetExceeded
+        | RunStatus::RolledBack
+        | RunStatus::RollbackFailed => Ok(TaskPayload::Completed {
             result: result(&standing.work)?,
         }),
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, RunId};
+use charter_contract::run_status::RunStatus;
 use charter_engine::{Caller, Engine, EngineError, RunEvent, RunOutcome, RunView, StopCause};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,11 +33,10 @@ pub(super) enum WorkSubject {
 }
 
 /// Where something stands.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(super) struct WorkReport {
-    /// `working`, `completed`, `failed`, `awaiting_parameters`, `awaiting_confirmation`,
-    /// `awaiting_approval`, `paused`, `aborted`, `incomplete`, `rolled_back`, `rollback_failed`, …
-    pub(super) status: String,
+    /// The status: that of the run; of a request without a run, `working`, `completed`, `failed` or `aborted`.
+    pub(super) status: RunStatus,
     /// What `status` and `cancel` take.
     pub(super) id: String,
     /// The runs that it led to.
@@ -128,14 +128,28 @@ impl WorkSubject {
 }
 
 impl WorkReport {
+    /// A report with a status and an id, and nothing else.
+    pub(super) fn new(status: RunStatus, id: &str) -> Self {
+        Self {
+            status,
+            id: id.to_owned(),
+            run_ids: Vec::new(),
+            content: None,
+            response: None,
+            output: None,
+            mission: None,
+            evidence: Vec::new(),
+            waits_for: None,
+            failure: None,
+        }
+    }
+
     /// Something that goes on.
     pub(super) fn working(subject: &WorkSubject, runs: &[RunId]) -> Self {
         Self {
-            status: "working".to_owned(),
-            id: subject.id().to_owned(),
             run_ids: runs.iter().map(ToString::to_string).collect(),
             content: Some(format!("It goes on; ask `status` about {}.", subject.id())),
-            ..Self::default()
+            ..Self::new(RunStatus::Working, subject.id())
         }
     }
 
@@ -143,20 +157,18 @@ impl WorkReport {
     pub(super) fn of_run(subject: &WorkSubject, run: &RunView) -> Self {
         let evidence = run.evidence.iter();
         Self {
-            status: run.summary.status.clone(),
-            id: subject.id().to_owned(),
             run_ids: vec![run.summary.run_id.to_string()],
             content: Some(format!(
                 "{}: {}.",
                 run.summary.title,
-                run.summary.status.replace('_', " ")
+                run.summary.status.in_words()
             )),
             output: output_of(run),
             evidence: evidence
                 .map(|record| evidence_uri(record.evidence_id.as_ref()))
                 .collect(),
             failure: run.state.outcome.as_ref().and_then(failure_of),
-            ..Self::default()
+            ..Self::new(run.summary.status, subject.id())
         }
     }
 
@@ -171,14 +183,12 @@ impl WorkReport {
         };
         let code = answer.get("error_code").map(Value::as_str);
         let failure = code.map(|_| text("user_message"));
+        let status = match code {
+            None => RunStatus::Completed,
+            Some(code) if code == Some(ErrorCode::Cancelled.as_str()) => RunStatus::Aborted,
+            Some(_) => RunStatus::Failed,
+        };
         Self {
-            status: match code {
-                None => "completed",
-                Some(code) if code == Some(ErrorCode::Cancelled.as_str()) => "aborted",
-                Some(_) => "failed",
-            }
-            .to_owned(),
-            id: subject.id().to_owned(),
             run_ids: list("run_ids"),
             content: text("content"),
             evidence: list("evidence_ids")
@@ -187,7 +197,7 @@ impl WorkReport {
                 .collect(),
             failure: failure.flatten(),
             response: Some(answer),
-            ..Self::default()
+            ..Self::new(status, subject.id())
         }
     }
 

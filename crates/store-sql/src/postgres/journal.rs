@@ -112,7 +112,7 @@ pub(super) async fn create(
             last_hash.0.as_slice(),
             column::micros(run.created_at),
             column::micros(run.updated_at),
-            run.status,
+            run.status.as_str(),
             run.wake_at.map(column::micros),
             column::user(run.user_id.as_ref())
         ],
@@ -185,7 +185,7 @@ async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, St
             column::integer("run version", version)?,
             last_hash.0.as_slice(),
             column::micros(newest.at),
-            append.status
+            append.status.as_str()
         ],
     )
     .await?;

@@ -1,6 +1,7 @@
 //! Runs and their journals: rows, and checks before writing.
 
 use charter_contract::ids::{RunId, TenantId};
+use charter_contract::run_status::RunStatus;
 use charter_store::StoreError;
 use charter_store::journal::{
     Append, Claim, ClaimedRun, EventHash, JournalEvent, NewEvent, RunFilter, RunPhase, RunRecord,
@@ -26,12 +27,22 @@ pub(crate) fn record(row: &dyn Columns) -> Result<RunRecord, StoreError> {
         version: column::parse_integer("run version", field(row, 4)?)?,
         created_at: column::parse_micros(field(row, 5)?)?,
         updated_at: column::parse_micros(field(row, 6)?)?,
-        status: field(row, 7)?,
+        status: parse_status(&run, field(row, 7)?)?,
         wake_at: field::<Option<i64>>(row, 8)?
             .map(column::parse_micros)
             .transpose()?,
         user_id: column::parse_user(field(row, 9)?)?,
     })
+}
+
+/// The status of a run. The error names the run and the word.
+fn parse_status(run: &str, word: &str) -> Result<RunStatus, StoreError> {
+    word.parse::<RunStatus>()
+        .map_err(|unknown| StoreError::Corrupt {
+            what: "run",
+            id: run.to_owned(),
+            detail: format!("its status: {unknown}"),
+        })
 }
 
 pub(crate) fn event(row: &dyn Columns) -> Result<JournalEvent, StoreError> {
@@ -302,13 +313,28 @@ mod tests {
             user_id: None,
             title: format!("skill {n}"),
             phase: RunPhase::Finished,
-            status: "completed".to_owned(),
+            status: RunStatus::Completed,
             wake_at: None,
             version: 1,
             created_at: Timestamp::from_micros(1_000_000 - n as i64).unwrap(),
             updated_at: Timestamp::from_micros(1_000_000).unwrap(),
         };
         (first..first + count).map(run).collect()
+    }
+
+    /// A row with a status that this version does not know is an error that names the run and the word.
+    #[test]
+    fn an_unknown_status_is_refused_with_the_word_and_the_run() {
+        for status in RunStatus::ALL {
+            assert_eq!(parse_status("run-1", status.as_str()).unwrap(), *status);
+        }
+        for word in ["", "Working", "hibernating"] {
+            let refused = parse_status("run-1", word).unwrap_err();
+            let message = refused.to_string();
+            let expected =
+                format!("run `run-1` is damaged: its status: `{word}` is not a RunStatus: ");
+            assert!(message.starts_with(&expected), "{message}");
+        }
     }
 
     /// A filter for an unused title ends a page after a bounded number of runs, and the next page continues there; a

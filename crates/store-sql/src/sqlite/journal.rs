@@ -94,7 +94,7 @@ pub(super) fn create(
             last_hash.0,
             column::micros(run.created_at),
             column::micros(run.updated_at),
-            run.status,
+            run.status.as_str(),
             run.wake_at.map(column::micros),
             column::user(run.user_id.as_ref())
         ],
@@ -148,7 +148,7 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
             column::integer("run version", version)?,
             last_hash.0,
             column::micros(newest.at),
-            append.status
+            append.status.as_str()
         ],
     )?;
     approval::change(connection, key, &append.approvals)?;

@@ -14,6 +14,7 @@ use std::time::Instant;
 use charter_contract::ids::{MissionId, PackageName};
 use charter_contract::mission::MissionState;
 use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::run_status::RunStatus;
 use charter_contract::scope::Scope;
 use charter_contract::validate::parse;
 use charter_domain::evidence_log::{Hash, LogEntry, tree};
@@ -121,7 +122,7 @@ async fn append(store: SharedStore, n: u128) -> Outcome {
             fence: Fence(0),
             events,
             then: NextPhase::Runs,
-            status: "working".to_owned(),
+            status: RunStatus::Working,
             approvals: vec![],
             artifacts: vec![artifact(n, 2, version)?],
             mission_state: Some(MissionState::Running),

@@ -83,11 +83,14 @@ fn write_keys(connection: &Connection) -> Outcome {
 fn write_runs(connection: &Connection) -> Outcome {
     for (n, first, _) in RUNS {
         let run = sample::run(n);
-        let phase = if n == 1 { "finished" } else { "waiting" };
+        let (phase, status) = match n {
+            1 => ("finished", "completed"),
+            _ => ("waiting", "awaiting_approval"),
+        };
         connection.execute(
             "INSERT INTO run (run_key, run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at, status)
-             VALUES (?1, ?2, 'acme', 't', ?3, 1, zeroblob(32), 1, 1, 's')",
-            params![i64::try_from(n)?, run.as_str(), phase],
+             VALUES (?1, ?2, 'acme', 't', ?3, 1, zeroblob(32), 1, 1, ?4)",
+            params![i64::try_from(n)?, run.as_str(), phase, status],
         )?;
         connection.execute(
             "INSERT INTO journal_event (run_key, sequence, at, hash, payload) VALUES (?1, 1, 1, zeroblob(32), ?2)",

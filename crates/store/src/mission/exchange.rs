@@ -98,7 +98,7 @@ pub fn bundle(
             mission_id: mission.mission_id.clone(),
             run_id: mission.run_id.clone(),
             state: mission.state,
-            status: run.status.clone(),
+            status: run.status,
             tenant_id: mission.tenant_id.clone(),
             title: mission.title.clone(),
         },

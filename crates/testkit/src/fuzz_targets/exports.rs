@@ -5,6 +5,7 @@ use std::str::from_utf8;
 use charter_contract::ids::{MissionId, RunId, TenantId};
 use charter_contract::json::{Profile, extent};
 use charter_contract::mission::MissionState;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Coverage, Verifier};
 use charter_domain::mission::bundle::{
@@ -103,7 +104,7 @@ fn linked(text: &str) -> Bundle {
             mission_id: MissionId::parse("uuid").expect("an id"),
             run_id: RunId::parse("run-01930000-0000-7000-8000-000000000001").expect("an id"),
             state: MissionState::Completed,
-            status: "completed".to_owned(),
+            status: RunStatus::Completed,
             tenant_id: TenantId::parse("tenant_velocity").expect("an id"),
             title: "mission oracle_advisory".to_owned(),
         },

@@ -1,6 +1,7 @@
 //! What storage guarantees about approvals, and about runs that wait.
 
 use charter_contract::ids::{ApprovalId, UserId};
+use charter_contract::run_status::RunStatus;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition,
     ListedApproval,
@@ -43,7 +44,7 @@ fn step(n: u128, from: ApprovalState, to: ApprovalState) -> ApprovalTransition {
 fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
     Ok(Append {
         approvals,
-        status: "awaiting_approval".to_owned(),
+        status: RunStatus::AwaitingApproval,
         ..sample::second_append(
             run,
             NextPhase::Waits(RunWait::default()),

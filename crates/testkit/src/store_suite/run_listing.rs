@@ -101,13 +101,13 @@ pub async fn runs_are_listed_that_fit(store: &dyn Store) -> Outcome {
         let (mut record, events) = new_run("acme", n, i64::try_from(n)?)?;
         record.title = title.to_owned();
         if n == 5 {
-            record.status = "awaiting_approval".to_owned();
+            record.status = RunStatus::AwaitingApproval;
             record.phase = RunPhase::Waiting;
         }
         store.create_run(&record, events, vec![], vec![]).await?;
     }
     let completes = Append {
-        status: "completed".to_owned(),
+        status: RunStatus::Completed,
         ..second_append(1, NextPhase::Ends, &["{}"])?
     };
     store.append(completes).await?;

@@ -10,6 +10,7 @@ use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
     BundleId, FindingId, PackageName, RequestId, RunId, SessionId, TenantId, UserId,
 };
+use charter_contract::run_status::RunStatus;
 use charter_contract::scope::Scope;
 use charter_contract::time::{TimeError, Timestamp};
 use charter_store::catalogue::{CatalogueRevision, Change, ContentHash, NewDocument, Registration};
@@ -228,7 +229,7 @@ pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<N
         user_id: Some(user()?),
         title: "skill security.detect_public_ingress".to_owned(),
         phase: RunPhase::Runnable,
-        status: "working".to_owned(),
+        status: RunStatus::Working,
         wake_at: None,
         version: 1,
         created_at: at(seconds)?,
@@ -250,7 +251,7 @@ pub fn second_append(n: u128, then: NextPhase, payloads: &[&str]) -> Made<Append
         fence: Fence(0),
         events: events(first[0].hash, 1, payloads)?,
         then,
-        status: "working".to_owned(),
+        status: RunStatus::Working,
         approvals: vec![],
         artifacts: vec![],
         mission_state: None,

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use anyhow::bail;
+use charter_contract::run_status::RunStatus;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::{path, show, text, watch};
 use crate::client::Client;
-use crate::commands::encoded;
+use crate::commands::{encoded, read_field};
 use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::output::{self, Format};
@@ -162,7 +163,8 @@ async fn taken(mission: &str, decided: &[Value], client: &Client) -> anyhow::Res
         let mut proposals = shown["proposals"].as_array().into_iter().flatten();
         let waits = proposals.any(|proposal| decided.contains(&&proposal["approval_id"]));
         // A mission that is paused takes them in once it is resumed.
-        if !waits || shown["status"] == "paused" {
+        let status: RunStatus = read_field(&shown, "status")?;
+        if !waits || status == RunStatus::Paused {
             return Ok(());
         }
         tokio::time::sleep(POLL_INTERVAL).await;

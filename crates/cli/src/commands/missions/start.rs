@@ -73,7 +73,7 @@ pub(super) async fn run(command: &Start, client: &Client, format: Format) -> any
     });
     let mission = mission.await?;
     output::print(format, &mission, show::mission)?;
-    Ok(code_of(&mission))
+    code_of(&mission)
 }
 
 /// What is sent.

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use charter_contract::ids::ApprovalId;
+use charter_contract::run_status::RunStatus;
+use charter_domain::mission::ProposalState;
 use clap::Args;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{code_of, path, show};
 use crate::client::{Client, StreamEvent};
+use crate::commands::read_field;
 use crate::output::{self, Format};
-
-/// Where a run stands while nobody has to do anything.
-const ACTIVE_STATUSES: [&str; 3] = ["working", "stopping", "rolling_back"];
 
 /// Time between two looks at a mission whose proposals a playbook carries out.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -43,7 +45,7 @@ pub(super) async fn run(command: &Watch, client: &Client, format: Format) -> any
         Format::Table => output::print(format, &mission, show::mission)?,
         Format::Json | Format::Yaml => {}
     }
-    Ok(code_of(&mission))
+    code_of(&mission)
 }
 
 /// Tells the events of a mission until it is over or waits for a person; then the mission.
@@ -56,15 +58,15 @@ pub(super) async fn until_still(
     loop {
         let shown = client.get(&path(mission, "")).await?;
         let written = shown["events"].as_u64().unwrap_or_default();
-        if is_still(&shown) && seen >= written {
+        if is_still(&shown)? && seen >= written {
             return Ok(shown);
         }
         let stream = path(mission, &format!("/events?after={seen}"));
         let told = client.watch_while(&stream, |event| {
             each(event)?;
             seen = event.data["sequence"].as_u64().unwrap_or(seen);
-            let busy = ACTIVE_STATUSES.contains(&event.data["status"].as_str().unwrap_or_default());
-            Ok(busy || seen < written)
+            let status: RunStatus = read_field(&event.data, "status")?;
+            Ok(status.is_active() || seen < written)
         });
         tokio::select! {
             told = told => told?,
@@ -75,16 +77,46 @@ pub(super) async fn until_still(
 
 /// Whether nothing more happens to a mission by itself: it is over, held, or every proposal that is open
 /// waits for a person, be it in the playbook that carries it out.
-fn is_still(mission: &Value) -> bool {
-    let status = mission["status"].as_str().unwrap_or_default();
-    let proposals = mission["proposals"].as_array().into_iter().flatten();
-    let mut open = proposals.filter(|of| of["state"] == "proposed" || of["state"] == "approved");
+fn is_still(mission: &Value) -> anyhow::Result<bool> {
+    let status: RunStatus = read_field(mission, "status")?;
+    let proposals: Vec<Proposal> = read_field(mission, "proposals")?;
+    let mut open = proposals.iter().filter(|proposal| proposal.is_open());
     let some = open.clone().next().is_some();
-    let all_ask = open.all(|proposal| proposal["approval_id"].is_string());
-    match status {
-        "awaiting_approval" => all_ask,
-        "working" => some && all_ask,
-        other => !ACTIVE_STATUSES.contains(&other),
+    let all_ask = open.all(|proposal| proposal.approval_id.is_some());
+    Ok(match status {
+        RunStatus::AwaitingApproval => all_ask,
+        RunStatus::Working => some && all_ask,
+        RunStatus::Stopping | RunStatus::RollingBack => false,
+        RunStatus::AwaitingParameters
+        | RunStatus::AwaitingConfirmation
+        | RunStatus::Paused
+        | RunStatus::Completed
+        | RunStatus::Incomplete
+        | RunStatus::Failed
+        | RunStatus::Aborted
+        | RunStatus::BudgetExceeded
+        | RunStatus::RolledBack
+        | RunStatus::RollbackFailed => true,
+    })
+}
+
+/// The fields of a mission's proposal that show whether it waits for a person.
+#[derive(Deserialize)]
+struct Proposal {
+    state: ProposalState,
+    approval_id: Option<ApprovalId>,
+}
+
+impl Proposal {
+    fn is_open(&self) -> bool {
+        match self.state {
+            ProposalState::Proposed | ProposalState::Approved => true,
+            ProposalState::Executed
+            | ProposalState::ExecutionFailed
+            | ProposalState::Rejected
+            | ProposalState::Expired
+            | ProposalState::Conflict => false,
+        }
     }
 }
 
@@ -94,7 +126,7 @@ async fn waits_in_a_playbook(client: &Client, mission: &str, written: u64) -> an
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         let shown = client.get(&path(mission, "")).await?;
-        if is_still(&shown) && shown["events"].as_u64() == Some(written) {
+        if is_still(&shown)? && shown["events"].as_u64() == Some(written) {
             return Ok(());
         }
     }

@@ -80,7 +80,7 @@ fn bundled(payloads: &[&str], events: &[String]) -> Bundle {
             mission_id: MissionId::parse("uuid").unwrap(),
             run_id: RunId::from_uuid(Uuid::from_u128(1)),
             state: MissionState::Completed,
-            status: "completed".to_owned(),
+            status: RunStatus::Completed,
             tenant_id: TenantId::parse("tenant_velocity").unwrap(),
             title: "mission oracle_advisory".to_owned(),
         },

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use charter_contract::shorten;
 use serde_json::Value;
 
 use super::{ArtifactKey, BudgetUse, FieldChange, MissionDiff, Pair, PartChange};
@@ -48,7 +49,8 @@ impl fmt::Display for MissionDiff {
         )?;
         for task in &self.tasks {
             let role = task.role.map_or("", |role| role.as_str());
-            let what = format!("{role} {}: {}", both(&task.ids), shortened(&task.objective));
+            let objective = shorten::to_chars(&task.objective, SHOWN);
+            let what = format!("{role} {}: {objective}", both(&task.ids));
             write_change(f, &what, &task.change)?;
         }
         let changes = self.artifacts.iter().map(|artifact| &artifact.change);
@@ -130,16 +132,9 @@ fn spent(spent: BudgetUse, unit: &str) -> String {
 }
 
 fn shown(value: Option<&Value>) -> String {
-    or_none(value.map(|value| shortened(&value.to_string())))
+    or_none(value.map(|value| shorten::to_chars(&value.to_string(), SHOWN).into_owned()))
 }
 
 fn or_none(value: Option<impl fmt::Display>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| value.to_string())
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

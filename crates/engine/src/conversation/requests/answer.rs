@@ -166,6 +166,23 @@ impl Engine {
         request: AgentRequest,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
+        let answered = self.try_answer_request(caller, request, progress).await?;
+        answered.ok_or_else(|| {
+            let message = "this request is being answered";
+            EngineError::new(ErrorCode::Overloaded, message)
+        })
+    }
+
+    /// Answers a request as [`Engine::handle_request`] does; `None` while another task or process answers it.
+    ///
+    /// # Errors
+    /// As for [`Engine::handle_request`].
+    pub async fn try_answer_request(
+        self: &Arc<Self>,
+        caller: &Caller,
+        request: AgentRequest,
+        progress: Progress,
+    ) -> Result<Option<AgentResponse>, EngineError> {
         let asked = ActiveRequest::new(caller, request)?;
         let engine = Arc::clone(self);
         let answering = self
@@ -261,19 +278,18 @@ impl Engine {
         self: Arc<Self>,
         asked: ActiveRequest,
         progress: Progress,
-    ) -> Result<AgentResponse, EngineError> {
+    ) -> Result<Option<AgentResponse>, EngineError> {
         if let Some(session) = &asked.request.session_id {
             self.session(&asked.caller, session).await?;
         }
         self.check_run_quota(&asked).await?;
         let hold = self.active_requests().take(&asked);
         match (self.open(&asked).await?, hold) {
-            (RequestClaim::Answered(recorded), _) => *recorded,
-            (RequestClaim::Ours, Some(_hold)) => self.compute_and_record(&asked, progress).await,
-            (RequestClaim::Ours, None) | (RequestClaim::Elsewhere, _) => {
-                let message = "this request is being answered";
-                Err(EngineError::new(ErrorCode::Overloaded, message))
+            (RequestClaim::Answered(recorded), _) => (*recorded).map(Some),
+            (RequestClaim::Ours, Some(_hold)) => {
+                self.compute_and_record(&asked, progress).await.map(Some)
             }
+            (RequestClaim::Ours, None) | (RequestClaim::Elsewhere, _) => Ok(None),
         }
     }
 

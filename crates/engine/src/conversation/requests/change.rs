@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use charter_contract::agentic::response::{ActionType, AgentResponse, AgentResponseBuilder};
 use charter_contract::ids::ResponseId;
+use charter_contract::run_status::RunStatus;
 use charter_domain::run::{RunEvent, StepState};
 use serde_json::{Map, Value, json};
 
@@ -135,7 +136,7 @@ fn content(run: &RunView) -> String {
     let mut lines = vec![format!(
         "{}: {}.",
         run.summary.title,
-        words(&run.summary.status)
+        run.summary.status.in_words()
     )];
     for step in state.steps.iter().filter(|step| step.reverses.is_none()) {
         let tool = step.tool.as_ref().map_or("", AsRef::as_ref);
@@ -156,8 +157,8 @@ fn content(run: &RunView) -> String {
         let known = parameters_of(run);
         lines.extend(known.iter().map(|shown| format!("- {}", shown.in_words())));
     }
-    match run.summary.status.as_str() {
-        "awaiting_parameters" => {
+    match run.summary.status {
+        RunStatus::AwaitingParameters => {
             lines.extend(
                 state
                     .unclear
@@ -176,7 +177,7 @@ fn content(run: &RunView) -> String {
                     .join(" ")
             ));
         }
-        "awaiting_confirmation" => {
+        RunStatus::AwaitingConfirmation => {
             let typed = state.typed.as_ref();
             let typed = typed.map_or(String::new(), |name| {
                 format!(" --typed <the value of {name}>")
@@ -186,7 +187,7 @@ fn content(run: &RunView) -> String {
                 state.plan_digest
             ));
         }
-        "awaiting_approval" => {
+        RunStatus::AwaitingApproval => {
             for approval in &run.approvals {
                 lines.push(format!(
                     "Waiting for an approval of {}: charter approvals show {}",
@@ -194,13 +195,18 @@ fn content(run: &RunView) -> String {
                 ));
             }
         }
-        _ => lines.push(format!("Its history: charter runs show {id}")),
+        RunStatus::Working
+        | RunStatus::Paused
+        | RunStatus::Stopping
+        | RunStatus::RollingBack
+        | RunStatus::Completed
+        | RunStatus::Incomplete
+        | RunStatus::Failed
+        | RunStatus::Aborted
+        | RunStatus::BudgetExceeded
+        | RunStatus::RolledBack
+        | RunStatus::RollbackFailed => lines.push(format!("Its history: charter runs show {id}")),
     }
     lines.extend(run.notes.iter().map(|note| format!("Note: {note}.")));
     lines.join("\n")
-}
-
-/// Formats a status as words.
-pub(super) fn words(status: &str) -> String {
-    status.replace('_', " ")
 }

@@ -16,7 +16,7 @@ use super::classification::{Classification, change_text};
 use super::exclusions::unheeded;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::run_ids::run_id;
-use crate::execution::runs::{NewRun, Progress, ProgressEvent};
+use crate::execution::runs::{Driven, NewRun, Progress, ProgressEvent};
 use crate::ground::telemetry;
 use crate::{Engine, EngineError};
 
@@ -159,19 +159,17 @@ impl Engine {
         progress: &Progress,
     ) -> Result<Run, EngineError> {
         let driven = match new {
-            Some(new) => self.drive_new_run(new, progress.clone()).await,
+            Some(new) => self.drive_new_run(new, progress.clone()).await?,
             None => {
                 let pinned = self.pinned(tenant, run_id).await?;
                 self.drive_stored_run(run_id, pinned.workspace, progress.clone())
-                    .await
+                    .await?
             }
         };
         match driven {
+            Driven::Here(run) => Ok(*run),
             // Another process claimed it, or took it over.
-            Err(error) if error.code == ErrorCode::Overloaded => {
-                self.await_other_replica(tenant, run_id).await
-            }
-            driven => driven,
+            Driven::Elsewhere => self.await_other_replica(tenant, run_id).await,
         }
     }
 

@@ -1,17 +1,14 @@
 //! Follows a request: its answer once recorded, and the result of a change once recorded.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use charter_contract::ids::RequestId;
 use charter_contract::json::decode_stored;
 use futures_util::Stream;
 use serde_json::Value;
 
+use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
 use crate::{Caller, Engine, EngineError};
-
-/// Interval at which a request is checked even without a notification in this process.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A recorded event of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,9 +68,7 @@ impl Follower {
         let engine = Arc::clone(&self.engine);
         while !self.ended {
             // Registered before looking, so that no notification in between is missed.
-            let news = engine.change_notify().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
+            let change = engine.register_for_change();
             let record = engine.request_of(&self.caller, &self.id).await?;
             let record = engine.with_result(record).await;
             if let (false, Some(answer)) = (self.answered, &record.answer) {
@@ -90,10 +85,9 @@ impl Follower {
                 self.ended = true;
                 return Ok(Some(RequestEvent::Result(decoded(result)?)));
             }
-            tokio::select! {
-                () = engine.shutdown().cancelled() => return Ok(None),
-                () = news => {}
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return Ok(None),
             }
         }
         Ok(None)

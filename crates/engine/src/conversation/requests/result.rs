@@ -10,6 +10,7 @@ use charter_contract::agentic::response::AgentResponse;
 use charter_contract::bounds::{RESULT_STATE_BYTES, RESULT_STATES_BYTES};
 use charter_contract::ids::{EvidenceId, RequestId, ResponseId, RunId, StepId, TenantId};
 use charter_contract::json::decode_stored;
+use charter_contract::shorten;
 use charter_domain::run::{ChangeState, Run, RunAccount, RunOutcome};
 use charter_store::StoreError;
 use charter_store::journal::RunPhase;
@@ -17,7 +18,7 @@ use charter_store::request::RequestRecord;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::change::{described, words};
+use super::change::described;
 use super::guard::warn;
 use super::{ActiveRequest, Classification, respond};
 use crate::execution::events;
@@ -264,7 +265,7 @@ fn content(
     missing: &[&str],
 ) -> String {
     let summary = &shown.summary;
-    let mut lines = vec![format!("{}: {}.", summary.title, words(&summary.status))];
+    let mut lines = vec![format!("{}: {}.", summary.title, summary.status.in_words())];
     lines.push(match changes.len() {
         0 => "Nothing was changed.".to_owned(),
         count => format!("{count} change(s):"),
@@ -308,11 +309,7 @@ fn content(
 
 /// Returns the beginning of a value's JSON.
 fn cut(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shorten::to_chars(&value.to_string(), SHOWN_CHARACTERS).into_owned()
 }
 
 #[cfg(test)]

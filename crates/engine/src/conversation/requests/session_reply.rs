@@ -162,7 +162,7 @@ impl Engine {
         if let Some(run) = self.open_run(asked, last).await? {
             // Managing a run needs another scope than asking: without it, the run is shown.
             let may_steer = asked.caller.scopes.opens(AccessScope::RunsWrite);
-            let waits = run.summary.status.starts_with("awaiting_");
+            let waits = run.summary.status.awaits_answer();
             let reply = match waits && may_steer {
                 true => RunReply::Cancel,
                 false => RunReply::Show,

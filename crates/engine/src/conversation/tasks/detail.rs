@@ -2,6 +2,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::parameter::Parameter;
+use charter_contract::run_status::RunStatus;
 use charter_domain::parameters::Collected;
 use charter_domain::run::StepState;
 use serde_json::{Value, json};
@@ -84,8 +85,8 @@ impl Engine {
         run: &RunView,
     ) -> Result<Option<Value>, EngineError> {
         let state = &run.state;
-        Ok(match run.summary.status.as_str() {
-            "awaiting_parameters" => {
+        Ok(match run.summary.status {
+            RunStatus::AwaitingParameters => {
                 let (declared, _) = self
                     .parameters_of(&caller.tenant, &run.summary.run_id)
                     .await?;
@@ -98,21 +99,31 @@ impl Engine {
                     "proposals": run.proposals,
                 }))
             }
-            "awaiting_confirmation" => Some(json!({
+            RunStatus::AwaitingConfirmation => Some(json!({
                 "run_id": run.summary.run_id,
                 "confirm": {"digest": state.plan_digest, "typed": state.typed},
                 "plan": state.steps,
                 "parameters": state.parameters,
                 "sources": state.sources,
             })),
-            "awaiting_approval" => {
+            RunStatus::AwaitingApproval => {
                 let approvals = run.approvals.iter().map(
                     |approval| json!({"approval_id": approval.approval_id, "tool_id": approval.call.tool}),
                 );
                 let approvals: Vec<_> = approvals.collect();
                 Some(json!({"run_id": run.summary.run_id, "approvals": approvals}))
             }
-            _ => None,
+            RunStatus::Working
+            | RunStatus::Paused
+            | RunStatus::Stopping
+            | RunStatus::RollingBack
+            | RunStatus::Completed
+            | RunStatus::Incomplete
+            | RunStatus::Failed
+            | RunStatus::Aborted
+            | RunStatus::BudgetExceeded
+            | RunStatus::RolledBack
+            | RunStatus::RollbackFailed => None,
         })
     }
 
@@ -167,7 +178,7 @@ fn words_of_state(state: TaskState) -> &'static str {
 
 /// Describes the input that a run waits for, or its outcome.
 fn words_of_run(run: &RunView) -> String {
-    let status = run.summary.status.replace('_', " ");
+    let status = run.summary.status.in_words();
     let mut words = format!("{}: {status}.", run.summary.title);
     let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
     if !missing.is_empty() {
@@ -175,7 +186,7 @@ fn words_of_run(run: &RunView) -> String {
         for why in run.state.unclear.values() {
             words += &format!(" Not used: {why}.");
         }
-    } else if run.state.confirm && run.summary.status == "awaiting_confirmation" {
+    } else if run.state.confirm && run.summary.status == RunStatus::AwaitingConfirmation {
         words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
         let values = ParameterView::list(&run.state.parameters, &run.state.sources);
         let values: Vec<String> = values.iter().map(ParameterView::in_words).collect();

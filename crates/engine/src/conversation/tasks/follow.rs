@@ -10,10 +10,8 @@ use futures_util::{Stream, StreamExt};
 
 use super::mission::state_of;
 use super::{Task, TaskKey, TaskState};
+use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
 use crate::{Caller, Engine, EngineError};
-
-/// Interval at which a task is checked even without a notification in this process.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The position of a follower.
 struct Follower {
@@ -107,9 +105,7 @@ impl Follower {
             }
             // Registered before looking, so that no notification in between is missed.
             let engine = Arc::clone(&self.engine);
-            let news = engine.change_notify().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
+            let change = engine.register_for_change();
             let changed = match self.id.clone() {
                 TaskKey::Request(id) => self.changed(&id).await?,
                 TaskKey::Mission(id) => self.changed_mission(&id).await?,
@@ -117,10 +113,9 @@ impl Follower {
             if changed.is_some() {
                 return Ok(changed);
             }
-            tokio::select! {
-                () = engine.shutdown().cancelled() => return Ok(None),
-                () = news => {}
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return Ok(None),
             }
         }
     }

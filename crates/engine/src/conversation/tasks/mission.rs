@@ -6,7 +6,7 @@ use std::sync::Arc;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, UserId};
 use charter_contract::mission::envelope::MissionEnvelope;
-use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::mission::{ArtifactKind, MissionState, MissionTaskState};
 use charter_contract::registry::read_typed;
 use charter_contract::validate::{self, pointer_segment};
 use charter_contract::violation::Report;
@@ -247,7 +247,7 @@ fn words(mission: &MissionView) -> String {
     let done = mission
         .tasks
         .iter()
-        .filter(|task| task.state == "succeeded");
+        .filter(|task| task.state == MissionTaskState::Succeeded);
     let (done, all) = (done.count(), mission.tasks.len());
     let state = mission.state.as_str().replace('_', " ");
     match (mission.state, &mission.reason) {

@@ -3,6 +3,7 @@
 use charter_contract::ids::{RunId, SkillId};
 use charter_contract::json::decode_stored;
 use charter_contract::parameter::Parameter;
+use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_store::journal::{RunPhase, RunRecord};
 use serde_json::{Map, Value};
@@ -66,8 +67,8 @@ impl Engine {
                 if let (Some(status), Some(run)) = (status, outline.runs.first()) {
                     let record = self.store().run(&last.asked.caller.tenant, run).await?;
                     outline.state = match &record {
-                        Some(record) => state_of_run(&record.status),
-                        None => gone(state_of_run(status)),
+                        Some(record) => state_of_run(record.status),
+                        None => gone(status.parse().ok()),
                     };
                     if let Some(record) = record {
                         // It has ended since the request was read: its result follows soon.
@@ -103,12 +104,12 @@ impl Engine {
         }
         let all = |is: fn(&RunRecord) -> bool| !found.is_empty() && found.iter().all(is);
         outline.is_stalled = all(|run| run.phase == RunPhase::Finished);
-        if all(|run| state_of_run(&run.status) == TaskState::Canceled) {
+        if all(|run| state_of_run(run.status) == TaskState::Canceled) {
             outline.state = TaskState::Canceled;
-        } else if all(|run| state_of_run(&run.status) != TaskState::Working)
+        } else if all(|run| state_of_run(run.status) != TaskState::Working)
             && let Some(waits) = found
                 .iter()
-                .map(|run| state_of_run(&run.status))
+                .map(|run| state_of_run(run.status))
                 .find(|state| !state.is_final())
         {
             outline.state = waits;
@@ -169,24 +170,29 @@ fn run_ids(fields: Option<&Map<String, Value>>, name: &str) -> Vec<RunId> {
 }
 
 /// Converts a run's status into a task's state.
-fn state_of_run(status: &str) -> TaskState {
+fn state_of_run(status: RunStatus) -> TaskState {
     match status {
-        "awaiting_parameters" | "awaiting_confirmation" => TaskState::InputRequired,
-        "awaiting_approval" => TaskState::ApprovalRequired,
+        RunStatus::AwaitingParameters | RunStatus::AwaitingConfirmation => TaskState::InputRequired,
+        RunStatus::AwaitingApproval => TaskState::ApprovalRequired,
+        RunStatus::Working | RunStatus::Paused | RunStatus::Stopping | RunStatus::RollingBack => {
+            TaskState::Working
+        }
         // The work is done; the answer mentions missing evidence.
-        "completed" | "incomplete" => TaskState::Completed,
-        "aborted" => TaskState::Canceled,
-        "failed" | "rolled_back" | "rollback_failed" => TaskState::Failed,
-        _ => TaskState::Working,
+        RunStatus::Completed | RunStatus::Incomplete => TaskState::Completed,
+        RunStatus::Aborted => TaskState::Canceled,
+        RunStatus::Failed
+        | RunStatus::BudgetExceeded
+        | RunStatus::RolledBack
+        | RunStatus::RollbackFailed => TaskState::Failed,
     }
 }
 
-/// Returns the state of a task whose run is no longer stored: it ended, or its end is unknown.
-fn gone(last_known: TaskState) -> TaskState {
-    if last_known.is_final() {
-        last_known
-    } else {
-        TaskState::Failed
+/// Returns the state of a task whose run is no longer stored: its end, if the last known status is one, otherwise
+/// failed, because the end is unknown.
+fn gone(last_known: Option<RunStatus>) -> TaskState {
+    match last_known {
+        Some(status) if status.is_final() => state_of_run(status),
+        Some(_) | None => TaskState::Failed,
     }
 }
 
@@ -201,21 +207,36 @@ mod tests {
     #[test]
     fn each_status_of_a_run_is_one_state_of_a_task() {
         for (status, state) in [
-            ("working", TaskState::Working),
-            ("paused", TaskState::Working),
-            ("stopping", TaskState::Working),
-            ("rolling_back", TaskState::Working),
-            ("awaiting_parameters", TaskState::InputRequired),
-            ("awaiting_confirmation", TaskState::InputRequired),
-            ("awaiting_approval", TaskState::ApprovalRequired),
-            ("completed", TaskState::Completed),
-            ("incomplete", TaskState::Completed),
-            ("aborted", TaskState::Canceled),
-            ("failed", TaskState::Failed),
-            ("rolled_back", TaskState::Failed),
-            ("rollback_failed", TaskState::Failed),
+            (RunStatus::Working, TaskState::Working),
+            (RunStatus::Paused, TaskState::Working),
+            (RunStatus::Stopping, TaskState::Working),
+            (RunStatus::RollingBack, TaskState::Working),
+            (RunStatus::AwaitingParameters, TaskState::InputRequired),
+            (RunStatus::AwaitingConfirmation, TaskState::InputRequired),
+            (RunStatus::AwaitingApproval, TaskState::ApprovalRequired),
+            (RunStatus::Completed, TaskState::Completed),
+            (RunStatus::Incomplete, TaskState::Completed),
+            (RunStatus::Aborted, TaskState::Canceled),
+            (RunStatus::Failed, TaskState::Failed),
+            (RunStatus::BudgetExceeded, TaskState::Failed),
+            (RunStatus::RolledBack, TaskState::Failed),
+            (RunStatus::RollbackFailed, TaskState::Failed),
         ] {
             assert_eq!(state_of_run(status), state, "{status}");
+        }
+    }
+
+    /// A run that is no longer stored gives its last known end; without one, the task failed.
+    #[test]
+    fn a_run_that_is_no_longer_stored_has_ended() {
+        for (status, state) in [
+            (Some(RunStatus::Completed), TaskState::Completed),
+            (Some(RunStatus::Aborted), TaskState::Canceled),
+            (Some(RunStatus::AwaitingApproval), TaskState::Failed),
+            (Some(RunStatus::Working), TaskState::Failed),
+            (None, TaskState::Failed),
+        ] {
+            assert_eq!(gone(status), state, "{status:?}");
         }
     }
 

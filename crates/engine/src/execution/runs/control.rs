@@ -16,7 +16,9 @@ use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use super::PendingRun;
-use super::drivers::{DriverHandle, DriverMessage, has_unread_notice, held_elsewhere};
+use super::drivers::{
+    Decided, Driven, DriverHandle, DriverMessage, has_unread_notice, held_elsewhere, is_lease_lost,
+};
 use super::journal::{FoldedRun, PendingEvent, chain, is_of_newer};
 use super::progress::Progress;
 use crate::execution::events;
@@ -42,15 +44,12 @@ impl Engine {
         order: RunOrder,
     ) -> Result<(), EngineError> {
         let mut patience = ORDER_TIMEOUT;
-        while let Err(error) = self.try_order(tenant, run, &order).await {
-            if error.code != ErrorCode::Overloaded {
-                return Err(error);
-            }
+        while self.try_order(tenant, run, &order).await? == Decided::Elsewhere {
             // A driver that starts or stops holds the run for a moment; another process holds it for longer.
             if patience.is_zero() {
                 return match self.store().is_shared() {
                     true => self.order_elsewhere(tenant, run, &order).await,
-                    false => Err(error),
+                    false => Err(held_elsewhere()),
                 };
             }
             tokio::time::sleep(ORDER_RETRY).await;
@@ -77,14 +76,21 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
         order: &RunOrder,
-    ) -> Result<(), EngineError> {
-        if let Some(obeyed) = self.send_to_driver(run, order.clone().into()).await {
-            return obeyed;
+    ) -> Result<Decided, EngineError> {
+        match self.send_to_driver(run, order.clone().into()).await {
+            Some(Ok(())) => return Ok(Decided::Here),
+            Some(Err(error)) if is_lease_lost(&error, run) => return Ok(Decided::Elsewhere),
+            Some(Err(error)) => return Err(error),
+            None => {}
         }
-        self.decide_without_driver(tenant, run, order.clone().into())
+        let decided = self
+            .decide_without_driver(tenant, run, order.clone().into())
             .await?;
-        self.spawn_driver(tenant.clone(), run.clone());
-        Ok(())
+        match decided {
+            Decided::Here => self.spawn_driver(tenant.clone(), run.clone()),
+            Decided::Elsewhere => {}
+        }
+        Ok(decided)
     }
 
     /// Returns whether this process drives runs. Workers claim the runs that it does not drive.
@@ -146,6 +152,7 @@ impl Engine {
             let run = new.record.run_id.clone();
             match engine.drive_new_run_in_slot(place, new).await {
                 Err(error) if !is_stored.initialized() => Err(error),
+                Ok(Driven::Elsewhere) if !is_stored.initialized() => Err(held_elsewhere()),
                 driven => {
                     engine.log_driver_result(run, driven).await;
                     Ok(())
@@ -163,14 +170,14 @@ impl Engine {
     }
 
     /// Logs the result of a background driver.
-    async fn log_driver_result(&self, run: RunId, driven: Result<Run, EngineError>) {
+    async fn log_driver_result(&self, run: RunId, driven: Result<Driven, EngineError>) {
         match driven {
             Err(error) if is_of_newer(&error) => self.leave_to_newer_version(run, &error).await,
-            Err(error) if error.code != ErrorCode::Overloaded => {
+            Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::warn!(run.id = %run, error = %error, cause, "a run was not driven; it is taken up again");
             }
-            Ok(_) | Err(_) => {}
+            Ok(Driven::Here(_) | Driven::Elsewhere) => {}
         }
     }
 
@@ -181,7 +188,7 @@ impl Engine {
         let lease = self.acquire_run_lease(&run).await;
         // Before the lease is released: after that, this process could claim the run again.
         self.peer_replicas().leave(run);
-        if let Ok(lease) = lease {
+        if let Ok(Some(lease)) = lease {
             // If this fails, the lease expires.
             drop(self.store().release(&lease).await);
         }
@@ -192,7 +199,7 @@ impl Engine {
         self: &Arc<Self>,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         let pinned = self.pinned(tenant, run).await?;
         self.drive_stored_run(run, pinned.workspace, Progress::silent())
             .await
@@ -216,27 +223,32 @@ impl Engine {
     }
 
     /// Decides on a run that this process does not drive, in its driver's slot. The lease belongs to the process as a
-    /// whole, so the lease alone would not keep out a driver that starts meanwhile.
+    /// whole, so the lease alone would not keep out a driver that starts meanwhile. [`Decided::Elsewhere`] while the run
+    /// has a driver.
     ///
     /// # Errors
-    /// `overloaded` while the run has a driver; `illegal_transition`; errors of storage.
+    /// `illegal_transition`; errors of storage.
     pub(crate) async fn decide_without_driver(
         self: &Arc<Self>,
         tenant: &TenantId,
         run_id: &RunId,
         command: Command,
-    ) -> Result<(), EngineError> {
-        let mut place = self
-            .drivers()
-            .acquire(run_id)
-            .map_err(|_driven| held_elsewhere())?;
+    ) -> Result<Decided, EngineError> {
+        let Ok(mut place) = self.drivers().acquire(run_id) else {
+            return Ok(Decided::Elsewhere);
+        };
         let decided = self.decide_under_lease(tenant, run_id, command).await;
         drop(place.seat);
         if has_unread_notice(&mut place.orders) {
             self.spawn_driver(tenant.clone(), run_id.clone());
         }
-        self.note_end(tenant, &decided?).await;
-        Ok(())
+        match decided? {
+            Driven::Here(run) => {
+                self.note_end(tenant, &run).await;
+                Ok(Decided::Here)
+            }
+            Driven::Elsewhere => Ok(Decided::Elsewhere),
+        }
     }
 
     async fn decide_under_lease(
@@ -244,13 +256,19 @@ impl Engine {
         tenant: &TenantId,
         run_id: &RunId,
         command: Command,
-    ) -> Result<Run, EngineError> {
-        let lease = self.acquire_run_lease(run_id).await?;
+    ) -> Result<Driven, EngineError> {
+        let Some(lease) = self.acquire_run_lease(run_id).await? else {
+            return Ok(Driven::Elsewhere);
+        };
         let decided = self.append_decided(tenant, run_id, command, &lease).await;
         if decided.is_err() {
             self.store().release(&lease).await?;
         }
-        decided
+        match decided {
+            Ok(run) => Ok(Driven::Here(Box::new(run))),
+            Err(error) if is_lease_lost(&error, run_id) => Ok(Driven::Elsewhere),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns whether evidence must be recorded before a run may end.
@@ -305,7 +323,7 @@ impl Engine {
             fence: lease.fence,
             events: chain(head, version, written),
             then,
-            status: run.status().to_string(),
+            status: run.status(),
             messages: events::about_run(tenant, &run, before, &approvals, at),
             approvals,
             artifacts: Vec::new(),

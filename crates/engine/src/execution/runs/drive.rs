@@ -35,7 +35,7 @@ use self::turns::RateLimitQueue;
 use self::writing::RunOwnership;
 use super::approvals;
 use super::drivers::{
-    DriverHandle, DriverMessage, has_unread_notice, held_elsewhere, run_unless_revoked,
+    Driven, DriverHandle, DriverMessage, has_unread_notice, is_lease_lost, run_unless_revoked,
 };
 use super::effect::{Prepared, StepEnd, Workspace, failure};
 use super::journal::{FoldedRun, PendingEvent};
@@ -103,17 +103,17 @@ type InFlight = FuturesUnordered<BoxFuture<'static, StepEnd>>;
 
 impl Engine {
     /// Drives a run from the state in its journal to its end, or until it waits for a person. If this process drives
-    /// the run already, waits for that driver first.
+    /// the run already, waits for that driver first. [`Driven::Elsewhere`] while another process holds the run.
     ///
     /// # Errors
-    /// `overloaded` while another process holds the run; `unavailable` if the engine stops first; errors of storage. A
-    /// failed step is not an error: it is part of the run's outcome.
+    /// `unavailable` if the engine stops first; errors of storage. A failed step is not an error: it is part of the
+    /// run's outcome.
     pub(crate) async fn drive_stored_run(
         self: &Arc<Self>,
         run_id: &RunId,
         workspace: Workspace,
         progress: Progress,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         let whence = RunSource::Stored(run_id.clone());
         self.drive_when_slot_free(whence, workspace, progress).await
     }
@@ -126,7 +126,7 @@ impl Engine {
         self: &Arc<Self>,
         new: NewRun,
         progress: Progress,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         let new = self.unstored(new)?;
         let pinned = self.load_pinned_for_new(&new).await?;
         let whence = RunSource::New(Box::new(new));
@@ -139,7 +139,7 @@ impl Engine {
         self: &Arc<Self>,
         place: DriverHandle,
         new: PendingRun,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         let pinned = self.load_pinned_for_new(&new).await?;
         let whence = RunSource::New(Box::new(new));
         self.drive_in_slot(place, whence, pinned.workspace, Progress::silent())
@@ -151,9 +151,10 @@ impl Engine {
         whence: RunSource,
         workspace: Workspace,
         progress: Progress,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         if self.settings().duty == ProcessRole::Api {
-            return self.delegate_to_workers(whence, &workspace.tenant).await;
+            let left = self.delegate_to_workers(whence, &workspace.tenant).await?;
+            return Ok(Driven::Here(Box::new(left)));
         }
         let place = self.drivers().acquire_when_free(whence.run_id()).await;
         self.drive_in_slot(place, whence, workspace, progress).await
@@ -166,13 +167,15 @@ impl Engine {
         place: DriverHandle,
         run: &RunRecord,
         lease: Lease,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         let reading = async {
             let housed = self.fold_for_resume(&run.tenant_id, &run.run_id).await?;
             let pinned = self.load_pinned(&run.tenant_id, &housed.folded.run).await?;
             Ok((housed, pinned.workspace))
         };
-        let (housed, workspace) = run_unless_revoked(&place.lost, reading).await?;
+        let Some((housed, workspace)) = run_unless_revoked(&place.lost, reading).await? else {
+            return Ok(Driven::Elsewhere);
+        };
         let whence = RunSource::Held(Box::new(housed), lease);
         self.drive_in_slot(place, whence, workspace, Progress::silent())
             .await
@@ -184,24 +187,30 @@ impl Engine {
         whence: RunSource,
         workspace: Workspace,
         progress: Progress,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         let (run_id, tenant) = (whence.run_id().clone(), workspace.tenant.clone());
         // The end of any other run does not by itself produce a request's result.
         let changes = workspace.kind == RunKind::Playbook;
         let span = telemetry::run(&run_id, &tenant);
         let driving = self.drive_under_lease(whence, workspace, progress, &mut place);
         let driven = driving.instrument(span.clone()).await;
-        telemetry::run_left(&span, &driven);
+        let left = driven.as_ref().map(|driven| match driven {
+            Driven::Here(run) => Some(&**run),
+            Driven::Elsewhere => None,
+        });
+        telemetry::run_left(&span, left);
         drop((span, place.seat));
         if has_unread_notice(&mut place.orders) {
             self.spawn_driver(tenant.clone(), run_id);
         }
-        let run = driven?;
-        self.schedule_wake(&run, &tenant);
-        if changes {
-            self.note_end(&tenant, &run).await;
+        let driven = driven?;
+        if let Driven::Here(run) = &driven {
+            self.schedule_wake(run, &tenant);
+            if changes {
+                self.note_end(&tenant, run).await;
+            }
         }
-        Ok(run)
+        Ok(driven)
     }
 
     /// Waits while a worker drives the run, to its end or until it waits for a person.
@@ -233,10 +242,12 @@ impl Engine {
         workspace: Workspace,
         progress: Progress,
         place: &mut DriverHandle,
-    ) -> Result<Run, EngineError> {
+    ) -> Result<Driven, EngineError> {
         let (housed, hold, unwritten, artifacts) = match whence {
             RunSource::Stored(run_id) => {
-                let lease = self.acquire_run_lease(&run_id).await?;
+                let Some(lease) = self.acquire_run_lease(&run_id).await? else {
+                    return Ok(Driven::Elsewhere);
+                };
                 self.drivers().set_lease_held(&run_id, lease.fence);
                 match self.fold_for_resume(&workspace.tenant, &run_id).await {
                     Ok(housed) => (housed, RunOwnership::Held(lease), Vec::new(), Vec::new()),
@@ -289,18 +300,25 @@ impl Engine {
         if let RunOwnership::Held(lease) = &drive.hold {
             self.store().release(lease).await?;
         }
-        ended?;
-        Ok(drive.folded.run)
+        match ended {
+            Ok(Some(())) => Ok(Driven::Here(Box::new(drive.folded.run))),
+            Ok(None) => Ok(Driven::Elsewhere),
+            Err(error) if is_lease_lost(&error, drive.folded.run.id()) => Ok(Driven::Elsewhere),
+            Err(error) => Err(error),
+        }
     }
 
-    /// Acquires this worker's lease on a run.
-    pub(super) async fn acquire_run_lease(&self, run_id: &RunId) -> Result<Lease, EngineError> {
+    /// Acquires this worker's lease on a run; `None` while another worker holds it.
+    pub(super) async fn acquire_run_lease(
+        &self,
+        run_id: &RunId,
+    ) -> Result<Option<Lease>, EngineError> {
         let now = self.now();
         let until = self.after(now, self.settings().lease);
         let lease = self
             .store()
             .acquire(run_id.as_ref(), self.holder(), now, until);
-        lease.await?.ok_or_else(held_elsewhere)
+        Ok(lease.await?)
     }
 }
 
@@ -466,17 +484,15 @@ impl RunDriver<'_> {
         match order {
             DriverMessage::Refresh => self.apply_approval_decisions().await,
             DriverMessage::Command(command, answer) => {
-                let accepted = match self.folded.run.decide(*command) {
+                let (accepted, failed) = match self.folded.run.decide(*command) {
                     Ok(events) => {
                         self.apply_events(events)?;
-                        self.write(NextPhase::Runs).await
+                        let written = self.write(NextPhase::Runs).await;
+                        let failed = written.is_err();
+                        (written, failed)
                     }
-                    Err(refused) => Err(super::control::illegal(&refused)),
+                    Err(refused) => (Err(super::control::illegal(&refused)), false),
                 };
-                let failed = accepted
-                    .as_ref()
-                    .err()
-                    .is_some_and(|error| error.code != ErrorCode::IllegalTransition);
                 // A caller that has gone away gets no answer; the command remains in effect.
                 drop(answer.send(accepted));
                 if failed {

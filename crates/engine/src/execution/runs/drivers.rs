@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
-use charter_domain::run::Command;
+use charter_domain::run::{Command, Run};
+use charter_store::StoreError;
 use charter_store::lease::Fence;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -282,21 +283,57 @@ pub(super) fn has_unread_notice(orders: &mut mpsc::Receiver<DriverMessage>) -> b
     left.any(|order| matches!(order, DriverMessage::Refresh))
 }
 
-/// Runs a driver's work until another process takes the run over.
+/// Who drove a run as far as it goes.
+#[derive(Debug)]
+pub(crate) enum Driven {
+    /// This process, or the workers that it left the run to: the run as they left it.
+    Here(Box<Run>),
+    /// Another worker, which holds the run or took it over.
+    Elsewhere,
+}
+
+impl Driven {
+    /// The run.
+    ///
+    /// # Errors
+    /// `overloaded` if another worker drives it.
+    pub(crate) fn here(self) -> Result<Run, EngineError> {
+        match self {
+            Self::Here(run) => Ok(*run),
+            Self::Elsewhere => Err(held_elsewhere()),
+        }
+    }
+}
+
+/// Where a command for a run can be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decided {
+    /// Here: the command is durable.
+    Here,
+    /// Only where the run is driven: nothing was written.
+    Elsewhere,
+}
+
+/// Runs a driver's work until another process takes the run over; `None` if that happens first.
 ///
 /// # Errors
-/// `overloaded` if the run was taken over first.
+/// Those of the work.
 pub(super) async fn run_unless_revoked<T>(
     lost: &CancellationToken,
     work: impl Future<Output = Result<T, EngineError>>,
-) -> Result<T, EngineError> {
-    lost.run_until_cancelled(work)
-        .await
-        .unwrap_or_else(|| Err(held_elsewhere()))
+) -> Result<Option<T>, EngineError> {
+    lost.run_until_cancelled(work).await.transpose()
+}
+
+/// Returns whether a write to a run failed because another worker took over its lease.
+pub(super) fn is_lease_lost(error: &EngineError, run: &RunId) -> bool {
+    let cause = std::error::Error::source(error);
+    let stored = cause.and_then(|cause| cause.downcast_ref::<StoreError>());
+    matches!(stored, Some(StoreError::FencedOff { resource, .. }) if resource == run.as_str())
 }
 
 /// The error for a run that another worker holds.
-pub(super) fn held_elsewhere() -> EngineError {
+pub(crate) fn held_elsewhere() -> EngineError {
     EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
 }
 
@@ -361,9 +398,30 @@ mod tests {
         );
         let lose = async { (drivers.revoke(&run(1), 2), drivers.revoke(&run(1), 2)) };
         let (ended, lost) = tokio::join!(waiting, lose);
-        assert_eq!(ended.unwrap_err().code, ErrorCode::Overloaded);
+        assert_eq!(ended.unwrap(), None);
         assert_eq!(lost, (true, false));
         assert!(drivers.held().is_empty());
+    }
+
+    /// Only the loss of the run's own lease means that another worker drives it, not the public code of that loss: work
+    /// that finds no capacity has the same code.
+    #[tokio::test]
+    async fn an_overloaded_callee_does_not_mean_that_the_run_is_driven_elsewhere() {
+        let fenced = |run: &RunId| {
+            EngineError::from(StoreError::FencedOff {
+                resource: run.to_string(),
+                held: 1,
+                current: 2,
+            })
+        };
+        assert!(is_lease_lost(&fenced(&run(1)), &run(1)));
+        assert!(!is_lease_lost(&fenced(&run(2)), &run(1)));
+        let full = || EngineError::new(ErrorCode::Overloaded, "256 requests are in progress");
+        assert_eq!(fenced(&run(1)).code, full().code);
+        assert!(!is_lease_lost(&full(), &run(1)));
+        let lost = CancellationToken::new();
+        let work = run_unless_revoked(&lost, async { Err::<(), _>(full()) });
+        assert_eq!(work.await.unwrap_err().message, full().message);
     }
 
     /// A driver that is still here when its run is claimed anew has lost it.

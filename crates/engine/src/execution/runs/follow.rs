@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::ids::{RunId, TenantId};
@@ -18,10 +17,8 @@ use serde::Serialize;
 
 use super::HistoryEvent;
 use super::journal::MEMORY_PER_BYTE;
+use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
 use crate::{Caller, Engine, EngineError};
-
-/// Interval at which a run is checked even without a notification in this process.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Events that are read at once.
 const BATCH: usize = 500;
@@ -261,9 +258,7 @@ impl<S> Follower<S> {
             }
             // Registered before looking, so that no notification in between is missed.
             let engine = Arc::clone(&self.engine);
-            let news = engine.change_notify().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
+            let change = engine.register_for_change();
             // All events that were read are folded.
             let after = self.folding.sequence;
             let read = engine
@@ -274,10 +269,9 @@ impl<S> Follower<S> {
                 self.read.extend(read);
                 continue;
             }
-            tokio::select! {
-                () = engine.shutdown().cancelled() => return Ok(None),
-                () = news => {}
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return Ok(None),
             }
         }
     }

@@ -89,10 +89,8 @@ pub struct RunSummary {
     pub run_id: RunId,
     /// The run's title, which names its origin.
     pub title: String,
-    /// The status: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may have
-    /// written one that this version does not know.
-    #[schemars(with = "RunStatus")]
-    pub status: String,
+    /// The status: `working`, `awaiting_approval`, `completed` and so on.
+    pub status: RunStatus,
     /// Number of events in the journal.
     pub version: u64,
     /// When it was created.

@@ -5,10 +5,8 @@ use std::time::Duration;
 use charter_contract::ids::{RunId, TenantId};
 
 use super::RunView;
+use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
 use crate::{Caller, Engine, EngineError};
-
-/// Interval at which a run is checked even without a notification in this process.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Returns a run once it has ended or waits for a person, or after `patience`, whichever is first.
@@ -24,19 +22,16 @@ impl Engine {
         let until = tokio::time::Instant::now() + patience;
         loop {
             // Registered before looking, so that no notification in between is missed.
-            let news = self.change_notify().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
+            let change = self.register_for_change();
             // Reads the journal once, however many notifications arrive for any run.
             let status = self.record_of(caller, run).await?.status;
-            if !is_active(&status) || tokio::time::Instant::now() >= until {
+            if !status.is_active() || tokio::time::Instant::now() >= until {
                 return self.show_run(caller, run).await;
             }
-            let look = until.min(tokio::time::Instant::now() + POLL_INTERVAL);
-            tokio::select! {
-                () = self.shutdown().cancelled() => return self.show_run(caller, run).await,
-                () = news => {}
-                () = tokio::time::sleep_until(look) => {}
+            let left = until.saturating_duration_since(tokio::time::Instant::now());
+            match change.wait(left.min(POLL_INTERVAL), self.shutdown()).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return self.show_run(caller, run).await,
             }
         }
     }
@@ -50,18 +45,15 @@ impl Engine {
         run: &RunId,
     ) -> Result<(), EngineError> {
         loop {
-            let news = self.change_notify().notified();
-            let mut news = std::pin::pin!(news);
-            news.as_mut().enable();
+            let change = self.register_for_change();
             let record = self.store().run(tenant, run).await?;
             let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
-            if !is_active(&record.status) {
+            if !record.status.is_active() {
                 return Ok(());
             }
-            tokio::select! {
-                () = self.draining().cancelled() => return Err(EngineError::interrupted()),
-                () = news => {}
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            match change.wait(POLL_INTERVAL, self.draining()).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return Err(EngineError::interrupted()),
             }
         }
     }
@@ -71,11 +63,6 @@ impl RunView {
     /// Returns whether the run continues without a person.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        is_active(&self.summary.status)
+        self.summary.status.is_active()
     }
-}
-
-/// Returns whether a run with this status continues without a person.
-pub(crate) fn is_active(status: &str) -> bool {
-    matches!(status, "working" | "stopping" | "rolling_back")
 }

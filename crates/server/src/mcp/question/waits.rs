@@ -2,6 +2,7 @@
 
 use charter_contract::ids::RunId;
 use charter_contract::parameter::Parameter;
+use charter_contract::run_status::RunStatus;
 use charter_engine::{Approval, RunView};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,8 +109,8 @@ pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -
         return Some(waits);
     }
     let id = run.summary.run_id.to_string();
-    match run.summary.status.as_str() {
-        "paused" => Some(WaitHint {
+    match run.summary.status {
+        RunStatus::Paused => Some(WaitHint {
             kind: "resume".to_owned(),
             hint: format!("a person lets it go on: charter runs resume {id}"),
             run_id: Some(id),
@@ -117,7 +118,19 @@ pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -
             digest: None,
             approval_id: None,
         }),
-        _ => None,
+        RunStatus::AwaitingParameters
+        | RunStatus::AwaitingConfirmation
+        | RunStatus::Working
+        | RunStatus::AwaitingApproval
+        | RunStatus::Stopping
+        | RunStatus::RollingBack
+        | RunStatus::Completed
+        | RunStatus::Incomplete
+        | RunStatus::Failed
+        | RunStatus::Aborted
+        | RunStatus::BudgetExceeded
+        | RunStatus::RolledBack
+        | RunStatus::RollbackFailed => None,
     }
 }
 

@@ -5,6 +5,7 @@ mod agent_skills;
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::shorten;
 use charter_engine::{DocumentFilter, EngineError, Purpose, RoutedCandidate, ToolFilter};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
@@ -360,10 +361,7 @@ fn names<'a>(parameters: impl Iterator<Item = (&'a str, bool)>) -> Vec<String> {
 }
 
 fn short(text: &str) -> String {
-    match text.char_indices().nth(MAX_DESCRIPTION) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    shorten::to_chars(text, MAX_DESCRIPTION).into_owned()
 }
 
 impl Kind {

@@ -4,6 +4,7 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId};
+use charter_contract::run_status::RunStatus;
 use charter_contract::validate::{Contract, read_value};
 use charter_engine::EngineError;
 use rmcp::model::ToolAnnotations;
@@ -239,11 +240,10 @@ fn undecided() -> EngineError {
 
 fn lacking(question: &Question) -> WorkReport {
     WorkReport {
-        status: "awaiting_parameters".to_owned(),
         content: Some("Nothing was run: values are missing.".to_owned()),
         failure: Some("parameters are missing".to_owned()),
         waits_for: Some(question.waits()),
-        ..WorkReport::default()
+        ..WorkReport::new(RunStatus::AwaitingParameters, "")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where a mission stands, as a part of the answers of tools.
 
-use charter_contract::mission::MissionState;
+use charter_contract::mission::{MissionState, MissionTaskState};
 use charter_engine::{MissionTaskView, MissionView, ProposalView};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,9 +11,8 @@ use super::{MISSION, WorkReport, WorkSubject};
 /// Where a mission stands, and what it came to.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(in crate::mcp) struct MissionWork {
-    /// `created`, `planned`, `prompted`, `running`, `aggregating`, `reviewing`, `awaiting_approval`,
-    /// `completed`, `rejected`, `failed`, `cancelled` or `budget_exceeded`.
-    state: String,
+    /// The state of the mission.
+    state: MissionState,
     /// Its kind.
     mission_type: String,
     /// The reviewed output, once there is one.
@@ -33,8 +32,8 @@ struct MissionTask {
     task_id: String,
     /// Who does it.
     role_type: String,
-    /// `pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`.
-    state: String,
+    /// The state of the task.
+    state: MissionTaskState,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
@@ -77,13 +76,11 @@ impl WorkReport {
             | MissionState::Completed => None,
         };
         Self {
-            status: mission.status.to_string(),
-            id: subject.id().to_owned(),
             run_ids: vec![mission.run_id.to_string()],
             content: Some(content),
             mission: Some(MissionWork::from_mission(mission)),
             failure,
-            ..Self::default()
+            ..Self::new(mission.status, subject.id())
         }
     }
 }
@@ -92,7 +89,7 @@ impl MissionWork {
     fn from_mission(mission: &MissionView) -> Self {
         let id = &mission.mission_id;
         Self {
-            state: mission.state.as_str().to_owned(),
+            state: mission.state,
             mission_type: mission.mission_type.to_string(),
             output: mission.output.clone(),
             tasks: mission.tasks.iter().map(MissionTask::from_task).collect(),
@@ -111,7 +108,7 @@ impl MissionTask {
         Self {
             task_id: task.task_id.to_string(),
             role_type: task.role_type.as_str().to_owned(),
-            state: task.state.to_owned(),
+            state: task.state,
             reason: task.reason.clone(),
         }
     }

@@ -1,6 +1,7 @@
 //! Cases of importing missions, and of what an older Charter wrote.
 
 use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::run_status::RunStatus;
 use charter_domain::mission::bundle::verify;
 use charter_store::journal::{Append, EventHash, GENESIS, RunPhase, RunRecord};
 use charter_store::lease::Fence;
@@ -51,7 +52,7 @@ fn ended(writer: &Writer) -> Made<MissionImport> {
     Ok(MissionImport {
         run: RunRecord {
             phase: RunPhase::Finished,
-            status: "completed".to_owned(),
+            status: RunStatus::Completed,
             updated_at: sample::at(900)?,
             ..run
         },
@@ -112,7 +113,7 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
     let edited = writer.changed(RESULT, "0.79", "0.97")?;
     other(&|import| import.state = MissionState::Rejected);
     other(&|import| import.run.title = "another".to_owned());
-    other(&|import| import.run.status = "aborted".to_owned());
+    other(&|import| import.run.status = RunStatus::Aborted);
     other(&|import| import.run.run_id = sample::run(9));
     other(&|import| drop(import.artifacts.pop()));
     other(&|import| import.artifacts[RESULT].record = edited.clone());

@@ -3,6 +3,7 @@
 use charter_contract::ids::{MissionId, TenantId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{MissionRoot, MissionState};
+use charter_contract::run_status::RunStatus;
 use charter_contract::validate::parse;
 use charter_contract::violation::Violation;
 use charter_store::journal::{Append, EventHash, GENESIS, NewLeasedRun, NextPhase};
@@ -142,7 +143,7 @@ impl Writer {
             fence: Fence(1),
             events: sample::events(self.head, self.version, &[&payload])?,
             then: NextPhase::Runs,
-            status: "working".to_owned(),
+            status: RunStatus::Working,
             approvals: vec![],
             artifacts,
             mission_state: None,
@@ -191,7 +192,7 @@ impl Writer {
     pub async fn end(&mut self, store: &dyn Store) -> Outcome {
         let append = Append {
             then: NextPhase::Ends,
-            status: "completed".to_owned(),
+            status: RunStatus::Completed,
             mission_state: Some(MissionState::Completed),
             ..self.append(vec![])?
         };

@@ -9,6 +9,7 @@ use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, RequestId, RunId};
 use charter_contract::package::PackageBundle;
+use charter_contract::run_status::RunStatus;
 use charter_domain::parameters::ValueSource;
 use charter_effects::{Models, NoModels, ToolCall, ToolOutcome, ToolRunner};
 use charter_testkit::scripted_models::ScriptedModels;
@@ -262,11 +263,11 @@ async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirme
         }
     };
     let asked = give(json!({"wing": "w2"})).await;
-    assert_eq!(asked.summary.status, "awaiting_parameters");
+    assert_eq!(asked.summary.status, RunStatus::AwaitingParameters);
     let missing: Vec<&str> = asked.state.missing.iter().map(Label::as_str).collect();
     assert_eq!(missing, ["hours"], "no default stands in for it");
     let whole = give(json!({"hours": null})).await;
-    assert_eq!(whole.summary.status, "awaiting_confirmation");
+    assert_eq!(whole.summary.status, RunStatus::AwaitingConfirmation);
     assert_eq!(whole.state.parameters["hours"], 8);
     let of = |name: &str| serde_json::to_value(&whole.state.sources[name]).unwrap()["from"].clone();
     assert_eq!(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::run_status::RunStatus;
 
 use super::super::ActiveRequest;
 use super::super::classification::{Classification, RunReply, SessionReply};
@@ -69,7 +70,7 @@ impl Engine {
             } => {
                 notes.clone_from(unclear);
                 let waits = self.show_run(caller, run_id).await?;
-                if waits.summary.status == "awaiting_parameters" && !values.is_empty() {
+                if waits.summary.status == RunStatus::AwaitingParameters && !values.is_empty() {
                     self.give_from(caller, run_id, values, sources).await?;
                 }
             }

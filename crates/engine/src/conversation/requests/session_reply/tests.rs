@@ -7,6 +7,7 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, RunId, SessionId};
 use charter_contract::package::PackageBundle;
+use charter_contract::run_status::RunStatus;
 use charter_effects::{NoModels, ToolCall, ToolOutcome, ToolRunner};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -14,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Meaning, meaning_of};
-use crate::identity::caller::tests::person;
-use crate::engine::tests::{engine, open};
 use crate::conversation::requests::offered::Offer;
+use crate::engine::tests::{engine, open};
+use crate::identity::caller::tests::person;
 use crate::{AccessScope, AccessScopes, Caller, Engine, EngineError, Mode, Progress, Settings};
 
 const USAGE: &str = "reliability.usage";
@@ -161,7 +162,7 @@ impl Talk {
         assert_eq!(refused.code, ErrorCode::MissingParameters, "{refused}");
     }
 
-    async fn status(&self, run: &RunId) -> String {
+    async fn status(&self, run: &RunId) -> RunStatus {
         let shown = self.engine.show_run(&self.ann, run).await.unwrap();
         shown.summary.status
     }
@@ -249,11 +250,11 @@ async fn b003_11_a_plan_that_waits_is_filled_in_shown_and_cancelled() {
         assert_eq!(shown.run(), run, "{agreement}");
         let how = format!("Confirm exactly this plan: charter runs confirm {run} --digest ");
         assert!(shown.content.contains(&how), "{}", shown.content);
-        assert_eq!(talk.status(&run).await, "awaiting_confirmation");
+        assert_eq!(talk.status(&run).await, RunStatus::AwaitingConfirmation);
     }
     let cancelled = talk.say("never mind").await;
     assert_eq!(cancelled.run(), run);
-    assert_eq!(talk.status(&run).await, "aborted");
+    assert_eq!(talk.status(&run).await, RunStatus::Aborted);
     // Nothing is waiting now.
     let nothing = talk.say("yes").await;
     nothing.begins("Nothing was looked up or changed: it leans on something said before.");
@@ -270,7 +271,7 @@ async fn b003_11_a_reply_steers_a_run_only_with_the_scope_for_it() {
     talk.ann.scopes = AccessScopes::Only([AccessScope::RequestsWrite].into());
     let shown = talk.say("cancel").await;
     assert_eq!(shown.run(), run);
-    assert_eq!(talk.status(&run).await, "awaiting_confirmation");
+    assert_eq!(talk.status(&run).await, RunStatus::AwaitingConfirmation);
 }
 
 /// A yes to the only complete offer shows its plan, which waits for confirmation.

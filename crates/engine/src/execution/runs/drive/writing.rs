@@ -98,7 +98,7 @@ impl RunDriver<'_> {
                     fence: lease.fence,
                     events: chained,
                     then,
-                    status: self.folded.run.status().to_string(),
+                    status: self.folded.run.status(),
                     approvals,
                     artifacts,
                     mission_state,
@@ -139,7 +139,7 @@ impl RunDriver<'_> {
     fn as_left(&self, run: RunRecord, events: &[NewEvent], then: NextPhase) -> RunRecord {
         RunRecord {
             phase: then.phase(),
-            status: self.folded.run.status().to_string(),
+            status: self.folded.run.status(),
             version: events.len() as u64,
             updated_at: events.last().map_or(run.updated_at, |event| event.at),
             wake_at: match then {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use charter_contract::ids::RunId;
 use charter_contract::package::PackageBundle;
+use charter_contract::run_status::RunStatus;
 use charter_domain::approval::{Approval, ApprovalStatus, Digest, ReportedResult};
 use charter_domain::evidence_log::{Coverage, Verifier};
 use charter_domain::gate::{GateDecision, RuleKind};
@@ -234,7 +235,11 @@ async fn an_output_of_64_levels_is_kept_and_a_deeper_one_fails_its_step() {
         let shown = rig.rested(&run).await;
         let outcome = json!(shown.state.outcome);
         if fits {
-            assert_eq!(shown.summary.status, "completed", "{levels}: {outcome:#}");
+            assert_eq!(
+                shown.summary.status,
+                RunStatus::Completed,
+                "{levels}: {outcome:#}"
+            );
             let output = shown.events.iter().find_map(|event| match &event.event {
                 RunEvent::StepSucceeded { output, .. } => Some(output),
                 _ => None,
@@ -243,7 +248,11 @@ async fn an_output_of_64_levels_is_kept_and_a_deeper_one_fails_its_step() {
             rig.verified().await;
         } else {
             let failure = &outcome["cause"]["failure"];
-            assert_eq!(shown.summary.status, "failed", "{levels}: {outcome:#}");
+            assert_eq!(
+                shown.summary.status,
+                RunStatus::Failed,
+                "{levels}: {outcome:#}"
+            );
             assert_eq!(failure["code"], "tool_result_invalid");
             assert_eq!(
                 failure["message"],
@@ -370,7 +379,7 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
             }
         };
         let done = tokio::time::timeout(TIMEOUT, done).await.unwrap();
-        assert_eq!(done.summary.status, "completed");
+        assert_eq!(done.summary.status, RunStatus::Completed);
         assert_eq!(rig.tools.calls.load(Ordering::SeqCst), 2);
         assert_eq!(
             events(&done),
@@ -419,7 +428,7 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
             .await
             .unwrap();
         let ended = rig.rested(&run).await;
-        assert_eq!(ended.summary.status, "aborted");
+        assert_eq!(ended.summary.status, RunStatus::Aborted);
 
         let page = PageRequest::new(None, 10);
         let all = EvidenceFilter::default();
@@ -476,7 +485,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
         }
     });
     let events = events.collect();
-    let lease = engine.acquire_run_lease(&run).await.unwrap();
+    let lease = engine.acquire_run_lease(&run).await.unwrap().unwrap();
     let append = Append {
         tenant_id: ann.tenant.clone(),
         run_id: run,
@@ -487,7 +496,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
             until: None,
             approvals: Vec::new(),
         }),
-        status: "paused".to_owned(),
+        status: RunStatus::Paused,
         approvals: Vec::new(),
         artifacts: Vec::new(),
         mission_state: None,

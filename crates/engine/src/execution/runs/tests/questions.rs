@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use charter_contract::ids::{RunId, ToolId};
 use charter_contract::package::PackageBundle;
+use charter_contract::run_status::RunStatus;
 use charter_domain::approval::{Approval, ApprovalStatus};
 use charter_domain::run::RunOrder;
 use charter_effects::{NoModels, ToolCall, ToolOutcome, ToolRunner};
@@ -18,6 +19,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::tests::{engine, in_a_place, open};
+use crate::execution::runs::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, Engine, HypotheticalCall, Mode,
@@ -134,7 +136,7 @@ async fn conditions_of_a_run_are_asked_in_a_place() {
         rig.rested(&started.summary.run_id).await
     };
     let ended = in_a_place(&rig.engine, run).await;
-    assert_eq!(ended.summary.status, "completed");
+    assert_eq!(ended.summary.status, RunStatus::Completed);
 }
 
 #[tokio::test]
@@ -157,7 +159,7 @@ async fn policies_of_an_explanation_are_asked_in_a_place() {
 async fn conditions_of_a_replay_are_asked_in_a_place() {
     let rig = Rig::new(json!({}), 1).await;
     let run = rig.start("asked.read", Some("true")).await.summary.run_id;
-    assert_eq!(rig.rested(&run).await.summary.status, "completed");
+    assert_eq!(rig.rested(&run).await.summary.status, RunStatus::Completed);
     let ann = person("ann");
     let replayed = in_a_place(&rig.engine, rig.engine.replay_run(&ann, &run)).await;
     assert_eq!(replayed.unwrap().divergence, None);
@@ -185,9 +187,10 @@ async fn conditions_that_follow_from_an_order_to_a_waiting_run_are_asked_in_a_pl
     let decided = rig
         .engine
         .decide_without_driver(&ann.tenant, &run, order.into());
-    in_a_place(&rig.engine, decided).await.unwrap();
+    let decided = in_a_place(&rig.engine, decided).await.unwrap();
+    assert_eq!(decided, Decided::Here);
     let shown = rig.engine.show_run(&ann, &run).await.unwrap();
-    assert_ne!(shown.summary.status, "awaiting_confirmation");
+    assert_ne!(shown.summary.status, RunStatus::AwaitingConfirmation);
 }
 
 /// A write whose answer is refused may have happened, so the gate is asked about a repeat.

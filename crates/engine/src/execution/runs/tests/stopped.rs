@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use charter_contract::package::PackageBundle;
+use charter_contract::run_status::RunStatus;
 use charter_domain::run::StepState;
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_store_sql::sqlite::SqliteStore;
@@ -82,18 +83,15 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
     let begun = tokio::time::timeout(TIMEOUT, tools.begun.notified());
     begun.await.unwrap();
     let aborted = first.abort_run(&ann, &run, "enough".to_owned(), false);
-    assert_eq!(aborted.await.unwrap().summary.status, "stopping");
+    assert_eq!(aborted.await.unwrap().summary.status, RunStatus::Stopping);
     first.stop().await;
 
     let (second, tools) = engine_over(&store).await;
     second.recover().await.unwrap();
     let ended = second.await_run(&ann, &run, TIMEOUT).await.unwrap();
     assert_eq!(
-        (
-            ended.summary.status.as_str(),
-            tools.calls.load(Ordering::SeqCst)
-        ),
-        ("aborted", 0)
+        (ended.summary.status, tools.calls.load(Ordering::SeqCst)),
+        (RunStatus::Aborted, 0)
     );
     let StepState::Failed { failure } = &ended.state.steps[0].state else {
         panic!("{:#?}", ended.state.steps);

@@ -119,8 +119,8 @@ async fn append(store: &dyn Store, following: Following) -> Done<Append> {
         events: sample::events(previous, expected, &["{\"n\": 1.0}", "{}"])?,
         release: following.release,
         status: match following.then {
-            Then::Runs | Then::Waits => RunStatus::Working.to_string(),
-            Then::Ends => RunStatus::Completed.to_string(),
+            Then::Runs | Then::Waits => RunStatus::Working,
+            Then::Ends => RunStatus::Completed,
         },
         messages: vec![message],
         ..sample::second_append(following.run.0.into(), then, &["{}"])?
