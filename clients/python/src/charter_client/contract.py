@@ -3511,10 +3511,7 @@ class RunSummary(Wire):
     run_id: str
     """Its id."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """
-    The status: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may have
-    written one that this version does not know.
-    """
+    """The status: `working`, `awaiting_approval`, `completed` and so on."""
     title: str
     """The run's title, which names its origin."""
     updated_at: AwareDatetime
@@ -6087,10 +6084,7 @@ class Run(Wire):
     sources: dict[str, ValueSource]
     """The source of each value, by parameter; absent for a value from the caller."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """
-    The status: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may have
-    written one that this version does not know.
-    """
+    """The status: `working`, `awaiting_approval`, `completed` and so on."""
     steps: list[Step]
     """Its steps in listed order, reversals last."""
     title: str
