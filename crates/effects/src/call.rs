@@ -118,6 +118,12 @@ pub enum DryRun {
     Yes,
 }
 
+impl From<bool> for DryRun {
+    fn from(is_dry: bool) -> Self {
+        if is_dry { Self::Yes } else { Self::No }
+    }
+}
+
 /// The implementation of a tool.
 #[derive(Debug, Clone)]
 pub enum ToolImplementation {

@@ -42,6 +42,7 @@ pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
+pub use charter_effects::DryRun;
 pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError,
 };
@@ -66,8 +67,9 @@ pub use execution::plans::SubmittedPlan;
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, AssumedFacts, CallExplanation, CallOrigin,
     Confirmation, HistoryEvent, HypotheticalCall, IdempotencyKey, Progress, ProgressEvent,
-    ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence, RunExplanation,
-    RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplanation, StepView,
+    ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage, RunEventView, RunEvidence,
+    RunExplanation, RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplanation,
+    StepView,
 };
 pub use ground::apart::apart;
 pub use ground::error::EngineError;
@@ -99,8 +101,8 @@ pub use knowledge::lenses::{
     LensView, MAX_PASSAGES, PassageView, Stage, WorkResult,
 };
 pub use knowledge::memory::{
-    MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,
-    Remember, Supersede,
+    ListedMemories, MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer,
+    RelatedMemory, Remember, Supersede,
 };
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,

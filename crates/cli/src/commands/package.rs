@@ -9,7 +9,7 @@ use charter_contract::bounds::{PACKAGE_FILES, PACKAGE_SENT_BYTES};
 use charter_contract::charset::{self, Form};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::package_file::{content_length, content_of, is_binary};
-use charter_engine::{Problem, ProblemSeverity};
+use charter_engine::{DryRun, Problem, ProblemSeverity};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -101,7 +101,9 @@ async fn execute(command: &Package, client: &Client, format: Format) -> anyhow::
     match command {
         Package::Validate { dir } => validate(dir, client, format).await,
         Package::Diff { dir } => diff(dir, client, format).await,
-        Package::Register { dir, dry_run } => register(dir, *dry_run, client, format).await,
+        Package::Register { dir, dry_run } => {
+            register(dir, DryRun::from(*dry_run), client, format).await
+        }
         Package::List => {
             let packages = client.get("/v1/packages").await?;
             let columns = ["package", "version", "scope", "documents", "at"];
@@ -173,15 +175,14 @@ async fn diff(dir: &Path, client: &Client, format: Format) -> anyhow::Result<u8>
 
 async fn register(
     dir: &Path,
-    dry_run: bool,
+    dry_run: DryRun,
     client: &Client,
     format: Format,
 ) -> anyhow::Result<u8> {
     let bundle = bundle(dir)?;
-    let path = if dry_run {
-        "/v1/packages?dry_run=true"
-    } else {
-        "/v1/packages"
+    let path = match dry_run {
+        DryRun::Yes => "/v1/packages?dry_run=true",
+        DryRun::No => "/v1/packages",
     };
     let bar = terminal::spinner("checking, embedding and registering");
     let registered = client.post(path, Some(&bundle)).await;

@@ -6,7 +6,7 @@ mod read_directory;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use charter_engine::{Problem, SkillsSent};
+use charter_engine::{DryRun, Problem, SkillsSent};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ async fn execute(command: &Skills, client: &Client, format: Format) -> anyhow::R
             dir,
             scope,
             dry_run,
-        } => import(dir, *scope, *dry_run, client, format).await,
+        } => import(dir, *scope, DryRun::from(*dry_run), client, format).await,
         Skills::Export { dir, under } => export::run(dir, under.as_deref(), client, format).await,
         Skills::Tree { id, depth } => tree(id.as_deref(), *depth, client, format).await,
         Skills::Find { query, top_k, only } => {
@@ -169,12 +169,12 @@ fn path(id: &str) -> String {
 async fn import(
     dir: &Path,
     scope: Scope,
-    dry_run: bool,
+    dry_run: DryRun,
     client: &Client,
     format: Format,
 ) -> anyhow::Result<u8> {
     let read = read_directory::read(dir)?;
-    let dry = dry_run.then_some("true");
+    let dry = (dry_run == DryRun::Yes).then_some("true");
     let query = query(&[("scope", Some(scope.as_str())), ("dry_run", dry)]);
     let sent = serde_json::to_value(SkillsSent { files: read.files })?;
     let bar = terminal::spinner("checking, embedding and writing");

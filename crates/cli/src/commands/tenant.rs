@@ -6,6 +6,7 @@ use anyhow::Context;
 use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 use charter_domain::clock::{Clock, SystemClock};
+use charter_engine::DryRun;
 use charter_store::tenant::{Erased, RowCounts, Tenants};
 use charter_store_sql::backup::Manifest;
 use charter_store_sql::postgres::{self, PostgresStore};
@@ -88,17 +89,18 @@ async fn erase(command: Erase, config: &Config, format: Format) -> anyhow::Resul
     if confirm.as_ref().is_some_and(|again| *again != tenant) {
         anyhow::bail!("--confirm names another tenant than `{tenant}`: nothing was erased");
     }
+    let dry_run = DryRun::from(confirm.is_none());
     let at = SystemClock::start().context("reading the clock")?.now();
     let doing = || format!("erasing the tenant `{tenant}`");
     // Beside the servers, which have their data directories to themselves.
     if let Some(options) = boot::postgres(config) {
         let store = PostgresStore::connect(&options).await.with_context(doing)?;
-        let done = erase_in_store(&store, &tenant, confirm.is_some(), at).await;
+        let done = erase_in_store(&store, &tenant, dry_run, at).await;
         store.close();
         return print_report(&done.with_context(doing)?, format);
     }
     let store = OpenStore::open(config).await?;
-    let done = erase_in_store(&*store.shared(), &tenant, confirm.is_some(), at).await;
+    let done = erase_in_store(&*store.shared(), &tenant, dry_run, at).await;
     store.close().await?;
     print_report(&done.with_context(doing)?, format)
 }
@@ -112,12 +114,12 @@ enum ErasureReport {
 async fn erase_in_store<S: Tenants + ?Sized>(
     store: &S,
     tenant: &TenantId,
-    confirmed: bool,
+    dry_run: DryRun,
     at: Timestamp,
 ) -> anyhow::Result<ErasureReport> {
-    Ok(match confirmed {
-        true => ErasureReport::Did(store.erase_tenant(tenant, at).await?),
-        false => ErasureReport::Would(store.rows_of_tenant(tenant).await?),
+    Ok(match dry_run {
+        DryRun::No => ErasureReport::Did(store.erase_tenant(tenant, at).await?),
+        DryRun::Yes => ErasureReport::Would(store.rows_of_tenant(tenant).await?),
     })
 }
 

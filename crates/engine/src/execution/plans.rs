@@ -24,7 +24,7 @@ use uuid::Uuid;
 use crate::execution::runs::{
     IdempotencyKey, NewRun, RunStarted, check_depth, derived, pins_of_graph,
 };
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, DryRun, Engine, EngineError};
 
 /// A plan, with its possible fallbacks.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,11 +78,14 @@ impl SubmittedPlan {
     }
 
     /// Derives the run's id if the plan carries ids: those of the plan and of its request.
-    fn id(&self, caller: &Caller, dry_run: bool) -> Option<Uuid> {
+    fn id(&self, caller: &Caller, dry_run: DryRun) -> Option<Uuid> {
         let Self::ExecutionPlan { plan, .. } = self else {
             return None;
         };
-        let what = if dry_run { "plan/dry" } else { "plan" };
+        let what = match dry_run {
+            DryRun::Yes => "plan/dry",
+            DryRun::No => "plan",
+        };
         let name = format!("{}/{}", plan.id, plan.request_id);
         Some(derived(caller, what, &name))
     }
@@ -130,7 +133,7 @@ impl Engine {
         caller: &Caller,
         sent: &SubmittedPlan,
         given: Map<String, Value>,
-        dry_run: bool,
+        dry_run: DryRun,
         key: Option<&IdempotencyKey>,
     ) -> Result<RunStarted, EngineError> {
         let named = sent.id(caller, dry_run);
@@ -145,7 +148,7 @@ impl Engine {
         caller: &Caller,
         sent: &SubmittedPlan,
         mut given: Map<String, Value>,
-        dry_run: bool,
+        dry_run: DryRun,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         check_depth(&given)?;
@@ -177,9 +180,9 @@ impl Engine {
             pins: pins_of_graph(&view, &graph)?,
             graph,
             parameters: values,
-            dry_run,
+            dry_run: dry_run == DryRun::Yes,
             opening: RunPrerequisites {
-                confirm: writes && !dry_run,
+                confirm: writes && dry_run == DryRun::No,
                 ..RunPrerequisites::default()
             },
             tags: self.request_tags(caller, None, None)?,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::catalogue::documents::unseen_active;
 use crate::execution::runs::{IdempotencyKey, NewRun, Progress, RunStarted, pin, pins_of_graph};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, DryRun, Engine, EngineError};
 
 /// The parameter with which a caller requests a dry run.
 const DRY_RUN: &str = "dry_run";
@@ -39,7 +39,7 @@ impl Engine {
         caller: &Caller,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
-        dry_run: bool,
+        dry_run: DryRun,
         key: Option<&IdempotencyKey>,
     ) -> Result<RunStarted, EngineError> {
         let named = key.map(|key| key.id(caller, "start_playbook"));
@@ -64,7 +64,7 @@ impl Engine {
         self.quotas().check_room_for_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
         self.check_definitions(caller, playbook).await?;
-        let new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
+        let new = self.playbook_run(caller, playbook, given, DryRun::No, run_id.clone())?;
         let run = self.drive_new_run(new, Progress::silent()).await?.here()?;
         Ok((run_id, run.outcome().cloned()))
     }
@@ -112,7 +112,7 @@ impl Engine {
         caller: &Caller,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
-        dry_run: bool,
+        dry_run: DryRun,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         let found = self.runnable_playbook(caller, playbook)?;
@@ -130,7 +130,7 @@ impl Engine {
         caller: &Caller,
         playbook: &PlaybookId,
         bound: Bound,
-        dry_run: bool,
+        dry_run: DryRun,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         let found = self.runnable_playbook(caller, playbook)?;
@@ -139,7 +139,8 @@ impl Engine {
             let message = format!("the playbook `{playbook}`: {error}");
             EngineError::new(ErrorCode::InvalidDocument, message)
         })?;
-        let dry_run = dry_run || bound.values.get(DRY_RUN) == Some(&Value::Bool(true));
+        let dry_run =
+            dry_run == DryRun::Yes || bound.values.get(DRY_RUN) == Some(&Value::Bool(true));
         let view = self.live().view(&caller.tenant);
         let mut pins = vec![pin(DocumentKind::Playbook, playbook.as_ref(), &found.entry)];
         pins.extend(pins_of_graph(&view, &graph)?);

@@ -66,7 +66,7 @@ pub(crate) use follow::FollowedEvent;
 pub use follow::{RunEventPage, RunEventView};
 pub use journal::HistoryEvent;
 pub use list::{RunPage, RunQuery, RunSummary};
-pub use manage::Confirmation;
+pub use manage::{Confirmation, RollBack};
 pub use once::{IdempotencyKey, RunStarted};
 pub(crate) use once::{MAX_CLIENT_ID, derived};
 pub(crate) use pinned::LoadedRun;

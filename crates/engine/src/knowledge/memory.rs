@@ -42,6 +42,15 @@ pub enum ProposalAnswer {
     Reject,
 }
 
+/// Which memories are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedMemories {
+    /// Those in force.
+    InForce,
+    /// Those with a proposal that is visible to the caller.
+    Proposed,
+}
+
 /// A page of memories.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MemoryPage")]
@@ -200,21 +209,22 @@ impl Engine {
         self.show_memory(caller, id).await
     }
 
-    /// Lists the memories in force that are visible to the caller, newest first; with `proposals`, those that have a
-    /// visible proposal.
+    /// Lists the memories that are visible to the caller, newest first.
     ///
     /// # Errors
     /// `invalid_request` for an invalid cursor.
     pub async fn list_memories(
         &self,
         caller: &Caller,
-        proposals: bool,
+        listed: ListedMemories,
         page: &PageRequest,
     ) -> Result<MemoryPage, EngineError> {
-        let which = match (proposals, caller.role) {
-            (false, _) => Proposals::Without,
-            (true, crate::Role::User) => Proposals::Own,
-            (true, crate::Role::Operator | crate::Role::Admin) => Proposals::Shared,
+        let which = match (listed, caller.role) {
+            (ListedMemories::InForce, _) => Proposals::Without,
+            (ListedMemories::Proposed, crate::Role::User) => Proposals::Own,
+            (ListedMemories::Proposed, crate::Role::Operator | crate::Role::Admin) => {
+                Proposals::Shared
+            }
         };
         let found = self
             .store()
@@ -222,9 +232,9 @@ impl Engine {
             .await?;
         let mut entries = Vec::with_capacity(found.entries.len());
         for record in found.entries {
-            let version = match proposals {
-                false => record.current,
-                true => record.proposed,
+            let version = match listed {
+                ListedMemories::InForce => record.current,
+                ListedMemories::Proposed => record.proposed,
             };
             entries.extend(self.shown_at(caller, record, version).await?);
         }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use super::begun::{MissionStart, begun_of};
 use super::write_back::playbook_run;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, Engine, EngineError, RollBack};
 
 /// A mission.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -294,7 +294,7 @@ impl Engine {
             let message = "an imported mission is read only";
             return Err(EngineError::new(ErrorCode::IllegalTransition, message));
         }
-        self.abort_run(caller, &record.run_id, reason, false)
+        self.abort_run(caller, &record.run_id, reason, RollBack::No)
             .await?;
         self.show_mission(caller, mission).await
     }

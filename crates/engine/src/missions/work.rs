@@ -55,7 +55,10 @@ impl Engine {
         let context = self.table(work, turn).await?;
         let sources = Sources::in_view(&work.desk.inventory(), &context);
         let context = sources.shown_in(context);
-        let must_cite = turn.package.constraints.must_cite_sources;
+        let citations = match turn.package.constraints.must_cite_sources {
+            true => schema::Citations::Required,
+            false => schema::Citations::Optional,
+        };
         let structured = work.desk.prompt(turn.task.role_type).output_schema.as_ref();
         let view = self.live().view(&work.caller.tenant);
         let asking = RoleQuestion {
@@ -68,9 +71,9 @@ impl Engine {
                 let tools = turn.package.tool_scope.iter();
                 let tools = tools.filter_map(|id| view.tool(id.as_ref()));
                 let tools: Vec<Tool> = tools.map(|tool| tool.document().clone()).collect();
-                schema::turn(tools.iter(), &sources, must_cite, structured)
+                schema::turn(tools.iter(), &sources, citations, structured)
             } else {
-                schema::answer(&sources, must_cite, structured)
+                schema::answer(&sources, citations, structured)
             },
         };
         let declared = |said: &TurnOutcome| structured_output(work, turn, said);

@@ -17,7 +17,7 @@ use super::failures::unfit;
 use super::stage::StageExecution;
 use crate::execution::runs::{StageFailure, StageResult, failure};
 use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
-use crate::{Engine, EngineError};
+use crate::{DryRun, Engine, EngineError};
 
 impl Engine {
     /// Runs a playbook to its end. The run's id follows from the step, so an interrupted step finds its run. The
@@ -63,7 +63,7 @@ impl Engine {
         let known = self.store().run(&caller.tenant, run_id).await?;
         if known.is_none() {
             self.check_definitions(caller, playbook).await?;
-            let mut new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
+            let mut new = self.playbook_run(caller, playbook, given, DryRun::No, run_id.clone())?;
             if let Some(first) = new.opening.missing.first() {
                 let message = format!("the proposal gives no value for `{first}`");
                 return Err(EngineError::new(ErrorCode::MissingParameters, message));

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, RunId};
 use charter_contract::run_status::RunStatus;
-use charter_engine::{Caller, Engine, EngineError, RunEvent, RunOutcome, RunView, StopCause};
+use charter_engine::{
+    Caller, Engine, EngineError, RollBack, RunEvent, RunOutcome, RunView, StopCause,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -112,7 +114,7 @@ impl WorkSubject {
         let stopped = match self {
             Self::Request(id) => return engine.cancel_request(caller, id, reason).await,
             Self::Run(id) => {
-                let aborted = engine.abort_run(caller, id, reason.to_owned(), false);
+                let aborted = engine.abort_run(caller, id, reason.to_owned(), RollBack::No);
                 aborted.await.map(drop)
             }
             Self::Mission(id) => {

@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use charter_contract::ids::MemoryId;
 use charter_contract::page::PageRequest;
 use charter_engine::{
-    MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory, Remember,
-    Supersede,
+    ListedMemories, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,
+    Remember, Supersede,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -54,11 +54,12 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<MemoryPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let listed = state
-        .engine
-        .list_memories(&caller, asked.proposed, &page)
-        .await?;
-    Ok(Json(listed))
+    let listed = match asked.proposed {
+        true => ListedMemories::Proposed,
+        false => ListedMemories::InForce,
+    };
+    let page = state.engine.list_memories(&caller, listed, &page).await?;
+    Ok(Json(page))
 }
 
 /// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",

@@ -83,7 +83,7 @@ pub(crate) async fn start(
             &caller,
             &sent,
             wanted.parameters,
-            wanted.dry_run,
+            wanted.dry_run.into(),
             key.as_ref(),
         )
         .await?;

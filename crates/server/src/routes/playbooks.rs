@@ -48,7 +48,7 @@ pub(crate) async fn start(
             &caller,
             &id,
             &wanted.parameters,
-            wanted.dry_run,
+            wanted.dry_run.into(),
             key.as_ref(),
         )
         .await?;

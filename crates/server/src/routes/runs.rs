@@ -249,7 +249,7 @@ pub(crate) async fn abort(
         .unwrap_or_else(|| "no reason was given".to_owned());
     let run = state
         .engine
-        .abort_run(&caller, &id, reason, ending.roll_back)
+        .abort_run(&caller, &id, reason, ending.roll_back.into())
         .await?;
     Ok(Json(run))
 }

@@ -289,11 +289,7 @@ async fn tool_call(
         implementation,
         target: Target::Here,
         parameters: call.parameters.clone(),
-        dry_run: if call.dry_run {
-            DryRun::Yes
-        } else {
-            DryRun::No
-        },
+        dry_run: DryRun::from(call.dry_run),
         limits: Limits {
             timeout: end.saturating_duration_since(Instant::now()),
             output_bytes: limits.output_bytes.min(output_bytes),

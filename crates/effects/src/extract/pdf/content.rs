@@ -15,7 +15,7 @@ use hayro_font::hayro_syntax::page::Resources;
 use hayro_font::kurbo::Affine;
 
 use super::UnreadReason;
-use super::fonts::{Face, Fonts};
+use super::fonts::{Face, Fonts, WritingMode};
 use super::streams::Unpacking;
 use operands::{actual_text, matrix, name, numbers, properties};
 
@@ -312,7 +312,8 @@ impl<'a, 'd> Reader<'a, 'd> {
     fn move_back(&mut self, thousandths: f64) {
         let text = &self.state.text;
         let by = -thousandths / 1000.0 * text.size;
-        let down = text.face.as_ref().is_some_and(|face| face.is_vertical());
+        let mode = text.face.as_ref().map(|face| face.writing_mode());
+        let down = mode == Some(WritingMode::Vertical);
         let by = if down {
             (0.0, by)
         } else {
@@ -344,10 +345,9 @@ impl<'a, 'd> Reader<'a, 'd> {
             }
             let (across, up) = code.letter.advance;
             let space = text.letter_space + if code.is_space { text.word_space } else { 0.0 };
-            let moved = if face.is_vertical() {
-                (0.0, up * text.size + space)
-            } else {
-                ((across * text.size + space) * text.stretch, 0.0)
+            let moved = match face.writing_mode() {
+                WritingMode::Vertical => (0.0, up * text.size + space),
+                WritingMode::Horizontal => ((across * text.size + space) * text.stretch, 0.0),
             };
             let from = self.state.transform * self.pen;
             self.pen *= Affine::translate(moved);
@@ -357,7 +357,7 @@ impl<'a, 'd> Reader<'a, 'd> {
                 from * scale,
                 to * scale,
                 face.em(),
-                face.is_vertical(),
+                face.writing_mode(),
             ));
         }
     }

@@ -37,13 +37,22 @@ pub(super) struct Fonts<'a> {
     faces: HashMap<(usize, usize), Rc<Face<'a>>>,
 }
 
+/// The direction in which text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WritingMode {
+    /// Along a line.
+    Horizontal,
+    /// Downwards.
+    Vertical,
+}
+
 /// A font, ready to read strings.
 pub(super) struct Face<'a> {
     font: Option<Font<'a>>,
     cids: Option<CidLetters>,
     /// The height of a line of text at size 1.
     em: f64,
-    vertical: bool,
+    writing_mode: WritingMode,
     fault: Option<UnreadReason>,
     letters: RefCell<HashMap<u32, Letter>>,
 }
@@ -106,7 +115,10 @@ impl<'a> Fonts<'a> {
             return Face::unreadable(UnreadReason::Font);
         };
         Face {
-            vertical: !font.is_horizontal(),
+            writing_mode: match font.is_horizontal() {
+                true => WritingMode::Horizontal,
+                false => WritingMode::Vertical,
+            },
             em: em(dict),
             cids,
             font: Some(font),
@@ -145,7 +157,7 @@ impl Face<'_> {
             font: None,
             cids: None,
             em: 1.0,
-            vertical: false,
+            writing_mode: WritingMode::Horizontal,
             fault: Some(reason),
             letters: RefCell::default(),
         }
@@ -161,9 +173,9 @@ impl Face<'_> {
         self.em
     }
 
-    /// Whether it is written downwards.
-    pub(super) fn is_vertical(&self) -> bool {
-        self.vertical
+    /// The direction in which it is written.
+    pub(super) fn writing_mode(&self) -> WritingMode {
+        self.writing_mode
     }
 
     /// Returns the next code of `string`, and its length in bytes; at least one.

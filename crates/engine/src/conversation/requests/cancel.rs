@@ -11,7 +11,7 @@ use super::course::Course;
 use super::run_ids::run_id;
 use super::words::analysis_run_id;
 use super::{ActiveRequest, Classification};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, Engine, EngineError, RollBack};
 
 /// How long to wait for the routing of a request, and the polling interval.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,7 +35,9 @@ impl Engine {
         // It exists only if several skills ran and a model analyses their results.
         runs.push(analysis_run_id(&asked));
         for run in runs {
-            let aborted = self.abort_run(caller, &run, reason.to_owned(), false).await;
+            let aborted = self
+                .abort_run(caller, &run, reason.to_owned(), RollBack::No)
+                .await;
             match aborted {
                 Ok(_) => {}
                 // It has ended, or was never created.

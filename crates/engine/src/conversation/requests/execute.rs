@@ -18,7 +18,7 @@ use super::parameters::{EarlierValues, ParameterTarget};
 use super::run_ids::run_id;
 use crate::execution::runs::{Driven, NewRun, Progress, ProgressEvent};
 use crate::ground::telemetry;
-use crate::{Engine, EngineError};
+use crate::{DryRun, Engine, EngineError};
 
 impl Engine {
     /// Runs a skill, in its agent's span.
@@ -131,7 +131,7 @@ impl Engine {
             if !words.is_empty() {
                 notices.push(format!("no parameter takes `{}`", words.join("`, `")));
             }
-            let dry_run = asked.wishes.dry_run || classified.dry_run;
+            let dry_run = DryRun::from(asked.wishes.dry_run || classified.dry_run);
             let (caller, bound) = (&asked.caller, gathered.bound);
             let mut made =
                 self.playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;

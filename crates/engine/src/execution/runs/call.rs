@@ -40,7 +40,8 @@ impl Prepared {
         let begin_within = self
             .approved_until
             .map(|end| engine.span(engine.now(), end));
-        let target = target(document, &self.tenant, self.dry_run, begin_within);
+        let dry_run = DryRun::from(self.dry_run);
+        let target = target(document, &self.tenant, dry_run, begin_within);
         let implementation = match self.script {
             Some(script) => ToolImplementation::Script(script),
             None => implementation(document, &self.tool.files, &grants.builtin)?,
@@ -50,11 +51,7 @@ impl Prepared {
             implementation,
             target,
             parameters: self.call.parameters,
-            dry_run: if self.dry_run {
-                DryRun::Yes
-            } else {
-                DryRun::No
-            },
+            dry_run,
             limits: Limits {
                 timeout: self.timeout,
                 ..Limits::default()
@@ -69,7 +66,12 @@ impl Prepared {
 }
 
 /// Returns where a tool runs.
-fn target(tool: &Tool, tenant: &TenantId, dry_run: bool, begin_within: Option<Duration>) -> Target {
+fn target(
+    tool: &Tool,
+    tenant: &TenantId,
+    dry_run: DryRun,
+    begin_within: Option<Duration>,
+) -> Target {
     match tool.execution_target {
         ExecutionTarget::Server => Target::Here,
         ExecutionTarget::Client => Target::Client(ClientCall {
@@ -97,12 +99,12 @@ fn wire_names(tool: &Tool) -> BTreeMap<String, String> {
 }
 
 /// A call that only reads, or only reports what it would do, is safe to repeat.
-fn repeat(tool: &Tool, dry_run: bool) -> Repeat {
+fn repeat(tool: &Tool, dry_run: DryRun) -> Repeat {
     let reads = match tool.tool_class {
         ToolClass::Readonly => true,
         ToolClass::Write | ToolClass::Internal => false,
     };
-    if reads || tool.idempotent || dry_run {
+    if reads || tool.idempotent || dry_run == DryRun::Yes {
         Repeat::Safe
     } else {
         Repeat::Unsafe
@@ -155,7 +157,7 @@ fn implementation(
             name: name.to_string(),
             definition: definition.to_string(),
             wire_names: wire_names(tool),
-            repeat: repeat(tool, false),
+            repeat: repeat(tool, DryRun::No),
         })),
         Some(Implementation::Script { path, body }) => match (path, body) {
             (Some(path), _) => own(Body::File(path.as_str())),

@@ -178,7 +178,8 @@ impl Engine {
         let persona = thought.persona.as_ref();
         let (graph, pins, flow) = match &thought.within {
             CallOrigin::Playbook(playbook) => {
-                let new = self.playbook_run(caller, playbook, &none, thought.dry_run, run_id)?;
+                let new =
+                    self.playbook_run(caller, playbook, &none, thought.dry_run.into(), run_id)?;
                 let tags = self.request_tags(caller, persona, new.tags.flow)?;
                 return Ok(NewRun { tags, ..new });
             }

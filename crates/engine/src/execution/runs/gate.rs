@@ -16,6 +16,7 @@ use charter_domain::rate_limit::{BucketLevel, RateLimitExceeded};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
+use super::warnings::ForeseenCall;
 use crate::ground::questions::Effort;
 
 /// A decision with every rule that was considered for it.
@@ -129,19 +130,19 @@ impl Workspace {
         run: &Run,
         step: &Step,
         tool: &Tool,
-        call: &ExactCall,
-        is_whole: bool,
+        foreseen: &ForeseenCall,
     ) -> Vec<RuleResult> {
+        let ForeseenCall { call, is_whole } = foreseen;
         let mut warnings = Vec::new();
         let decided = gate::weigh(&self.question(run, step, tool, call), |considered| {
-            let is_answered = is_whole || considered.note().is_none();
+            let is_answered = *is_whole || considered.note().is_none();
             if considered.says == RuleEffect::Warn && is_answered {
                 warnings.push(considered.rule());
             }
         });
         match decided {
             // A call that will not happen needs no warnings.
-            GateDecision::Deny { .. } if is_whole => Vec::new(),
+            GateDecision::Deny { .. } if *is_whole => Vec::new(),
             GateDecision::Deny { .. }
             | GateDecision::Allow { .. }
             | GateDecision::NeedsApproval { .. } => warnings,

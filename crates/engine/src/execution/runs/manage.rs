@@ -26,6 +26,21 @@ pub struct Confirmation {
     pub typed: Option<String>,
 }
 
+/// Whether the completed writes of a run that ends early are reversed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RollBack {
+    /// They stay.
+    No,
+    /// They are reversed.
+    Yes,
+}
+
+impl From<bool> for RollBack {
+    fn from(is_wanted: bool) -> Self {
+        if is_wanted { Self::Yes } else { Self::No }
+    }
+}
+
 impl Engine {
     /// Sets values for parameters of a run that has not begun.
     ///
@@ -179,7 +194,7 @@ impl Engine {
         self.steer(caller, run_id, resume).await
     }
 
-    /// Ends a run early: nothing new starts, and completed writes are reversed on request.
+    /// Ends a run early: nothing new starts, and `roll_back` reverses the completed writes.
     ///
     /// # Errors
     /// As for [`Engine::pause_run`].
@@ -188,12 +203,12 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
         reason: String,
-        roll_back: bool,
+        roll_back: RollBack,
     ) -> Result<RunView, EngineError> {
         let abort = |by: CredentialUser| RunOrder::Abort {
             by: by.user,
             reason,
-            roll_back,
+            roll_back: roll_back == RollBack::Yes,
         };
         self.steer(caller, run_id, abort).await
     }

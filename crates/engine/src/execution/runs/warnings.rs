@@ -16,10 +16,10 @@ use super::{HistoryEvent, RunView};
 use crate::{Engine, EngineError};
 
 /// A future call.
-struct ForeseenCall {
-    call: ExactCall,
+pub(super) struct ForeseenCall {
+    pub(super) call: ExactCall,
     /// Whether all its values are known.
-    is_whole: bool,
+    pub(super) is_whole: bool,
 }
 
 impl RunView {
@@ -90,21 +90,19 @@ impl Engine {
             let Some(foreseen) = workspace.foreseen(run, step).filter(|_| happens(state)) else {
                 continue;
             };
-            let ForeseenCall { call, is_whole } = foreseen;
-            let Some(tool) = workspace.tools.get(&call.tool) else {
+            let called = &foreseen.call.tool;
+            let Some(tool) = workspace.tools.get(called) else {
                 continue;
             };
             let tool = &tool.entry.document;
             if !state.is_some_and(StepState::is_settled) {
-                let effort = workspace.effort(&call.tool);
+                let effort = workspace.effort(called);
                 let place = self.evaluation_slot_for(tenant, effort).await;
-                rules.extend(
-                    place.ask(|| workspace.foreseen_warnings(run, step, tool, &call, is_whole)),
-                );
+                rules.extend(place.ask(|| workspace.foreseen_warnings(run, step, tool, &foreseen)));
             }
             let proves_nothing = run.is_dry_run() && step.writes();
             if !(proves_nothing || tool.is_internal() || self.is_shown(tool)) {
-                unproven.push(without_evidence(&call.tool));
+                unproven.push(without_evidence(called));
             }
         }
         for warning in rules.iter().map(quoted).chain(unproven) {

@@ -71,11 +71,31 @@ pub(crate) struct ScopeIndex {
     facts: Vec<Facts>,
 }
 
+/// Whether a skill has files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum SkillFiles {
+    /// It has an instruction alone.
+    #[default]
+    Absent,
+    /// It has at least one.
+    Present,
+}
+
+impl From<bool> for SkillFiles {
+    fn from(has_files: bool) -> Self {
+        if has_files {
+            Self::Present
+        } else {
+            Self::Absent
+        }
+    }
+}
+
 /// Further facts about a skill for writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Facts {
     pub(super) vector: Option<VectorOrigin>,
-    pub(super) has_files: bool,
+    pub(super) files: SkillFiles,
 }
 
 impl Default for ScopeIndex {
@@ -109,14 +129,14 @@ impl ScopeIndex {
         &mut self,
         node: SkillNode,
         vector: NewVector,
-        has_files: bool,
+        files: SkillFiles,
     ) -> Result<(), VectorError> {
         let text = format!("{} {}", node.id, node.summary);
         let slot = self.graph.insert_or_replace(node);
         if self.facts.len() <= slot {
             self.facts.resize(slot + 1, Facts::default());
         }
-        self.facts[slot].has_files = has_files;
+        self.facts[slot].files = files;
         match vector {
             NewVector::Same => Ok(()),
             NewVector::None => {

@@ -241,7 +241,7 @@ fn indexes(
             children: skill.sub_skills.into(),
         };
         let scope = indexes.scope_mut(&skill.scope);
-        let put = scope.upsert(node, vector, skill.has_files);
+        let put = scope.upsert(node, vector, skill.has_files.into());
         put.map_err(|error| damaged(error.to_string()))?;
     }
     Ok(indexes)

@@ -302,8 +302,8 @@ impl Engine {
             let index = indexes.scope_mut(scope);
             for step in steps {
                 match step {
-                    Step::Put(node, vector, has_files) => index
-                        .upsert(node, vector, has_files)
+                    Step::Put(node, vector, files) => index
+                        .upsert(node, vector, files)
                         .map_err(|error| EngineError::internal("indexing a skill", error))?,
                     Step::Remove(id) => index.remove(&id),
                 }

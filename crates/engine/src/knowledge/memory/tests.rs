@@ -187,7 +187,10 @@ struct Overtaker {
 impl Overtaker {
     async fn overtake(&self) {
         let page = PageRequest::new(None, 1);
-        let listed = self.engine.list_memories(&self.caller, false, &page).await;
+        let listed = self
+            .engine
+            .list_memories(&self.caller, ListedMemories::InForce, &page)
+            .await;
         let found = listed.unwrap().entries.remove(0);
         let next = Supersede {
             memory: draft("overtaken", 5),

@@ -156,15 +156,24 @@ pub(in crate::missions) fn plan<'a>(
     }
 }
 
+/// Whether a worker's answer must cite its sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::missions) enum Citations {
+    /// At least one.
+    Required,
+    /// Any number.
+    Optional,
+}
+
 /// Builds the schema of a worker's final answer.
 pub(in crate::missions) fn answer(
     sources: &Sources,
-    must_cite: bool,
+    citations: Citations,
     structured: Option<&ForeignSchema>,
 ) -> DraftSchema {
     DraftSchema {
         name: "answer",
-        schema: answer_object(sources, must_cite, structured),
+        schema: answer_object(sources, citations, structured),
     }
 }
 
@@ -172,7 +181,7 @@ pub(in crate::missions) fn answer(
 pub(in crate::missions) fn turn<'t>(
     tools: impl Iterator<Item = &'t Tool>,
     sources: &Sources,
-    must_cite: bool,
+    citations: Citations,
     structured: Option<&ForeignSchema>,
 ) -> DraftSchema {
     let calls = tools.map(|tool| {
@@ -188,7 +197,7 @@ pub(in crate::missions) fn turn<'t>(
         object(fields, &["tool", "parameters"])
     });
     let calls = any_of(calls.collect()).map(|call| list(&call, 1, MAX_CALLS));
-    let last = answer_object(sources, must_cite, structured);
+    let last = answer_object(sources, citations, structured);
     let ways = [("calls", calls), ("answer", Some(last))];
     let ways = ways.map(|(name, way)| way.map(|way| object([(name, Some(way))], &[name])));
     let mut schema = any_of(ways.into_iter().flatten().collect()).unwrap_or_default();
@@ -202,7 +211,15 @@ pub(in crate::missions) fn turn<'t>(
     }
 }
 
-fn answer_object(sources: &Sources, must_cite: bool, structured: Option<&ForeignSchema>) -> Value {
+fn answer_object(
+    sources: &Sources,
+    citations: Citations,
+    structured: Option<&ForeignSchema>,
+) -> Value {
+    let least = match citations {
+        Citations::Required => 1,
+        Citations::Optional => 0,
+    };
     let citation = |kind: CitationKind| {
         let aliases = sources.aliases(Some(kind));
         let fields = [
@@ -213,7 +230,7 @@ fn answer_object(sources: &Sources, must_cite: bool, structured: Option<&Foreign
     };
     let citations = [CitationKind::Internal, CitationKind::External].map(citation);
     let citations = any_of(citations.into_iter().flatten().collect())
-        .map(|citation| list(&citation, usize::from(must_cite), 50));
+        .map(|citation| list(&citation, least, 50));
     let structured_output = match structured {
         Some(schema) => embedded(schema),
         None => json!({"type": "object"}),

@@ -83,7 +83,7 @@ fn a_plan_names_what_is_offered() {
 /// A citation names a source from the context, with the right kind (B002-6); a task that must cite does.
 #[test]
 fn an_answer_cites_what_was_shown() {
-    let wanted = schema::answer(&sources(), true, None);
+    let wanted = schema::answer(&sources(), schema::Citations::Required, None);
     let keeps = |citations: &Value| keeps::<AnswerDraft>(&wanted, &answered(citations));
     assert!(keeps(&json!([{"kind": "internal", "ref": "s1"}])));
     assert!(keeps(&json!([{"kind": "external", "ref": "s3"}])));
@@ -96,8 +96,13 @@ fn an_answer_cites_what_was_shown() {
 #[test]
 fn no_name_of_a_source_is_in_a_schema() {
     let schemas = [
-        schema::answer(&sources(), true, None),
-        schema::turn([&tool()].into_iter(), &sources(), true, None),
+        schema::answer(&sources(), schema::Citations::Required, None),
+        schema::turn(
+            [&tool()].into_iter(),
+            &sources(),
+            schema::Citations::Required,
+            None,
+        ),
         schema::packet(&sources()),
     ];
     for wanted in schemas {
@@ -128,9 +133,9 @@ fn an_alias_and_a_name_are_not_confused() {
 /// A task that need not cite may omit sources, and a task without sources cannot invent them.
 #[test]
 fn an_answer_without_sources_invents_none() {
-    let free = schema::answer(&sources(), false, None);
+    let free = schema::answer(&sources(), schema::Citations::Optional, None);
     assert!(keeps::<AnswerDraft>(&free, &answered(&json!([]))));
-    let none = schema::answer(&Sources::default(), true, None);
+    let none = schema::answer(&Sources::default(), schema::Citations::Required, None);
     let bare = json!({"output_text": "It is so.", "confidence": 0.5});
     assert!(keeps::<AnswerDraft>(&none, &bare));
     let made_up = answered(&json!([{"kind": "internal", "ref": "s1"}]));
@@ -144,7 +149,7 @@ fn an_answer_without_sources_invents_none() {
 fn very_many_sources_are_not_spelt_out() {
     let many = (0..201).map(|at| (format!("lead_{at}"), vec![CitationKind::Internal]));
     let many = Sources::from_names(many.collect());
-    let wanted = schema::answer(&many, true, None);
+    let wanted = schema::answer(&many, schema::Citations::Required, None);
     assert!(!wanted.schema.to_string().contains("\"s7\""));
     let draft = answered(&json!([{"kind": "internal", "ref": "lead_7"}]));
     assert!(keeps::<AnswerDraft>(&wanted, &draft));
@@ -158,7 +163,11 @@ fn an_answer_keeps_to_the_prompts_schema() {
         "type": "object", "required": ["priority"],
         "properties": {"priority": {"enum": ["high", "low"]}},
     }));
-    let wanted = schema::answer(&Sources::default(), false, Some(&ranked));
+    let wanted = schema::answer(
+        &Sources::default(),
+        schema::Citations::Optional,
+        Some(&ranked),
+    );
     let with = |structured: Value| json!({"output_text": "x", "confidence": 0.5, "structured_output": structured});
     let keeps = |wanted: &DraftSchema, draft: &Value| keeps::<AnswerDraft>(wanted, draft);
     assert!(keeps(&wanted, &with(json!({"priority": "low"}))));
@@ -171,14 +180,22 @@ fn an_answer_keeps_to_the_prompts_schema() {
         "type": "object", "properties": {"next": {"$ref": "#/$defs/step"}},
         "$defs": {"step": {"type": "string"}},
     }));
-    let wanted = schema::answer(&Sources::default(), false, Some(&within));
+    let wanted = schema::answer(
+        &Sources::default(),
+        schema::Citations::Optional,
+        Some(&within),
+    );
     assert!(keeps(&wanted, &with(json!({"next": 7}))));
     let many: Vec<u32> = (0..500).collect();
     for large in [
         json!({"enum": many}),
         json!({"unevaluatedProperties": false}),
     ] {
-        let wanted = schema::answer(&Sources::default(), false, Some(&foreign(&large)));
+        let wanted = schema::answer(
+            &Sources::default(),
+            schema::Citations::Optional,
+            Some(&foreign(&large)),
+        );
         assert!(keeps(&wanted, &with(json!({"next": 7}))), "{large}");
     }
 }
@@ -187,7 +204,12 @@ fn an_answer_keeps_to_the_prompts_schema() {
 #[test]
 fn a_turn_is_either_calls_or_the_last_word() {
     let tool = tool();
-    let wanted = schema::turn([&tool].into_iter(), &sources(), false, None);
+    let wanted = schema::turn(
+        [&tool].into_iter(),
+        &sources(),
+        schema::Citations::Optional,
+        None,
+    );
     let keeps = |draft: &Value| keeps::<TurnDraft>(&wanted, draft);
     let call = |tool: &str, parameters: Value| json!({"calls": [{"tool": tool, "parameters": parameters}]});
     assert!(keeps(&json!({"answer": answered(&json!([]))})));

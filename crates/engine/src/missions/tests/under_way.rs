@@ -34,7 +34,10 @@ fn state_of<'m>(mission: &'m MissionView, task: &str) -> (&'m str, &'m str) {
         .iter()
         .find(|known| known.task_id.as_str() == task);
     let found = found.unwrap();
-    (found.state.as_str(), found.reason.as_deref().unwrap_or_default())
+    (
+        found.state.as_str(),
+        found.reason.as_deref().unwrap_or_default(),
+    )
 }
 
 /// A model's mission: it plans, calls a tool, cites sources of its context. Tokens are counted, and every prompt came

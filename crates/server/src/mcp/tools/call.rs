@@ -59,7 +59,7 @@ impl McpTool for CallOne {
         };
         let run = call
             .engine()
-            .start_plan(&call.caller, &plan, Map::new(), input.dry_run, None)
+            .start_plan(&call.caller, &plan, Map::new(), input.dry_run.into(), None)
             .await?;
         let subject = WorkSubject::Run(run.run().summary.run_id);
         subject.resume(call, &AnswerOutcome::Acted).await

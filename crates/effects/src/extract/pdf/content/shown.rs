@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use hayro_font::kurbo::{Affine, Point, Vec2};
 
+use crate::extract::pdf::fonts::WritingMode;
+
 /// The text of a code.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::extract::pdf) enum Spelling {
@@ -34,12 +36,15 @@ impl Shown {
         from: Affine,
         to: Affine,
         ems: f64,
-        is_vertical: bool,
+        mode: WritingMode,
     ) -> Option<Self> {
         let [a, b, c, d, x, y] = from.as_coeffs();
         let [.., to_x, to_y] = to.as_coeffs();
         let (across, up) = (Vec2::new(a, b), Vec2::new(c, d));
-        let along = if is_vertical { -up } else { across };
+        let along = match mode {
+            WritingMode::Vertical => -up,
+            WritingMode::Horizontal => across,
+        };
         let em = up.hypot() * ems;
         let length = along.hypot();
         let finite = [x, y, to_x, to_y, em]

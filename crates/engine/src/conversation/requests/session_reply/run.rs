@@ -10,7 +10,7 @@ use super::super::ActiveRequest;
 use super::super::classification::{Classification, RunReply, SessionReply};
 use super::LastAnswer;
 use crate::execution::runs::RunView;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, RollBack};
 
 /// How long to wait for a cancellation, because a driver ends the run.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ impl Engine {
             RunReply::Show => {}
             RunReply::Cancel => {
                 patience = CANCEL_TIMEOUT;
-                let aborted = self.abort_run(caller, run_id, REASON.to_owned(), false);
+                let aborted = self.abort_run(caller, run_id, REASON.to_owned(), RollBack::No);
                 match aborted.await {
                     Ok(_) => {}
                     // It has ended since the reply was read.

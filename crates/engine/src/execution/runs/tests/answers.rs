@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::tests::{engine, open};
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, Confirmation, Engine, EngineError, EvidenceQuery, Mode,
-    RunView, Settings, SubmittedPlan,
+    ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, EngineError, EvidenceQuery,
+    Mode, RollBack, RunView, Settings, SubmittedPlan,
 };
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -129,7 +129,7 @@ impl Rig {
         let ann = person("ann");
         let started = self
             .engine
-            .start_plan(&ann, &sent, Map::new(), false, None)
+            .start_plan(&ann, &sent, Map::new(), DryRun::No, None)
             .await;
         started.unwrap().run()
     }
@@ -424,7 +424,7 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
         assert_eq!(replayed.divergence, None);
         let reason = "it is of an older version".to_owned();
         rig.engine
-            .abort_run(&ann, &run, reason, false)
+            .abort_run(&ann, &run, reason, RollBack::No)
             .await
             .unwrap();
         let ended = rig.rested(&run).await;

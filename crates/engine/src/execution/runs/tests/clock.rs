@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::tests::{engine_at, open};
 use crate::identity::caller::tests::person;
-use crate::{Engine, Mode, Settings, SubmittedPlan};
+use crate::{DryRun, Engine, Mode, Settings, SubmittedPlan};
 
 /// How long a worker keeps a run that waits; it releases a run that waits longer.
 const LEASE: Duration = Duration::from_millis(90);
@@ -112,7 +112,7 @@ async fn a_retry_comes_though_the_clock_went_back() {
         registered.unwrap();
         let delay_ms = u64::try_from(delay.as_millis()).unwrap();
         let run = engine
-            .start_plan(&ann, &plan(delay_ms), Map::new(), false, None)
+            .start_plan(&ann, &plan(delay_ms), Map::new(), DryRun::No, None)
             .await;
         let run = run.unwrap().run().summary.run_id;
         shown_as(&engine, &run, "\"retrying\"").await;

@@ -25,7 +25,9 @@ use uuid::Uuid;
 use crate::engine::tests::{engine_at, open};
 use crate::execution::runs::Decided;
 use crate::identity::caller::tests::person;
-use crate::{ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, RunView, Settings};
+use crate::{
+    ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, Mode, RunView, Settings,
+};
 
 const TOOL: &str = "switch.off";
 const PLAYBOOK: &str = "reliability.switch_off";
@@ -173,7 +175,7 @@ impl Rig {
         let none = Map::new();
         let new = self
             .engine
-            .playbook_run(&ann, &playbook, &none, false, run.clone());
+            .playbook_run(&ann, &playbook, &none, DryRun::No, run.clone());
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[0].retry = retry;

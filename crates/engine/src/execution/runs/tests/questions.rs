@@ -22,8 +22,8 @@ use crate::engine::tests::{engine, in_a_place, open};
 use crate::execution::runs::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, Engine, HypotheticalCall, Mode,
-    RunView, Settings, SubmittedPlan,
+    ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, DryRun, Engine, HypotheticalCall,
+    Mode, RunView, Settings, SubmittedPlan,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -115,7 +115,7 @@ impl Rig {
         let ann = person("ann");
         let started = self
             .engine
-            .start_plan(&ann, &sent, Map::new(), false, None)
+            .start_plan(&ann, &sent, Map::new(), DryRun::No, None)
             .await;
         started.unwrap().run()
     }

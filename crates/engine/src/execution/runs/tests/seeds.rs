@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::tests::{open, ports, sandbox};
-use crate::{Caller, Engine, Mode, Ports, Progress, Settings};
+use crate::{Caller, DryRun, Engine, Mode, Ports, Progress, Settings};
 
 const SKILL: &str = include_str!("../../../../../contract/tests/seeds/skill.json");
 const TOOL: &str = include_str!("../../../../../contract/tests/seeds/tool.json");
@@ -186,7 +186,7 @@ async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start()
     let Value::Object(given) = given else {
         panic!("an object");
     };
-    let started = engine.start_playbook(&local, &playbook, &given, false, None);
+    let started = engine.start_playbook(&local, &playbook, &given, DryRun::No, None);
     let Err(refused) = started.await else {
         panic!("it has started");
     };

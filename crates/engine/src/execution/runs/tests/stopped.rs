@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::tests::{engine, open};
 use crate::identity::caller::tests::person;
-use crate::{Engine, Mode, Settings, SubmittedPlan};
+use crate::{DryRun, Engine, Mode, RollBack, Settings, SubmittedPlan};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -78,11 +78,13 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
         plan: Box::new(serde_json::from_value(plan).unwrap()),
         fallbacks: Vec::new(),
     };
-    let started = first.start_plan(&ann, &sent, Map::new(), false, None).await;
+    let started = first
+        .start_plan(&ann, &sent, Map::new(), DryRun::No, None)
+        .await;
     let run = started.unwrap().run().summary.run_id;
     let begun = tokio::time::timeout(TIMEOUT, tools.begun.notified());
     begun.await.unwrap();
-    let aborted = first.abort_run(&ann, &run, "enough".to_owned(), false);
+    let aborted = first.abort_run(&ann, &run, "enough".to_owned(), RollBack::No);
     assert_eq!(aborted.await.unwrap().summary.status, RunStatus::Stopping);
     first.stop().await;
 

@@ -15,14 +15,14 @@ use charter_store::agent_skills::{
 };
 use serde_json::json;
 
-use super::super::index::{Indexes, NewVector};
+use super::super::index::{Indexes, NewVector, SkillFiles};
 use super::super::load::{BySummary, stored_vector};
 use super::{Act, Draft, Force, MAX_SKILLS, NAMED_PARENTS, SkillWritten};
 use crate::EngineError;
 
 /// A change in memory.
 pub(super) enum Step {
-    Put(SkillNode, NewVector, bool),
+    Put(SkillNode, NewVector, SkillFiles),
     Remove(SkillId),
 }
 
@@ -156,7 +156,10 @@ fn decide_put(
         vector: stored,
         files: draft.files.clone().map_or(Part::Keep, Part::Replace),
     }));
-    Ok(((change, Step::Put(node, indexed, has_files)), written))
+    Ok((
+        (change, Step::Put(node, indexed, has_files.into())),
+        written,
+    ))
 }
 
 /// Returns the skills of the scope itself, without the global ones visible through it.
@@ -178,7 +181,7 @@ fn may_be_put(
     let facts = indexes
         .scope(scope)
         .map(|index| index.facts(&skill.skill_id));
-    if facts.is_some_and(|facts| facts.has_files) && draft.files.is_none() {
+    if facts.is_some_and(|facts| facts.files == SkillFiles::Present) && draft.files.is_none() {
         let message = format!(
             "`{}` was imported with files, which its document would contradict; import it again, or delete it first",
             skill.skill_id

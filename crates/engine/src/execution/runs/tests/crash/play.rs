@@ -32,8 +32,8 @@ use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use crate::engine::tests::{engine, open, sandbox};
 use crate::identity::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, Progress, RunView, Settings,
-    ToolGrants,
+    ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, Mode, Progress, RunView,
+    Settings, ToolGrants,
 };
 
 /// How long the process waits for the engine before it gives up.
@@ -250,7 +250,7 @@ impl Play {
         let run = RunId::from_uuid(Uuid::now_v7());
         let new = self
             .engine
-            .playbook_run(&ann, &playbook, &Map::new(), false, run);
+            .playbook_run(&ann, &playbook, &Map::new(), DryRun::No, run);
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[1].retry = Retry {
