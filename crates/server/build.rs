@@ -1,4 +1,4 @@
-//! Builds the crate again when the console was built again.
+//! Rebuilds the crate after the console has been rebuilt.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../console/dist");

@@ -14,31 +14,31 @@ usage: charter-fuzz [--seconds N] [--seed N] [--jobs N] [--failures DIR] [TARGET
 /// The argument that makes this program a worker.
 pub(crate) const WORK: &str = "work";
 
-/// The work that the command line asks for.
+/// A command from the command line.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Fuzz some targets.
+    /// Fuzzes some targets.
     Fuzz(Plan),
-    /// Try one input and print the outcome.
+    /// Runs one input and prints the outcome.
     Repeat(&'static FuzzTarget, PathBuf),
-    /// Fuzz one target in this process.
+    /// Fuzzes one target in this process.
     Work(Work),
 }
 
-/// Targets, and how long they are fuzzed.
+/// The targets to fuzz, with their settings.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) targets: Vec<&'static FuzzTarget>,
-    /// For each target.
+    /// Fuzzing time per target.
     pub(crate) time: Duration,
     pub(crate) seed: u64,
-    /// Targets at the same time.
+    /// Number of targets to fuzz concurrently.
     pub(crate) jobs: usize,
-    /// Where inputs are kept that are faults.
+    /// Directory for inputs that are faults.
     pub(crate) failures: PathBuf,
 }
 
-/// The part of a plan that one process does.
+/// The part of a plan for one process.
 #[derive(Debug)]
 pub(crate) struct Work {
     pub(crate) target: &'static FuzzTarget,
@@ -47,10 +47,10 @@ pub(crate) struct Work {
     pub(crate) failures: PathBuf,
 }
 
-/// Reads the arguments behind the program's name.
+/// Parses the arguments after the program name.
 ///
 /// # Errors
-/// A message about the first argument that is wrong.
+/// A message about the first invalid argument.
 pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Order, String> {
     let mut words = Vec::new();
     let mut plan = Plan {

@@ -1,4 +1,4 @@
-//! Inputs that are faults, in a folder: each beside a text with the fault and the command that repeats it.
+//! A directory of inputs that are faults, each with a text that describes the fault and the command that repeats it.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use charter_testkit::fuzz_targets::FuzzTarget;
 
-/// Where a worker writes each input before it tries it.
+/// Returns the path where a worker writes each input before it runs it.
 pub(crate) fn current(failures: &Path, target: &FuzzTarget) -> PathBuf {
     failures.join(format!(".{}.current", target.name))
 }
 
-/// Keeps an input under a name that the same input has each time; returns its path.
+/// Stores an input under a name derived from its content, and returns the path.
 ///
 /// # Errors
-/// When the folder cannot be written to.
+/// If the directory cannot be written to.
 pub(crate) fn keep(
     failures: &Path,
     target: &FuzzTarget,

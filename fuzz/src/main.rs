@@ -1,7 +1,7 @@
-//! Feeds made-up inputs to the fuzz targets of the test kit. `make fuzz` runs it; `docs/dev/testing.md` describes it.
+//! Runs generated inputs on the fuzz targets of the test kit. `make fuzz` runs it; `docs/dev/testing.md` describes it.
 //!
-//! Each target runs in a process of its own ([`worker`]), which [`supervisor`] starts again when an input has ended it. An
-//! input that is a fault is kept in a folder, beside what is wrong with it and the command that repeats it.
+//! Each target runs in its own process ([`worker`]), which [`supervisor`] restarts if an input ended it. An input that
+//! is a fault is stored in a directory, with a description and the command that repeats it.
 
 mod arguments;
 mod faults;

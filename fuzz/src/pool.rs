@@ -1,6 +1,6 @@
-//! Inputs that others are made from: the corpus, hostile shapes, and what was found on the way. There is no coverage to go
-//! by, and none is needed: what is looked for is cost. An input is kept if it makes the target work in another way than all
-//! before, as far as memory shows that.
+//! The pool of inputs to mutate: the corpus, hostile shapes, and inputs found while fuzzing. The fuzzer searches for
+//! cost, so it needs no coverage data. An input is kept if its memory profile shows that the target processed it
+//! differently from all previous inputs.
 
 use std::collections::HashSet;
 
@@ -9,18 +9,18 @@ use charter_testkit::fuzz_targets::{FuzzTarget, INPUT_BYTES, Trial, Verdict};
 use charter_testkit::hostile::Hostile;
 use charter_testkit::mutation::{Random, mutated};
 
-/// Inputs that are kept; a further one takes the place of one of them.
+/// Maximum number of inputs kept; a further one replaces another.
 const MOST_KEPT: usize = 2_000;
 
-/// How long the hostile shapes are, in bytes.
+/// Sizes of the hostile shapes, in bytes.
 const SHAPES: [usize; 3] = [100, 10_000, INPUT_BYTES];
 
-/// How a target worked: whether it accepted, and roughly how often it took memory, how much, and for how long an input.
+/// How a target processed an input: its verdict, and rough numbers of allocations, memory and input size.
 type Signature = (bool, u32, u32, u32);
 
 pub(crate) struct Pool {
     inputs: Vec<Vec<u8>>,
-    /// How many of the first inputs were not tried as they are.
+    /// Number of leading inputs that have not been run unchanged.
     untried: usize,
     seen: HashSet<Signature>,
     random: Random,
@@ -46,7 +46,7 @@ impl Pool {
         }
     }
 
-    /// The next input to try.
+    /// Returns the next input to run.
     pub(crate) fn next_input(&mut self) -> Vec<u8> {
         if let Some(at) = self.untried.checked_sub(1) {
             self.untried = at;
@@ -57,7 +57,7 @@ impl Pool {
         mutated(&mut self.random, input(base), input(other), self.words)
     }
 
-    /// Keeps an input that was tried, if it is unlike those before.
+    /// Keeps an input that was run, if it differs from the previous ones.
     pub(crate) fn learn(&mut self, input: Vec<u8>, trial: &Trial) {
         let signature = (
             trial.verdict == Verdict::Accepted,
@@ -79,7 +79,7 @@ impl Pool {
     }
 }
 
-/// The logarithm of a number in steps of a half.
+/// Returns the logarithm of a number in steps of one half.
 fn halves(number: u64) -> u32 {
     let number = number.saturating_add(1);
     let log = number.ilog2();

@@ -1,4 +1,4 @@
-//! Results: counted for each target, sent in lines, shown in a table.
+//! Results: counted for each target, sent as lines, shown as a table.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use charter_testkit::fuzz_targets::{Trial, Verdict};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) target: String,
-    /// Inputs that were tried.
+    /// Number of inputs run.
     pub(crate) inputs: u64,
-    /// Of these, the accepted ones.
+    /// Number of accepted inputs.
     pub(crate) accepted: u64,
-    /// The most processor time of one.
+    /// Maximum CPU time of an input.
     pub(crate) time: Duration,
-    /// The most memory of one, in bytes.
+    /// Maximum memory of an input, in bytes.
     pub(crate) memory: u64,
-    /// Confined processes that were ended at a limit.
+    /// Number of confined processes that were ended at a limit.
     pub(crate) ended: u64,
-    /// Inputs that are faults.
+    /// Number of inputs that are faults.
     pub(crate) faults: u64,
 }
 
@@ -38,7 +38,7 @@ impl Tally {
         self.faults += u64::from(trial.fault.is_some());
     }
 
-    /// The line that a worker sends.
+    /// Returns the line that a worker sends.
     pub(crate) fn line(&self) -> String {
         let time = self.time.as_micros();
         format!(
@@ -47,7 +47,7 @@ impl Tally {
         )
     }
 
-    /// Adds what a worker sent last.
+    /// Adds the numbers from a worker's last line.
     pub(crate) fn add_line(&mut self, line: &str) {
         let numbers: Vec<u64> = line
             .split(' ')
@@ -63,7 +63,7 @@ impl Tally {
     }
 }
 
-/// All targets, as a table in Markdown.
+/// Formats all targets as a Markdown table.
 pub(crate) fn table(tallies: &[Tally]) -> String {
     let mut text =
         "\n| Target | Inputs | Accepted | Most time | Most memory | Ended at a limit | Faults |\n\

@@ -1,5 +1,5 @@
-//! Has each target fuzzed in a process of its own, some at the same time. A process that ends before its time is started
-//! again with the next seed; the input that ended it is a fault, unless the product confines the target.
+//! Fuzzes each target in its own process, several concurrently. A process that ends early is restarted with the next
+//! seed; the input that ended it is a fault, unless the product confines the target.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -15,13 +15,13 @@ use crate::faults;
 use crate::report::Tally;
 use crate::worker::{ENDLESS, last_input};
 
-/// Processes of one target that inputs may end before the target is given up.
+/// Number of processes that inputs may end before the target is abandoned.
 const MOST_ENDED: u64 = 50;
 
-/// Fuzzes the targets of a plan; what came of each, in their order.
+/// Fuzzes the targets of a plan, and returns the results in their order.
 ///
 /// # Errors
-/// When the folder of failures cannot be made, or a process not be started.
+/// If the directory of failures cannot be created, or a process cannot be started.
 pub(crate) fn fuzz(plan: &Plan) -> io::Result<Vec<Tally>> {
     fs::create_dir_all(&plan.failures)?;
     let left = Mutex::new(plan.targets.iter().enumerate());
@@ -76,7 +76,7 @@ fn fuzz_one(plan: &Plan, target: &FuzzTarget) -> io::Result<Tally> {
     }
 }
 
-/// Runs a worker to its end; the last line that it sent, and how it ended.
+/// Runs a worker to its end, and returns its last line and its exit status.
 fn worked(
     plan: &Plan,
     target: &FuzzTarget,

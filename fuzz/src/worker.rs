@@ -1,5 +1,5 @@
-//! One target in this process: input after input, on a stack as small as the server's. The supervisor
-//! finds out what ended the process.
+//! Runs one target in this process, input after input, on a stack as small as the server's. The supervisor determines
+//! the cause if the process ends.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,28 +18,28 @@ use crate::faults;
 use crate::pool::Pool;
 use crate::report::Tally;
 
-/// The exit code of a worker whose input does not end.
+/// Exit code of a worker whose input does not end.
 pub(crate) const ENDLESS: u8 = 3;
 
-/// How many times its limit an input of the server may take before the process is given up.
+/// Multiple of its limit that an input of the server may take before the process is ended.
 const GIVEN_UP: u32 = 10;
 
-/// How many times its limit a target of the server may allocate before the process is ended.
+/// Multiple of its limit that a target of the server may allocate before the process is ended.
 const MEMORY: usize = 8;
 
-/// Faults that are kept; further ones are counted.
+/// Maximum number of faults stored; further ones are only counted.
 const MOST_KEPT: u64 = 50;
 
-/// Between two reports of how far the work is.
+/// Interval between progress reports.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
-/// The message of the last panic, with its place.
+/// Message of the last panic, with its location.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Tries inputs until the time is up. Reports are lines on standard output.
+/// Runs inputs until the time is up, and reports in lines on standard output.
 ///
 /// # Errors
-/// When inputs cannot be written down, or the supervisor is gone.
+/// If inputs cannot be written, or the supervisor is gone.
 pub(crate) fn work(work: &Work) -> io::Result<()> {
     note_panics();
     let limit = match work.target.process {
@@ -50,10 +50,10 @@ pub(crate) fn work(work: &Work) -> io::Result<()> {
     on_a_small_stack(work.target.name, || try_all(work))
 }
 
-/// Tries one input, and prints the outcome.
+/// Runs one input and prints the outcome.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If the input cannot be read.
 pub(crate) fn repeat(target: &'static FuzzTarget, file: &Path) -> io::Result<bool> {
     let input = fs::read(file)?;
     let trial = on_a_small_stack(target.name, || Ok(target.try_input(&input)))?;
@@ -112,7 +112,7 @@ fn try_all(work: &Work) -> io::Result<()> {
     report(&tally)
 }
 
-/// The last panic, of an input that panicked.
+/// Returns the message of the last panic, for an input that panicked.
 fn noted(trial: &Trial) -> String {
     let mut said = PANIC.lock().unwrap_or_else(PoisonError::into_inner);
     let said = std::mem::take(&mut *said);
@@ -128,16 +128,16 @@ fn report(tally: &Tally) -> io::Result<()> {
     output.flush()
 }
 
-/// The input's length and the input, for the supervisor to find when the process ends.
+/// Writes the input with its length, for the supervisor to find if the process ends.
 fn write_down(current: &File, input: &[u8]) -> io::Result<()> {
     current.write_all_at(&(input.len() as u64).to_le_bytes(), 0)?;
     current.write_all_at(input, 8)
 }
 
-/// The input that a worker wrote down last.
+/// Reads the last input that a worker wrote.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub(crate) fn last_input(file: &Path) -> io::Result<Vec<u8>> {
     let written = fs::read(file)?;
     let (length, input) = written
@@ -147,9 +147,9 @@ pub(crate) fn last_input(file: &Path) -> io::Result<Vec<u8>> {
     Ok(input.get(..length).unwrap_or(input).to_vec())
 }
 
-/// Ends the process when one input takes too long.
+/// Ends the process if one input takes too long.
 struct Watch {
-    /// When the current input began, in milliseconds from the start, or 0 between two inputs.
+    /// Start of the current input, in milliseconds from the start of the watch, or 0 between two inputs.
     began: &'static AtomicU64,
     start: Instant,
 }

@@ -1,8 +1,8 @@
-//! Files that are made from the code and committed: JSON Schemas, the OpenAPI document, the
-//! command line's reference, the limits, the states of runs.
+//! Generates the committed files: JSON Schemas, the OpenAPI document, the command line's reference, the limits, the
+//! states of runs.
 //!
-//! Builds the programs that print them, in one call for the whole workspace: features and outputs do not depend on
-//! what else is built, and what tests built is not built again. Knows nothing of their contents.
+//! Builds the programs that print them with one cargo call for the whole workspace. Features and outputs then do not
+//! depend on the other built crates, and crates built for tests are not rebuilt. Knows nothing of the contents.
 
 mod cli_reference;
 
@@ -17,37 +17,37 @@ use serde_json::Value;
 use crate::finding::Finding;
 use crate::workspace::{Workspace, cargo};
 
-/// Where the schemas are; everything that ends in `.json` there is generated.
+/// Directory of the schemas; every `.json` file in it is generated.
 const SCHEMAS: &str = "schemas";
 
-/// Where the OpenAPI document is.
+/// Path of the OpenAPI document.
 const OPENAPI: &str = "schemas/openapi.json";
 
-/// Where the command line's reference is.
+/// Path of the command line's reference.
 const CLI_REFERENCE: &str = "docs/reference/cli.md";
 
-/// Where the limits are listed.
+/// Path of the list of limits.
 const LIMITS: &str = "docs/reference/limits.md";
 
-/// Where the states of runs are described.
+/// Path of the description of run states.
 const RUN_STATES: &str = "docs/reference/run-states.md";
 
-/// What to do with what is generated.
+/// Whether to write or to check the generated files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Write it.
+    /// Writes the files.
     Write,
-    /// Compare it with what is there.
+    /// Compares the files with the committed ones.
     Check,
 }
 
-/// Generated texts by path relative to the root.
+/// Generated texts, by path relative to the root.
 type Outputs = BTreeMap<String, String>;
 
-/// Generates everything; what differs is a finding when only checking.
+/// Generates everything; in check mode, each difference is a finding.
 ///
 /// # Errors
-/// When something cannot be built, run, read or written.
+/// If a program cannot be built or run, or a file cannot be read or written.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> anyhow::Result<Vec<Finding>> {
     let outputs = generate(workspace)?;
     let present = present(&workspace.root, &outputs)?;
@@ -86,7 +86,7 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Outputs> {
     Ok(outputs)
 }
 
-/// Builds the programs that print; their paths by name.
+/// Builds the programs that print the files, and returns their paths by name.
 fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
     let output = cargo()
         .args([
@@ -118,7 +118,7 @@ fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
     Ok(messages.lines().filter_map(executable).collect())
 }
 
-/// Name and path of the program that a message of cargo announces.
+/// Returns the name and path of the program in a message from cargo.
 fn executable(message: &str) -> Option<(String, PathBuf)> {
     let message: Value = serde_json::from_str(message).ok()?;
     let path = message["executable"].as_str()?;
@@ -157,7 +157,7 @@ fn json_files(folder: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What a program prints.
+/// Runs a program and returns its output.
 fn printed(command: &mut Command) -> anyhow::Result<String> {
     let output = command
         .output()
@@ -171,7 +171,7 @@ fn printed(command: &mut Command) -> anyhow::Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("reading what {command:?} prints"))
 }
 
-/// What is there now: at the places of the outputs, and every other schema.
+/// Reads the present files at the paths of the outputs, and every other schema.
 fn present(root: &Path, outputs: &Outputs) -> anyhow::Result<Outputs> {
     let folder = root.join(SCHEMAS);
     let schemas = if folder.is_dir() {
@@ -232,7 +232,7 @@ fn differences(outputs: &Outputs, present: &Outputs) -> Vec<Finding> {
     findings
 }
 
-/// The first line, from 1, in which two texts differ.
+/// Returns the first line, from 1, in which two texts differ.
 fn first_difference(expected: &str, found: &str) -> usize {
     let same = expected
         .lines()

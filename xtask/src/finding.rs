@@ -1,22 +1,22 @@
-//! What a check found, and where. Knows no check.
+//! A finding of a check, with its location. Knows no check.
 
 use std::fmt;
 
 /// Whether a finding fails the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FindingSeverity {
-    /// It must be mended.
+    /// Must be fixed.
     Error,
-    /// It should be looked at.
+    /// Should be reviewed.
     Warning,
 }
 
-/// One finding at one place.
+/// One finding at one location.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
-    /// Path relative to the repository's root, with `/`.
+    /// Path relative to the repository root, with `/`.
     pub(crate) file: String,
-    /// From 1.
+    /// Line number, from 1.
     pub(crate) line: usize,
     pub(crate) severity: FindingSeverity,
     pub(crate) message: String,

@@ -1,7 +1,7 @@
 //! Repository checks and code generation: `cargo run -p xtask -- tidy` and `… -- codegen [--check]`.
 //!
-//! Reads files and runs `cargo`; imports no crate of the project, so that it builds in seconds
-//! and still runs when they do not compile.
+//! Reads files and runs `cargo`. It imports no crate of the project, so that it builds in seconds and runs even if
+//! they do not compile.
 
 mod codegen;
 mod finding;
@@ -16,13 +16,13 @@ use codegen::Mode;
 use finding::{Finding, FindingSeverity};
 use workspace::Workspace;
 
-/// What the command line accepts.
+/// Usage of the command line.
 const USAGE: &str = "usage: cargo run -p xtask -- tidy | codegen [--check]";
 
-/// Exit code of a check that found something.
+/// Exit code of a check with findings.
 const EXIT_FOUND: u8 = 1;
 
-/// Exit code of a command that could not do its work.
+/// Exit code of a command that failed.
 const EXIT_ERROR: u8 = 2;
 
 fn main() -> ExitCode {

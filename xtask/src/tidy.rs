@@ -25,7 +25,7 @@ mod text_readers;
 use crate::finding::Finding;
 use crate::workspace::Workspace;
 
-/// Every finding, by file and line.
+/// Returns all findings, sorted by file and line.
 ///
 /// # Errors
 /// When the list of error codes, a page of the specification or the table of renames cannot be read.

@@ -1,6 +1,6 @@
-//! The repository as the checks see it: its crates, and its text files by path.
+//! The repository as input for the checks: its crates, and its text files by path.
 //!
-//! Everything is read once, so that each check is a function from texts to findings. Knows no rule.
+//! All files are read once, so that each check is a function from texts to findings. Knows no rule.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-/// Folders that hold nothing of ours.
+/// Directories without files of the project.
 const FOREIGN: [&str; 6] = [
     "target",
     ".git",
@@ -19,7 +19,7 @@ const FOREIGN: [&str; 6] = [
     "__pycache__",
 ];
 
-/// Endings of the files that are read: code, documents, scripts and packages.
+/// File extensions to read: code, documents, scripts and packages.
 const ENDINGS: [&str; 9] = [
     ".md", ".py", ".rs", ".sh", ".sql", ".ts", ".tsx", ".yaml", ".yml",
 ];
@@ -27,7 +27,7 @@ const ENDINGS: [&str; 9] = [
 /// A text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextFile {
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
 }
@@ -41,7 +41,7 @@ impl TextFile {
         }
     }
 
-    /// The line, from 1, that `part` first stands on; 1 when it stands nowhere.
+    /// Returns the first line, from 1, that contains `part`; 1 if none does.
     pub(crate) fn line_of(&self, part: &str) -> usize {
         let lines = self.text.lines();
         lines
@@ -51,12 +51,12 @@ impl TextFile {
     }
 }
 
-/// How a crate uses another.
+/// Kind of use of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// In what it ships, or to build that.
+    /// In the product or its build.
     Product,
-    /// In its tests, examples and benchmarks.
+    /// In tests, examples and benchmarks.
     Tests,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Crate {
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
-    /// Where cargo builds.
+    /// Cargo's target directory.
     pub(crate) target: PathBuf,
     pub(crate) crates: Vec<Crate>,
     /// Every file with one of [`ENDINGS`], in order of path.
@@ -87,10 +87,10 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Reads the repository that this crate belongs to.
+    /// Reads the repository that contains this crate.
     ///
     /// # Errors
-    /// When `cargo metadata` fails or a file cannot be read.
+    /// If `cargo metadata` fails or a file cannot be read.
     pub(crate) fn read() -> anyhow::Result<Self> {
         let metadata = metadata()?;
         let place = |field: &str| {
@@ -114,21 +114,21 @@ impl Workspace {
         })
     }
 
-    /// The Rust files below a folder.
+    /// Returns the Rust files below a directory.
     pub(crate) fn rust_below<'w>(&'w self, folder: &'w str) -> impl Iterator<Item = &'w TextFile> {
         self.files
             .iter()
             .filter(move |file| file.path.starts_with(folder) && file.path.ends_with(".rs"))
     }
 
-    /// The Markdown files.
+    /// Returns the Markdown files.
     pub(crate) fn markdown(&self) -> impl Iterator<Item = &TextFile> {
         self.files.iter().filter(|file| file.path.ends_with(".md"))
     }
 }
 
-/// The cargo that runs this program, in the environment of a shell. Build scripts watch the variables that cargo sets
-/// for the program that it runs: with them, every crate that depends on one with such a script would be compiled again.
+/// Returns the cargo that runs this program, with the environment of a shell. Build scripts watch variables that cargo
+/// sets for the program it runs: with them, every crate with a dependency on such a script would be recompiled.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {

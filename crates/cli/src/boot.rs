@@ -1,4 +1,4 @@
-//! From configuration to a running engine.
+//! Starts the engine from the configuration.
 
 mod builtin;
 mod identity;
@@ -55,16 +55,16 @@ pub(crate) use skill_index::skill_index;
 pub(crate) use store::{MAX_SKEW_MS, OpenStore, postgres, skew_ms};
 pub(crate) use webhooks::webhooks;
 
-/// What helps where the configuration names the model's directory.
+/// The hint for a failure to load the model if the configuration names its directory.
 const MODEL_NAMED: &str = "Name the directory that holds the model's files in `model.directory`, or \
      leave it out, so that `charter model fetch` fetches them.";
 
-/// What helps where the model is fetched.
+/// The hint for a failure to load a fetched model.
 const MODEL_FETCHED: &str = "Run `charter model fetch` where a source can be reached, or name a \
      directory that holds the model's files in `model.directory`. With `model.source = \"none\"` \
      routing compares words only.";
 
-/// An engine with the store that it must give back in the end.
+/// An engine with the store that it closes when it stops.
 pub(crate) struct RunningEngine {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: OpenStore,
@@ -83,7 +83,7 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<RunningEngine> {
     start_for(config, McpConsumer::Server).await
 }
 
-/// The same, waiting for MCP servers as long as their use asks for.
+/// Starts an engine as [`start`] does; the consumer decides how long to wait for MCP servers.
 pub(crate) async fn start_for(
     config: &Config,
     waiting: McpConsumer,
@@ -94,7 +94,7 @@ pub(crate) async fn start_for(
     Ok(RunningEngine { engine, store })
 }
 
-/// Loads the model and the catalogue and starts an engine over an open store: what takes longest of a start.
+/// Loads the model and the catalogue and starts an engine over an open store. This is the slowest part of a start.
 pub(crate) async fn load(
     config: &Config,
     services: Services,
@@ -105,7 +105,7 @@ pub(crate) async fn load(
     Ok(engine.map_err(ReportedFailure::from)?)
 }
 
-/// The same without loading the catalogue, whose vectors may be another model's: nothing is routed or driven.
+/// Starts an engine without the catalogue, whose vectors may be another model's: it routes nothing and drives no runs.
 pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<RunningEngine> {
     let services = Services::read(config, McpConsumer::Server)?;
     let store = OpenStore::open(config).await?;
@@ -114,18 +114,18 @@ pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<RunningEng
     Ok(RunningEngine { engine, store })
 }
 
-/// The services elsewhere that the configuration names. They are read before anything is opened.
+/// The remote services of the configuration. They are set up before the store is opened.
 pub(crate) struct Services {
     models: Arc<dyn Models>,
     webhooks: Arc<HttpWebhooks>,
     providers: Arc<Providers>,
     skill_index: Option<Arc<dyn SkillIndex>>,
-    /// What MCP servers are waited for.
+    /// The consumer of the MCP servers, which decides how long to wait for them.
     waiting: McpConsumer,
 }
 
 impl Services {
-    /// Reads and checks it; no service is asked.
+    /// Reads and checks the configuration; sends no request.
     pub(crate) fn read(config: &Config, waiting: McpConsumer) -> anyhow::Result<Self> {
         Ok(Self {
             models: models(config)?,
@@ -165,7 +165,7 @@ async fn ports(config: &Config, services: Services, store: SharedStore) -> anyho
     })
 }
 
-/// The configured embedder; `None` where words alone are compared.
+/// The configured embedder; `None` if routing compares words only.
 pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
     match config.model.source {
         ModelKind::None => Ok(None),
@@ -177,7 +177,7 @@ pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Option<Arc<dyn E
     }
 }
 
-/// Loads the model in a directory. In the cache its weights are prepacked for all processes; a directory that
+/// Loads the model in a directory. In the cache, its prepacked weights are stored for all processes. A directory that
 /// the configuration names is only read.
 pub(crate) async fn local_model(config: &Config, directory: PathBuf) -> anyhow::Result<MiniLm> {
     let options = MiniLmOptions {
@@ -192,7 +192,7 @@ pub(crate) async fn local_model(config: &Config, directory: PathBuf) -> anyhow::
     model.map_err(|error| missing(config, &anyhow::Error::new(error)))
 }
 
-/// Where the model's files are, fetched first if need be.
+/// The directory of the model's files; fetches them if they are missing.
 pub(crate) async fn model_directory(config: &Config) -> anyhow::Result<PathBuf> {
     if let Some(directory) = &config.model.directory {
         return Ok(directory.clone());
@@ -313,7 +313,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             true => SkillVectors::AlsoHere,
             false => SkillVectors::Elsewhere,
         },
-        // One with http leads to no evidence (B000-19).
+        // A public URL with http gives no link to evidence (B000-19).
         public_url: config
             .a2a
             .public_url
@@ -337,13 +337,13 @@ fn lenses(config: &Config) -> anyhow::Result<LensSettings> {
     })
 }
 
-/// The values of the variables that the operator lets tools have.
+/// The values of the environment variables that the configuration grants to tools.
 pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
     let named = config.tools.environment.iter();
     let environment: BTreeMap<String, String> = named
         .filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)))
         .collect();
-    // Profiles live in files: a tool that is granted a profile may read them.
+    // Profiles live in files: a tool that may use a profile may read those files.
     let files = ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"];
     let readable = files
         .into_iter()
@@ -357,8 +357,8 @@ pub(crate) fn grants(config: &Config) -> anyhow::Result<ToolGrants> {
     })
 }
 
-/// The server's state over an engine, for callers of the configured address; `address` is the one that
-/// it listens on in the end.
+/// The server's state over an engine, for callers of the configured address. `address` is the address on which the
+/// server actually listens.
 pub(crate) async fn app(
     config: &Config,
     engine: &Arc<Engine>,

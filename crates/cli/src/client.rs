@@ -1,5 +1,5 @@
-//! Talking to the API: over HTTP to a running server, or inside this process to an engine over the
-//! data directory. Commands see no difference.
+//! The API client: over HTTP to a running server, or inside this process to an engine over the data directory. Commands
+//! see no difference.
 
 use std::fs::File;
 use std::io::Write;
@@ -26,12 +26,12 @@ use crate::failure::{ReportedFailure, UnansweredRequest};
 /// Largest response that a command reads, in bytes.
 const MAX_RESPONSE: usize = 256 << 20;
 
-/// Longest wait for an answer of this process: indexing lenses may take long.
+/// The timeout of a request to this process: indexing lenses may take long.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
 
-/// A way to the API.
+/// A connection to the API.
 pub(crate) enum Client {
-    /// A server elsewhere.
+    /// A running server.
     Remote {
         http: reqwest::Client,
         base: String,
@@ -45,12 +45,12 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// The configured server; else the one that holds the data directory; else this process.
+    /// Connects to the configured server; else to the server that holds the data directory; else starts an engine here.
     pub(crate) async fn connect(config: &Config) -> anyhow::Result<Self> {
         Self::connect_as(config, None).await
     }
 
-    /// The same; in this process as the local user in the place of an admin of a tenant, if one is named.
+    /// Connects as [`Self::connect`] does. In this process, the local user acts as an admin of `tenant` if it is set.
     pub(crate) async fn connect_as(
         config: &Config,
         tenant: Option<&TenantId>,
@@ -79,7 +79,7 @@ impl Client {
         Self::remote(&server, config)
     }
 
-    /// The configured server, and nothing else.
+    /// Connects to the configured server; fails without one.
     pub(crate) fn to_server(config: &Config) -> anyhow::Result<Self> {
         let Some(server) = &config.server else {
             bail!("this command talks to a running server: name it with --server URL");
@@ -87,7 +87,7 @@ impl Client {
         Self::remote(server, config)
     }
 
-    /// The server that holds the data directory, if that is why opening it failed.
+    /// The address of the server that holds the data directory, if opening the directory failed for that reason.
     pub(crate) fn holder(error: &anyhow::Error) -> Option<String> {
         holder_address(error)
     }
@@ -114,7 +114,7 @@ impl Client {
         }
         let limits = Limits {
             body_bytes: MAX_RESPONSE,
-            // Nobody else waits, and the work would end with this process.
+            // No other caller waits, and the work would end with this process.
             timeout: LOCAL_TIMEOUT,
             ..Limits::default()
         };
@@ -131,12 +131,12 @@ impl Client {
         })
     }
 
-    /// Whether what it asks is done by this process, and ends with it.
+    /// Whether this process does the requested work, which then ends with it.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self, Self::Local { .. })
     }
 
-    /// Gives back what the client holds.
+    /// Releases the client's resources.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         match self {
             Self::Remote { .. } => Ok(()),
@@ -159,7 +159,7 @@ impl Client {
         self.call(Method::DELETE, path, None).await
     }
 
-    /// Posts a body as it is.
+    /// Posts raw bytes as the body.
     pub(crate) async fn upload(&self, path: &str, body: Vec<u8>) -> anyhow::Result<Value> {
         self.send(Method::POST, path, Some(body)).await
     }
@@ -215,7 +215,7 @@ impl Client {
         answer(ok, &bytes)
     }
 
-    /// Gets a response of any length, piece by piece as it comes.
+    /// Downloads a response of any length, and passes on each piece as it arrives.
     pub(crate) async fn download(
         &self,
         path: &str,
@@ -228,8 +228,8 @@ impl Client {
         Ok(())
     }
 
-    /// Gets a response of any length into a file: beside it first, so that the name never stands for a
-    /// part.
+    /// Downloads a response of any length into a file. Writes a temporary file beside it first, so that the name never
+    /// refers to a partial response.
     pub(crate) async fn save(&self, path: &str, file: &Path) -> anyhow::Result<()> {
         let writing = || format!("writing {}", file.display());
         let mut name = file.file_name().unwrap_or_default().to_owned();
@@ -247,7 +247,7 @@ impl Client {
         std::fs::rename(&part, file).with_context(writing)
     }
 
-    /// Asks and tells each progress event as it comes; the answer is the response.
+    /// Sends a request and reports each progress event as it arrives; returns the response.
     pub(crate) async fn ask(
         &self,
         request: &Value,
@@ -269,7 +269,7 @@ impl Client {
         answer.context("the server ended the stream without an answer")
     }
 
-    /// Tells every event of a stream, until the server ends it.
+    /// Reports every event of a stream, until the server ends it.
     pub(crate) async fn watch(
         &self,
         path: &str,
@@ -279,7 +279,7 @@ impl Client {
         self.events(Method::GET, path, None, each).await.map(|_| ())
     }
 
-    /// Tells the events of a stream, until one of them is the last that is wanted or the server ends it.
+    /// Reports the events of a stream until `each` returns `false` or the server ends the stream.
     pub(crate) async fn watch_while(
         &self,
         path: &str,
@@ -289,7 +289,7 @@ impl Client {
         self.events(Method::GET, path, None, each).await.map(|_| ())
     }
 
-    /// Reads a stream of events until one of them is the end; `None` when the stream ends before.
+    /// Reads a stream of events until one is final; `None` if the stream ends before.
     async fn events<T>(
         &self,
         method: Method,
@@ -314,7 +314,7 @@ impl Client {
         Ok(None)
     }
 
-    /// A response piece by piece.
+    /// Sends a request and returns its response as a stream of pieces.
     async fn stream(
         &self,
         method: Method,
@@ -374,7 +374,7 @@ fn no_answer(base: &str) -> UnansweredRequest {
     }
 }
 
-/// What a server that refused said.
+/// The error of a response by which the server refused the request.
 fn refusal(bytes: &[u8]) -> anyhow::Error {
     let refused = answer(false, bytes).err();
     refused.unwrap_or_else(|| anyhow::anyhow!("the server refused"))
@@ -386,7 +386,7 @@ pub(crate) struct StreamEvent<'a> {
     pub(crate) name: &'a str,
     /// Its id, where it has one.
     pub(crate) id: Option<&'a str>,
-    /// What it says.
+    /// The payload.
     pub(crate) data: Value,
 }
 
@@ -415,7 +415,7 @@ fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {
     if bytes.is_empty() && ok {
         return Ok(Value::Null);
     }
-    // A server shows runs of older versions too, whose outputs nest deeper.
+    // A server also returns runs of older versions, whose outputs nest deeper.
     let body: Value = decode(bytes, Profile::OPERATOR)
         .context("the answer is not JSON; is this a Charter server?")?;
     if ok { Ok(body) } else { Err(failure(&body)) }
@@ -428,7 +428,7 @@ fn failure(body: &Value) -> anyhow::Error {
     }
 }
 
-/// The address that the holder of the data directory wrote down, if it is a server.
+/// The address that the holder of the data directory recorded, if the holder is a server.
 fn holder_address(error: &anyhow::Error) -> Option<String> {
     let reported = error.downcast_ref::<ReportedFailure>()?;
     if reported.code != "data_directory_locked" {

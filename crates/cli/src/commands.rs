@@ -55,26 +55,26 @@ use advice::Advice;
 
 /// The contract-first context engine and mission runtime for AI agents.
 ///
-/// Exit codes: 0 yes or done, 1 no (invalid, differs, something is wrong), 2 the command failed, 141 the
-/// reader of its output closed it. Output goes to standard output, notes and errors to standard error; with
-/// `--output json` an error is a JSON object there.
+/// Exit codes: 0 yes or done, 1 no (invalid, different, or a check failed), 2 the command failed, 141 the reader of its
+/// output closed it. Output goes to standard output, notes and errors to standard error; with `--output json` an error
+/// is a JSON object there.
 #[derive(Debug, Parser)]
 #[command(name = "charter", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// Configuration file (TOML).
     #[arg(long, global = true, env = CONFIG_VARIABLE, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where everything is kept.
+    /// The data directory.
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A PostgreSQL database that everything is stored in, e.g. postgres://charter@db.example.com/charter;
-    /// a password is better given in CHARTER_STORE__URL, where other users of the machine do not see it.
+    /// A PostgreSQL database to store everything in, e.g. postgres://charter@db.example.com/charter. Prefer
+    /// CHARTER_STORE__URL for a URL with a password: other users of the machine cannot see it there.
     #[arg(long, global = true, value_name = "URL")]
     store: Option<String>,
-    /// A running server to talk to, e.g. http://127.0.0.1:7407.
+    /// The server to send requests to, e.g. http://127.0.0.1:7407.
     #[arg(long, global = true, value_name = "URL")]
     server: Option<String>,
-    /// Form of the output.
+    /// Output format.
     #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
     output: Format,
     #[command(subcommand)]
@@ -98,52 +98,52 @@ enum Command {
     /// Check, compare, register and list packages.
     #[command(subcommand)]
     Package(package::Package),
-    /// Test policies, and show what they may speak of.
+    /// Test policies, and show the Cedar schema and the actions of tools.
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
-    /// See what the gate says, and why.
+    /// Explain the gate's decisions.
     #[command(subcommand)]
     Gate(gate::Gate),
-    /// Ask the expert graph: what is near, what leads where, what nothing addresses or covers.
+    /// Query the expert graph: neighbours, paths, unremediated risks and coverage.
     #[command(subcommand)]
     Graph(graph::Graph),
     /// List registered documents of one kind.
     List(catalogue::List),
-    /// Show what is in force for something.
+    /// Show what is in force for a skill, agent, domain, tool or output.
     #[command(subcommand)]
     Resolve(resolve::Resolve),
-    /// Ask the reference library, see what it holds, and index it again.
+    /// Search, list, show and reindex the reference library.
     #[command(subcommand)]
     Lens(lens::Lens),
-    /// Start runs of plans, show runs and their journals, and steer them.
+    /// Start runs of plans, show runs and their journals, and control them.
     #[command(subcommand, visible_alias = "run")]
     Runs(runs::Runs),
-    /// Begin missions, watch them, see what they produced, and decide on what they propose.
+    /// Start and watch missions, show what they produced, and decide on their proposals.
     #[command(subcommand, visible_alias = "missions")]
     Mission(missions::Mission),
     /// Run playbooks.
     #[command(subcommand)]
     Playbook(playbook::Playbook),
-    /// Accept what was generated on a miss.
+    /// Promote skills and playbooks that were generated on a miss.
     #[command(subcommand)]
     Candidate(candidate::Candidate),
-    /// See what waits for a person, and decide.
+    /// List approvals, and decide on them.
     #[command(subcommand)]
     Approvals(approvals::Approvals),
-    /// Show what happened to runs and approvals, or watch it happen.
+    /// Show the events of runs and approvals, or follow them.
     Events(events::Events),
-    /// Remember, look up, decide on what agents propose, forget.
+    /// Add, find and delete memories, and decide on those that agents propose.
     #[command(subcommand)]
     Memory(memory::Memory),
-    /// Make, list, replace and end API keys.
+    /// Create, list, rotate and revoke API keys.
     Key(key::Keys),
     /// Find, show, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
-    /// Import, find, show, check and export Agent Skills.
+    /// Import, find, show, check, export and delete Agent Skills.
     #[command(subcommand)]
     Skills(skills::Skills),
-    /// List and show the contracts' schemas.
+    /// List, show and write the contracts' JSON Schemas.
     #[command(subcommand)]
     Schema(schema::Schema),
     /// Check documents against their contracts.
@@ -151,22 +151,22 @@ enum Command {
     /// Fetch the embedding model.
     #[command(subcommand)]
     Model(model::Model),
-    /// List the routes to language models, and ask them.
+    /// List the routes to language models, and test them.
     #[command(subcommand)]
     Models(models::ModelsCommand),
-    /// Embed the catalogue anew, after the model was changed.
+    /// Embed the catalogue again after a change of model.
     Reindex,
-    /// Look for what is wrong with this installation.
+    /// Check this installation for problems.
     Doctor,
-    /// Ask a server whether it is ready: that of --server, or of this machine; exit 1 when it is not.
+    /// Check whether a server is ready: that of --server, or the one on this machine; exit 1 when it is not.
     Health,
-    /// Bring the data directory, or the database, to this version's layout.
+    /// Migrate the data directory, or the database, to this version's layout.
     Migrate(migrate::Migrate),
-    /// Copy everything that is stored to a directory, while servers go on.
+    /// Back up the whole store to a directory while servers keep running.
     Backup(backup::Backup),
-    /// Put a backup into an empty data directory, or an empty database.
+    /// Restore a backup into an empty data directory, or an empty database.
     Restore(backup::Restore),
-    /// Export everything of a tenant, and erase it.
+    /// Export or erase all data of a tenant.
     #[command(subcommand)]
     Tenant(tenant::TenantCommand),
     /// Show the configuration in force.
@@ -177,7 +177,7 @@ enum Command {
     Man(man::Man),
 }
 
-/// Runs a command; the number is the exit code. A failure has the hint that helps at the command line.
+/// Runs a command and returns the exit code. Adds the hint for the command line to a failure.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
     let advice = Advice::for_command(&cli.command);
     let ran = run_command(cli).await;
@@ -219,7 +219,7 @@ async fn run_command(cli: Cli) -> anyhow::Result<u8> {
         other => other,
     };
     let config = Config::load(&flags)?;
-    // What works on for others tells of it; other commands are short.
+    // Only processes that serve others export telemetry; other commands are short.
     let telemetry = match &command {
         Command::Serve(_) | Command::Dev(_) | Command::Mcp => Telemetry::start(&config)?,
         _ => None,
@@ -280,7 +280,7 @@ async fn dispatch(
     }
 }
 
-/// `NAME=VALUE`, JSON where it reads as such. A number that would be rounded is refused.
+/// Parses `NAME=VALUE`, with the value as JSON if it is valid JSON. Refuses a number that would be rounded.
 fn parameter(text: &str) -> Result<(String, Value), String> {
     let (name, written) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let value = match decode_stored(written) {
@@ -299,7 +299,7 @@ fn read_field<T: DeserializeOwned>(answer: &Value, field: &str) -> anyhow::Resul
         .with_context(|| format!("reading `{field}` of the server's answer"))
 }
 
-/// A path segment or query value, percent-encoded.
+/// Percent-encodes a path segment or query value.
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
@@ -311,7 +311,7 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// `?a=1&b=2` of the pairs that have a value.
+/// Builds `?a=1&b=2` from the pairs that have a value.
 fn query(pairs: &[(&str, Option<&str>)]) -> String {
     let given = pairs
         .iter()

@@ -1,4 +1,4 @@
-//! The one configuration: flags over environment over file over defaults.
+//! The configuration. Flags override the environment, which overrides the file, which overrides the defaults.
 
 mod a2a;
 mod auth;
@@ -41,10 +41,10 @@ pub(crate) use store::StoreConfig;
 pub(crate) use telemetry::TelemetryConfig;
 pub(crate) use webhooks::{SystemConfig, WebhooksConfig};
 
-/// Names the configuration file; a flag does the same.
+/// The variable that names the configuration file, as `--config` does.
 pub(crate) const CONFIG_VARIABLE: &str = "CHARTER_CONFIG";
 
-/// Variables of the AWS tools that name places and not secrets.
+/// Variables of the AWS tools whose values are locations, not secrets.
 const NOT_SECRET: [&str; 7] = [
     "AWS_CONFIG_FILE",
     "AWS_DEFAULT_OUTPUT",
@@ -58,44 +58,44 @@ const NOT_SECRET: [&str; 7] = [
 /// Shortest and longest lease of an executor, in milliseconds.
 const LEASE_MS: std::ops::RangeInclusive<u64> = 1_000..=600_000;
 
-/// The port of a server that is told no other.
+/// The port on which a server listens by default.
 const DEFAULT_PORT: u16 = 7407;
 
-/// Everything that an operator may set.
+/// All settings of the operator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Where everything is kept, or with `store.url` what is this machine's own: keys, the model, the sandbox.
+    /// The data directory. With `store.url` it holds only this machine's own data: keys, the model and the sandbox.
     #[schemars(with = "FilePath")]
     pub(crate) data_dir: PathBuf,
     /// Where everything is stored.
     pub(crate) store: StoreConfig,
-    /// What this process does among those over the same store.
+    /// The role of this process among the replicas over the same store.
     pub(crate) replica: ReplicaConfig,
-    /// Where the server listens.
+    /// The address on which the server listens.
     #[schemars(with = "String")]
     pub(crate) listen: SocketAddr,
-    /// A running server that commands talk to; without one they look into the data directory.
+    /// The server to which commands send requests; if absent, they open the data directory.
     pub(crate) server: Option<String>,
-    /// The key that commands send to that server.
+    /// The API key that commands send to that server.
     pub(crate) api_key: Option<String>,
     /// The embedding model.
     pub(crate) model: ModelConfig,
-    /// Who may call.
+    /// The credentials that are accepted.
     pub(crate) auth: AuthConfig,
-    /// Bounds of the server.
+    /// Limits of the server.
     pub(crate) limits: LimitsConfig,
-    /// What one tenant may ask.
+    /// Quotas of tenants.
     pub(crate) quotas: QuotasConfig,
-    /// What tools may have.
+    /// Grants of tools.
     pub(crate) tools: ToolsConfig,
     /// How requests are answered.
     pub(crate) requests: RequestsConfig,
     /// How memories are kept.
     pub(crate) memory: MemoryConfig,
-    /// How people approve.
+    /// Rules for approvals.
     pub(crate) approvals: ApprovalsConfig,
-    /// How missions are carried out.
+    /// Settings of missions.
     pub(crate) missions: MissionsConfig,
     /// How evidence is signed and how long its payloads are kept.
     pub(crate) evidence: EvidenceConfig,
@@ -107,15 +107,15 @@ pub(crate) struct Config {
     pub(crate) mcp: McpConfig,
     /// The language models, and which route leads to which.
     pub(crate) models: ModelsConfig,
-    /// Who searches the web for `charter.web.search`; nobody by default.
+    /// The provider of web searches for `charter.web.search`; none by default.
     pub(crate) search: SearchConfig,
     /// The index of agent skills on a search node; none by default.
     pub(crate) skill_index: SkillIndexConfig,
-    /// The systems of record that proposals of missions may be sent to; none by default.
+    /// The systems of record to which missions' proposals may be sent; none by default.
     pub(crate) webhooks: WebhooksConfig,
     /// Traces and metrics for an OpenTelemetry collector; none by default.
     pub(crate) telemetry: TelemetryConfig,
-    /// What is logged, e.g. `info` or `warn,charter_engine=debug`.
+    /// The log filter, e.g. `info` or `warn,charter_engine=debug`.
     pub(crate) log: String,
 }
 
@@ -125,10 +125,10 @@ pub(crate) struct Config {
 pub(crate) struct ModelConfig {
     /// Where vectors come from.
     pub(crate) source: ModelKind,
-    /// A directory that holds the model's files already.
+    /// A directory that already holds the model's files.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) directory: Option<PathBuf>,
-    /// Where a fetched model is kept; `models` in the data directory when absent.
+    /// The directory for a fetched model; `models` in the data directory if absent.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) cache: Option<PathBuf>,
     /// Base URL of an OpenAI-compatible API, for a remote model.
@@ -142,7 +142,7 @@ pub(crate) struct ModelConfig {
     /// Prefix that the remote model expects on queries, for example `query: `. Vectors are stored by model, name and
     /// prefixes; after a change, run `charter reindex`.
     pub(crate) query_prefix: String,
-    /// Prefix that it expects on documents, for example `passage: `.
+    /// Prefix that the remote model expects on documents, for example `passage: `.
     pub(crate) document_prefix: String,
 }
 
@@ -158,34 +158,34 @@ pub(crate) enum ModelKind {
     None,
 }
 
-/// Bounds of the server.
+/// Limits of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LimitsConfig {
     /// Largest body, in bytes.
     pub(crate) body_bytes: usize,
-    /// Longest wait for an answer that is not streamed, in milliseconds.
+    /// Timeout of a request that is not streamed, in milliseconds.
     pub(crate) timeout_ms: u64,
-    /// Requests under way at once, and open streams. Callers share them: one credential has a quarter at most.
+    /// Concurrent requests and open streams. Callers share them: one credential gets a quarter at most.
     pub(crate) concurrency: usize,
-    /// Connections at once. For one more, that of the client is closed which is waited for longest.
+    /// Concurrent connections. A further connection closes the one for whose client the server has waited longest.
     pub(crate) connections: usize,
-    /// Longest wait for the head of a request, in milliseconds.
+    /// Timeout for the head of a request, in milliseconds.
     pub(crate) header_ms: u64,
-    /// Longest wait for the body of a request, in milliseconds; for each MiB of it eight seconds more.
+    /// Timeout for the body of a request, in milliseconds; plus eight seconds for each MiB of the body.
     pub(crate) body_ms: u64,
-    /// Bound on the database file, in bytes.
+    /// Largest database file, in bytes.
     pub(crate) storage_bytes: Option<u64>,
 }
 
-/// How people approve.
+/// Rules for approvals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ApprovalsConfig {
-    /// Whether a person who did not ask has to approve. Where it is not set: yes if callers have credentials,
-    /// because without them all callers are one person. A destructive playbook always needs it.
+    /// Whether a person other than the requester must approve. If absent: yes if callers have credentials, because
+    /// without them all callers are one person. A destructive playbook always requires it.
     pub(crate) four_eyes: Option<bool>,
-    /// How long an approval waits, in seconds.
+    /// How long an approval waits for a decision, in seconds.
     pub(crate) ttl_s: u64,
 }
 
@@ -198,11 +198,11 @@ impl Default for ApprovalsConfig {
     }
 }
 
-/// How missions are carried out.
+/// Settings of missions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct MissionsConfig {
-    /// How long a worker's pass opens the way to data, in seconds.
+    /// How long a worker's pass gives access to data, in seconds.
     pub(crate) pass_ttl_s: u64,
 }
 
@@ -212,7 +212,7 @@ impl Default for MissionsConfig {
     }
 }
 
-/// What tools may have. A tool gets a thing only if it asks for it and it is here.
+/// Grants of tools. A tool gets a resource only if the tool requests it and it is listed here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ToolsConfig {
@@ -221,42 +221,41 @@ pub(crate) struct ToolsConfig {
     pub(crate) python: PathBuf,
     /// Names of environment variables that tools may be granted.
     pub(crate) environment: Vec<String>,
-    /// Variables among them whose values are no secrets, such as a region or a profile. The values of
-    /// all others are taken out of what tools answer.
+    /// Variables among them whose values are not secrets, such as a region or a profile. The values of all others are
+    /// removed from tools' results.
     pub(crate) plain: Vec<String>,
-    /// Hosts that tools with network access may reach beside their own lists, e.g.
-    /// `127.0.0.1:5005`.
+    /// Hosts that tools with network access may reach in addition to their own lists, e.g. `127.0.0.1:5005`.
     pub(crate) egress: Vec<String>,
-    /// Whether to run scripts on a kernel that cannot confine them to their files.
+    /// Whether to run scripts on a kernel that cannot confine their access to files.
     pub(crate) require_confinement: bool,
-    /// Tool calls that may be under way at once.
+    /// Concurrent tool calls.
     pub(crate) concurrency: usize,
-    /// Who runs tools whose `execution_target` is `client`.
+    /// Where tools whose `execution_target` is `client` run.
     pub(crate) client_tools: ClientToolsConfig,
-    /// How long an executor holds a call without a word, in milliseconds; 1000 to 600000.
+    /// How long an executor's lease on a call lasts without a renewal, in milliseconds; 1000 to 600000.
     pub(crate) executor_lease_ms: u64,
-    /// What the built-in tools may touch, for every tenant; nothing by default.
+    /// Grants of the built-in tools, for every tenant; nothing by default.
     pub(crate) builtin: BuiltinConfig,
 }
 
-/// Who runs tools whose `execution_target` is `client`.
+/// Where tools whose `execution_target` is `client` run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ClientToolsConfig {
-    /// The server, like all others.
+    /// On the server, like all others.
     Here,
-    /// A `charter executor` of the tenant.
+    /// On a `charter executor` of the tenant.
     Executor,
 }
 
-/// What the built-in tools may touch.
+/// Grants of the built-in tools.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct BuiltinConfig {
     /// Directories for file tools and commands, by the name that calls use.
     pub(crate) roots: BTreeMap<String, RootConfig>,
-    /// Names of environment variables that `env.get` answers. Their values get into journals and
-    /// answers: no secrets.
+    /// Names of environment variables that `env.get` returns. Their values appear in journals and answers, so list no
+    /// secrets.
     pub(crate) environment: Vec<String>,
     /// Hosts that `net.get` and `net.request` may reach.
     pub(crate) hosts: Vec<String>,
@@ -268,26 +267,26 @@ pub(crate) struct BuiltinConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RootConfig {
-    /// Where it is.
+    /// The directory's path.
     #[schemars(with = "FilePath")]
     pub(crate) path: PathBuf,
-    /// What may be done in it.
+    /// The access that tools have to it.
     #[serde(default)]
     pub(crate) access: AccessConfig,
 }
 
-/// What may be done in a root.
+/// The access that tools have to a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AccessConfig {
-    /// Look.
+    /// Read files.
     #[default]
     Read,
-    /// Also change.
+    /// Read and change files.
     Write,
 }
 
-/// A program that may be run.
+/// A program that `command.run` may run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommandConfig {
@@ -303,7 +302,7 @@ pub(crate) struct CommandConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RequestsConfig {
-    /// The persona of requests that name none.
+    /// The persona of requests without one.
     pub(crate) persona: String,
     /// How many skills a broad verdict runs.
     pub(crate) broad_skills: usize,
@@ -319,12 +318,12 @@ pub(crate) struct RequestsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct MemoryConfig {
-    /// How long a memory is kept after its last version, in days: as many tenths of it as its
-    /// importance says. Those of importance 10 are kept for good.
+    /// How long a memory is kept after its last version, in days, times its importance divided by ten. A memory of
+    /// importance 10 is kept for ever.
     pub(crate) retention_days: u64,
-    /// How long a proposal waits for a person, in days.
+    /// How long a proposal waits for a decision, in days.
     pub(crate) proposal_days: u64,
-    /// How many memories a tenant may have.
+    /// The most memories that a tenant may have.
     pub(crate) most: u64,
 }
 
@@ -342,32 +341,31 @@ impl Default for MemoryConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct EvidenceConfig {
-    /// Days after capture for which payloads are kept; for ever when absent. Records, digests and
-    /// proofs are always kept.
+    /// How many days after capture payloads are kept; for ever if absent. Records, digests and proofs are always kept.
     pub(crate) retention_days: Option<u64>,
-    /// The name of this installation in signed checkpoints, best a domain of yours; logs are called
+    /// The name of this installation in signed checkpoints, preferably a domain of yours. Logs are named
     /// `<name>/evidence/<tenant>`.
     pub(crate) log_name: String,
-    /// The file with the secret seed that signs; `evidence.key` in the data directory when absent.
-    /// It is made when it is missing.
+    /// The file with the secret seed of the signing key; `evidence.key` in the data directory if absent. It is created
+    /// if it is missing.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) key_file: Option<PathBuf>,
 }
 
-/// How lenses are fetched and cut.
+/// How lenses are fetched and split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LensesConfig {
-    /// Private addresses, and hosts with other ports than 80 and 443, that sources may be fetched
-    /// from, e.g. `10.0.0.0/8` or `docs.example.com:8443`. The public web may be in any case.
+    /// Private addresses, and hosts with ports other than 80 and 443, from which sources may be fetched, e.g.
+    /// `10.0.0.0/8` or `docs.example.com:8443`. The public web is always allowed.
     pub(crate) egress: Vec<String>,
     /// Largest source, in bytes.
     pub(crate) max_bytes: usize,
-    /// Longest time for fetching one source, in seconds.
+    /// Timeout of fetching one source, in seconds.
     pub(crate) timeout_s: u64,
-    /// Tokens that a passage repeats of the one before; passages have 512.
+    /// How many tokens of the previous passage a passage repeats; passages have 512.
     pub(crate) overlap_tokens: usize,
-    /// How often the server looks at linked sources again, in seconds; never when absent.
+    /// How often the server checks linked sources for changes, in seconds; never if absent.
     pub(crate) refresh_s: Option<u64>,
 }
 
@@ -456,7 +454,7 @@ impl Default for LimitsConfig {
 }
 
 impl LimitsConfig {
-    /// Refuses limits under which nothing would be answered.
+    /// Refuses limits under which the server could answer no request.
     fn check(&self) -> anyhow::Result<()> {
         let connections = u64::try_from(self.connections).unwrap_or(u64::MAX);
         let concurrency = u64::try_from(self.concurrency).unwrap_or(u64::MAX);
@@ -502,7 +500,7 @@ impl Default for RequestsConfig {
     }
 }
 
-/// What flags say.
+/// The values of command-line flags that override the configuration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     pub(crate) file: Option<PathBuf>,
@@ -514,8 +512,8 @@ pub(crate) struct Flags {
 }
 
 impl Config {
-    /// Reads the configuration: defaults, then the file, then `CHARTER_…` (with `__` between levels,
-    /// e.g. `CHARTER_MODEL__SOURCE`), then flags. Paths of the file are relative to the file.
+    /// Reads the configuration: defaults, then the file, then `CHARTER_…` (with `__` between levels, e.g.
+    /// `CHARTER_MODEL__SOURCE`), then flags. Paths in the file are relative to the file.
     pub(crate) fn load(flags: &Flags) -> anyhow::Result<Self> {
         let defaults =
             config::Config::try_from(&Self::default()).context("reading the defaults")?;
@@ -585,19 +583,19 @@ impl Config {
         Ok(())
     }
 
-    /// Where the seed that signs evidence is kept.
+    /// The file with the seed of the key that signs evidence.
     pub(crate) fn evidence_key_file(&self) -> PathBuf {
         let named = self.evidence.key_file.clone();
         named.unwrap_or_else(|| self.data_dir.join("evidence.key"))
     }
 
-    /// Where the seed that signs agent cards is kept.
+    /// The file with the seed of the key that signs agent cards.
     pub(crate) fn card_key_file(&self) -> PathBuf {
         let named = self.a2a.key_file.clone();
         named.unwrap_or_else(|| self.data_dir.join("agent-card.key"))
     }
 
-    /// Where a fetched model is kept.
+    /// The directory for a fetched model.
     pub(crate) fn model_cache(&self) -> PathBuf {
         self.model
             .cache
@@ -606,7 +604,7 @@ impl Config {
     }
 }
 
-/// The environment without what only flags and tests read.
+/// The environment without the variables that only flags and tests read.
 fn variables() -> std::collections::HashMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -614,7 +612,7 @@ fn variables() -> std::collections::HashMap<String, String> {
         .collect()
 }
 
-/// The file that a flag or variable names, or the usual one if it is there.
+/// The configuration file that a flag or variable names, else the default one if it exists.
 fn config_file(flags: &Flags) -> Option<PathBuf> {
     let usual = || {
         let home = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);

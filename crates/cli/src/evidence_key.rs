@@ -1,6 +1,6 @@
 //! The key that signs the evidence log, from its seed file.
 //!
-//! To rotate, name another file: what was signed before stays valid under the old public key.
+//! To rotate it, name another file: earlier signatures stay valid under the old public key.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use charter_engine::EvidenceKey;
 use crate::config::Config;
 use crate::seed_file;
 
-/// Files by which a data directory that was used before is known.
+/// Files whose presence shows that a data directory was used before.
 const OF_USED: [&str; 2] = ["charter.lock", "charter.db"];
 
-/// Whether the data directory holds a store, or held one. A process makes the seed before the other files.
+/// Whether the data directory holds or held a store. A process creates the seed before the other files.
 pub(crate) fn was_used(config: &Config) -> bool {
     let mut files = OF_USED.iter();
     files.any(|file| config.data_dir.join(file).exists())
 }
 
-/// Makes the default seed file of a new data directory. A directory that was used and has lost its seed is refused,
-/// because a new key would sign unnoticed from then on. A file that the configuration names is made if it is missing.
+/// Creates the default seed file of a new data directory. A used directory without its seed is refused, because a new
+/// key would sign from then on unnoticed. A missing file that the configuration names is created.
 pub(crate) fn keep(config: &Config) -> anyhow::Result<()> {
-    // Looked at before the seed, which another process makes first.
+    // Checked before the seed, which another process creates first.
     let was_used = was_used(config);
     let path = config.evidence_key_file();
     if config.evidence.key_file.is_some() || path.exists() {
@@ -34,7 +34,7 @@ pub(crate) fn keep(config: &Config) -> anyhow::Result<()> {
     seed_file::load(&path, "evidence").map(drop)
 }
 
-/// Makes the default seed file of a data directory into which a backup was put without it.
+/// Creates the default seed file of a data directory that was restored from a backup.
 pub(crate) fn make_anew(config: &Config) -> anyhow::Result<()> {
     seed_file::load(&config.evidence_key_file(), "evidence").map(drop)
 }

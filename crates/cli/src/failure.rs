@@ -1,5 +1,5 @@
-//! How commands fail: an error on standard error, what to do about it, and an exit code. With `--output json` the error is
-//! an `AgentError`, as the API answers it, on one line.
+//! How commands fail: an error on standard error, a hint, and an exit code. With `--output json` the error is an
+//! `AgentError` on one line, as the API returns it.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::messages::{self, Form};
 use crate::output::{self, OutputClosed};
 
-/// Everything went as asked.
+/// The command succeeded.
 pub(crate) const EXIT_OK: u8 = 0;
 /// The answer is no: a document is invalid, a package differs, a check found something.
 pub(crate) const EXIT_NEGATIVE: u8 = 1;
@@ -32,10 +32,10 @@ pub(crate) const EXIT_OUTPUT_CLOSED: u8 = 141;
 /// The detail that lists the values which memories propose for missing parameters.
 pub(crate) const PROPOSALS: &str = "proposals";
 
-/// What helps where a server does not answer.
+/// The hint for a server that does not answer.
 const NO_SERVER: &str = "Start the server, or name a running one with --server.";
 
-/// What helps with a defect.
+/// The hint for a defect.
 const DEFECT: &str = "Report this message; with RUST_BACKTRACE=1 it comes with its origin.";
 
 /// The context of a request that a server did not answer.
@@ -53,7 +53,7 @@ pub(crate) struct ReportedFailure {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     pub(crate) details: Value,
-    /// The `AgentError` of the server; nothing where this process found the failure.
+    /// The server's `AgentError`; `None` if the failure arose in this process.
     pub(crate) sent: Option<Value>,
 }
 
@@ -98,7 +98,7 @@ impl ReportedFailure {
         }
     }
 
-    /// The same with another hint.
+    /// Replaces the hint.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -122,7 +122,7 @@ impl ReportedFailure {
         let head = format!("error[{}]: {}", self.code, self.message);
         let mut text = messages::wrapped(&head) + "\n";
         let violations: Vec<Violation> = self.listed("violations");
-        // The message has the only one.
+        // The message already contains a single violation.
         if violations.len() > 1 {
             let lines = violations.iter().map(|violation| format!("  {violation}"));
             let lines = lines.map(|line| messages::wrapped(&line) + "\n");
@@ -151,7 +151,7 @@ impl ReportedFailure {
     }
 }
 
-/// Reports what failed and gives the exit code. Where only the reader of the output has gone, nothing is written.
+/// Reports a failure and returns the exit code. If only the reader of the output has gone, reports nothing.
 pub(crate) fn report(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<OutputClosed>().is_some() {
         return EXIT_OUTPUT_CLOSED;
@@ -160,7 +160,7 @@ pub(crate) fn report(error: &anyhow::Error) -> u8 {
     EXIT_ERROR
 }
 
-/// Reports what failed.
+/// Writes the error to standard error.
 pub(crate) fn print_failure(error: &anyhow::Error) {
     messages::line(&match messages::form() {
         Form::Text => as_text(error),
@@ -227,7 +227,7 @@ fn hinted(hint: Option<&str>) -> String {
     hint.unwrap_or_default()
 }
 
-/// The type and code of a failure that this process met and that nothing gave a code.
+/// The type and code of a failure of this process that has no public code.
 fn kind(error: &anyhow::Error) -> (ErrorType, Option<ErrorCode>) {
     let coded = |code: ErrorCode| (code.error_type(), Some(code));
     if error.downcast_ref::<UnansweredRequest>().is_some() {
@@ -250,7 +250,7 @@ fn hint(code: Option<ErrorCode>) -> Option<&'static str> {
     }
 }
 
-/// An error of this process in the form in which the API has errors.
+/// An error of this process as an `AgentError`.
 fn agent_error(
     error_type: ErrorType,
     code: Option<ErrorCode>,
@@ -292,7 +292,7 @@ mod tests {
 
     use super::*;
 
-    /// The error as JSON without what differs each time; it keeps to the contract of errors.
+    /// The error as JSON without the parts that vary; checked against its contract.
     fn shown(error: &anyhow::Error) -> Value {
         let mut shown = as_json(error);
         assert_eq!(validate(SchemaName::AgentError, &shown), [], "{shown:#}");

@@ -1,7 +1,7 @@
-//! The charter binary: the only place that reads configuration, environment and terminal, and
-//! wires everything together.
+//! The charter binary: the only place that reads configuration, environment and terminal, and that connects the other
+//! crates.
 
-// Macros that print panic when a reader has gone: `output` and `messages` write instead.
+// Printing macros panic when a reader has gone: `output` and `messages` write instead.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod boot;
@@ -56,11 +56,11 @@ fn main() -> ExitCode {
         Err(error) => return ExitCode::from(usage::report(&error)),
     };
     let ran = catch_unwind(AssertUnwindSafe(|| run(cli)));
-    // A panic has been reported where it happened.
+    // The panic hook has already reported a panic.
     ExitCode::from(ran.unwrap_or(failure::EXIT_ERROR))
 }
 
-/// Runs a command to its end, reports its failure, and gives the exit code.
+/// Runs a command to its end, reports its failure, and returns the exit code.
 fn run(cli: Cli) -> u8 {
     let runtime = match start() {
         Ok(runtime) => runtime,

@@ -1,5 +1,5 @@
-//! What goes to standard error beside the output: notes, errors, the log. With `--output json` each line of it is a JSON
-//! object. A reader who has gone ends nothing: a command does what it was asked, a server continues.
+//! Writes to standard error: notes, errors, the log. With `--output json` each line is a JSON object. If the reader of
+//! standard error has gone, the command or server continues.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -12,7 +12,7 @@ use crate::output;
 /// Longest line on a wide terminal: longer ones are hard to read.
 const MOST_COLUMNS: usize = 100;
 
-/// How much further in a line starts that continues another.
+/// The indentation of a continuation line.
 const CONTINUED: usize = 2;
 
 static FORM: OnceLock<Form> = OnceLock::new();
@@ -28,7 +28,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form that a command line asks for, also where the rest of it cannot be read.
+    /// The form that a command line selects, even if the rest of it cannot be parsed.
     pub(crate) fn asked(arguments: impl IntoIterator<Item = OsString>) -> Self {
         let mut form = Self::Text;
         let mut arguments = arguments.into_iter();
@@ -67,7 +67,7 @@ pub(crate) fn note(text: &str) {
     });
 }
 
-/// Writes a note with its facts, which are an object: as a table for people, and in JSON with the note.
+/// Writes a note with its facts, which are an object: for people only the facts as a table, in JSON both.
 pub(crate) fn note_facts(note: &str, mut facts: Value) {
     line(&match form() {
         Form::Text => wrapped(&output::fields(&facts)),
@@ -78,13 +78,13 @@ pub(crate) fn note_facts(note: &str, mut facts: Value) {
     });
 }
 
-/// Writes a line as it is. Where standard error is closed, it is lost.
+/// Writes a line unchanged. The line is lost if standard error is closed.
 pub(crate) fn line(text: &str) {
     let whole = format!("{text}\n");
     std::io::stderr().lock().write_all(whole.as_bytes()).ok();
 }
 
-/// A text as the terminal shows it best; unchanged where standard error is no terminal.
+/// Wraps a text to the terminal's width; returns it unchanged if standard error is not a terminal.
 pub(crate) fn wrapped(text: &str) -> String {
     match columns() {
         Some(columns) => filled(text, columns.min(MOST_COLUMNS)),
@@ -92,7 +92,7 @@ pub(crate) fn wrapped(text: &str) -> String {
     }
 }
 
-/// How wide the terminal is.
+/// The terminal's width in columns.
 fn columns() -> Option<usize> {
     let stderr = std::io::stderr();
     if !stderr.is_terminal() {
@@ -102,7 +102,7 @@ fn columns() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Each line of a text, broken between words where it is longer than `most`.
+/// Breaks each line of a text between words if it is longer than `most`.
 fn filled(text: &str, most: usize) -> String {
     let lines = text.lines().map(|line| filled_line(line, most));
     lines.collect::<Vec<_>>().join("\n")

@@ -1,5 +1,5 @@
-//! What goes to stdout: tables for people, JSON and YAML for programs; problems with a caret. Everything is written by
-//! [`write`], which knows a reader who has gone from a failure.
+//! Writes to standard output: tables for people, JSON and YAML for programs, problems with a caret. All output goes
+//! through [`write`], which distinguishes a closed pipe from a failure.
 
 use std::io::{ErrorKind, Write};
 
@@ -20,7 +20,7 @@ pub(crate) enum Format {
     Yaml,
 }
 
-/// The reader of standard output has closed it, as `head` does. The command ends without a word.
+/// The reader of standard output has closed it, as `head` does. The command ends without a message.
 #[derive(Debug, thiserror::Error)]
 #[error("the reader of standard output has closed it")]
 pub(crate) struct OutputClosed;
@@ -46,7 +46,7 @@ pub(crate) fn line(text: &str) -> anyhow::Result<()> {
     write(format!("{text}\n").as_bytes())
 }
 
-/// Writes a value in a form; as a table it is what `table` makes of it.
+/// Writes a value in a format; `table` makes the table.
 ///
 /// # Errors
 /// As [`write`].
@@ -73,7 +73,7 @@ pub(crate) fn rows(entries: &Value, columns: &[&str]) -> String {
     table.to_string()
 }
 
-/// A table of one row for each field.
+/// A table with one row for each field.
 pub(crate) fn fields(value: &Value) -> String {
     let mut table = plain_table();
     for (name, value) in value.as_object().into_iter().flatten() {

@@ -1,7 +1,7 @@
-//! Files with the secret seed of a signing key: 64 hexadecimal digits, for the owner alone. Whoever reads
-//! one can sign in this installation's name.
+//! Files with the secret seed of a signing key: 64 hexadecimal digits, for the owner alone. A reader of the file can
+//! sign in this installation's name.
 //!
-//! A missing file is made with a fresh seed. Must not know what is signed.
+//! Creates a missing file with a fresh seed. Must not know what the key signs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -12,10 +12,10 @@ use anyhow::{Context, bail};
 use charter_domain::evidence_log::Hash;
 use uuid::Uuid;
 
-/// Digits and a line end, and some room to notice what is no seed.
+/// The digits, a line end, and some room to detect a file that is not a seed.
 const MAX_FILE: u64 = 1_024;
 
-/// The seed in a file, which is made when it is missing; `what` it signs, for messages.
+/// Reads the seed in a file, and creates the file if it is missing; `what` the key signs, for messages.
 pub(crate) fn load(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
     match read(path, what)? {
         Some(seed) => Ok(seed),
@@ -50,7 +50,7 @@ fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
     Ok(Some(seed.0))
 }
 
-/// Writes a fresh seed beside the file and moves it there whole; where somebody was faster, theirs counts.
+/// Writes a fresh seed beside the file and links it into place whole; if another process was faster, its seed counts.
 fn make(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
     let making = || format!("making the seed that signs {what}, {}", path.display());
     let mut seed = [0; 32];

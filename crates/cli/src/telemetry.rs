@@ -1,6 +1,6 @@
-//! Traces and metrics for an OpenTelemetry collector, by OTLP over HTTP. The crates below make spans and
-//! measures with `tracing` and know nothing of this; here they become OpenTelemetry's and are sent. Sending
-//! never holds up or fails what is told of: queues are bounded, what does not fit is dropped and counted.
+//! Traces and metrics for an OpenTelemetry collector, by OTLP over HTTP. The crates below make spans and measures with
+//! `tracing` and know nothing of this module, which converts and sends them. Sending never delays or fails the work
+//! that it reports: queues are bounded, and excess is dropped and counted.
 
 mod collector;
 mod context;
@@ -30,13 +30,13 @@ use crate::config::Config;
 pub(crate) use collector::Collector;
 use spans::SpanCounts;
 
-/// How long the end of the process waits until everything is sent.
+/// How long the end of the process waits for the last export.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A layer over the registry, whatever it does.
+/// Any layer over the registry.
 type AnyLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// What is gathered and sent as long as the process serves.
+/// The exporters, which run as long as the process serves.
 pub(crate) struct Telemetry {
     traces: SdkTracerProvider,
     metrics: SdkMeterProvider,
@@ -44,7 +44,7 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Sets up what the configuration asks for; nothing where it names no collector. Nobody is asked.
+    /// Sets up the configured exporters; `None` without a collector. No request is sent.
     pub(crate) fn start(config: &Config) -> anyhow::Result<Option<Self>> {
         let Some(collector) = Collector::configured(config)? else {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Telemetry {
         started().context("setting up `telemetry`").map(Some)
     }
 
-    /// What turns spans and measures of `tracing` into OpenTelemetry's.
+    /// The layers that convert spans and measures of `tracing` to OpenTelemetry's.
     pub(crate) fn layers(&self) -> [AnyLayer; 2] {
         let spans = tracing_opentelemetry::layer()
             .with_tracer(spans::tracer(&self.traces))
@@ -91,19 +91,19 @@ impl Telemetry {
         [spans.boxed(), measures.boxed()]
     }
 
-    /// Tells what the catalogue holds, as long as the engine is there.
+    /// Reports the catalogue's sizes, as long as the engine exists.
     pub(crate) fn observe(&self, engine: &Arc<Engine>) {
         measures::observe(&self.metrics, engine);
     }
 
-    /// Sends what is left, for a while, and says what did not arrive.
+    /// Sends the rest within a timeout, and reports losses.
     pub(crate) async fn stop(self) {
         let Self {
             traces,
             metrics,
             ledger,
         } = self;
-        // Threads of their own: whoever hangs is left behind when the process ends.
+        // Separate threads: one that hangs is abandoned when the process ends.
         let traces = apart(move || traces.shutdown_with_timeout(FLUSH_TIMEOUT).is_ok());
         let metrics = apart(move || metrics.shutdown_with_timeout(FLUSH_TIMEOUT).is_ok());
         let both = async { matches!((traces.await, metrics.await), (Ok(true), Ok(true))) };
@@ -125,19 +125,19 @@ fn apart(work: impl FnOnce() -> bool + Send + 'static) -> oneshot::Receiver<bool
     waited
 }
 
-/// What is meant for telemetry, and of this kind.
+/// A filter for telemetry of one kind.
 fn only(kind: fn(&Metadata<'_>) -> bool) -> FilterFn<impl Fn(&Metadata<'_>) -> bool + Clone> {
     let filter = filter_fn(move |about| about.target() == TELEMETRY && kind(about));
     filter.with_max_level_hint(LevelFilter::INFO)
 }
 
-/// How requests become part of their clients' traces, where traces are kept.
+/// The function that joins requests to their clients' traces, if traces are kept.
 pub(crate) fn join_trace(config: &Config) -> Option<JoinTrace> {
     let on = config.telemetry.otlp_endpoint.is_some();
     on.then_some(context::join as JoinTrace)
 }
 
-/// What others are told of traces, by the operator's word.
+/// The trace context that outgoing calls carry, according to the configuration.
 pub(crate) fn trace_context(config: &Config) -> TraceContext {
     let telemetry = &config.telemetry;
     match telemetry.propagate && telemetry.otlp_endpoint.is_some() {

@@ -1,4 +1,4 @@
-//! Progress on stderr, where a person looks at it.
+//! Progress on standard error, if it is a terminal.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tracing_subscriber::{EnvFilter, Layer, Registry};
 use crate::messages::{self, Form};
 use crate::telemetry::Telemetry;
 
-/// A spinner with a message; silent when stderr is no terminal.
+/// A spinner with a message; silent if standard error is not a terminal.
 pub(crate) fn spinner(message: &str) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     bar.set_message(message.to_owned());
@@ -30,7 +30,7 @@ pub(crate) fn fetch_bar() -> ProgressBar {
     bar
 }
 
-/// Moves a bar to where fetching stands.
+/// Updates a bar with the progress of fetching.
 pub(crate) fn show_fetch(bar: &ProgressBar, progress: &FetchProgress) {
     if let Some(total) = progress.total {
         bar.set_length(total);
@@ -43,9 +43,9 @@ pub(crate) fn show_fetch(bar: &ProgressBar, progress: &FetchProgress) {
 /// also logs each client's error in debug form, which the client receives as its answer.
 const QUIET: &str = "rmcp=warn,rmcp::service=error";
 
-/// Starts logging to stderr, and telemetry where there is any.
+/// Starts logging to standard error, and telemetry if there is any.
 pub(crate) fn start_log(filter: &str, telemetry: Option<&Telemetry>) {
-    // What is meant for telemetry is no log, whatever is logged.
+    // Events for telemetry are never logged.
     let filter = EnvFilter::try_new(format!("{QUIET},{filter},{TELEMETRY}=off"));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new(format!("info,{TELEMETRY}=off")));
     let log = tracing_subscriber::fmt::layer::<Registry>().with_writer(std::io::stderr);

@@ -1,5 +1,5 @@
-//! Files that people write and name on the command line or in the configuration, as text: bounded, and decoded by the one
-//! decoder. Must not know what a file is for.
+//! Reads text files that people write and name on the command line or in the configuration: with a size limit, and
+//! decoded by the shared decoder. Must not know what a file is for.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::bail;
 use charter_contract::charset;
 
-/// The text of a file of at most so many bytes, without its byte order mark. An error names the line and
-/// byte at which it is no text; the caller names the file.
+/// Reads the text of a file of at most `most` bytes, without its byte order mark. An error names the line and byte at
+/// which it is not text; the caller names the file.
 pub(crate) fn read(file: &Path, most: u64) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let open = File::open(file)?;

@@ -1,5 +1,5 @@
-//! A command line that cannot be read. As text it is reported by the reader of the command line itself, with its
-//! suggestions; with `--output json` like every error.
+//! Reports a command line that cannot be parsed. As text, clap's own report with its suggestions; with `--output json`,
+//! like every error.
 
 use charter_contract::error_code::ErrorCode;
 use clap::error::ErrorKind;
@@ -8,15 +8,15 @@ use serde_json::json;
 use crate::failure::{self, EXIT_ERROR, ReportedFailure};
 use crate::messages::{self, Form};
 
-/// What helps where nothing is suggested.
+/// The hint if clap suggests nothing.
 const HELP: &str = "`charter help` lists the commands, and --help shows how one is used.";
 
-/// Reports it and gives the exit code. Help and the version, which were asked for, are output.
+/// Reports the error and returns the exit code. Requested help and the version are output.
 pub(crate) fn report(error: &clap::Error) -> u8 {
     if error.use_stderr() && messages::form() == Form::JsonLines {
         failure::print_failure(&reported(error).into());
     } else {
-        // Where the reader has gone, what was asked for has no use.
+        // If the reader has gone, the output is not needed.
         error.print().ok();
     }
     u8::try_from(error.exit_code()).unwrap_or(EXIT_ERROR)
@@ -31,7 +31,7 @@ fn reported(error: &clap::Error) -> ReportedFailure {
     let first = text.split("\n\n").next().unwrap_or_default();
     let words = first.strip_prefix("error: ").unwrap_or(first);
     let message = match error.kind() {
-        // The text is the help.
+        // The rendered text is the help itself.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             "a command or an argument is missing".to_owned()
         }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use crate::commands::Cli;
 
-    /// What is reported of a command line: message, hint and usage.
+    /// The report for a command line: message, hint and usage.
     fn of(arguments: &[&str]) -> (String, String, String) {
         let line = std::iter::once(&"charter").chain(arguments);
         let error = Cli::try_parse_from(line).unwrap_err();

@@ -108,7 +108,7 @@ pub struct Malformed {
 /// JSON is UTF-8 even under a header with another charset (RFC 8259, section 8.1).
 ///
 /// # Errors
-/// The first byte that does not fit.
+/// Offset of the first byte that does not fit.
 pub fn document<'b>(bytes: &'b [u8], charset: Option<&str>) -> Result<Cow<'b, str>, Malformed> {
     let utf8 = Coding::Known(UTF_8);
     let (coding, mark) = match marked(bytes) {

@@ -137,7 +137,7 @@ string_enum! {
 /// The source of a contract's schema.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin {
-    /// The seed's own text.
+    /// The seed's own schema text.
     Seed(&'static str),
     /// The Rust type.
     Type(fn(Draft) -> Value),

@@ -1,6 +1,6 @@
-//! The peer of `bench/run.py` for resolving and of `bench/answers.py` for requests, whose instant tool it is too: an axum
-//! server that answers every request with the JSON of a file, serialised anew each time, and has nothing around that. It
-//! must know nothing of Charter.
+//! The peer of `bench/run.py` for resolving and of `bench/answers.py` for requests, and the latter's instant tool: an
+//! axum server that answers every request with the JSON of a file, serialised each time, and does nothing else. It must
+//! know nothing of Charter.
 //!
 //! `cargo run --release -p charter-server --example bare_route -- BODY.json`; prints the port.
 

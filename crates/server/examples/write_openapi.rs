@@ -1,5 +1,5 @@
-//! Prints the OpenAPI document of the REST API: `cargo run -p charter-server --example
-//! write_openapi`. `cargo run -p xtask -- codegen` keeps `schemas/openapi.json` by it.
+//! Prints the OpenAPI document of the REST API: `cargo run -p charter-server --example write_openapi`. The command
+//! `cargo run -p xtask -- codegen` uses it to update `schemas/openapi.json`.
 
 use std::error::Error;
 

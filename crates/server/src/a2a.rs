@@ -1,10 +1,8 @@
-//! The A2A protocol, version 1.0 (<https://a2a-protocol.org/v1.0.0/specification/>), for agents that
-//! delegate work to this installation: the agent card with its signature, the JSON-RPC binding
-//! (section 9) and the HTTP+JSON binding (section 11).
+//! The A2A protocol, version 1.0 (<https://a2a-protocol.org/v1.0.0/specification/>), for agents that delegate work to
+//! this installation: the signed agent card, the JSON-RPC binding (section 9) and the HTTP+JSON binding (section 11).
 //!
-//! The protocol's `Task` is the engine's task; this module reads messages, writes tasks and knows the
-//! protocol's names, codes and headers. Nothing is decided here, and nothing that a message points at
-//! is fetched.
+//! The protocol's `Task` is the engine's task. This module reads messages, writes tasks and knows the protocol's names,
+//! codes and headers. It makes no decisions, and fetches nothing that a message refers to.
 
 mod call;
 mod card;
@@ -27,7 +25,7 @@ pub(crate) use call::METHODS;
 pub(crate) use params::SendMessage as SentMessage;
 pub(crate) use rpc::JsonRpcCall;
 
-/// Everything that the protocol asks for.
+/// All routes of the protocol.
 pub(crate) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(card::public))

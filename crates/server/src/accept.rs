@@ -1,24 +1,23 @@
-//! What a client takes for an answer: the header `Accept` (RFC 9110, section 12.5.1). Must not know what there is to
-//! answer.
+//! Content negotiation by the header `Accept` (RFC 9110, section 12.5.1). Must not know which forms an answer can have.
 
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 
-/// The quality of a form that is wanted without reserve, in thousandths.
+/// The highest quality, in thousandths.
 const WANTED: u16 = 1_000;
 
-/// How much a client wants a form of an answer; of two, the greater is sent.
+/// A client's preference for a form of an answer; the form with the greater preference is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Preference {
-    /// In thousandths; nothing of a form that is not taken.
+    /// The quality in thousandths; zero for a form that is not accepted.
     quality: u16,
     exactness: Exactness,
 }
 
-/// How closely a client names a form.
+/// How precisely a client names a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Exactness {
-    /// Not at all: it takes anything.
+    /// By `*/*`.
     Any,
     /// By the first half of its media type.
     Family,
@@ -36,8 +35,8 @@ struct Range<'h> {
     quality: u16,
 }
 
-/// How much a client wants a media type with these parameters. Of the ranges that take it, the one that names it most
-/// closely counts.
+/// The client's preference for a media type with these parameters. Of the ranges that match it, the most precise one
+/// counts.
 pub(crate) fn preference(
     headers: &HeaderMap,
     kind: &str,
@@ -57,14 +56,14 @@ pub(crate) fn preference(
     Preference { quality, exactness }
 }
 
-/// Whether a client takes a media type and names it.
+/// Whether a client accepts a media type and names it.
 pub(crate) fn names(headers: &HeaderMap, kind: &str) -> bool {
     let preference = preference(headers, kind, &[]);
     preference.quality > 0 && preference.exactness >= Exactness::Type
 }
 
 impl Range<'_> {
-    /// How closely it names a media type that it takes. A parameter that the type has must agree.
+    /// How precisely the range names a media type, if it matches. Parameters that the type also has must agree.
     fn takes(&self, kind: &str, parameters: &[(&str, &str)]) -> Option<Exactness> {
         if self.kind == "*/*" {
             return Some(Exactness::Any);
@@ -113,7 +112,7 @@ fn range(text: &str) -> Option<Range<'_>> {
     Some(range)
 }
 
-/// A quality: 0 to 1 with at most three decimals.
+/// Parses a quality: 0 to 1 with at most three decimals.
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if fraction.len() > 3 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {

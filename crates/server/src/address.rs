@@ -1,5 +1,5 @@
-//! Addresses: one that ends with slashes is the address without them, for every method and without a redirect, which
-//! would lose the body. Must not know the routes.
+//! Ignores slashes at the end of addresses, for every method and without a redirect, which would lose the body. Must
+//! not know the routes.
 
 use axum::Router;
 use axum::extract::Request;
@@ -7,12 +7,12 @@ use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
 use axum::middleware::map_request;
 
-/// The folder of the console's pages. Their addresses are relative to it, so its slash counts.
+/// The folder of the console's pages. Their addresses are relative to it, so its slash is significant.
 const PAGES: &str = "/console/";
 
-/// The routes, found by addresses with slashes at their end as well.
+/// The routes, which also match addresses with slashes at the end.
 pub(crate) fn with_end_slashes(routes: Router) -> Router {
-    // A layer of the routes themselves would see a request only after its route was found.
+    // A layer of the router itself would run only after route matching.
     Router::new()
         .fallback_service(routes)
         .layer(map_request(without_end_slashes))
@@ -25,7 +25,7 @@ async fn without_end_slashes(mut request: Request) -> Request {
     request
 }
 
-/// The address without the slashes at its end; nothing where there are none to leave out.
+/// The address without the slashes at its end; `None` if there are none to remove.
 fn shortened(uri: &Uri) -> Option<Uri> {
     let path = uri.path();
     if path == "/" || !path.ends_with('/') || path.starts_with(PAGES) {

@@ -1,5 +1,5 @@
-//! Who is calling: by an API key or an identity provider's token; or the local user, where nobody else can
-//! reach the server.
+//! Authenticates callers by an API key or an identity provider's token. Without either, on a server that other machines
+//! cannot reach, the caller is the local user.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -13,26 +13,25 @@ use sha2::{Digest, Sha256};
 
 use crate::telemetry;
 
-/// One API key, known by its digest only. A key is 256 random bits, so a plain SHA-256 of it
-/// cannot be turned back.
+/// One API key, of which only the digest is stored. A key is 256 random bits, so its plain SHA-256 cannot be inverted.
 #[derive(Debug, Clone)]
 pub struct ApiKey {
     /// SHA-256 of the key's text.
     pub sha256: [u8; 32],
-    /// Whom it stands for.
+    /// The caller that it authenticates.
     pub caller: Caller,
 }
 
-/// How callers are told apart.
+/// The rules that authenticate callers.
 #[derive(Debug, Clone)]
 pub struct Access {
     keys: HashMap<[u8; 32], Caller>,
     local: Option<Caller>,
-    /// Whether the local user is let in only until the first key is made.
+    /// Whether the local user is admitted only until the first key is created.
     until_a_key: bool,
 }
 
-/// A server that would let anybody in.
+/// The error of a server that would admit callers without a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} can be reached from other machines and there is no API key or identity provider that lets anybody in; \
@@ -41,12 +40,12 @@ pub struct Access {
 pub struct AccessError(SocketAddr);
 
 impl Access {
-    /// Access for a server that listens on `address`: by the given keys, those that the store keeps, and
-    /// tokens of identity providers; or, on a loopback address where there was never any of them, the local
-    /// user as admin of the tenant `local`, until the first key is made.
+    /// Access for a server that listens on `address`: by the given keys, those in the store, and identity providers'
+    /// tokens. If none of these has ever existed and the address is loopback, the local user is admitted as admin of
+    /// the tenant `local`, until the first key is created.
     ///
     /// # Errors
-    /// [`AccessError`] for any other address where nothing would let anybody in.
+    /// [`AccessError`] for any other address if no credential could ever be valid.
     pub fn new(
         address: SocketAddr,
         keys: Vec<ApiKey>,
@@ -93,7 +92,7 @@ impl Access {
         })
     }
 
-    /// Whom somebody without a credential stands for now: the local user, until the first key is made.
+    /// The caller of a request without a credential at this time: the local user, until the first key is created.
     ///
     /// # Errors
     /// As [`Access::anonymous`]; when storage fails.
@@ -109,10 +108,10 @@ impl Access {
         }
     }
 
-    /// Whom somebody without a credential stands for: the local user, or nobody.
+    /// The caller of a request without a credential: the local user, or `None`.
     ///
     /// # Errors
-    /// `permission_denied` when a page of another site reaches for the local user.
+    /// `permission_denied` when a page of another site tries to act as the local user.
     fn anonymous(&self, headers: &HeaderMap) -> Result<Option<Caller>, EngineError> {
         match &self.local {
             None => Ok(None),
@@ -120,7 +119,7 @@ impl Access {
                 let message = "without API keys the server answers to the name localhost only";
                 Err(EngineError::new(ErrorCode::PermissionDenied, message))
             }
-            // A browser sends simple requests of any page without asking first.
+            // A browser sends simple requests of any page without a preflight.
             Some(_) if !is_of_this_server(headers) => {
                 let message = "pages of other sites may not call this server";
                 Err(EngineError::new(ErrorCode::PermissionDenied, message))
@@ -129,12 +128,13 @@ impl Access {
         }
     }
 
-    /// The caller that the head of a request names. A key of the store counts also where the local user needs none.
+    /// Authenticates the caller by the head of a request. A key in the store is valid even if the local user needs
+    /// none.
     ///
     /// # Errors
-    /// `unauthenticated` without a credential that lets in; `permission_denied` when a page of another site
-    /// reaches for the local user through a name that points here, and for a token whose holder is granted
-    /// nothing; `unavailable` when a provider's keys cannot be had; when storage fails.
+    /// `unauthenticated` without a valid credential; `permission_denied` when a page of another site tries to act as
+    /// the local user through a name that resolves to this machine, and for a token whose holder has no grant;
+    /// `unavailable` when a provider's keys cannot be fetched; when storage fails.
     pub(crate) async fn known(
         &self,
         engine: &Engine,
@@ -159,7 +159,7 @@ impl Access {
     }
 }
 
-/// What the head of a request says of its caller: looked up once, for those who bound requests and for the handler.
+/// The caller of a request: authenticated once, for the limits and for the handler.
 #[derive(Clone)]
 pub(crate) struct Identity(Arc<Mutex<Result<Caller, Option<EngineError>>>>);
 
@@ -168,10 +168,10 @@ impl Identity {
         Self(Arc::new(Mutex::new(found.map_err(Some))))
     }
 
-    /// The caller of the request with these extensions, counted as a call.
+    /// The caller of the request with these extensions. Counts one call.
     ///
     /// # Errors
-    /// As [`Access::known`]; `rate_limited` when the caller's tenant calls too often.
+    /// As [`Access::known`]; `rate_limited` when the caller's tenant exceeds its rate limit.
     pub(crate) fn caller(extensions: &Extensions, engine: &Engine) -> Result<Caller, EngineError> {
         let found = extensions.get().map(Self::found);
         let caller = found.unwrap_or_else(|| Err(unknown()))?;
@@ -200,14 +200,14 @@ fn is_token(given: &str) -> bool {
     given.split('.').count() == 3
 }
 
-/// What a request presents.
+/// The credential of a request.
 fn credential(headers: &HeaderMap) -> Option<&str> {
     let given = headers.get(AUTHORIZATION)?.to_str().ok()?;
     given.strip_prefix("Bearer ").map(str::trim)
 }
 
-/// The `Host` that a browser sends for a page of this machine. A foreign name that resolves to
-/// loopback (DNS rebinding) is not one.
+/// Whether the `Host` is that of a page on this machine. A foreign name that resolves to loopback (DNS rebinding) is
+/// not.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else {
         return true;
@@ -219,8 +219,7 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
     is_this_machine(name)
 }
 
-/// Whether a request comes from no page at all, from one of this machine's, or from one of the server that
-/// it is sent to.
+/// Whether a request comes from no page, from a page on this machine, or from a page of the server that it is sent to.
 pub(crate) fn is_of_this_server(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(ORIGIN) else {
         return true;
@@ -236,7 +235,7 @@ pub(crate) fn is_of_this_server(headers: &HeaderMap) -> bool {
     host == Some(authority.as_str()) || is_this_machine(authority.host())
 }
 
-/// Whether a host's name is one by which programs reach the machine that they run on.
+/// Whether a host name is one by which programs reach their own machine.
 pub(crate) fn is_this_machine(name: &str) -> bool {
     let name = name.trim_start_matches('[').trim_end_matches(']');
     name == "localhost"
@@ -256,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Where nobody else can reach the server, and no key was ever made, the local user needs none.
+    /// If no other machine can reach the server, and no key was ever created, the local user needs no key.
     #[test]
     fn an_open_address_needs_a_key_that_lets_in() {
         let open: SocketAddr = "0.0.0.0:1".parse().unwrap();
@@ -282,7 +281,7 @@ mod tests {
         }
     }
 
-    /// What a page of another site sends without being asked first is refused, whatever its body.
+    /// A request that a page of another site sends without a preflight is refused for every body.
     #[test]
     fn a_page_of_another_site_does_not_act_as_the_local_user() {
         let access = Access::in_process(Caller::local().unwrap());

@@ -85,26 +85,26 @@ pub(crate) async fn write_body(
     }
 }
 
-/// The id of a call that is no agent request.
+/// The id of a call that is not an agent request.
 pub(crate) fn unnamed() -> RequestId {
     RequestId::from_uuid(Uuid::now_v7())
 }
 
-/// The detail of an error that names the methods of an address; the header of the same name has them as well.
+/// The detail of an error with the methods of an address, which the header of the same name repeats.
 pub(crate) const ALLOW: &str = "allow";
 
-/// The methods that the address takes, where the request's method is none of them.
+/// The methods of the address, if it does not support the request's method.
 fn allowed(error: &EngineError) -> Option<HeaderValue> {
     let methods = error.details.as_ref()?.get(ALLOW)?.as_array()?;
     let methods: Vec<&str> = methods.iter().filter_map(Value::as_str).collect();
     HeaderValue::try_from(methods.join(", ")).ok()
 }
 
-/// Marks the answer to a caller whose credential is good and does not open what was asked for.
+/// Marks the response to a caller with a valid credential without the required rights.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InsufficientScope;
 
-/// Whether a credential lets its holder do too little: it names what is missing.
+/// Whether the credential lacks rights: the details name the missing ones.
 fn lacks_rights(error: &EngineError) -> bool {
     let details = error.details.as_ref();
     let names = |missing: &str| details.is_some_and(|details| details.get(missing).is_some());
@@ -112,13 +112,13 @@ fn lacks_rights(error: &EngineError) -> bool {
         && ["scope", "catalogue", "grants"].into_iter().any(names)
 }
 
-/// How long the client had better wait, in seconds, where that is known.
+/// The recommended wait before a retry, in seconds, if known.
 fn wait(error: &EngineError) -> Option<u64> {
     let wait = error.details.as_ref()?.get("wait_ms")?.as_u64()?;
     Some(wait.div_ceil(1_000))
 }
 
-/// Logged once, where it leaves, with the cause that the client does not see.
+/// Logs an error once, before the response, with the cause that the client does not see.
 pub(crate) fn log(error: &EngineError, request: &RequestId) {
     let cause = match std::error::Error::source(error) {
         Some(cause) => chain(cause),
@@ -131,7 +131,7 @@ pub(crate) fn log(error: &EngineError, request: &RequestId) {
     }
 }
 
-/// The status of a code.
+/// The HTTP status of a code.
 pub(crate) fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::InvalidDocument

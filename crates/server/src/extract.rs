@@ -1,4 +1,4 @@
-//! Reading requests: the caller from the credential, bodies through the contract.
+//! Reads requests: the caller from the credential, bodies by their contracts.
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Query, Request};
@@ -24,7 +24,7 @@ use crate::limits::RequestSlot;
 use crate::state::AppState;
 use crate::transfer::TooSlow;
 
-/// The authenticated caller, who may do what the route does.
+/// The authenticated caller, with permission for the route's operation.
 pub(crate) struct Authenticated(pub(crate) Caller);
 
 impl FromRequestParts<AppState> for Authenticated {
@@ -39,7 +39,7 @@ impl FromRequestParts<AppState> for Authenticated {
     }
 }
 
-/// Whose layer a request is about.
+/// The layer that a request is about.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ScopeQuery {
@@ -54,14 +54,14 @@ impl ScopeQuery {
     }
 }
 
-/// A client's name for its order, by which the same order is known again.
+/// The header by which a repeated command is recognized.
 const ORDER_KEY: &str = "idempotency-key";
 
-/// The name that an order came with.
+/// The idempotency key of a command.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 pub(crate) struct IdempotencyHeader {
-    /// A name of the client's for this order: the same order again, with the same name, finds what it started.
+    /// The client's idempotency key: the same command with the same key returns what it started before.
     #[param(rename = "Idempotency-Key", value_type = String, required = false, pattern = r"^[!-~]{1,256}$")]
     pub(crate) key: Option<IdempotencyKey>,
 }
@@ -85,7 +85,7 @@ impl FromRequestParts<AppState> for IdempotencyHeader {
     }
 }
 
-/// A body that keeps its contract.
+/// A body that conforms to its contract.
 pub(crate) struct Valid<T>(pub(crate) T);
 
 impl<T: Contract> FromRequest<AppState> for Valid<T> {
@@ -103,7 +103,7 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     }
 }
 
-/// A body of this interface's own, not a contract's; an empty one counts as `{}`.
+/// A body of this API's own, without a contract; an empty one counts as `{}`.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for JsonBody<T> {
@@ -136,7 +136,7 @@ fn must_be_utf8(bytes: &[u8]) -> Result<(), EngineError> {
     })
 }
 
-/// A body as it came, of an interface that says itself what is wrong with it.
+/// The raw body, for protocols that report its faults themselves.
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl FromRequest<AppState> for Bytes {
@@ -150,24 +150,24 @@ impl FromRequest<AppState> for Bytes {
     }
 }
 
-/// A body that was read, with its part of the memory of bodies.
+/// A body that was read, with its share of the memory for bodies.
 pub(crate) struct ReadBody {
     pub(crate) bytes: Vec<u8>,
     pub(crate) share: Option<Share>,
 }
 
-/// What is made of a document while its request is answered, in copies of it.
+/// The memory that a request needs for its document, in copies of it.
 const COPIES: usize = 2;
 
 impl ReadBody {
-    /// Reads a body; more than [`LIGHT_BODY`] of it once there is memory for all.
+    /// Reads a body; waits for memory before it reads more than [`LIGHT_BODY`].
     pub(crate) async fn read(
         head: &Parts,
         body: Body,
         state: &AppState,
     ) -> Result<Self, EngineError> {
         let limit = state.limits.body_bytes;
-        // Of unknown length: as long as it may be.
+        // A body of unknown length may be as long as the limit.
         let length = body.size_hint().upper();
         let length = length.map_or(limit, |length| {
             usize::try_from(length).unwrap_or(usize::MAX)
@@ -196,8 +196,8 @@ impl ReadBody {
         Ok(read)
     }
 
-    /// Waits for the memory that the document takes until the request is answered. What is more than the profile allows
-    /// takes none: its reader refuses it in its own words.
+    /// Waits for the memory that the document takes until the request is answered. A document beyond the profile's
+    /// limits takes none, because its reader refuses it.
     pub(crate) async fn set_aside(
         &self,
         head: &Parts,
@@ -225,7 +225,7 @@ fn too_large(limit: usize) -> EngineError {
     error.with_details(json!({"limit_bytes": limit}))
 }
 
-/// A share of memory for a request; none for one that has no caller, of which no body is read.
+/// A share of memory for a request; `None` for one without a caller, whose body is not read.
 async fn memory_of(
     head: &Parts,
     shares: &Shares,
@@ -235,13 +235,13 @@ async fn memory_of(
     let Some(place) = head.extensions.get::<RequestSlot>() else {
         return Ok(None);
     };
-    // Half of the time that the request has: the other half is for its answer.
+    // Waits for half of the request's timeout; the other half is for its answer.
     let patience = state.limits.timeout / 2;
     let share = shares.wait_for(place.caller(), bytes, patience).await?;
     Ok(Some(share))
 }
 
-/// A body that broke off, or did not come in time.
+/// The error of a body that broke off, or was too slow.
 fn unread(error: axum::Error) -> EngineError {
     let error = error.into_inner();
     match error.downcast_ref::<TooSlow>() {
@@ -297,7 +297,7 @@ where
     Ok(read.map_err(|error| malformed(text, &error))?)
 }
 
-/// That a text is not what is expected in its place. Of an id the details name the kind, as those of one that is not found.
+/// The error for a text of the wrong form. For an id, the details name its kind, as for one that is not found.
 fn malformed(text: &str, error: &(dyn std::error::Error + 'static)) -> EngineError {
     let message = format!("`{text}`: {error}");
     let malformed = EngineError::new(ErrorCode::InvalidRequest, message);

@@ -1,11 +1,11 @@
-//! Headers of every answer: what browsers and caches may do with it.
+//! Headers of every response for browsers and caches.
 
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::response::Response;
 
-/// Adds the headers that the handler has not set: an answer is taken for what it says that it is, is not stored,
-/// loads nothing, and is shown in no frame.
+/// Adds the headers that the handler has not set: browsers trust the content type, store nothing, load nothing, and
+/// show the response in no frame.
 pub(crate) async fn add(mut response: Response) -> Response {
     let headers = response.headers_mut();
     let nosniff = HeaderValue::from_static("nosniff");

@@ -1,4 +1,4 @@
-//! Answers in JSON.
+//! JSON responses.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use charter_engine::apart;
 use serde::Serialize;
 use serde::ser::Error;
 
-/// Longest answer that is written on a thread of the runtime, in bytes; a longer one is written [`apart`].
+/// Longest answer that is serialized on a thread of the runtime, in bytes; a longer one is serialized [`apart`].
 const SHORT: usize = 64 << 10;
 
 /// An answer in JSON.
@@ -28,7 +28,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// An answer as text. A long one is written [`apart`].
+/// Serializes an answer. A long one is serialized [`apart`].
 pub(crate) fn written<T: Serialize>(answer: T) -> serde_json::Result<String> {
     let mut short = ShortText::default();
     match serde_json::to_writer(&mut short, &answer) {
@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// A long answer that waits for another task once its text was found to be long.
+    /// A long answer whose second serialization waits for another task.
     struct DeferredAnswer {
         times_written: Cell<usize>,
         other_task: Receiver<()>,

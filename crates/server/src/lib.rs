@@ -1,10 +1,10 @@
 //! REST, A2A, events and authentication over the engine.
 //!
-//! A handler reads the request into the contract's types, asks the engine, and writes what it
-//! says. Nothing is decided here. Failures leave as `AgentError` (seed 003) with the status that
-//! belongs to their code. This crate knows no storage and no configuration file.
+//! A handler reads the request into the contract's types, calls the engine, and writes the result. It makes no
+//! decisions. Failures are returned as `AgentError` (seed 003) with the status of their code. This crate knows no
+//! storage and no configuration file.
 
-// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+// Only the command line writes to the terminal, with writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod a2a;

@@ -1,4 +1,4 @@
-//! Bounds on what one caller, and all together, may ask of the server.
+//! Limits of the server, for each caller and for all together.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,20 +7,20 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use charter_engine::{Caller, Share};
 
-/// The server's bounds.
+/// The server's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Largest body, in bytes.
     pub body_bytes: usize,
-    /// Longest wait for an answer that is not streamed.
+    /// Timeout of a request that is not streamed.
     pub timeout: Duration,
-    /// Requests under way at once, and streams; one more is refused with `overloaded`. Callers share them.
+    /// Concurrent requests, and streams; one more is refused with `overloaded`. Callers share them.
     pub concurrency: usize,
-    /// Connections at once; for one more, that of the client which is waited for longest is closed.
+    /// Concurrent connections; one more closes the connection for whose client the server has waited longest.
     pub connections: usize,
-    /// Longest wait for the head of a request.
+    /// Timeout for the head of a request.
     pub head: Duration,
-    /// Longest wait for the body of a request; a large one has more.
+    /// Timeout for the body of a request; a large one has more.
     pub body: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// The place of a request, for handlers that give it back before they answer, and the memory of what it sent.
+/// The slot of a request, which handlers may release before they answer, and the memory of its document.
 #[derive(Clone)]
 pub(crate) struct RequestSlot {
     caller: Arc<Caller>,
@@ -65,7 +65,7 @@ impl RequestSlot {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whose it is.
+    /// The caller that holds the slot.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
     }
@@ -75,24 +75,24 @@ impl RequestSlot {
         self.held().place.take()
     }
 
-    /// Gives the place back: what follows is waiting.
+    /// Releases the slot before the handler waits.
     pub(crate) fn give_back(&self) {
         drop(self.take());
     }
 
-    /// Keeps the memory of what the request sent until it is answered.
+    /// Keeps the memory of the request's document until the request is answered.
     pub(crate) fn keep(&self, document: Share) {
         self.held().document = Some(document);
     }
 
-    /// Gives that memory back.
+    /// Releases that memory.
     pub(crate) fn forget(&self) {
         let document = self.held().document.take();
         drop(document);
     }
 }
 
-/// Whether an answer is a stream of events.
+/// Whether a response is a stream of events.
 pub(crate) fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))

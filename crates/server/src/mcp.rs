@@ -1,11 +1,10 @@
-//! The Model Context Protocol over the engine: revision 2026-07-28, which has no sessions, and those with
-//! a handshake before it (2025-11-25, 2025-06-18), by the official SDK.
+//! The Model Context Protocol over the engine: revision 2026-07-28, which has no sessions, and those with a handshake
+//! before it (2025-11-25, 2025-06-18), by the official SDK.
 //!
-//! Few tools, and each tells only as much as the next needs: `find` names things, `open` shows one,
-//! `run`, `call` and `start_mission` use it, `status` and `cancel` look after what was started. There is no tool that
-//! confirms or approves: that is a person's word, so a person is asked (elicitation), or told where to
-//! say it. Must not know how anything is decided; whatever it does is a use case of the engine in the
-//! name of the caller that the credential stands for.
+//! There are few tools, and each returns only what the next one needs. `find` lists entries, `open` shows one, `run`,
+//! `call` and `start_mission` use it, `status` and `cancel` follow up on started work. No tool confirms or approves,
+//! because a person must decide: the person is asked by elicitation, or the answer explains how to decide. Must not
+//! know how decisions are made: every action is a use case of the engine on behalf of the authenticated caller.
 
 mod call;
 mod failure;
@@ -66,14 +65,14 @@ use call::Call;
 use failure::{invalid_cursor, protocol_error, unserved};
 use loading::LoadingEngine;
 
-/// The revisions that are spoken, oldest first.
+/// The supported revisions, oldest first.
 const VERSIONS: [ProtocolVersion; 3] = [
     ProtocolVersion::V_2025_06_18,
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2026_07_28,
 ];
 
-/// What a client's model is told about the tools.
+/// The instructions about the tools for a client's model.
 const INSTRUCTIONS: &str = "Charter knows an organisation's skills (questions it can answer), playbooks \
 (procedures that change something) and tools. Say what you want to `run` and it is routed to the right \
 skill; or `find` what there is, `open` one thing, then `run` it by id, or `call` a single tool. Answers \
@@ -83,21 +82,21 @@ them, open one, follow it. Ask the reference library with `ask_lens`; what is wo
 `remember`, and `recall` it before you ask a person again. Changes wait for a person, who is asked \
 through you where your client can ask; `status` says where something stands.";
 
-/// Whose requests a connection carries.
+/// The source of the caller of a connection's requests.
 #[derive(Debug, Clone)]
 enum ConnectionIdentity {
-    /// Each has its caller, whom the HTTP layer found by the credential.
+    /// Each request has its own caller, whom the HTTP layer authenticated.
     EachRequests,
-    /// One process, one caller.
+    /// One process with one caller.
     Always(Caller),
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Shared {
     engine: LoadingEngine,
-    /// Seals what a client keeps for the server between two rounds of a call.
+    /// Seals the state that a client keeps for the server between two rounds of a call.
     seal: RequestStateCodec,
-    /// Tool calls under way.
+    /// Running tool calls.
     calls: Shares,
 }
 
@@ -109,7 +108,7 @@ pub(crate) struct Mcp {
 }
 
 impl Shared {
-    /// `refused` counts the calls that found no place.
+    /// `refused` counts the calls without a free slot.
     fn new(engine: LoadingEngine, refused: Counter) -> Self {
         // Two random 128-bit numbers: a key that no other process and no client knows.
         let key = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
@@ -121,7 +120,7 @@ impl Shared {
     }
 }
 
-/// The span of the HTTP request that a message came with; the SDK works in tasks of its own.
+/// The span of the HTTP request of a message; the SDK works in its own tasks.
 fn span_of(context: &RequestContext<RoleServer>) -> Span {
     let parts = context.extensions.get::<Parts>();
     let span = parts.and_then(|parts| parts.extensions.get::<Span>());
@@ -144,7 +143,7 @@ impl Mcp {
         }
     }
 
-    /// The call of a method that the caller may use.
+    /// Admits the call of a method if the caller may use it.
     async fn admitted(
         &self,
         method: &str,
@@ -344,7 +343,7 @@ fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
 }
 
-/// Refuses a cursor of a list that has no second page.
+/// Refuses a cursor for a list that has only one page.
 fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     cursor(request).map_or(Ok(()), |_| Err(invalid_cursor()))
 }

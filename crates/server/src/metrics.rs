@@ -1,4 +1,4 @@
-//! Counters for Prometheus, in the two forms that it reads.
+//! Metrics for Prometheus, in the two formats that it reads.
 
 mod exposition;
 
@@ -95,7 +95,7 @@ impl Metrics {
         self.seconds.observe(elapsed.as_secs_f64());
     }
 
-    /// The counter of those who found no place among `places`.
+    /// The counter of requests without a free slot, by kind of slot.
     pub(crate) fn refused(&self, places: &str) -> Counter {
         let labels = RefusalLabels {
             places: places.to_owned(),
@@ -103,7 +103,7 @@ impl Metrics {
         self.refused.get_or_create_owned(&labels)
     }
 
-    /// The metrics, with the engine's figures of this moment.
+    /// Serializes the metrics, with the engine's current figures.
     pub(crate) fn text(
         &self,
         engine: &Engine,

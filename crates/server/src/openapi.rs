@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document: operations from the handlers' annotations, schemas from the contract and
-//! from the types of bodies, and the failures that an operation has by what it is.
+//! The OpenAPI 3.1 document: operations from the handlers' annotations, schemas from the contracts and the types of
+//! bodies, and each operation's failures, derived from its properties.
 
 use charter_contract::{canonical, registry};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ pub fn document() -> Value {
     canonical::sorted(document)
 }
 
-/// A parameter that takes the rest of a path has no form of its own in OpenAPI: `{*path}` is `{path}`.
+/// Renames a parameter for the rest of a path, which OpenAPI cannot express: `{*path}` becomes `{path}`.
 fn name_rests(document: &mut Value) {
     if let Some(paths) = document["paths"].as_object_mut() {
         let named = std::mem::take(paths).into_iter();
@@ -76,7 +76,7 @@ fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
         .flat_map(|path| path.values_mut())
 }
 
-/// Marks the bodies that an operation needs; a body whose members are all optional may be left out.
+/// Marks required bodies; a body with only optional members may be omitted.
 fn require_bodies(document: &mut Value) {
     let schemas = document["components"]["schemas"].clone();
     for operation in operations(document) {
@@ -105,12 +105,12 @@ fn needs_members(schema: &Value) -> bool {
     requires(schema) || ["oneOf", "anyOf"].into_iter().any(all_require)
 }
 
-/// A schema as a part of the document: its own definitions are found inside it.
+/// Embeds a schema in the document; its own definitions stay inside it.
 fn embedded(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else {
         return schema;
     };
-    // With an `$id` of its own, `#/$defs/…` inside the schema means this schema.
+    // With its own `$id`, `#/$defs/…` inside the schema means this schema.
     if !fields.contains_key("$id")
         && let Some(title) = fields.get("title").and_then(Value::as_str)
     {
@@ -163,7 +163,7 @@ mod tests {
         );
     }
 
-    /// Generated clients leave an optional body out.
+    /// Generated clients omit optional bodies.
     #[test]
     fn a_body_with_required_members_is_required() {
         let document = document();
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Documents of other specifications, and what is any JSON.
+    /// Documents of other specifications, and arbitrary JSON.
     const OF_OTHERS: [&str; 6] = [
         "a2a_call",
         "get_agent_card",
@@ -191,7 +191,7 @@ mod tests {
         "get_schema",
     ];
 
-    /// What says nothing about itself cannot be checked, neither by clients nor by tests.
+    /// Neither clients nor tests can check an undescribed schema.
     #[test]
     fn every_body_and_every_answer_is_described() {
         let document = document();
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// A schema with its place, and every schema inside of it.
+    /// Collects a schema and every schema inside it, with their positions.
     fn within<'d>(schema: &'d Value, place: String, found: &mut Vec<(String, &'d Value)>) {
         for keyword in ONE.into_iter().chain(["additionalProperties"]) {
             if let Some(part) = schema.get(keyword) {
@@ -230,7 +230,7 @@ mod tests {
         found.push((place, schema));
     }
 
-    /// The schemas of parameters, bodies and answers.
+    /// Collects the schemas of parameters, bodies and answers.
     fn of_operations<'d>(part: &'d Value, place: &str, found: &mut Vec<(String, &'d Value)>) {
         let parts: Vec<(String, &Value)> = match part {
             Value::Object(fields) => fields
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Generators of clients stumble over `true`, and over a list of which nothing is said.
+    /// Client generators fail on `true`, and on a list without an item schema.
     #[test]
     fn no_schema_is_a_truth_value_and_every_list_has_items() {
         let document = document();
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// A generator that reads a choice twice makes their classes twice, and drops the form.
+    /// A generator that reads a choice twice creates its classes twice, and then drops the form.
     #[test]
     fn no_form_of_a_choice_has_an_object_without_a_name() {
         let document = document();
@@ -292,7 +292,7 @@ mod tests {
                 for (property, place) in properties {
                     let mut found = Vec::new();
                     within(place, format!("{name}/{property}"), &mut found);
-                    // A document within a text becomes no class.
+                    // A document inside a string does not become a class.
                     found.retain(|(place, part)| {
                         part["type"] == "object" && !place.contains("/contentSchema")
                     });
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(unnamed, [""; 0]);
     }
 
-    /// Classes of clients are called by titles, methods by operation ids.
+    /// Titles become the names of clients' classes, and operation ids those of methods.
     #[test]
     fn names_are_taken_once() {
         fn taken_twice(mut names: Vec<&str>) -> Vec<&str> {
@@ -358,7 +358,7 @@ mod tests {
         }
     }
 
-    /// Contracts, bodies and answers are named in one place.
+    /// Contracts, bodies and answers share one namespace.
     #[test]
     fn no_two_schemas_have_one_name() {
         let contracts = registry::all().map(|entry| entry.name.as_str().to_owned());

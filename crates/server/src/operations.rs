@@ -1,7 +1,7 @@
-//! What each operation needs, whichever protocol asks for it: one table for REST, MCP and A2A.
+//! The required permissions of each operation: one table for REST, MCP and A2A.
 //!
-//! An operation that is not in the table is nobody's. The level that a decision needs (an approval, a key, a
-//! global package) is asked for where it is decided, in the engine.
+//! Operations missing from the table are denied. The engine checks the level for a decision (an approval, a key, a
+//! global package) when the decision is made.
 
 use std::collections::HashMap;
 
@@ -19,36 +19,36 @@ use utoipa::openapi::{OpenApi, PathItem};
 
 use crate::query::QueryNames;
 
-/// What an operation needs of its caller.
+/// The required permission of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Nothing: there is no caller.
+    /// None: there is no caller.
     Public,
-    /// A caller, whatever its scopes: it asks about itself, or what it asks for names an operation of its own.
+    /// Any caller, regardless of scopes: it is about the caller, or contains another operation with its own rule.
     Caller,
     /// All of these scopes.
     Scopes(&'static [AccessScope]),
-    /// Scope and role of whoever changes the catalogue; what is global needs more, which the engine says.
+    /// The scope and role for changes of the catalogue; the engine requires more for a global change.
     Edit,
 }
 
 use Need::{Edit, Public, Scopes};
 
-/// What answers what was asked, begun and brought about.
+/// The scopes to read requests, runs and missions.
 const LOOKS: Need = Scopes(&[RequestsRead, RunsRead, MissionsRead]);
 
-/// What stops it, whatever it is.
+/// The scopes to stop any of these.
 const STOPS: Need = Scopes(&[RequestsWrite, RunsWrite, MissionsWrite]);
 
 /// Every operation: of REST by its id in the OpenAPI document, of the other protocols by protocol and name.
 const TABLE: &[(&str, Need)] = &[
-    // Without a caller.
+    // No caller needed.
     ("get_agent_card", Public),
     ("get_agent_card_keys", Public),
     ("list_schemas", Public),
     ("get_openapi", Public),
     ("get_schema", Public),
-    // Of every caller, whatever its scopes.
+    // Any caller, regardless of scopes.
     ("get_caller", Need::Caller),
     // Requests, sessions and tags.
     ("create_request", Scopes(&[RequestsWrite])),
@@ -172,8 +172,7 @@ const TABLE: &[(&str, Need)] = &[
     ("revoke_key", Scopes(&[AdminWrite])),
     ("rotate_key", Scopes(&[AdminWrite])),
     ("get_key", Scopes(&[AdminRead])),
-    // A2A: the bindings, and the methods that they carry. A task is a request or a mission, and a reply
-    // may steer its run.
+    // A2A: the bindings, and the methods in them. A task is a request or a mission, and a reply may control its run.
     ("a2a_act_on_task", Need::Caller),
     ("a2a_call", Need::Caller),
     ("a2a_list_tasks", Need::Caller),
@@ -190,7 +189,7 @@ const TABLE: &[(&str, Need)] = &[
     ("a2a:SendMessage", STOPS),
     ("a2a:SendStreamingMessage", STOPS),
     ("a2a:SubscribeToTask", LOOKS),
-    // MCP: tools by their names, other methods by theirs, resources by what they are of.
+    // MCP: tools and other methods by their names, resources by the kind of their data.
     ("mcp:ask_lens", Scopes(&[CatalogueRead])),
     ("mcp:call", Scopes(&[RunsWrite])),
     ("mcp:cancel", STOPS),
@@ -215,7 +214,7 @@ const TABLE: &[(&str, Need)] = &[
     ("mcp:tasks/update", STOPS),
 ];
 
-/// Paths of the A2A binding that no OpenAPI document names, because nothing answers there but a refusal.
+/// Paths of the A2A binding that the OpenAPI document omits, because they only answer with a refusal.
 const UNDESCRIBED: [(&str, [Method; 2]); 2] = [
     (
         "/a2a/v1/tasks/{id}/pushNotificationConfigs",
@@ -227,7 +226,7 @@ const UNDESCRIBED: [(&str, [Method; 2]); 2] = [
     ),
 ];
 
-/// The methods that operations have.
+/// The methods of operations.
 const METHODS: [Method; 5] = [
     Method::GET,
     Method::PUT,
@@ -236,16 +235,16 @@ const METHODS: [Method; 5] = [
     Method::PATCH,
 ];
 
-/// What an operation needs; `None` for one that is in no table.
+/// The required permission of an operation; `None` if the table does not have it.
 pub(crate) fn need_of(operation: &str) -> Option<Need> {
     let found = TABLE.iter().find(|(name, _)| *name == operation);
     found.map(|(_, need)| *need)
 }
 
-/// Lets a caller carry out an operation, or refuses it.
+/// Admits a caller to an operation, or refuses the caller.
 ///
 /// # Errors
-/// `permission_denied`, which names the scope or role that is missing.
+/// `permission_denied`, with the missing scope or role.
 pub(crate) fn admit(operation: &str, caller: &Caller) -> Result<(), EngineError> {
     admit_to(operation, need_of(operation), caller)
 }
@@ -278,11 +277,11 @@ fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), 
 /// Where the Model Context Protocol is served. Its operations are named in the bodies of requests.
 pub(crate) const MCP_PATH: &str = "/mcp";
 
-/// The operations of REST by where they are.
+/// The operations of REST by method and path.
 #[derive(Debug)]
 pub(crate) struct Operations(HashMap<(Method, String), Described>);
 
-/// An operation: its id, and the query parameters that it takes.
+/// An operation: its id, and its query parameters.
 #[derive(Debug, Clone)]
 struct Described {
     id: String,
@@ -290,7 +289,7 @@ struct Described {
 }
 
 impl Operations {
-    /// Those that the OpenAPI document describes.
+    /// Reads the operations of the OpenAPI document.
     pub(crate) fn new(described: &OpenApi) -> Self {
         let mut found = HashMap::new();
         for (path, item) in &described.paths.paths {
@@ -331,9 +330,9 @@ impl Operations {
         self
     }
 
-    /// The operation that a route carries out.
+    /// The operation of a route.
     fn at(&self, method: &Method, path: &str) -> Option<&Described> {
-        // A HEAD needs what a GET needs.
+        // A HEAD needs the permission of the GET.
         let method = if method == Method::HEAD {
             &Method::GET
         } else {
@@ -342,12 +341,12 @@ impl Operations {
         self.0.get(&(method.clone(), path.to_owned()))
     }
 
-    /// The query parameters that a route takes; `None` for one that no document describes.
+    /// The query parameters of a route; `None` for a route without a description.
     pub(crate) fn query(&self, method: &Method, path: &str) -> Option<&QueryNames> {
         self.at(method, path).map(|operation| &operation.query)
     }
 
-    /// Lets a caller carry out what a route does; a route that no document describes is nobody's.
+    /// Admits a caller to a route's operation; a route without a description is denied.
     pub(crate) fn admit(
         &self,
         method: &Method,
@@ -360,7 +359,7 @@ impl Operations {
         }
     }
 
-    /// The methods that an address takes, by the path that the router matched.
+    /// The methods of an address, by the path that the router matched.
     pub(crate) fn methods(&self, path: &str) -> Vec<Method> {
         if path == MCP_PATH {
             return vec![Method::GET, Method::POST, Method::DELETE];
@@ -369,7 +368,7 @@ impl Operations {
         let mut methods = Vec::from(METHODS);
         methods.retain(|method| self.0.contains_key(&place(method)));
         if methods.is_empty() {
-            // A page or a probe: no document describes those.
+            // A page or a probe, which have no description.
             methods.push(Method::GET);
         }
         if methods.contains(&Method::GET) {
@@ -409,7 +408,7 @@ mod tests {
         ids.map(str::to_owned).collect()
     }
 
-    /// A new operation is denied until it is in the table, and one that is gone does not stay there.
+    /// A new operation is denied until it is in the table, and a removed one must leave it.
     #[test]
     fn every_operation_of_the_document_is_in_the_table() {
         let listed = TABLE.iter().map(|(name, _)| (*name).to_owned());
@@ -472,7 +471,7 @@ mod tests {
         }
     }
 
-    /// A scope of the table that is missing is named; with all of them the operation is open.
+    /// A missing scope is named; with all of them, the operation is allowed.
     #[test]
     fn each_operation_needs_each_of_its_scopes() {
         for (operation, need) in TABLE {

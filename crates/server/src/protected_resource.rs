@@ -1,6 +1,6 @@
 //! OAuth 2.0 protected-resource metadata (RFC 9728), by which clients of the Model Context Protocol find the identity
-//! provider that gives them a token, and the challenges that lead there (RFC 6750, section 3). Without a provider there
-//! is no metadata. Addresses come from the configuration: a request decides between the names of this machine only.
+//! provider for their token, and the challenges that refer to it (RFC 6750, section 3). Without a provider there is no
+//! metadata. URLs come from the configuration: a request only selects among the names of this machine.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -18,13 +18,13 @@ use crate::operations::MCP_PATH;
 use crate::routes;
 use crate::state::AppState;
 
-/// Where the metadata of the whole server is; that of a part of it is below, at the part's path.
+/// The path of the metadata of the whole server; that of a part is below it, at the part's path.
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
-/// How long readers may keep the metadata.
+/// How long readers may cache the metadata.
 const KEPT: &str = "public, max-age=300";
 
-/// The metadata's addresses.
+/// The routes of the metadata.
 pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .route(METADATA, get(show))
@@ -51,7 +51,7 @@ fn document(state: &AppState, resource: &str) -> Value {
         "bearer_methods_supported": ["header"],
         "resource_name": state.publisher.name(),
     });
-    // A list without entries is left out (RFC 9728, section 3.2).
+    // A list without entries is omitted (RFC 9728, section 3.2).
     if !providers.scopes().is_empty() {
         document["scopes_supported"] = json!(providers.scopes());
     }
@@ -59,7 +59,7 @@ fn document(state: &AppState, resource: &str) -> Value {
 }
 
 /// The path of the resource whose metadata is at `place` below [`METADATA`]: the server's, or that of the Model Context
-/// Protocol, also behind the path of the public URL (RFC 9728, section 3.1).
+/// Protocol, also below the path of the public URL (RFC 9728, section 3.1).
 fn resource_at(place: &str, public_path: &str) -> Option<&'static str> {
     let place = place.trim_end_matches('/');
     match place.strip_prefix(public_path).unwrap_or(place) {
@@ -75,8 +75,8 @@ fn path_of(url: &str) -> String {
     path.trim_end_matches('/').to_owned()
 }
 
-/// The URL of the server: the configured one. A server that listens on this machine has several names, and clients
-/// compare the one that they use, so there the request decides.
+/// The URL of the server: the configured one. A server on this machine has several names, and clients compare the one
+/// that they use, so there the request selects the name.
 fn base(configured: &str, host: Option<&HeaderValue>) -> String {
     let is_local = |authority: &Authority| is_this_machine(authority.host());
     let own: Option<Uri> = configured.parse().ok();
@@ -112,7 +112,7 @@ impl ChallengeContext {
         }
     }
 
-    /// Adds a challenge to an answer that refuses a caller for its credential or its rights.
+    /// Adds a challenge to a response that refuses a caller because of the credential or its rights.
     pub(crate) fn challenge(&self, state: &AppState, mut response: Response) -> Response {
         let has_providers = !state.engine.providers().is_empty();
         let lacks_rights = response.extensions().get::<InsufficientScope>().is_some();
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    /// A client refuses metadata of another origin than the one that it asked.
+    /// A client refuses metadata from another origin than the requested one.
     #[test]
     fn only_the_names_of_this_machine_are_taken_from_a_request() {
         for (configured, host, base) in [

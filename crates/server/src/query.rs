@@ -1,5 +1,5 @@
-//! Query strings, of every route: a parameter that an operation does not take is refused. One that is misspelled would
-//! else read as absent, and an answer without it as the answer.
+//! Refuses unknown query parameters on every route. Otherwise a misspelled parameter would count as absent, and the
+//! caller would not notice.
 //!
 //! Which parameters an operation takes is read from its description, the one that clients get. The typed values are
 //! read by [`QueryParams`](crate::extract::QueryParams).
@@ -14,16 +14,16 @@ use charter_engine::EngineError;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::path::{Operation, ParameterIn};
 
-/// The query parameters that an operation takes.
+/// The query parameters of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum QueryNames {
-    /// These, and no others.
+    /// Only these.
     Known(BTreeSet<String>),
-    /// Any: the A2A protocol passes over what a newer version of it may have (section 5.7).
+    /// Any: the A2A protocol ignores parameters of its newer versions (section 5.7).
     Any,
 }
 
-/// Unknown parameters that an error names.
+/// The most unknown parameters that an error lists.
 const MOST_NAMED: usize = 20;
 
 /// The tag of the operations of the A2A protocol.
@@ -46,8 +46,7 @@ impl QueryNames {
         Self::Known(names.collect())
     }
 
-    /// Refuses an address with a parameter that the operation does not take, with every such parameter and the names
-    /// that it takes.
+    /// Refuses a URI with unknown parameters; the error lists each of them, and the allowed names.
     pub(crate) fn check(&self, uri: &Uri) -> Result<(), EngineError> {
         let Self::Known(known) = self else {
             return Ok(());
@@ -55,7 +54,7 @@ impl QueryNames {
         if uri.query().is_none_or(str::is_empty) {
             return Ok(());
         }
-        // A query that cannot be read is refused by the reader of the values.
+        // The reader of the values refuses an unreadable query.
         let Ok(Query(given)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else {
             return Ok(());
         };
@@ -78,7 +77,7 @@ impl QueryNames {
     }
 }
 
-/// The name that may be meant, and all names that the operation takes.
+/// The probably intended name, and all names of the operation.
 fn suggestion(name: &str, known: &BTreeSet<String>) -> String {
     let of_it = |known: &&String| {
         let rest = known.strip_prefix(name);

@@ -72,7 +72,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .merge(crate::a2a::routes())
 }
 
-/// What is registered, and what of it applies.
+/// The catalogue, and which of its documents apply.
 fn catalogue() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(route::route))
@@ -106,7 +106,7 @@ fn catalogue() -> OpenApiRouter<AppState> {
         .routes(routes!(candidates::promote))
 }
 
-/// What is asked and done, and who says so.
+/// Requests, runs and approvals.
 fn work() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(requests::ask))
@@ -141,7 +141,7 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(executor::report))
 }
 
-/// Goals that are carried out in stages.
+/// Missions.
 fn missions() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(missions::start, missions::list))
@@ -156,7 +156,7 @@ fn missions() -> OpenApiRouter<AppState> {
         .routes(routes!(missions::diff))
 }
 
-/// What there is to know: lenses, the expert graph, memories.
+/// Knowledge: lenses, the expert graph, memories.
 fn knowledge() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(graph::query))
@@ -175,7 +175,7 @@ fn knowledge() -> OpenApiRouter<AppState> {
         .routes(routes!(lenses::reindex))
 }
 
-/// What proves it.
+/// Evidence.
 fn proof() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(evidence::find))
@@ -188,7 +188,7 @@ fn proof() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence_log::export))
 }
 
-/// Who may call.
+/// The caller and API keys.
 fn administration() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(caller::show))
@@ -220,7 +220,7 @@ fn skills() -> OpenApiRouter<AppState> {
         .routes(routes!(agent_skill_files::artifact))
 }
 
-/// Whether the process lives and works, and its metrics.
+/// Liveness, readiness and metrics.
 pub(crate) fn probes() -> Router<AppState> {
     Router::new()
         .route("/healthz", get(health::alive))
@@ -228,7 +228,7 @@ pub(crate) fn probes() -> Router<AppState> {
         .route("/metrics", get(health::metrics))
 }
 
-/// What is not part of the API: the reference page, the console.
+/// Routes outside the API: the reference page, the console.
 pub(crate) fn pages() -> Router<AppState> {
     Router::new()
         .route("/", get(console::start))
@@ -268,7 +268,7 @@ pub(crate) async fn wrong_method(
 /// Methods that change or delete something.
 const CHANGES: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
 
-/// What to send instead. That GET goes with HEAD needs no word.
+/// The methods to use instead. HEAD is omitted, because it always accompanies GET.
 fn advice(methods: &[Method]) -> String {
     let sent = methods.iter().filter(|method| **method != Method::HEAD);
     let sent: Vec<&str> = sent.map(Method::as_str).collect();

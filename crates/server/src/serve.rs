@@ -1,7 +1,7 @@
-//! Listening, serving connections, and stopping in good order.
+//! Listens, serves connections, and stops gracefully.
 //!
-//! The number of connections is bounded, and each has a time for the head of a request, between requests, and for taking
-//! an answer: a client that is silent keeps no place from others.
+//! The number of connections is limited. Each has timeouts for the head of a request, for idling between requests, and
+//! for receiving an answer, so that a silent client cannot block others.
 
 mod connections;
 mod pace;
@@ -32,13 +32,13 @@ use crate::transfer::HeldBody;
 use connections::{Connections, OpenConnection};
 use pace::PacedStream;
 
-/// How often connections are looked at that may be too slow.
+/// How often connections are checked for timeouts.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long no connection is accepted after that failed, which is where the process has no descriptor left.
+/// The pause after a failed accept, which means that the process has no descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `stop` resolves; then finishes the requests under way and returns.
+/// Serves until `stop` resolves; then finishes the running requests and returns.
 pub async fn serve(
     listener: TcpListener,
     routes: Router,
@@ -73,12 +73,12 @@ pub async fn serve(
     }
 }
 
-/// The next connection.
+/// Accepts the next connection.
 async fn accepted(listener: &TcpListener, connections: &Connections) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            // The client went before it was accepted.
+            // The client left before its connection was accepted.
             Err(error)
                 if matches!(
                     error.kind(),

@@ -1,13 +1,13 @@
-//! What callers of the server share, and by which limits.
+//! The resources that callers of the server share, and their limits.
 
 use charter_contract::bounds::{ANSWERS_BYTES, BODIES_BYTES, BODIES_MEMORY};
 use charter_engine::Shares;
 use prometheus_client::metrics::counter::Counter;
 
-/// What is shared.
+/// A shared resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Requests that are being answered.
+    /// Running requests.
     Requests,
     /// Open streams of events, and executors that wait for a call.
     Streams,
@@ -17,14 +17,14 @@ pub(crate) enum Use {
     Calls,
     /// Bodies that are being read, in bytes.
     Bodies,
-    /// What was read of them, in bytes of memory.
+    /// Documents that were read from bodies, in bytes of memory.
     Documents,
-    /// Answers on their way to clients, in bytes.
+    /// Answers in transmission, in bytes.
     Answers,
 }
 
 impl Use {
-    /// In the plural, for messages and metrics.
+    /// The plural, for messages and metrics.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -49,7 +49,7 @@ impl Use {
         }
     }
 
-    /// As many of it for all callers; `refused` counts the refusals.
+    /// Shares a total among all callers; `refused` counts the refusals.
     pub(crate) fn shared(self, total: usize, refused: Counter) -> Shares {
         Shares::new(self.as_str(), self.limit(), total, move || {
             refused.inc();
@@ -57,7 +57,7 @@ impl Use {
     }
 }
 
-/// The memory that bodies and answers take.
+/// The memory of bodies and answers.
 pub(crate) struct Memory {
     pub(crate) bodies: Shares,
     pub(crate) documents: Shares,
@@ -65,13 +65,13 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// All of it; `refused` is the counter of the refusals of each.
+    /// The limits of this memory; `refused` is the counter of each one's refusals.
     pub(crate) fn new(refused: impl Fn(Use) -> Counter) -> Self {
         let shared = |of: Use, total| of.shared(total, refused(of));
         Self {
             bodies: shared(Use::Bodies, BODIES_BYTES),
             documents: shared(Use::Documents, BODIES_MEMORY),
-            // What waits to be sent was made already.
+            // An answer that waits to be sent already exists.
             answers: shared(Use::Answers, ANSWERS_BYTES).with_bounded_waiting(),
         }
     }

@@ -16,7 +16,7 @@ use crate::readiness::Readiness;
 use crate::shares::{Memory, Use};
 use crate::telemetry::JoinTrace;
 
-/// Shared by all handlers; cheap to clone.
+/// The state of all handlers; cheap to clone.
 #[derive(Clone)]
 pub struct AppState(Arc<Shared>);
 
@@ -24,23 +24,23 @@ pub struct AppState(Arc<Shared>);
 pub struct Shared {
     /// The use cases.
     pub engine: Arc<Engine>,
-    /// Who may call.
+    /// Authentication of callers.
     pub access: Access,
-    /// How much.
+    /// Limits of the server.
     pub limits: Limits,
     pub(crate) operations: Operations,
     pub(crate) publisher: Publisher,
-    /// Requests that are being answered.
+    /// Running requests.
     pub(crate) requests: Shares,
-    /// Those without a credential.
+    /// Running requests without a credential.
     pub(crate) anonymous: Semaphore,
-    /// Streams of events that are open.
+    /// Open streams of events.
     pub(crate) streams: Shares,
     /// The memory of bodies and answers.
     pub(crate) memory: Memory,
     pub(crate) readiness: Readiness,
     pub(crate) metrics: Metrics,
-    /// How a request becomes part of its client's trace, where traces are kept.
+    /// Joins a request to its client's trace, if traces are kept.
     pub(crate) join_trace: Option<JoinTrace>,
 }
 

@@ -1,5 +1,4 @@
-//! Streams of events to clients: a bounded number at once, each for as long as the credential lets in that
-//! opened it.
+//! Streams of events to clients: a limited number, each open as long as the credential that opened it is valid.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,20 +19,20 @@ use serde::Serialize;
 use crate::json;
 use crate::state::AppState;
 
-/// How often a stream's credential is looked at again.
+/// How often a stream's credential is checked again.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A place among the streams that may be open at once.
+/// A slot for an open stream.
 pub(crate) struct StreamSlot {
     caller: Caller,
     _held: Share,
 }
 
 impl AppState {
-    /// A place for a stream to a caller.
+    /// Takes a slot for a stream to a caller.
     ///
     /// # Errors
-    /// `overloaded` when as many are open as may be.
+    /// `overloaded` when the limit of open streams is reached.
     pub(crate) fn stream_place(&self, caller: &Caller) -> Result<StreamSlot, EngineError> {
         let share = self.streams.take(caller)?;
         Ok(StreamSlot {
@@ -43,8 +42,8 @@ impl AppState {
     }
 }
 
-/// Sends events, each with its data, until there are no more, the client goes, or the credential of `headers` lets
-/// nobody in any more.
+/// Sends events, each with its data, until they end, the client leaves, or the credential in `headers` is no longer
+/// valid.
 pub(crate) fn sent(
     state: &AppState,
     headers: &HeaderMap,
@@ -70,8 +69,8 @@ pub(crate) fn data(of: &impl Serialize) -> String {
     })
 }
 
-/// Events with the memory of those that are large. Where there is none for too long the stream ends, and its client
-/// takes it up again after the last event that it saw.
+/// Adds memory to large events. If none is free for too long, the stream ends, and its client resumes after the last
+/// event that it received.
 fn with_memory(
     state: AppState,
     caller: Caller,
@@ -99,7 +98,7 @@ fn refused(error: &EngineError) {
     tracing::debug!(error = %error, "a stream ends: there is no memory for its next event");
 }
 
-/// Events, and the memory of the last one until the next is asked for: its client has taken it then.
+/// Holds the memory of the last event until the next is polled: by then the client has received it.
 struct HeldEvent<S> {
     events: Pin<Box<S>>,
     memory: Option<Share>,
@@ -119,7 +118,7 @@ impl<S: Stream<Item = (Event, Option<Share>)>> Stream for HeldEvent<S> {
     }
 }
 
-/// Resolves when the credential has ended. The place is given up with it.
+/// Waits until the credential has ended, and holds the slot until then.
 pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: StreamSlot) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -129,7 +128,7 @@ pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: Stream
     }
 }
 
-/// Whether a credential lets nobody in any more.
+/// Whether a credential is no longer valid.
 pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool {
     match state.access.known(&state.engine, credential).await {
         Ok(_) => false,
@@ -141,7 +140,7 @@ pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool 
         {
             true
         }
-        // A store or provider that does not answer says nothing about the credential.
+        // A store or provider that does not answer is no evidence about the credential.
         Err(error) => {
             tracing::debug!(error = %error, "a credential is not looked at");
             false
@@ -149,7 +148,7 @@ pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool 
     }
 }
 
-/// What of a request's head says who is calling.
+/// The headers of a request that identify the caller.
 pub(crate) fn credential(headers: &HeaderMap) -> HeaderMap {
     let named = [AUTHORIZATION, HOST].into_iter();
     let found = named.filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));

@@ -1,5 +1,5 @@
-//! The span and the measure of one HTTP request, by OpenTelemetry's conventions. They name the route and
-//! the status; never a path, query, header or body, which are the client's words.
+//! The span and the measure of one HTTP request, by OpenTelemetry's conventions. They contain the route and the status,
+//! but never a path, query, header or body, which are client data.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use charter_contract::ids::TenantId;
 use charter_engine::TELEMETRY;
 use tracing::{Level, Span, field};
 
-/// Makes a span part of the trace that a request's headers name.
+/// Joins a span to the trace in a request's headers.
 pub type JoinTrace = fn(&Span, &HeaderMap);
 
-/// One request, as telemetry names it.
+/// One request as telemetry describes it.
 pub(crate) struct TracedRequest {
     pub(crate) method: Method,
     route: Option<MatchedPath>,
@@ -30,7 +30,7 @@ impl TracedRequest {
         self.route.as_ref().map(MatchedPath::as_str)
     }
 
-    /// A span that begins now.
+    /// Starts a span.
     pub(crate) fn span(&self) -> Span {
         let method = known(&self.method);
         tracing::info_span!(
@@ -53,7 +53,7 @@ impl TracedRequest {
         )
     }
 
-    /// Says how the request ended, and counts it.
+    /// Records the end of the request, and counts it.
     pub(crate) fn ended(&self, span: &Span, status: StatusCode, elapsed: Duration) {
         // The layer of spans writes unsigned numbers as text.
         span.record("http.response.status_code", i64::from(status.as_u16()));
@@ -75,12 +75,12 @@ impl TracedRequest {
     }
 }
 
-/// Says for whom a request is, in the span that is entered.
+/// Records the caller's tenant in the current span.
 pub(crate) fn asked_by(tenant: &TenantId) {
     Span::current().record("charter.tenant.id", tenant.as_str());
 }
 
-/// The method where the conventions name it: other texts are the client's own.
+/// The method if the conventions define it; other texts are client data.
 fn known(method: &Method) -> &str {
     match method.as_str() {
         known @ ("CONNECT" | "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT"
@@ -93,7 +93,7 @@ fn known(method: &Method) -> &str {
 mod tests {
     use super::*;
 
-    /// A client's own words are no method.
+    /// Client data is not a method.
     #[test]
     fn only_methods_of_the_conventions_are_named() {
         let named = ["GET", "POST", "QUERY", "get", "AMETHYST"].map(|method| {

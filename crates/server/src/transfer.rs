@@ -1,4 +1,4 @@
-//! Bodies on their way: how long a client may take to send one, and what is held until an answer has been taken.
+//! Bodies in transmission: timeouts for request bodies, and resources that are held until an answer has been received.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,13 +14,13 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 const MIB: u64 = 1 << 20;
 
-/// A body that did not come in time.
+/// A body that did not arrive in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TooSlow {
-    /// Nothing came for too long.
+    /// No bytes arrived for too long.
     #[error("nothing of the body came for {} s", PAUSE.as_secs())]
     Paused,
-    /// All of it took too long.
+    /// The whole body took too long.
     #[error("the body took longer than {} s (limits.body_ms, and more for each MiB)", .0.as_secs())]
     Late(Duration),
 }
@@ -28,19 +28,19 @@ pub(crate) enum TooSlow {
 const PAUSE: Duration = Duration::from_millis(BODY_PAUSE_MS as u64);
 const PER_MIB: Duration = Duration::from_millis(BODY_MS_PER_MIB as u64);
 
-/// The body of a request, which fails when it does not come in time. Time counts while it is asked for. What is left of it
-/// when the request is answered is read and thrown away, so that a client that is still sending gets the answer and not
-/// a broken connection.
+/// The body of a request, which fails if it does not arrive in time. Only time in which the server polls for it counts.
+/// After the request is answered, the rest of the body is read and discarded, so that a client that is still sending
+/// receives the answer instead of a connection reset.
 pub(crate) struct TimedBody {
     body: Body,
     allowed: Duration,
     pace: Option<BodyPace>,
     alarm: Option<Pin<Box<Sleep>>>,
-    /// Since when nothing is asked for: what came is being worked on.
+    /// Since when the server has not polled: it processes the bytes that arrived.
     idle: Option<Instant>,
 }
 
-/// When a body began to come, and what of it has come.
+/// The time at which a body began to arrive, and its progress.
 #[derive(Debug, Clone, Copy)]
 struct BodyPace {
     begun: Instant,
@@ -62,19 +62,19 @@ impl BodyPace {
         self.bytes = self.bytes.saturating_add(bytes as u64);
     }
 
-    /// Leaves out a time in which nothing was asked for.
+    /// Excludes a time in which the server did not poll.
     fn leave_out(&mut self, idle: Duration) {
         self.begun += idle;
         self.last += idle;
     }
 
-    /// How long the whole may take: the allowance, and as much more as what has come explains.
+    /// The timeout of the whole body: the allowance, plus time for each arrived MiB.
     fn whole(&self, allowed: Duration) -> Duration {
         let mib = u32::try_from(self.bytes / MIB).unwrap_or(u32::MAX);
         allowed.saturating_add(PER_MIB.saturating_mul(mib))
     }
 
-    /// When to give up, and why.
+    /// The time of the timeout, and its error.
     fn end(&self, allowed: Duration) -> (Instant, TooSlow) {
         let whole = self.whole(allowed);
         let late = self.begun + whole;
@@ -88,7 +88,7 @@ impl BodyPace {
 }
 
 impl TimedBody {
-    /// A body that may take as long as is `allowed`, and longer the more of it comes.
+    /// A body that may take as long as `allowed`, and longer the more bytes arrive.
     pub(crate) fn new(body: Body, allowed: Duration) -> Self {
         Self {
             body,
@@ -105,7 +105,7 @@ impl Drop for TimedBody {
         if self.body.is_end_stream() {
             return;
         }
-        // Where the runtime has ended, nobody waits for an answer.
+        // If the runtime has ended, no client waits for an answer.
         if let Ok(runtime) = Handle::try_current() {
             let rest = std::mem::take(&mut self.body);
             drop(runtime.spawn(timeout(UNREAD, throw_away(rest))));
@@ -115,7 +115,7 @@ impl Drop for TimedBody {
 
 const UNREAD: Duration = Duration::from_millis(UNREAD_MS as u64);
 
-/// Reads the rest of a body, as far as that is worth it.
+/// Discards the rest of a body, up to a limit.
 async fn throw_away(rest: Body) {
     let mut rest = rest.into_data_stream();
     let mut bytes = 0;
@@ -168,10 +168,10 @@ impl HttpBody for TimedBody {
     }
 }
 
-/// The body of an answer, and what is given back when it has been sent or given up.
+/// The body of an answer, and a resource that is released when it has been sent or abandoned.
 pub(crate) struct HeldBody<T> {
     body: Body,
-    /// Whether a part of it was asked for.
+    /// Whether a part of it was polled.
     has_begun: bool,
     _held: T,
 }
@@ -199,7 +199,7 @@ impl<T: Unpin> HttpBody for HeldBody<T> {
         Pin::new(&mut this.body).poll_frame(context)
     }
 
-    /// hyper drops a body that says that it has ended as soon as the last part is buffered, before the client takes it.
+    /// hyper drops a body that reports its end as soon as the last part is buffered, before the client receives it.
     fn is_end_stream(&self) -> bool {
         !self.has_begun && self.body.is_end_stream()
     }
@@ -221,7 +221,7 @@ mod tests {
         begun + Duration::from_secs(seconds)
     }
 
-    /// A pause ends a body early; one that comes a byte at a time ends with its allowance; what has come earns more.
+    /// A pause ends a body early; a body that trickles ends with its allowance; arrived bytes extend it.
     #[test]
     fn a_body_ends_by_a_pause_or_when_it_takes_too_long_for_its_size() {
         let allowed = Duration::from_secs(30);
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(pace.end(allowed), (after(begun, 46), late));
     }
 
-    /// A client does not pay for the time in which the server has no memory for its body.
+    /// Time in which the server has no memory for the body does not count against the client.
     #[test]
     fn time_in_which_nothing_is_asked_for_does_not_count() {
         let allowed = Duration::from_secs(30);
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(pace.end(allowed), (after(begun, 90), late));
     }
 
-    /// A client that is refused early is still sending: it would see a broken connection.
+    /// A client that is refused early is still sending: it would see a connection reset.
     #[tokio::test]
     async fn the_unread_rest_of_a_body_is_drained() {
         let (came, mut all_came) = tokio::sync::mpsc::channel(1);

@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it.
+//! A simulated clock that advances only when a test advances it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use charter_domain::clock::Clock;
 #[derive(Debug, Clone)]
 pub struct SimulatedClock {
     micros: Arc<AtomicI64>,
-    /// What has passed, in microseconds.
+    /// Elapsed time, in microseconds.
     passed: Arc<AtomicU64>,
     start: Timestamp,
 }
 
 impl SimulatedClock {
-    /// A clock that shows `start`.
+    /// Creates a clock that shows `start`.
     #[must_use]
     pub fn at(start: Timestamp) -> Self {
         Self {
@@ -27,10 +27,10 @@ impl SimulatedClock {
         }
     }
 
-    /// Moves the time forward and returns what the clock shows then.
+    /// Advances the clock and returns the new time.
     ///
     /// # Errors
-    /// [`TimeError`] beyond the year 9999; the clock stays where it was.
+    /// [`TimeError`] beyond the year 9999; the clock is then unchanged.
     pub fn advance(&self, by: Duration) -> Result<Timestamp, TimeError> {
         let by = i64::try_from(by.as_micros()).map_err(|_| TimeError)?;
         let now = self.micros.load(Ordering::SeqCst);
@@ -40,7 +40,7 @@ impl SimulatedClock {
         Ok(then)
     }
 
-    /// Leaps to a time, also backwards, as a machine does whose clock is set: no time passes.
+    /// Sets the clock to a time, also backwards, like setting a machine's clock: no time elapses.
     pub fn set(&self, time: Timestamp) {
         self.micros.store(time.as_micros(), Ordering::SeqCst);
     }

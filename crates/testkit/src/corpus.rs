@@ -1,7 +1,7 @@
-//! The corpus of the fuzz targets: a folder below `fuzz/corpus` for each target. A file whose name ends in `.shape` is a
-//! description of an input ([`expand`](crate::hostile::expand())); any other is an input as it is.
+//! The corpus of the fuzz targets: a folder below `fuzz/corpus` for each target. A file with the extension `.shape`
+//! describes an input ([`expand`](crate::hostile::expand())); any other file is the input itself.
 //!
-//! Inputs that are packages have all files in one text, each behind a line with its path: `-- tools/list.yaml --`.
+//! Inputs that are packages combine all files in one text, each after a line with its path: `-- tools/list.yaml --`.
 
 #![allow(
     clippy::panic,
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 
 use crate::hostile::expand;
 
-/// The end of the names of descriptions.
+/// File extension of descriptions.
 const SHAPE: &str = ".shape";
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// Its file's name.
+    /// Name of the file.
     pub name: String,
-    /// The bytes that a target is given.
+    /// Input bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -30,19 +30,19 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
 }
 
-/// The names of the targets that have a folder, in order.
+/// Returns the names of the targets that have a folder, sorted.
 ///
 /// # Panics
-/// When the corpus cannot be read.
+/// If the corpus cannot be read.
 #[must_use]
 pub fn targets() -> Vec<String> {
     names(&folder())
 }
 
-/// The inputs of a target, by name.
+/// Returns the inputs of a target, by name.
 ///
 /// # Panics
-/// When one cannot be read or is a bad description.
+/// If an input cannot be read or has an invalid description.
 #[must_use]
 pub fn inputs(target: &str) -> Vec<Input> {
     let folder = folder().join(target);
@@ -59,7 +59,7 @@ pub fn inputs(target: &str) -> Vec<Input> {
     names(&folder).into_iter().map(read).collect()
 }
 
-/// The files of a package that is one text. Lines before the first path are left out.
+/// Splits a text into the files of a package. Lines before the first path are ignored.
 #[must_use]
 pub fn package_files(text: &str) -> BTreeMap<String, String> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();

@@ -1,7 +1,8 @@
-//! The parsers and walkers that strangers reach, each as a function over bytes, with its limits: what `make fuzz` feeds
-//! made-up inputs, and what the corpus is replayed on. A target is a function and a line in [`TARGETS`].
+//! The parsers and walkers that process foreign input, each as a function over bytes, with its limits. `make fuzz`
+//! runs them on generated inputs, and tests replay the corpus on them. A target is a function and an entry in
+//! [`TARGETS`].
 //!
-//! A target panics where the code breaks its word, such as an output that is admitted and cannot be stored.
+//! A target panics if the code violates a guarantee, for example if an accepted output cannot be stored.
 //! [`FuzzTarget::try_input`] compares the cost of an input with the limits.
 
 #![allow(
@@ -27,36 +28,36 @@ use charter_contract::bounds::{BUNDLE_MEMORY, EVALUATION_MEMORY, JSON_MEMORY};
 
 use crate::measured::{Cost, measured};
 
-/// Longest input of a target, in bytes: 1 MiB.
+/// Maximum size of an input, in bytes: 1 MiB.
 pub const INPUT_BYTES: usize = 1 << 20;
 
-/// Memory that an input may take, in bytes: 64 MiB.
+/// Maximum memory for an input, in bytes: 64 MiB.
 pub const INPUT_MEMORY: usize = 64 << 20;
 
-/// Processor time that an input may take. Code that is not optimised gets more of it.
+/// Maximum CPU time for an input; unoptimised code gets more.
 pub const INPUT_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 
-/// The same for YAML, whose reader needs little more without optimisation.
+/// Maximum CPU time for YAML, whose parser needs little more without optimisation.
 const YAML_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 2 });
 
-/// The stack of the server's threads, in bytes: 2 MiB.
+/// Stack of the server's threads, in bytes: 2 MiB.
 pub const STACK: usize = 2 << 20;
 
-/// Where the product runs the code.
+/// The process in which the product runs the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Process {
-    /// In the server: an input over a limit is a fault.
+    /// The server: an input that exceeds a limit is a fault.
     Server,
-    /// In a process that is killed at its limits: an input over one ends there.
+    /// A process that is killed at its limits: an input that exceeds a limit ends there.
     Confined,
 }
 
-/// Whether a target read an input.
+/// The verdict of a target on an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was read.
+    /// The target accepted the input.
     Accepted,
-    /// It was refused with an error.
+    /// The target refused the input with an error.
     Refused,
 }
 
@@ -72,27 +73,27 @@ impl Verdict {
 /// A parser or walker.
 #[derive(Debug, Clone, Copy)]
 pub struct FuzzTarget {
-    /// Its name, which is that of its folder in the corpus.
+    /// Name of the target and of its folder in the corpus.
     pub name: &'static str,
-    /// Where the product runs it.
+    /// Process in which the product runs it.
     pub process: Process,
-    /// Memory that an input may take, in bytes.
+    /// Maximum memory for an input, in bytes.
     pub memory: usize,
-    /// Processor time that an input may take.
+    /// Maximum CPU time for an input.
     pub time: Duration,
-    /// Words and signs of its language, which made-up inputs are made of.
+    /// Words and symbols of the input language, for generated inputs.
     pub words: &'static [&'static str],
     run: fn(&[u8]) -> Verdict,
 }
 
-/// The outcome of an input: the verdict, the cost, and the fault, if there is one.
+/// The outcome of one input: the verdict, the cost, and the fault, if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trial {
-    /// Whether it was read.
+    /// Verdict on the input.
     pub verdict: Verdict,
-    /// Time and memory that it took.
+    /// Time and memory used.
     pub cost: Cost,
-    /// The limit that it was over, or the words of a panic.
+    /// Exceeded limit, or panic message.
     pub fault: Option<String>,
 }
 
@@ -115,7 +116,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     ),
     server("cel", languages::cel, languages::CEL_WORDS),
     server("jq", languages::jq, languages::JQ_WORDS),
-    // The document of an input, the values that are filled into it and the result may each take as much.
+    // The document of an input, the filled values and the result may each use this much.
     allowed(
         3 * JSON_MEMORY,
         server(
@@ -131,7 +132,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     server("html", sources::html, sources::HTML_WORDS),
     server("markdown", sources::markdown, sources::MARKDOWN_WORDS),
     confined("pdf", sources::pdf, sources::PDF_WORDS),
-    // Lines that Charter wrote are read as storage is, where documents may be larger.
+    // Lines that Charter wrote are parsed with the limits of storage, which are higher.
     allowed(
         2 * BUNDLE_MEMORY,
         server("evidence", exports::evidence, exports::WORDS),
@@ -169,19 +170,19 @@ const fn confined(
     }
 }
 
-/// The same target with another limit of memory.
+/// Returns the target with another memory limit.
 const fn allowed(memory: usize, target: FuzzTarget) -> FuzzTarget {
     FuzzTarget { memory, ..target }
 }
 
 impl FuzzTarget {
-    /// The target of this name.
+    /// Returns the target with a name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// Tries an input on this thread, whose stack should be as small as [`STACK`].
+    /// Runs an input on this thread, whose stack should be as small as [`STACK`].
     #[must_use]
     pub fn try_input(&self, input: &[u8]) -> Trial {
         let (done, cost) = measured(|| catch_unwind(|| (self.run)(input)));
@@ -199,7 +200,7 @@ impl FuzzTarget {
         }
     }
 
-    /// The limit of the server that an input was over, if it was over one.
+    /// Returns a description of the server limit that an input exceeded, if any.
     fn limit_passed(&self, cost: Cost) -> Option<String> {
         match self.process {
             Process::Confined => None,
@@ -214,7 +215,7 @@ impl FuzzTarget {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 fn words_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())

@@ -1,5 +1,5 @@
-//! Documents that no well-meaning client sends: ten shapes, each of any length, and larger ones by a description
-//! ([`expand()`]). The fuzz targets and the end-to-end suite take their shapes from here. Knows no parser and no interface.
+//! Hostile documents: ten shapes, each of any length, and larger ones from a description ([`expand()`]). The fuzz
+//! targets and the end-to-end suite use these shapes. Knows no parser and no interface.
 
 mod bomb;
 mod expand;
@@ -7,32 +7,32 @@ mod expand;
 pub use bomb::{gzip_bomb, zlib_bomb};
 pub use expand::{BadShape, expand};
 
-/// A shape of hostile documents.
+/// A shape of a hostile document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hostile {
-    /// Lists within lists.
+    /// Nested lists.
     Deep,
     /// A list of many small values.
     Many,
     /// A JSON Schema in which each part refers to the next one twice.
     References,
-    /// Escapes that are halves of a character.
+    /// Unpaired surrogate escapes.
     Surrogates,
-    /// A few bytes that inflate to many.
+    /// A few bytes that decompress to many.
     Bomb,
-    /// One long text.
+    /// One long string.
     Text,
-    /// One field, given many times.
+    /// One field, repeated many times.
     Duplicates,
-    /// Numbers of many digits, and with huge exponents.
+    /// Numbers with many digits, and with huge exponents.
     Numbers,
-    /// An object of many fields.
+    /// An object with many fields.
     Wide,
-    /// Bytes that are no UTF-8; as a body, XML whose entities expand.
+    /// Bytes that are not UTF-8; as a body, XML with expanding entities.
     Foreign,
 }
 
-/// Numbers that are written to be long, huge or tiny.
+/// Numbers with a long, huge or tiny value.
 const NUMBERS: [&str; 6] = [
     "1e400",
     "-1E+999999999",
@@ -47,7 +47,7 @@ const ENTITIES: &str = "<?xml version=\"1.0\" encoding=\"utf-16\"?>\n<!DOCTYPE a
      <!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\"><!ENTITY d \"&c;&c;&c;&c;&c;&c;&c;&c;\">]>\n<a>";
 
 impl Hostile {
-    /// Every shape.
+    /// All shapes.
     pub const ALL: [Self; 10] = [
         Self::Deep,
         Self::Many,
@@ -61,8 +61,8 @@ impl Hostile {
         Self::Foreign,
     ];
 
-    /// The shape in the place of a JSON value, in about `bytes` bytes and not much more. Some shapes make the whole
-    /// document unreadable, as bytes that are no UTF-8 do.
+    /// Returns the shape as a JSON value of about `bytes` bytes and not much more. Some shapes make the whole document
+    /// unreadable, for example bytes that are not UTF-8.
     #[must_use]
     pub fn value(self, bytes: usize) -> Vec<u8> {
         match self {
@@ -86,7 +86,7 @@ impl Hostile {
         }
     }
 
-    /// The shape as a whole body, in about `bytes` bytes; [`Self::media`] describes it.
+    /// Returns the shape as a whole body of about `bytes` bytes; [`Self::media`] describes it.
     #[must_use]
     pub fn body(self, bytes: usize) -> Vec<u8> {
         match self {
@@ -106,7 +106,7 @@ impl Hostile {
         }
     }
 
-    /// The media type of the body, and its encoding, if it has one.
+    /// Returns the media type of the body, and its content encoding, if it has one.
     #[must_use]
     pub fn media(self) -> (&'static str, Option<&'static str>) {
         match self {
@@ -124,14 +124,14 @@ impl Hostile {
     }
 }
 
-/// The same item again and again, with commas between.
+/// Repeats one item, separated by commas.
 fn repeated(bytes: usize, open: &str, item: &str, close: &str) -> Vec<u8> {
     let more = bytes.saturating_sub(item.len() + 2) / (item.len() + 1);
     let items = format!("{item},").repeat(more);
     format!("{open}{items}{item}{close}").into_bytes()
 }
 
-/// Items with commas between them.
+/// Joins items with commas.
 fn listed(bytes: usize, open: &str, close: &str, item: impl Fn(usize) -> String) -> Vec<u8> {
     let mut text = open.to_owned() + &item(0);
     let mut at = 1;
@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// A reader without bounds reads those that are JSON.
+    /// A parser without limits accepts the shapes that are valid JSON.
     #[test]
     fn shapes_of_a_few_bytes_are_what_they_are_called() {
         let read = |shape: Hostile| serde_json::from_slice::<Value>(&shape.value(200));

@@ -1,5 +1,5 @@
-//! An HTTP server on this machine that a test scripts: it replies at once, in pieces, with a body that breaks
-//! off, or not at all. It records every request and counts connections.
+//! A scripted HTTP server for tests: it replies at once, in pieces, with a truncated body, or not at all. It records
+//! every request and counts connections.
 //!
 //! Must not know the format of any API: a test supplies the bytes.
 
@@ -30,25 +30,25 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{spawn_blocking, yield_now};
 
-/// Largest request body that is read, in bytes; a larger one is answered 413.
+/// Maximum size of a request body, in bytes; a larger one is answered with 413.
 const MAX_BODY_BYTES: usize = 32 << 20;
 
 /// A request that the stub received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The method.
+    /// HTTP method.
     pub method: String,
-    /// The path and query.
+    /// Path and query.
     pub path: String,
-    /// The headers by lower-case name. Of a repeated header, the last value.
+    /// Headers by lower-case name; of a repeated header, the last value.
     pub headers: BTreeMap<String, String>,
-    /// The body parsed as JSON; null if it is not JSON.
+    /// Body parsed as JSON; null if it is not JSON.
     pub body: Value,
-    /// The body, byte for byte.
+    /// Raw body.
     pub bytes: Vec<u8>,
 }
 
-/// How a reply is sent.
+/// The timing of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pacing {
     /// In one piece, with a `content-length`.
@@ -66,18 +66,18 @@ pub enum Pacing {
 /// A reply that the stub sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The status.
+    /// HTTP status.
     pub status: u16,
-    /// The headers, apart from those that frame the message.
+    /// Headers, apart from those that frame the message.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// How it is sent.
+    /// Timing of the reply.
     pub pacing: Pacing,
 }
 
 impl Reply {
-    /// A reply with a body of this content type.
+    /// Creates a reply with a body of a content type.
     #[must_use]
     pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         let reply = Self {
@@ -87,7 +87,7 @@ impl Reply {
         reply.with_header("content-type", content_type)
     }
 
-    /// A reply without a body.
+    /// Creates a reply without a body.
     #[must_use]
     pub fn empty(status: u16) -> Self {
         Self {
@@ -98,37 +98,37 @@ impl Reply {
         }
     }
 
-    /// A JSON reply.
+    /// Creates a JSON reply.
     #[must_use]
     pub fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self::new(status, "application/json", body)
     }
 
-    /// A plain text reply.
+    /// Creates a plain text reply.
     #[must_use]
     pub fn text(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self::new(status, "text/plain; charset=utf-8", body)
     }
 
-    /// A stream of server-sent events.
+    /// Creates a stream of server-sent events.
     #[must_use]
     pub fn events(body: impl Into<Vec<u8>>) -> Self {
         Self::new(200, "text/event-stream; charset=utf-8", body)
     }
 
-    /// A redirect that keeps the method (307).
+    /// Creates a redirect that keeps the method (307).
     #[must_use]
     pub fn redirect(location: &str) -> Self {
         Self::empty(307).with_header("location", location)
     }
 
-    /// No reply, on a connection that stays open.
+    /// Creates a missing reply on a connection that stays open.
     #[must_use]
     pub fn never() -> Self {
         Self::empty(200).paced(Pacing::Never)
     }
 
-    /// No reply, on a connection that closes.
+    /// Creates a missing reply on a connection that closes.
     #[must_use]
     pub fn hang_up() -> Self {
         Self::empty(200).paced(Pacing::HangUp)
@@ -141,7 +141,7 @@ impl Reply {
         self
     }
 
-    /// Changes how the reply is sent.
+    /// Changes the timing of the reply.
     #[must_use]
     pub fn paced(mut self, pacing: Pacing) -> Self {
         self.pacing = pacing;
@@ -158,7 +158,7 @@ struct Shared {
     connections: AtomicUsize,
 }
 
-/// The server. It runs on a thread of its own and ends when it is dropped.
+/// The server. It runs on its own thread until it is dropped.
 pub struct HttpStub {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -167,11 +167,11 @@ pub struct HttpStub {
 }
 
 impl HttpStub {
-    /// Starts a stub on 127.0.0.1 that computes each reply from the request and the number of requests
-    /// before it. `answer` may block: it runs on a thread of its own.
+    /// Starts a stub on 127.0.0.1 that computes each reply from the request and the number of requests before it.
+    /// `answer` may block: it runs on its own thread.
     ///
     /// # Errors
-    /// When no port is free or no thread can be started.
+    /// If no port is free or no thread can be started.
     pub fn start(
         answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -181,7 +181,7 @@ impl HttpStub {
     /// Starts a stub like [`HttpStub::start`] on another address of this machine.
     ///
     /// # Errors
-    /// When no port is free or no thread can be started.
+    /// If no port is free or no thread can be started.
     pub fn start_at(
         ip: IpAddr,
         answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
@@ -205,7 +205,7 @@ impl HttpStub {
         runtime.spawn(async move {
             let listener = TcpListener::from_std(listener)?.tap_io(move |stream| {
                 counted.connections.fetch_add(1, Ordering::SeqCst);
-                // Pieces reach the client one by one.
+                // Sends each piece to the client immediately.
                 drop(stream.set_nodelay(true));
             });
             axum::serve(listener, app).await
@@ -220,7 +220,7 @@ impl HttpStub {
     /// Starts a stub that sends these replies in order, and status 500 to every later request.
     ///
     /// # Errors
-    /// When no port is free or no thread can be started.
+    /// If no port is free or no thread can be started.
     pub fn answering(replies: Vec<Reply>) -> io::Result<Self> {
         Self::start(move |_, number| {
             let reply = replies.get(number).cloned();
@@ -228,25 +228,25 @@ impl HttpStub {
         })
     }
 
-    /// The address that the stub listens on.
+    /// Returns the listening address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of a path on the stub.
+    /// Returns the URL of a path on the stub.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The requests received, in order.
+    /// Returns the received requests, in order.
     #[must_use]
     pub fn seen(&self) -> Vec<Request> {
         lock(&self.shared.seen).clone()
     }
 
-    /// The number of connections accepted.
+    /// Returns the number of accepted connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
@@ -256,13 +256,13 @@ impl HttpStub {
 impl Drop for HttpStub {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Does not wait for answers that still block, and may be called from async tests.
+            // Does not wait for blocked answers, and may be called from async tests.
             runtime.shutdown_background();
         }
     }
 }
 
-/// A stub whose calls wait until the test answers them.
+/// A stub that holds each call until the test replies.
 pub struct HeldCalls {
     stub: HttpStub,
     calls: Receiver<HeldCall>,
@@ -272,7 +272,7 @@ impl HeldCalls {
     /// Starts the stub on 127.0.0.1.
     ///
     /// # Errors
-    /// When no port is free or no thread can be started.
+    /// If no port is free or no thread can be started.
     pub fn start() -> io::Result<Self> {
         let (arrived, calls) = mpsc::channel();
         let stub = HttpStub::start(move |request, _| {
@@ -287,13 +287,13 @@ impl HeldCalls {
         Ok(Self { stub, calls })
     }
 
-    /// The address that the stub listens on.
+    /// Returns the listening address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.stub.address()
     }
 
-    /// The next call, if one arrives within `timeout`.
+    /// Waits up to `timeout` for the next call.
     #[must_use]
     pub fn next_within(&self, timeout: Duration) -> Option<HeldCall> {
         self.calls.recv_timeout(timeout).ok()
@@ -362,7 +362,7 @@ async fn respond(reply: Reply) -> Response {
             chunked(vec![Ok(sent.into()), Err(broken)])
         }
         Pacing::Never => pending().await,
-        // axum has no way to leave a request unanswered. Unwinding ends the connection's task, and with it the
+        // axum has no way to leave a request unanswered. Unwinding ends the connection's task and thereby the
         // connection; it runs no panic hook, so nothing is printed.
         Pacing::HangUp => resume_unwind(Box::new("the stub hangs up")),
     };
@@ -374,10 +374,10 @@ async fn respond(reply: Reply) -> Response {
     head.body(body).expect("a status and headers of HTTP")
 }
 
-/// A body that is sent chunk by chunk.
+/// Returns a body that is sent chunk by chunk.
 fn chunked(chunks: Vec<io::Result<Bytes>>) -> Body {
     let chunks = stream::iter(chunks).then(|chunk| async move {
-        // hyper flushes what it has when the body is not ready: the head, or the chunk before this one.
+        // hyper flushes pending data when the body is not ready: the head, or the previous chunk.
         yield_now().await;
         chunk
     });
@@ -394,7 +394,7 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(30);
 
-    /// Sends a GET and returns all that comes back, also on a connection that breaks off.
+    /// Sends a GET and returns everything received, also if the connection breaks.
     fn get(address: SocketAddr, path: &str) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         let head = format!("GET {path} HTTP/1.1\r\nhost: stub\r\nconnection: close\r\n\r\n");

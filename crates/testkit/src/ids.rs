@@ -1,17 +1,17 @@
-//! Uuids that are the same in every run of a test.
+//! Uuids that are equal in every run of a test.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::{Builder, Uuid};
 
-/// A source of version 4 uuids that depend on nothing but its seed (SplitMix64).
+/// A generator of version 4 uuids that depend only on its seed (SplitMix64).
 #[derive(Debug)]
 pub struct SeededUuids {
     state: AtomicU64,
 }
 
 impl SeededUuids {
-    /// A source; the same seed gives the same uuids.
+    /// Creates a generator; equal seeds produce equal uuids.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
@@ -19,7 +19,7 @@ impl SeededUuids {
         }
     }
 
-    /// The next uuid.
+    /// Returns the next uuid.
     pub fn next(&self) -> Uuid {
         let random = u128::from(self.word()) << 64 | u128::from(self.word());
         Builder::from_random_bytes(random.to_be_bytes()).into_uuid()

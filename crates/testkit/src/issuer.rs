@@ -1,5 +1,5 @@
-//! An identity provider on this machine: its discovery document, its keys, and tokens that it signs. A test
-//! replaces its keys, has it fail, and counts how often it was asked.
+//! A local identity provider: a discovery document, keys, and signed tokens. A test can replace its keys, make it
+//! fail, and count the requests for its discovery document.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,19 +10,19 @@ use serde_json::{Value, json};
 
 use crate::http_stub::{HttpStub, Reply};
 
-/// What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410).
+/// The bytes before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410).
 const ED25519_PKCS8: &[u8] = &[
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ];
 
-/// What stands before the 32 bytes of a P-256 key in PKCS #8 (RFC 5958, RFC 5915).
+/// The bytes before the 32 bytes of a P-256 key in PKCS #8 (RFC 5958, RFC 5915).
 const P256_PKCS8: &[u8] = &[
     0x30, 0x41, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
     0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x04, 0x27, 0x30, 0x25, 0x02, 0x01,
     0x01, 0x04, 0x20,
 ];
 
-/// A fault in making a key or a token.
+/// An error while making a key or a token.
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// A key that signs tokens.
@@ -34,25 +34,25 @@ pub struct TokenKey {
 }
 
 impl TokenKey {
-    /// A fresh key of this id that signs by Ed25519.
+    /// Generates an Ed25519 key with this id.
     ///
     /// # Errors
-    /// When there is no randomness.
+    /// If no randomness is available.
     pub fn ed25519(id: &str) -> Result<Self, Fault> {
         let key = EncodingKey::from_ed_der(&pkcs8(ED25519_PKCS8)?);
         Ok(Self::of(id, Algorithm::EdDSA, key))
     }
 
-    /// A fresh key of this id that signs by ECDSA with P-256.
+    /// Generates a P-256 ECDSA key with this id.
     ///
     /// # Errors
-    /// When there is no randomness.
+    /// If no randomness is available.
     pub fn p256(id: &str) -> Result<Self, Fault> {
         let key = EncodingKey::from_ec_der(&pkcs8(P256_PKCS8)?);
         Ok(Self::of(id, Algorithm::ES256, key))
     }
 
-    /// A key of another making.
+    /// Wraps an existing key.
     #[must_use]
     pub fn of(id: &str, algorithm: Algorithm, key: EncodingKey) -> Self {
         Self {
@@ -62,28 +62,28 @@ impl TokenKey {
         }
     }
 
-    /// Signs claims, and names the key.
+    /// Signs claims in a token that names the key.
     ///
     /// # Errors
-    /// When it cannot.
+    /// If signing fails.
     pub fn sign(&self, claims: &Value) -> Result<String, Fault> {
         let mut header = Header::new(self.algorithm);
         header.kid = Some(self.id.clone());
         self.sign_with(&header, claims)
     }
 
-    /// Signs claims under a header of the test's own.
+    /// Signs claims under a custom header.
     ///
     /// # Errors
-    /// When it cannot.
+    /// If signing fails.
     pub fn sign_with(&self, header: &Header, claims: &Value) -> Result<String, Fault> {
         Ok(encode(header, claims, &self.key)?)
     }
 
-    /// What everybody may know of it, as a key of a set.
+    /// Returns the public key, as a key of a JSON Web Key Set.
     ///
     /// # Errors
-    /// When it cannot be said.
+    /// If the key has no such form.
     pub fn public(&self) -> Result<Value, Fault> {
         let mut jwk = serde_json::to_value(Jwk::from_encoding_key(&self.key, self.algorithm)?)?;
         jwk["kid"] = json!(self.id);
@@ -104,17 +104,17 @@ struct State {
     fails: bool,
 }
 
-/// The provider. It ends when it is dropped.
+/// The identity provider. It runs until it is dropped.
 pub struct IssuerServer {
     server: HttpStub,
     state: Arc<Mutex<State>>,
 }
 
 impl IssuerServer {
-    /// A provider with these public keys.
+    /// Starts a provider with these public keys.
     ///
     /// # Errors
-    /// When no port is free.
+    /// If no port is free.
     pub fn start(keys: Vec<Value>) -> io::Result<Self> {
         let state = Arc::new(Mutex::new(State {
             issuer: String::new(),
@@ -140,28 +140,28 @@ impl IssuerServer {
         Ok(Self { server, state })
     }
 
-    /// Its name.
+    /// Returns the issuer name.
     #[must_use]
     pub fn issuer(&self) -> String {
         self.server.url("")
     }
 
-    /// Replaces its keys.
+    /// Replaces the keys.
     pub fn set_keys(&self, keys: Vec<Value>) {
         lock(&self.state).keys = keys;
     }
 
-    /// Names another issuer in its discovery document.
+    /// Sets another issuer in the discovery document.
     pub fn pretend(&self, issuer: &str) {
         lock(&self.state).issuer = issuer.to_owned();
     }
 
-    /// Answers nothing but failures from now on, or answers again.
+    /// Makes all responses fail, or stops that.
     pub fn set_failing(&self, fails: bool) {
         lock(&self.state).fails = fails;
     }
 
-    /// How often it was asked for its discovery document.
+    /// Returns the number of requests for the discovery document.
     #[must_use]
     pub fn asked(&self) -> usize {
         let seen = self.server.seen();

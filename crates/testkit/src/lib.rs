@@ -1,6 +1,6 @@
-//! Test support: a simulated clock, seeded ids, an HTTP stub, the contract suites that every engine for storage and
-//! for search passes, servers to run them on, a store that is watched, scripted language models, an identity
-//! provider, hostile inputs, and the fuzz targets that they are tried on. A dev-dependency only.
+//! Test support, as a dev-dependency only: a simulated clock, seeded ids, an HTTP stub, the contract suites that every
+//! storage and search engine must pass, servers for these suites, an observed store, scripted language models, an
+//! identity provider, hostile inputs, and the fuzz targets for them.
 
 pub mod clock;
 pub mod corpus;

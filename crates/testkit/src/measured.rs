@@ -1,4 +1,4 @@
-//! The cost of a piece of work: processor time of its thread, and memory of the process. A program that measures memory
+//! Measures the cost of work: CPU time of its thread, and memory of the process. A program that measures memory
 //! declares [`CountingAllocator`] as its global allocator.
 
 #![allow(
@@ -12,35 +12,35 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-/// Bytes that are allocated.
+/// Allocated bytes.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The most that were, since the last measurement began.
+/// Peak of the allocated bytes since the start of the last measurement.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Allocations so far.
+/// Number of allocations so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// The most that may be allocated.
+/// Maximum number of allocated bytes.
 static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// The system's allocator, with a count of what is taken of it. A block that grows counts as much as it grows by: the
-/// system moves large blocks without copying them.
+/// The system's allocator, with counters. A block that grows counts as the bytes added: the system moves large blocks
+/// without copying them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountingAllocator;
 
 /// The cost of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Processor time of the thread.
+    /// CPU time of the thread.
     pub time: Duration,
-    /// The most memory that was held at once beyond what was held before, in bytes; that of other threads counts too.
+    /// Peak memory beyond the memory held before, in bytes; allocations of other threads count too.
     pub heap: usize,
-    /// How often memory was taken.
+    /// Number of allocations.
     pub allocations: u64,
 }
 
-/// Does `work`, and measures its cost.
+/// Runs `work` and measures its cost.
 pub fn measured<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (held, made) = (held(), MADE.load(Relaxed));
     PEAK.store(held, Relaxed);
@@ -55,13 +55,13 @@ pub fn measured<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     (done, cost)
 }
 
-/// Bytes that are allocated now.
+/// Returns the number of allocated bytes.
 #[must_use]
 pub fn held() -> usize {
     HELD.load(Relaxed)
 }
 
-/// Ends the process when it allocates more than `bytes`.
+/// Ends the process if it allocates more than `bytes`.
 pub fn bound_memory(bytes: usize) {
     MOST.store(bytes, Relaxed);
 }
@@ -74,22 +74,22 @@ pub fn is_counted() -> bool {
     MADE.load(Relaxed) > made
 }
 
-/// The processor time of the calling thread so far.
+/// Returns the CPU time of the calling thread.
 fn thread_time() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the pointer is to a value of the function's type, and lives as long as the call.
+    // SAFETY: the pointer refers to a value of the function's type that outlives the call.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } != 0;
-    // A clock that Linux always has; both numbers are positive.
+    // Linux always has this clock; both numbers are positive.
     assert!(!failed, "this thread has no clock");
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
     Duration::new(seconds, nanoseconds)
 }
 
-/// Counts `bytes` and has them made, unless they are too many.
+/// Counts `bytes` and allocates them, unless the limit is exceeded.
 fn counted(bytes: usize, make: impl FnOnce() -> *mut u8) -> *mut u8 {
     let held = HELD.fetch_add(bytes, Relaxed).wrapping_add(bytes);
     let made = if held > MOST.load(Relaxed) {
@@ -106,7 +106,7 @@ fn counted(bytes: usize, make: impl FnOnce() -> *mut u8) -> *mut u8 {
     made
 }
 
-// SAFETY: each call goes on to the system's allocator with the arguments that came, or fails as an allocator may.
+// SAFETY: each call is forwarded to the system's allocator with its arguments, or fails as an allocator may.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promised.

@@ -1,16 +1,16 @@
-//! Inputs made from other inputs: a few changes at a time, among them those that make parsers work hard, such as a part
-//! that is repeated, or brackets around it. The same seed makes the same inputs.
+//! Generates inputs by mutating other inputs: a few changes at a time, including expensive ones for parsers, such as a
+//! repeated part or added brackets. Equal seeds produce equal inputs.
 
 use crate::fuzz_targets::INPUT_BYTES;
 use crate::hostile::Hostile;
 
-/// Most changes of one input.
+/// Maximum number of changes to one input.
 const MOST_CHANGES: usize = 4;
 
-/// Longest part that is repeated, in bytes.
+/// Maximum length of a repeated part, in bytes.
 const MOST_REPEATED: usize = 40;
 
-/// Brackets and prefixes that nest around a part.
+/// Brackets and prefixes that can nest around a part.
 const AROUND: [(&str, &str); 14] = [
     ("[", "]"),
     ("{", "}"),
@@ -28,18 +28,18 @@ const AROUND: [(&str, &str); 14] = [
     ("\"", "\""),
 ];
 
-/// Numbers that look random (splitmix64).
+/// A pseudo-random number generator (splitmix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers of a seed.
+    /// Creates a generator from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -47,24 +47,24 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; 0 below 0.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound.max(1) as u64;
         usize::try_from(self.number() % bound).unwrap_or_default()
     }
 
-    /// One of these; a default of none.
+    /// Returns one of the items; the default if there are none.
     fn one<T: Copy + Default>(&mut self, of: &[T]) -> T {
         of.get(self.below(of.len())).copied().unwrap_or_default()
     }
 
-    /// A power of two up to `2^most`, the smaller ones as often as the larger.
+    /// Returns a power of two up to `2^most`, with equal probability for each exponent.
     fn power(&mut self, most: usize) -> usize {
         1 << self.below(most + 1)
     }
 }
 
-/// A changed copy of `base`, with words of its language; some parts may come from `other`.
+/// Returns a mutated copy of `base` that may contain words of its language and parts of `other`.
 #[must_use]
 pub fn mutated(random: &mut Random, base: &[u8], other: &[u8], words: &[&str]) -> Vec<u8> {
     let mut made = base.to_vec();
@@ -110,7 +110,7 @@ fn insert(made: &mut Vec<u8>, at: usize, part: &[u8]) {
     made.extend_from_slice(&behind);
 }
 
-/// Repeats the part at a place up to a million times.
+/// Repeats the part at a position up to a million times.
 fn repeat(random: &mut Random, made: &mut Vec<u8>, at: usize) {
     let end = made.len().min(at + 1 + random.below(MOST_REPEATED));
     let part = made.get(at..end).unwrap_or_default();
@@ -119,7 +119,7 @@ fn repeat(random: &mut Random, made: &mut Vec<u8>, at: usize) {
     insert(made, end, &repeated);
 }
 
-/// Puts brackets of one kind around what follows a place.
+/// Puts nested brackets of one kind around the part after a position.
 fn nest(random: &mut Random, made: &mut Vec<u8>, at: usize) {
     let (open, close) = AROUND[random.below(AROUND.len())];
     let end = made.len().min(at + random.power(8));
@@ -129,7 +129,7 @@ fn nest(random: &mut Random, made: &mut Vec<u8>, at: usize) {
     insert(made, at, open.repeat(levels).as_bytes());
 }
 
-/// Puts another number in the place of the first digits behind a place.
+/// Replaces the first digits after a position with another number.
 fn digits(random: &mut Random, made: &mut Vec<u8>, at: usize) {
     const NUMBERS: [&str; 8] = [
         "0",

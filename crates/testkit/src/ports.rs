@@ -1,4 +1,4 @@
-//! Ports for servers that have to be told theirs before they start.
+//! Ports for servers that need a port number before they start.
 
 #![allow(
     clippy::expect_used,
@@ -9,15 +9,15 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Below the ports that Linux (32,768) and macOS (49,152) give to clients, and to servers that ask for any.
+/// Port range below the ephemeral ports of Linux (from 32,768) and macOS (from 49,152).
 const PORTS: std::ops::Range<u32> = 20_000..32_000;
-/// How far apart processes with neighbouring ids begin to look.
+/// Distance between the first ports tried by processes with neighbouring ids.
 const APART: u32 = 97;
 
-/// A loopback port that nothing listens on, and that nobody gets by chance before the server of the test starts.
+/// Returns a free loopback port that the system does not assign to other programs.
 ///
 /// # Panics
-/// When all ports are taken.
+/// If no port is free.
 pub fn free_port() -> u16 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     let first = process::id().wrapping_mul(APART);

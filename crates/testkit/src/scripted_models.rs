@@ -1,4 +1,4 @@
-//! Models that answer what a test says, and keep what they were asked. No network.
+//! Language models with scripted answers, which record their requests. No network.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use charter_effects::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// What a script says to a request; the number counts the requests before it.
+/// Returns the answer to a request; the number counts the previous requests.
 type Script = dyn Fn(&ModelRequest, usize) -> Result<Value, ModelFailure> + Send + Sync;
 
 /// Scripted models.
 ///
-/// Their drafts are held to the schema of the request as a provider's are, so that a test cannot
-/// rely on a draft that no provider could give: one that breaks it is a failure.
+/// Their drafts are checked against the schema of the request, like those of a provider, so that no test can rely on a
+/// draft that a provider could not return: a draft that violates the schema is a failure.
 pub struct ScriptedModels {
     script: Box<Script>,
     asked: Mutex<Vec<ModelRequest>>,
@@ -27,14 +27,14 @@ pub struct ScriptedModels {
 }
 
 impl ScriptedModels {
-    /// What each answer is said to have taken, unless a test says otherwise.
+    /// Default token usage of each answer.
     pub const USAGE: Usage = Usage {
         input_tokens: 100,
         output_tokens: 10,
         cached_tokens: 0,
     };
 
-    /// Models that answer by a function.
+    /// Creates models that answer with a function.
     #[must_use]
     pub fn new(
         script: impl Fn(&ModelRequest, usize) -> Result<Value, ModelFailure> + Send + Sync + 'static,
@@ -48,7 +48,7 @@ impl ScriptedModels {
         }
     }
 
-    /// Models that give these answers in their order, and fail when none is left.
+    /// Creates models that return these answers in order, and then fail.
     #[must_use]
     pub fn answering(answers: Vec<Result<Value, ModelFailure>>) -> Self {
         Self::new(move |_, number| match answers.get(number) {
@@ -60,34 +60,34 @@ impl ScriptedModels {
         })
     }
 
-    /// The same with routes to tell of.
+    /// Sets the reported routes.
     #[must_use]
     pub fn with_routes(mut self, routes: BTreeMap<Label, ModelRoute>) -> Self {
         self.routes = routes;
         self
     }
 
-    /// The same with another use of tokens for each answer.
+    /// Sets the token usage of each answer.
     #[must_use]
     pub fn with_usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// The same, held to no schema: for what is checked although a provider should never say it.
+    /// Turns off the schema check, for tests of drafts that no provider should return.
     #[must_use]
     pub fn unheld(mut self) -> Self {
         self.held = false;
         self
     }
 
-    /// How often they were asked.
+    /// Returns the number of requests.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.seen().len()
     }
 
-    /// What they were asked, in order.
+    /// Returns the requests, in order.
     #[must_use]
     pub fn asked(&self) -> Vec<ModelRequest> {
         self.seen().clone()

@@ -1,9 +1,8 @@
-//! A search node for tests: OpenSearch with its k-NN plugin, or Elasticsearch where somebody asks for it, one for
-//! each test process, in a temporary directory, listening on this machine only. It is there as long as the process
-//! is, however that ends.
+//! A search node for tests: OpenSearch with its k-NN plugin, or Elasticsearch on request. Each test process has its
+//! own, in a temporary directory, listening on this machine only. It ends with the process in every case.
 //!
-//! The programs are those that `make opensearch` installs, or the Elasticsearch of `make check-elasticsearch`;
-//! without them a test fails and says so. This file knows no index: tests choose names of their own.
+//! `make opensearch` or `make check-elasticsearch` installs the programs; without them a test fails with a message.
+//! This file knows no index: tests choose their own names.
 
 #![allow(
     clippy::panic,
@@ -20,11 +19,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::server_process::{Programs, installed};
 
-/// Names the directory of an Elasticsearch, for which the tests are run in the place of OpenSearch.
+/// Environment variable with the directory of an Elasticsearch, which then replaces OpenSearch in the tests.
 const ELASTICSEARCH: &str = "CHARTER_TEST_ELASTICSEARCH";
 
-/// Starts the node with its log to standard output. Its own settings for a small heap and a quick start stand in
-/// the place of its scripts'.
+/// Starts OpenSearch with its log on standard output. Settings for a small heap and a quick start replace those of its
+/// own scripts.
 const START_OPENSEARCH: &str = r#"
 cd "$2" || exit 1
 "$1/runtime/bin/java" -Xms512m -Xmx512m -XX:+UseSerialGC -Xss1m -Djava.awt.headless=true \
@@ -39,7 +38,7 @@ cd "$2" || exit 1
     -cp "$1/lib/*" org.opensearch.bootstrap.OpenSearch < /dev/null 2>&1 &
 "#;
 
-/// The same of Elasticsearch, on the Java of this machine: its server with a start of our own.
+/// Starts Elasticsearch likewise, on the Java of this machine, with a start class of this project.
 const START_ELASTICSEARCH: &str = r#"
 cd "$2" || exit 1
 java -Xms512m -Xmx512m -XX:+UseSerialGC -Djna.tmpdir="$2/tmp" -Djava.io.tmpdir="$2/tmp" \
@@ -50,8 +49,8 @@ java -Xms512m -Xmx512m -XX:+UseSerialGC -Djna.tmpdir="$2/tmp" -Djava.io.tmpdir="
     -m org.elasticsearch.server/charter.Start < /dev/null 2>&1 &
 "#;
 
-/// Ends the node when nobody holds the other end of its input any more. The output is the node's alone: who reads
-/// it sees when the node ends by itself.
+/// Ends the node when the other end of the shell's input is closed. Only the node writes to the output, so its reader
+/// notices the end of the node.
 const HOLD: &str = r#"
 node=$!
 exec > /dev/null
@@ -62,7 +61,7 @@ cd /
 rm -rf "$2"
 "#;
 
-/// The node's settings. The disk of a test machine may be as full as it likes.
+/// Settings of the node. The disk of a test machine may be almost full.
 const SETTINGS: &str = "cluster.name: charter
 discovery.type: single-node
 network.host: 127.0.0.1
@@ -71,23 +70,23 @@ transport.port: 0
 cluster.routing.allocation.disk.threshold_enabled: false
 ";
 
-/// Where the log says that the node listens for requests.
+/// Log text that precedes the node's listening address.
 const LISTENS: &str = "AbstractHttpServerTransport";
 
-/// A setting that Elasticsearch no longer has.
+/// A setting that Elasticsearch has removed.
 const NO_FILTER: &str = "bootstrap.system_call_filter: false\n";
 
-/// What runs: each product has its programs, and a script that starts them.
+/// A product: its programs and the script that starts them.
 struct Product {
     name: &'static str,
     installed: PathBuf,
     start: &'static str,
-    /// The file of its settings, and settings of its own.
+    /// File of its settings, and additional settings.
     settings: (&'static str, &'static str),
 }
 
 impl Product {
-    /// The one that the tests are run for.
+    /// Returns the product to test.
     fn chosen() -> Self {
         match std::env::var_os(ELASTICSEARCH) {
             Some(installed) => Self {
@@ -112,39 +111,39 @@ pub struct SearchServer {
     product: &'static str,
     address: String,
     indexes: AtomicU32,
-    /// The node ends when this does.
+    /// The node ends when this is dropped.
     _held: ChildStdin,
 }
 
 impl SearchServer {
-    /// The node of this process; the first call starts it, which takes 10 to 30 seconds.
+    /// Returns the node of this process; the first call starts it, which takes 10 to 30 seconds.
     ///
     /// # Panics
-    /// When the programs are missing, or do not start.
+    /// If the programs are missing or do not start.
     pub fn shared() -> &'static Self {
         static SERVER: OnceLock<SearchServer> = OnceLock::new();
         SERVER.get_or_init(Self::start)
     }
 
-    /// What its product is called.
+    /// Returns the name of the product.
     #[must_use]
     pub fn product(&self) -> &'static str {
         self.product
     }
 
-    /// Its address, e.g. `127.0.0.1:40123`.
+    /// Returns the address, e.g. `127.0.0.1:40123`.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Its address, as a URL.
+    /// Returns the address as a URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// A name for an index that nobody else uses.
+    /// Returns a unique name for an index.
     pub fn index(&self) -> String {
         let number = self.indexes.fetch_add(1, Ordering::Relaxed);
         format!("case{number}_agent_skills")
@@ -167,7 +166,7 @@ impl SearchServer {
     }
 }
 
-/// The node's folder, with its settings.
+/// Creates the directory of the node, with its settings.
 fn prepare(product: &Product, folder: &Path) {
     let config = folder.join("config");
     std::fs::create_dir_all(&config).expect("a directory for the node");
@@ -184,7 +183,7 @@ fn prepare(product: &Product, folder: &Path) {
         .expect("the node's settings of its log");
 }
 
-/// Waits until the node listens; returns what ends it, and its address.
+/// Waits until the node listens, and returns the handle that ends it, and its address.
 fn listening(product: &str, mut child: Child) -> (ChildStdin, String) {
     let held = child.stdin.take().expect("the shell's input");
     let mut output = BufReader::new(child.stdout.take().expect("the shell's output"));
@@ -199,14 +198,14 @@ fn listening(product: &str, mut child: Child) -> (ChildStdin, String) {
             && let Some((address, _)) = rest.split_once('}')
         {
             let address = address.to_owned();
-            // Somebody has to read on, or the node would wait to write.
+            // The output must be drained, or the node would block on writing.
             std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
             return (held, address);
         }
     }
 }
 
-/// A way to a server that can be closed, with every connection on it, and opened again.
+/// A TCP proxy to a server that can be closed, with every connection, and opened again.
 #[derive(Debug)]
 pub struct Gate {
     address: String,
@@ -215,10 +214,10 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// An open way to an address.
+    /// Creates an open proxy to an address.
     ///
     /// # Panics
-    /// When this machine gives no port.
+    /// If no port is available.
     #[must_use]
     pub fn to(server: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -248,13 +247,13 @@ impl Gate {
         }
     }
 
-    /// The URL of its near end.
+    /// Returns the URL of the proxy.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Cuts what is under way and lets nobody through.
+    /// Closes all connections and refuses new ones.
     pub fn close(&self) {
         self.open.store(false, Ordering::SeqCst);
         let mut known = self
@@ -262,12 +261,12 @@ impl Gate {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         for end in known.drain(..) {
-            // One that has ended by itself is closed already.
+            // A connection that has ended is already closed.
             drop(end.shutdown(Shutdown::Both));
         }
     }
 
-    /// Lets through whoever comes from now on.
+    /// Accepts new connections again.
     pub fn open(&self) {
         self.open.store(true, Ordering::SeqCst);
     }

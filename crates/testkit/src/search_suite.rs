@@ -1,6 +1,6 @@
-//! The contract suite of searching skills by vectors: one named test for every guarantee of
-//! [`SkillIndex::nearest`](charter_store::skill_index::SkillIndex::nearest). Every engine runs all of it on
-//! what it really searches:
+//! The contract suite of vector search for skills: one named test for every guarantee of
+//! [`SkillIndex::nearest`](charter_store::skill_index::SkillIndex::nearest). Every engine runs the whole suite on its
+//! real index:
 //!
 //! ```ignore
 //! charter_testkit::search_suite!(fresh_index);
@@ -8,7 +8,7 @@
 //! async fn fresh_index() -> Box<dyn charter_testkit::search_suite::Searched> { … }
 //! ```
 //!
-//! It knows no engine. An approximate one is held to a share of what an exact search finds.
+//! It knows no engine. An approximate engine must find a given share of an exact search's results.
 
 use std::collections::BTreeSet;
 
@@ -21,36 +21,36 @@ use charter_store::skill_index::{
 
 use crate::store_suite::Outcome;
 
-/// Components of every vector of the suite.
+/// Dimensions of every vector in the suite.
 pub const DIMS: usize = 32;
 
-/// How far a cosine may be from the exact one: engines keep components in fewer bits.
+/// Maximum deviation of a cosine from the exact value: engines store components with fewer bits.
 const CLOSE: f32 = 2e-3;
 
-/// What a case fails with.
+/// Error of a failed case.
 pub type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// An empty index under test.
 #[async_trait]
 pub trait Searched: Send + Sync {
-    /// Whether there are entries of everybody's beside those of tenants; without, the parts of cases about
-    /// them are left out.
+    /// Whether the index has global entries as well as tenants' entries; if not, the cases skip their parts about
+    /// global entries.
     fn has_global(&self) -> bool {
         true
     }
 
-    /// Changes entries; searches see all of it when this returns.
+    /// Changes entries; searches see all changes when this returns.
     async fn change(&self, changes: Vec<IndexChange>) -> Result<(), Failed>;
 
-    /// The nearest in sight.
+    /// Returns the nearest visible entries.
     async fn nearest(&self, question: &NearestSkills) -> Result<Vec<NearSkill>, Failed>;
 }
 
-/// The suite's entries and questions, and what an exact search finds.
+/// The entries of a case, with an exact search over them.
 #[derive(Debug, Default)]
 struct Population(Vec<IndexedSkill>);
 
-/// Numbers that look random and are the same each time.
+/// A generator of reproducible pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -73,7 +73,7 @@ fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-/// A vector at an angle from the first axis, in degrees.
+/// Returns a vector at an angle from the first axis, in degrees.
 fn at(degrees: f32) -> Vec<f32> {
     let mut vector = vec![0.0; DIMS];
     vector[0] = degrees.to_radians().cos();
@@ -108,7 +108,7 @@ fn put(skill: IndexedSkill) -> IndexChange {
     IndexChange::Put(Box::new(skill))
 }
 
-/// A question of the tenant `acme` about everything.
+/// Returns a query of the tenant `acme` over all entries.
 fn question(vector: Vec<f32>, most: usize) -> Result<NearestSkills, Failed> {
     Ok(NearestSkills {
         tenant: tenant("acme")?,
@@ -164,7 +164,7 @@ impl Population {
     }
 }
 
-/// The share of what exact searches find that the engine finds too.
+/// Returns the share of an exact search's results that the engine finds.
 async fn recall(
     engine: &dyn Searched,
     population: &Population,
@@ -181,10 +181,10 @@ async fn recall(
     Ok(hits as f32 / wanted.max(1) as f32)
 }
 
-/// The nearest come first, with their cosines; no more than asked for.
+/// Results are ordered by cosine, include it, and are limited to the requested number.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
@@ -209,10 +209,10 @@ pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
     Ok(())
 }
 
-/// Of nothing nothing is found, and more than there is gives what there is.
+/// An empty index returns nothing, and a request for more entries than exist returns all.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn more_than_there_is_gives_what_there_is(engine: &dyn Searched) -> Outcome {
     assert_eq!(engine.nearest(&question(at(0.0), 10)?).await?, []);
     let acme = own("acme")?;
@@ -229,10 +229,10 @@ pub async fn more_than_there_is_gives_what_there_is(engine: &dyn Searched) -> Ou
     Ok(())
 }
 
-/// A tenant finds its own and what is everybody's, never another tenant's; scopes may use the same ids.
+/// A tenant finds its own and global entries, never another tenant's; scopes may use the same ids.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
     let (acme, other) = (own("acme")?, own("other")?);
     let mut changes = vec![put(skill(&acme, "same", at(20.0))?)];
@@ -240,7 +240,7 @@ pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
     if everybodys {
         changes.push(put(skill(&Scope::Global, "same", at(30.0))?));
     }
-    // Nearer than all that acme may see, and more than it asks for.
+    // Nearer than all that acme may see, and more than it requests.
     for number in 0..30 {
         changes.push(put(skill(
             &other,
@@ -270,10 +270,10 @@ pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
     Ok(())
 }
 
-/// B001-6: what is out of reach takes no place from what is in reach, however near it is.
+/// B001-6: inaccessible entries take no result slot, however near they are.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
@@ -316,10 +316,10 @@ pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outc
     Ok(())
 }
 
-/// Folders and leaves can be looked for alone.
+/// Folders and leaves can be searched separately.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let leaf = skill(&acme, "leaf", at(1.0))?;
@@ -343,10 +343,10 @@ pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcom
     Ok(())
 }
 
-/// An entry written again is the new one only; a removed one is gone, and may come back.
+/// A rewritten entry has only its new content; a removed entry is gone, and may be added again.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let others = [("b", 40.0), ("c", 60.0)];
@@ -374,10 +374,10 @@ pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
     Ok(())
 }
 
-/// Equal ones come in the order of scope and id, each time the same.
+/// Entries with equal cosines are always ordered by scope and id.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn equal_ones_have_an_order(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
@@ -395,10 +395,10 @@ pub async fn equal_ones_have_an_order(engine: &dyn Searched) -> Outcome {
     Ok(())
 }
 
-/// Names are themselves to the letter, and texts of any script do no harm.
+/// Names are matched exactly, and texts in any script are safe.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn names_and_texts_of_any_script_are_kept(engine: &dyn Searched) -> Outcome {
     let text = "Größe \"五\" \\ 🦀\u{200d} İ\n\t{{x}}";
     let mut changes = Vec::new();
@@ -425,10 +425,10 @@ pub async fn names_and_texts_of_any_script_are_kept(engine: &dyn Searched) -> Ou
     Ok(())
 }
 
-/// What many write at the same time is all there, and searches meanwhile find what is whole.
+/// Concurrent writes are all kept, and concurrent searches find only complete entries.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn writes_at_the_same_time_are_all_there(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut writes = Vec::new();
@@ -458,11 +458,11 @@ pub async fn writes_at_the_same_time_are_all_there(engine: &dyn Searched) -> Out
     Ok(())
 }
 
-/// Of the ten that an exact search finds, at least 95 of 100 are found: without a filter, and through filters
-/// that let a tenth and a hundredth through.
+/// At least 95 % of the ten results of an exact search are found: without a filter, and with filters that match a
+/// tenth and a hundredth of the entries.
 ///
 /// # Errors
-/// As the engine's.
+/// Any error of the engine.
 pub async fn recall_at_ten_is_that_of_an_exact_search(engine: &dyn Searched) -> Outcome {
     const ENTRIES: usize = 3_000;
     const ASKED: usize = 40;
@@ -505,7 +505,7 @@ pub async fn recall_at_ten_is_that_of_an_exact_search(engine: &dyn Searched) -> 
     Ok(())
 }
 
-/// Makes a test of every case. `fresh` is an `async fn() -> Box<dyn Searched>`.
+/// Creates a test for every case. `fresh` is an `async fn() -> Box<dyn Searched>`.
 #[macro_export]
 macro_rules! search_suite {
     ($fresh:path) => {

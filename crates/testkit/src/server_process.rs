@@ -1,4 +1,4 @@
-//! Servers of another make for tests: found where a `make` target installed them, run as a user whom they let.
+//! Third-party servers for tests: found in the installation of a `make` target, and run as a permitted user.
 
 #![allow(
     clippy::panic,
@@ -13,10 +13,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// What `make TARGET` installed below the workspace's `target`.
+/// Returns the directory below the workspace's `target` where `make TARGET` installed a server.
 ///
 /// # Panics
-/// When it is not there.
+/// If the directory does not exist.
 pub(crate) fn installed(server: &str, target: &str, place: &str) -> PathBuf {
     let place = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../target")
@@ -29,7 +29,7 @@ pub(crate) fn installed(server: &str, target: &str, place: &str) -> PathBuf {
     })
 }
 
-/// A server's programs, and whom they run as.
+/// The programs of a server, and the user to run them as.
 #[derive(Debug)]
 pub(crate) struct Programs {
     place: PathBuf,
@@ -37,8 +37,8 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// The programs for a server over `folder`. They refuse to run as root: for root, the folder is given to
-    /// another user, with a copy of the programs unless it has one.
+    /// Prepares the programs for a server in `folder`. They refuse to run as root: for root, another user
+    /// gets the folder, with a copy of the programs unless it has one.
     pub(crate) fn over(installed: PathBuf, folder: &Path) -> Self {
         match other_user() {
             None => Self {
@@ -52,7 +52,7 @@ impl Programs {
         }
     }
 
-    /// The same for programs that everybody on this machine may run where they are.
+    /// Prepares programs that every user of this machine may execute in place.
     pub(crate) fn of_all(place: PathBuf, folder: &Path) -> Self {
         let user = other_user();
         if let Some(user) = user {
@@ -61,12 +61,12 @@ impl Programs {
         Self { place, user }
     }
 
-    /// Where they are.
+    /// Returns the directory of the programs.
     pub(crate) fn place(&self) -> &Path {
         &self.place
     }
 
-    /// A program that runs as their user.
+    /// Returns a command that runs a program as the server's user.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.current_dir("/");
@@ -76,8 +76,8 @@ impl Programs {
         command
     }
 
-    /// A shell script that starts the server, and ends it when its input is closed. It has a process group of its
-    /// own: an interrupt from the terminal must not end the shell before the server.
+    /// Runs a shell script that starts the server, and ends it when the script's input is closed. It has its own
+    /// process group: an interrupt from the terminal must not end the shell before the server.
     pub(crate) fn held(&self, script: &str, arguments: &[&OsStr]) -> Child {
         let mut command = self.command("sh");
         command.args(["-c", script, "sh"]).args(arguments);
@@ -86,7 +86,7 @@ impl Programs {
         piped.spawn().expect("a shell that starts the server")
     }
 
-    /// A shell script that starts a server and outlives this process: it has a process group of its own, which an
+    /// Runs a shell script that starts a server and outlives this process. It has its own process group, which an
     /// interrupt from the terminal does not reach. Its input is a file on which it shares this process's lock.
     pub(crate) fn detached(&self, script: &str, arguments: &[&OsStr], lock: File) -> Child {
         let mut command = self.command("sh");
@@ -97,7 +97,7 @@ impl Programs {
     }
 }
 
-/// Gives the folder to a user, with a copy of what is installed, which that user may not be let to.
+/// Gives the folder to a user, with a copy of the installation, which that user may not be able to access.
 fn given_to(user: (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
     let copy = folder.join("site");
     if !copy.exists() {
@@ -107,7 +107,7 @@ fn given_to(user: (u32, u32), installed: &Path, folder: &Path) -> PathBuf {
     copy
 }
 
-/// Gives a folder to a user who does not have it yet. Files vanish from the folder of a running server.
+/// Gives a folder to a user, unless that user owns it. Files vanish from the folder of a running server.
 fn give((user, group): (u32, u32), folder: &Path) {
     let metadata = std::fs::metadata(folder).expect("the server's directory");
     if metadata.uid() == user {
@@ -122,7 +122,7 @@ fn done(program: &str, arguments: &[&OsStr]) {
     assert!(ended.expect(program).success(), "{program} failed");
 }
 
-/// Whom a server runs as when it may not be this process's user.
+/// Returns the user to run a server as if it may not run as the user of this process.
 fn other_user() -> Option<(u32, u32)> {
     let me = std::fs::metadata("/proc/self").expect("this process").uid();
     (me == 0).then(|| {

@@ -1,5 +1,5 @@
-//! The contract suite of `charter-store`: one named test for every guarantee that its traits
-//! state. Every engine runs all of it against real storage:
+//! The contract suite of `charter-store`: one named test for every guarantee of its traits. Every engine runs the
+//! whole suite on real storage:
 //!
 //! ```ignore
 //! charter_testkit::store_suite!(fresh_store);
@@ -7,7 +7,7 @@
 //! async fn fresh_store() -> charter_testkit::store_suite::Fixture { … }
 //! ```
 //!
-//! It knows no engine. Where a guarantee is about many callers it sends them at the same time.
+//! It knows no engine. Guarantees about concurrency are tested with concurrent calls.
 
 pub mod agent_skills;
 pub mod approval;
@@ -35,10 +35,10 @@ use std::error::Error;
 
 use charter_store::{SharedStore, StoreError};
 
-/// How a case ends: a failed expectation panics, a failed call returns its error.
+/// The outcome of a case: a failed expectation panics, a failed call returns its error.
 pub type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// A fresh, empty store, and whatever has to live as long as it does, e.g. its directory.
+/// A fresh, empty store, and resources with the same lifetime, e.g. its directory.
 pub struct Fixture {
     /// The store under test.
     pub store: SharedStore,
@@ -46,7 +46,7 @@ pub struct Fixture {
     pub keep: Box<dyn Any + Send>,
 }
 
-/// Expects a call to be refused with the error that `pattern` accepts.
+/// Asserts that a call is refused with an error that matches `pattern`.
 #[macro_export]
 macro_rules! assert_refused {
     ($result:expr, $pattern:pat $(if $guard:expr)?) => {{
@@ -59,7 +59,7 @@ macro_rules! assert_refused {
     }};
 }
 
-/// Expects exactly one of several calls to have succeeded, and all others to have lost a race.
+/// Asserts that exactly one of several calls succeeded, and that all others lost a race.
 fn assert_one_winner<T>(results: &[Result<T, StoreError>]) {
     let won = results.iter().filter(|result| result.is_ok()).count();
     let lost = results
@@ -69,7 +69,7 @@ fn assert_one_winner<T>(results: &[Result<T, StoreError>]) {
     assert_eq!((won, lost), (1, results.len() - 1));
 }
 
-/// Makes one `#[tokio::test]` of every case, in the module `contract`. `$factory` is a path to an
+/// Creates a `#[tokio::test]` for every case, in the module `contract`. `$factory` is a path to an
 /// `async fn() -> Fixture`; the crate needs tokio with `macros` and `rt-multi-thread`.
 #[macro_export]
 macro_rules! store_suite {

@@ -1,5 +1,5 @@
-//! A store that tells a watcher before and after each of its writes: a test counts them, or ends its
-//! process at one of them. It knows no engine, and changes nothing about what is written.
+//! A store that notifies a watcher before and after each of its writes: a test counts the writes, or ends its process
+//! at one of them. It knows no engine, and changes no write.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,45 +65,45 @@ use charter_store::{SharedStore, StoreError};
 pub enum Write<'a> {
     /// Events of a run, from its creation or an append.
     Events {
-        /// The method.
+        /// Name of the method.
         method: &'static str,
-        /// What is appended.
+        /// Appended events.
         events: &'a [NewEvent],
     },
-    /// Any other method that writes.
+    /// Any other writing method.
     Other(&'static str),
 }
 
-/// Which side of a write the watcher is told about.
+/// Time of a notification, relative to the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Nothing of it has happened.
+    /// The write has not started.
     Before,
-    /// It is durable, or was refused, and whoever asked for it has not heard.
+    /// The write is durable or refused, but its caller does not know yet.
     After,
 }
 
-/// Is told of each write, on the task that writes.
+/// Is notified of each write, on the task that writes.
 pub trait Watcher: Send + Sync {
-    /// The store stands before or after a write.
+    /// Handles a notification before or after a write.
     fn at(&self, side: Side, write: Write<'_>);
 }
 
-/// A store with its watcher.
+/// A store with a watcher.
 pub struct WatchedStore {
     inner: SharedStore,
     watcher: Arc<dyn Watcher>,
 }
 
 impl WatchedStore {
-    /// Watches a store.
+    /// Wraps a store.
     #[must_use]
     pub fn new(inner: SharedStore, watcher: Arc<dyn Watcher>) -> Self {
         Self { inner, watcher }
     }
 }
 
-/// The same methods on the store inside; those that write are told of.
+/// Forwards the methods to the inner store, and notifies the watcher of the writing ones.
 macro_rules! watched {
     ($of:ident reads { $(fn $read:ident($($known:ident: $knows:ty),*) -> $found:ty;)* }
      writes { $(fn $write:ident($($given:ident: $gives:ty),*) -> $done:ty;)* }) => {
@@ -233,7 +233,7 @@ impl Journal for WatchedStore {
     }
 
     async fn claim_runs(&self, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
-        // Beside everything else, like the holds on requests: what is not finished runs out.
+        // Not watched: claims run concurrently with all other writes, and expire by themselves.
         self.inner.claim_runs(claim).await
     }
 
@@ -262,7 +262,7 @@ writes {
     fn note_key_use(tenant: &TenantId, key: &KeyId, at: Timestamp, unless_after: Timestamp) -> ();
 } }
 
-// Renewals run beside everything else; what is not renewed runs out.
+// Renewals run concurrently with all other writes, and an unrenewed lease expires.
 watched! { Leases
 reads {
     fn renew(holder: &str, resources: &[String], expires_at: Timestamp) -> Vec<String>;

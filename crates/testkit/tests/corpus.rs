@@ -1,4 +1,4 @@
-//! The corpus of the fuzz targets, replayed: in a program of its own, whose allocator counts.
+//! Replays the corpus of the fuzz targets, in a separate program with a counting allocator.
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -12,10 +12,10 @@ use charter_testkit::measured::{CountingAllocator, is_counted};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// How long each hostile shape is that every target is given, in bytes.
+/// Size of each hostile shape that every target receives, in bytes.
 const SHAPE_BYTES: usize = 16 << 10;
 
-/// The target's corpus, and a hostile document of each shape.
+/// Returns the corpus of a target, and a hostile document of each shape.
 fn inputs(target: &FuzzTarget) -> Vec<Input> {
     let shapes = Hostile::ALL.map(|shape| Input {
         name: format!("{shape:?}"),
@@ -27,7 +27,7 @@ fn inputs(target: &FuzzTarget) -> Vec<Input> {
         .collect()
 }
 
-/// Tries an input on a stack like the server's. A stack that is too small ends the program, and names the thread.
+/// Runs an input on a stack as small as the server's. A stack overflow ends the program and names the thread.
 fn tried(target: &FuzzTarget, input: &Input) -> Trial {
     let name = format!("{}/{}", target.name, input.name);
     let on_a_small_stack = Builder::new().name(name).stack_size(STACK);
@@ -37,8 +37,8 @@ fn tried(target: &FuzzTarget, input: &Input) -> Trial {
     })
 }
 
-/// No input crashes a target or costs more than its limits, and each target accepts one at least: the corpus reaches what
-/// lies behind the first look.
+/// No input crashes a target or exceeds its limits, and each target accepts at least one input, so the corpus gets
+/// past the first checks.
 #[test]
 fn inputs_of_the_corpus_stay_within_the_limits_of_their_targets() {
     assert!(is_counted());

@@ -1,14 +1,14 @@
-//! The command line's reference: the `--help` of every command, put together.
+//! Generates the command line's reference from the `--help` of every command.
 //!
-//! Knows the form of the help, not the commands.
+//! Knows the format of the help, not the commands.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Width that help is wrapped at, in columns.
+/// Line width of the help, in columns.
 const WIDTH: &str = "100";
 
-/// What the page opens with.
+/// Beginning of the page.
 const HEAD: &str = "\
 <!-- Made from the commands' --help by `cargo run -p xtask -- codegen`. Do not edit. -->
 
@@ -16,13 +16,13 @@ const HEAD: &str = "\
 
 ";
 
-/// The page.
+/// Generates the page.
 ///
 /// # Errors
-/// When a command does not print its help.
+/// If a command does not print its help.
 pub(crate) fn generate(charter: &Path) -> anyhow::Result<String> {
     let mut page = HEAD.to_owned();
-    // Commands whose help is still to be asked for, the next one last.
+    // Commands whose help is still to be read, next one last.
     let mut open: Vec<Vec<String>> = vec![Vec::new()];
     while let Some(command) = open.pop() {
         let help = help(charter, &command)?;
@@ -33,7 +33,7 @@ pub(crate) fn generate(charter: &Path) -> anyhow::Result<String> {
     Ok(page.trim_end().to_owned() + "\n")
 }
 
-/// The help, without anything of the environment in it.
+/// Returns the help, independent of the environment.
 fn help(charter: &Path, command: &[String]) -> anyhow::Result<String> {
     let mut process = Command::new(charter);
     process
@@ -55,7 +55,7 @@ fn section(command: &[String], help: &str) -> String {
     )
 }
 
-/// The names under `Commands:`; `help` itself is left out.
+/// Returns the names under `Commands:`, except `help`.
 fn subcommands(help: &str) -> Vec<&str> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     lines

@@ -1,12 +1,12 @@
-//! Which functions of a test program call which, by their names. Knows neither types nor macros:
+//! The call graph of a test program, by the names of its functions. Knows neither types nor macros:
 //!
-//! - A call `a::b(…)` or `b(…)` leads to a function of the same file, or to one that the file's `use` names.
-//!   Re-exports are not followed.
-//! - A call `.b(…)` leads to the only method `b` of all files, and nowhere when there are several. A call `self.b(…)`
+//! - A call `a::b(…)` or `b(…)` leads to a function of the same file, or to one named by the file's `use`. Re-exports
+//!   are not followed.
+//! - A call `.b(…)` leads to the only method `b` in all files, and to none if there are several. A call `self.b(…)`
 //!   leads to the method of the same type first.
-//! - A function that is passed as a value, called with type arguments (`b::<T>(…)`), or called by the expansion of a
-//!   macro, is not seen.
-//! - A function within a function is read as a part of it.
+//! - A function that is passed as a value, called with type arguments (`b::<T>(…)`), or called by a macro expansion,
+//!   is not recognised.
+//! - A nested function counts as part of the enclosing one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,12 +17,12 @@ use crate::workspace::TextFile;
 /// A function, a method or a test.
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// Its modules, its type and its name: `gate::Rig::start`.
+    /// Path of modules, type and name: `gate::Rig::start`.
     pub(crate) path: String,
     pub(crate) is_test: bool,
     is_method: bool,
     calls: Vec<Call>,
-    /// String literals of its body.
+    /// String literals in its body.
     literals: BTreeSet<String>,
 }
 
@@ -33,7 +33,7 @@ impl Function {
         calls.any(|call| call.is_method && call.name == name)
     }
 
-    /// Whether this is a whole string literal of its body.
+    /// Whether `text` is a complete string literal in its body.
     pub(crate) fn has_literal(&self, text: &str) -> bool {
         self.literals.contains(text)
     }
@@ -43,11 +43,11 @@ impl Function {
 struct Call {
     name: String,
     is_method: bool,
-    /// The paths that the function may have, the likeliest first.
+    /// Possible paths of the function, likeliest first.
     paths: Vec<String>,
 }
 
-/// The functions below `folder`, whose root is its `main.rs`. Those of the modules `leaves` call nothing.
+/// Returns the functions below `folder`, whose root is its `main.rs`. Calls in the modules `leaves` are ignored.
 pub(crate) fn functions<'f>(
     folder: &str,
     files: impl Iterator<Item = &'f TextFile>,
@@ -68,7 +68,7 @@ pub(crate) fn functions<'f>(
     functions
 }
 
-/// The functions for which `directly` holds, and those that call one of them, at any distance.
+/// Returns the functions for which `directly` holds, and their direct and indirect callers.
 pub(crate) fn reaching<'f>(
     functions: &'f [Function],
     directly: &dyn Fn(&Function) -> bool,
@@ -109,7 +109,7 @@ pub(crate) fn reaching<'f>(
         .collect()
 }
 
-/// The module of a file: `a::b` for `a/b.rs`.
+/// Returns the module of a file: `a::b` for `a/b.rs`.
 fn module(file: &str) -> String {
     let path = file.trim_end_matches(".rs").trim_start_matches('/');
     let path = if path == "main" { "" } else { path };
@@ -128,7 +128,7 @@ fn is_word(token: &Token<'_>) -> bool {
         .starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// How names are resolved in a file.
+/// Name resolution in one file.
 #[derive(Debug)]
 struct Scope {
     module: String,
@@ -152,11 +152,11 @@ impl Scope {
         scope
     }
 
-    /// The imports of a `use`, whose tokens begin after that word.
+    /// Returns the imports of a `use`; the tokens start after that word.
     fn imported(&self, tokens: &[Token<'_>]) -> Vec<(String, String)> {
         let mut imports = Vec::new();
         let mut path: Vec<&str> = Vec::new();
-        // How much of the path each open brace has before it.
+        // Length of the path before each open brace.
         let mut open: Vec<usize> = Vec::new();
         let mut name = None;
         for token in tokens {
@@ -183,7 +183,7 @@ impl Scope {
         imports
     }
 
-    /// The name that one path of a `use` imports, and its path.
+    /// Returns the name that one path of a `use` imports, and its path.
     fn import(&self, path: &[&str], name: Option<&str>) -> Option<(String, String)> {
         let path = match path {
             [above @ .., "self"] => above,
@@ -194,7 +194,7 @@ impl Scope {
         Some((name.unwrap_or(last).to_owned(), self.absolute(path)))
     }
 
-    /// A path as it is from the root of the program.
+    /// Resolves a path relative to the root of the program.
     fn absolute(&self, segments: &[&str]) -> String {
         let mut path: Vec<&str> = self.module.split("::").collect();
         path.retain(|segment| !segment.is_empty());
@@ -211,7 +211,7 @@ impl Scope {
         path.join("::")
     }
 
-    /// The paths that a name may have, the likeliest first.
+    /// Returns the possible paths of a name, likeliest first.
     fn paths(&self, owner: Option<&str>, segments: &[&str]) -> Vec<String> {
         let Some((first, rest)) = segments.split_first() else {
             return Vec::new();
@@ -227,13 +227,13 @@ impl Scope {
         own.chain(imported).collect()
     }
 
-    /// The path of a type that the file has methods for.
+    /// Returns the path of a type for which the file has methods.
     fn path_of_type(&self, name: &str) -> String {
         let imported = self.imports.iter().find(|(known, _)| known == name);
         imported.map_or_else(|| self.absolute(&[name]), |(_, path)| path.clone())
     }
 
-    /// The functions of a file.
+    /// Returns the functions of a file.
     fn functions(&self, text: &str, tokens: &[Token<'_>]) -> Vec<Function> {
         let mut functions = Vec::new();
         let mut owner: Option<(String, usize)> = None;
@@ -272,7 +272,7 @@ impl Scope {
         functions
     }
 
-    /// The calls in a body.
+    /// Returns the calls in a function body.
     fn calls(&self, owner: Option<&str>, body: &[Token<'_>]) -> Vec<Call> {
         let called = (0..body.len()).filter(|at| is_called(&body[*at..]));
         called
@@ -296,13 +296,13 @@ impl Scope {
     }
 }
 
-/// Whether the tokens from `#` on are `#[test]` or `#[tokio::test…]`.
+/// Whether the tokens starting with `#` are `#[test]` or `#[tokio::test…]`.
 fn is_test_attribute(tokens: &[Token<'_>]) -> bool {
     let text: String = tokens.iter().take(6).map(|token| token.text).collect();
     text.starts_with("#[test]") || text.starts_with("#[tokio::test")
 }
 
-/// From the first brace to the one that closes it; `None` where a declaration ends before.
+/// Returns the range from the first brace to its closing brace; `None` if a declaration ends before.
 fn block(tokens: &[Token<'_>]) -> Option<Range<usize>> {
     let mut start = None;
     let mut depth = 0;
@@ -321,7 +321,7 @@ fn block(tokens: &[Token<'_>]) -> Option<Range<usize>> {
     None
 }
 
-/// The name of the type whose methods follow an `impl`.
+/// Returns the name of the type whose methods follow an `impl`.
 fn self_type<'c>(tokens: &[Token<'c>]) -> Option<&'c str> {
     let mut depth = 0;
     let mut name = None;
@@ -338,12 +338,12 @@ fn self_type<'c>(tokens: &[Token<'c>]) -> Option<&'c str> {
     name
 }
 
-/// Whether the first token is a name that is called: `a(`.
+/// Whether the first token is a called name: `a(`.
 fn is_called(tokens: &[Token<'_>]) -> bool {
     matches!(tokens, [name, Token { text: "(", .. }, ..] if is_word(name))
 }
 
-/// The path that ends with this token: `["a", "b"]` for `a::b`.
+/// Returns the path that ends with this token: `["a", "b"]` for `a::b`.
 fn path_at<'c>(tokens: &[Token<'c>], end: usize) -> Vec<&'c str> {
     let mut path = vec![tokens[end].text];
     let mut before = &tokens[..end];
@@ -363,7 +363,7 @@ fn path_at<'c>(tokens: &[Token<'c>], end: usize) -> Vec<&'c str> {
     path
 }
 
-/// The string literals among tokens of a text, whose contents were blanked.
+/// Returns the string literals at tokens of a text whose literals were blanked.
 fn literals(text: &str, tokens: &[Token<'_>]) -> BTreeSet<String> {
     let quotes: Vec<usize> = tokens
         .iter()
@@ -379,7 +379,7 @@ fn literals(text: &str, tokens: &[Token<'_>]) -> BTreeSet<String> {
 mod tests {
     use super::*;
 
-    /// The functions of these files that call `.go()`, at any distance.
+    /// Returns the functions in these files that call `.go()` directly or indirectly.
     fn reached(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<TextFile> = files
             .iter()

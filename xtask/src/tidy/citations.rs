@@ -1,6 +1,6 @@
-//! Citations of the specification: each resolves to a heading of `docs/spec/`, and a test names each behaviour.
+//! Checks citations of the specification: each resolves to a heading of `docs/spec/`, and a test names each behaviour.
 //!
-//! `docs/spec/README.md` has the forms of citations.
+//! `docs/spec/README.md` describes the forms of citations.
 
 use anyhow::bail;
 
@@ -9,20 +9,20 @@ use super::rust_code::{Token, tokens};
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// The page of behaviours.
+/// Path of the page of behaviours.
 const BEHAVIOURS: &str = "docs/spec/behaviours.md";
 
-/// The pages of the specification, and the beginning of their headings' names.
+/// The pages of the specification, and the prefix of their headings' names.
 const PAGES: [(&str, &str); 3] = [
     (BEHAVIOURS, "B"),
     ("docs/spec/rulings.md", "ruling "),
     ("docs/spec/sources.md", "seed "),
 ];
 
-/// Holds this check and its examples.
+/// Directory of this check, which contains example citations.
 const XTASK: &str = "xtask/";
 
-/// A line with a citation has one of these.
+/// Every line with a citation contains one of these.
 const MARKS: [&str; 5] = ["B0", "b0", "00", "uling", "§"];
 
 /// A heading that citations resolve to.
@@ -30,7 +30,7 @@ const MARKS: [&str; 5] = ["B0", "b0", "00", "uling", "§"];
 struct Heading {
     file: &'static str,
     line: usize,
-    /// The citation that it is for, such as `B000-12`, `ruling 28` or `seed 000 §2.2`.
+    /// Citation for the heading, such as `B000-12`, `ruling 28` or `seed 000 §2.2`.
     name: String,
 }
 
@@ -42,7 +42,7 @@ impl Specification {
     /// Reads the headings of the specification's pages.
     ///
     /// # Errors
-    /// When a page has no heading with a name: the check would pass for nothing.
+    /// If a page has no named heading, because the check would then pass vacuously.
     pub(crate) fn of<'w>(files: impl Iterator<Item = &'w TextFile>) -> anyhow::Result<Self> {
         let mut headings: Vec<Heading> = Vec::new();
         for file in files {
@@ -59,7 +59,7 @@ impl Specification {
         Ok(Self(headings))
     }
 
-    /// Whether a citation resolves. The name of a section may be cut off by the end of a line.
+    /// Whether a citation resolves. A line end may cut off the name of a section.
     fn has(&self, name: &str) -> bool {
         let begins = name.contains(", ");
         self.0
@@ -67,7 +67,7 @@ impl Specification {
             .any(|heading| heading.name == name || (begins && heading.name.starts_with(name)))
     }
 
-    /// Headings with the same name, and behaviours that no test names.
+    /// Reports headings with equal names, and behaviours that no test names.
     pub(crate) fn check(&self, functions: &Functions<'_>) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (at, heading) in self.0.iter().enumerate() {
@@ -88,7 +88,7 @@ impl Specification {
     }
 }
 
-/// The headings of a page whose names have the page's beginning.
+/// Returns the headings of a page whose names have the page's prefix.
 fn headings_of(file: &TextFile, path: &'static str, beginning: &str) -> Vec<Heading> {
     let lines = file.text.lines().enumerate();
     let headings = lines.filter_map(|(at, line)| {
@@ -104,7 +104,7 @@ fn headings_of(file: &TextFile, path: &'static str, beginning: &str) -> Vec<Head
     headings.collect()
 }
 
-/// Citations of a file that resolve to no heading.
+/// Reports citations in a file that resolve to no heading.
 pub(crate) fn check(file: &TextFile, specification: &Specification) -> Vec<Finding> {
     if file.path.starts_with(XTASK) {
         return Vec::new();
@@ -124,10 +124,10 @@ pub(crate) fn check(file: &TextFile, specification: &Specification) -> Vec<Findi
     findings
 }
 
-/// The document that a section belongs to.
+/// The document of a section.
 #[derive(Debug, Clone, Copy)]
 enum Document<'l> {
-    /// The line names none.
+    /// The line names no document.
     Unknown,
     /// A document outside the specification, such as an RFC.
     Other,
@@ -135,7 +135,7 @@ enum Document<'l> {
     Seed(&'l str),
 }
 
-/// The citations of a line, by the names of their headings. A section without its document is `§` and its number.
+/// Returns the citations in a line as heading names. A section without a document is `§` and its number.
 fn cited(line: &str) -> Vec<String> {
     let line = Line(tokens(line));
     let mut names = Vec::new();
@@ -168,12 +168,12 @@ fn cited(line: &str) -> Vec<String> {
 struct Line<'l>(Vec<Token<'l>>);
 
 impl<'l> Line<'l> {
-    /// The token at an index; empty outside of the line.
+    /// Returns the token at an index; empty outside the line.
     fn word(&self, at: usize) -> &'l str {
         self.0.get(at).map_or("", |token| token.text)
     }
 
-    /// Whether a token follows the one before it without a space.
+    /// Whether a token follows the previous one without a space.
     fn is_joined(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.0.get(before));
         match (before, self.0.get(at)) {
@@ -182,7 +182,7 @@ impl<'l> Line<'l> {
         }
     }
 
-    /// `B000-12`, or a test named `b000_12_…`, and the index after it.
+    /// Reads `B000-12`, or a test name `b000_12_…`, and returns the index after it.
     fn behaviour(&self, at: usize) -> Option<(usize, Vec<String>)> {
         let word = self.word(at);
         let number = self.word(at + 2);
@@ -201,7 +201,7 @@ impl<'l> Line<'l> {
         Some((at + 1, vec![format!("B{seed}-{number}")]))
     }
 
-    /// `ruling 28`, `rulings 10 and 28`, or a test named `ruling_11_and_15_…`, and the index after it.
+    /// Reads `ruling 28`, `rulings 10 and 28`, or a test name `ruling_11_and_15_…`, and returns the index after it.
     fn rulings(&self, at: usize) -> Option<(usize, Vec<String>)> {
         let word = self.word(at).to_lowercase();
         let name = |number: &str| format!("ruling {number}");
@@ -226,7 +226,7 @@ impl<'l> Line<'l> {
         Some((next, names))
     }
 
-    /// `§2.10` of a document, and the index after it.
+    /// Reads `§2.10` of a document, and returns the index after it.
     fn section(&self, at: usize, document: Document<'_>) -> Option<(usize, Vec<String>)> {
         let is_part = |at: usize| self.is_joined(at) && is_number(self.word(at));
         if self.word(at) != "§" || !is_part(at + 1) {
@@ -247,8 +247,8 @@ impl<'l> Line<'l> {
         Some((next, names))
     }
 
-    /// The number of a seed, and the citation of the seed or of a section by its name. A section by its number comes as
-    /// a further token.
+    /// Reads the number of a seed, with the citation of the seed or of a named section. A section number is a separate
+    /// token.
     fn seed(&self, at: usize) -> Option<(&'l str, Option<String>)> {
         let number = self.word(at);
         if number.len() != 3 || !number.starts_with("00") || !is_number(number) {
@@ -269,7 +269,7 @@ impl<'l> Line<'l> {
         }
     }
 
-    /// The name of a section, in capitals, behind the number of a seed: `Request Schema`, or `phase 2C`.
+    /// Reads the capitalised name of a section after the number of a seed: `Request Schema`, or `phase 2C`.
     fn section_name(&self, at: usize, may_be_phase: bool) -> Option<String> {
         let mut at = at;
         for sign in [",", "\""] {

@@ -1,11 +1,11 @@
-//! Which crate may import which: the layers of the design, and what each layer must not touch.
+//! Checks imports between crates: the layers of the design, and the APIs that each layer must not use.
 //!
 //! Tests may use the layers below, the test kit, and a real store in place of a mock.
 
 use crate::finding::Finding;
 use crate::workspace::{Crate, TextFile, Use};
 
-/// A crate and the crates of ours that it may import.
+/// A crate, and the workspace crates that it may import.
 struct Rule {
     name: &'static str,
     may_import: &'static [&'static str],
@@ -84,10 +84,10 @@ const RULES: [Rule; 12] = [
     },
 ];
 
-/// What tests may import beside the layers below.
+/// Crates that tests may import in addition to the layers below.
 const FOR_TESTS: [&str; 2] = ["charter-testkit", "charter-store-sql"];
 
-/// Foreign crates that would bring a layer what it must not know.
+/// External crates that a layer must not import.
 const FORBIDDEN: [(&str, &[&str]); 6] = [
     (
         "charter-contract",
@@ -120,7 +120,7 @@ const FORBIDDEN: [(&str, &[&str]); 6] = [
     ("charter-effects", &["opentelemetry"]),
 ];
 
-/// Paths that a crate's own code must not name, and why.
+/// Paths that a crate's product code must not name, with the reason.
 const UNTOUCHED: [(&str, &[&str], &str); 4] = [
     (
         "crates/contract/src/",
@@ -144,10 +144,10 @@ const UNTOUCHED: [(&str, &[&str], &str); 4] = [
     ),
 ];
 
-/// The crates that read the environment: the command line's, and that of tests.
+/// Crates that may read the environment: the command line, and the test kit.
 const READS_ENVIRONMENT: [&str; 2] = ["crates/cli/", "crates/testkit/"];
 
-/// Imports that no rule allows.
+/// Reports imports that no rule allows.
 pub(crate) fn check(crates: &[Crate]) -> Vec<Finding> {
     crates.iter().flat_map(check_crate).collect()
 }
@@ -180,7 +180,7 @@ fn check_crate(member: &Crate) -> Vec<Finding> {
         .collect()
 }
 
-/// Uses of what a crate may not touch, in its own code.
+/// Reports forbidden paths in the product code of a crate.
 pub(crate) fn check_untouched<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
     files.flat_map(check_file).collect()
 }

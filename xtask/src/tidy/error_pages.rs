@@ -1,17 +1,17 @@
-//! Every public error code has a page, every page a code, and the list names them all.
+//! Checks that every public error code has a page, every page has a code, and the list names all pages.
 
 use anyhow::bail;
 
 use crate::finding::Finding;
 use crate::workspace::{TextFile, Workspace};
 
-/// Where the codes are declared.
+/// File that declares the codes.
 const CODES: &str = "crates/contract/src/error_code.rs";
 
-/// Where the pages are.
+/// Directory of the pages.
 const PAGES: &str = "docs/errors/";
 
-/// The list of the pages.
+/// Path of the list of pages.
 const LIST: &str = "docs/errors/README.md";
 
 /// A declared code.
@@ -21,10 +21,10 @@ struct Code<'t> {
     name: &'t str,
 }
 
-/// Codes and pages that do not belong together.
+/// Reports codes without pages and pages without codes.
 ///
 /// # Errors
-/// When the codes cannot be found: the check would pass for nothing.
+/// If no codes are found, because the check would then pass vacuously.
 pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let declared = workspace.files.iter().find(|file| file.path == CODES);
     let codes = declared.map(|file| codes(&file.text)).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     Ok(compare(&codes, &pages))
 }
 
-/// The codes of the `error_codes!` table: lines of the form `Variant = "code", …`.
+/// Returns the codes in the `error_codes!` table: lines of the form `Variant = "code", …`.
 fn codes(text: &str) -> Vec<Code<'_>> {
     let lines = text.lines().enumerate();
     let table = lines

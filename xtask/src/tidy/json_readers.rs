@@ -1,7 +1,8 @@
-//! Who reads JSON: `charter_contract::json` alone, which measures a text before anything is made of it. A reader that
-//! goes round it takes the depth and the weight of whatever it is sent.
+//! Checks the readers of JSON: only `charter_contract::json`, which measures a text before it is parsed. Any other
+//! reader would accept input of any nesting and memory.
 //!
-//! The check knows the names of readers and no types. Tests, examples and the test kit read what they wrote themselves.
+//! The check knows the names of readers and no types. Tests, examples and the test kit may parse their own output in
+//! other ways.
 
 use super::listed::AllowList;
 use super::rust_code::blanked;
@@ -9,16 +10,16 @@ use super::sources::product_lines;
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// Files that read in another way, and why.
+/// Files that may use another reader, with the reason.
 const ALLOWED: [(&str, &str); 2] = [
     ("crates/contract/src/json.rs", "the reader itself"),
     ("crates/effects/src/mcp/fake.rs", "a server of tests"),
 ];
 
-/// The file of the list.
+/// File with this list.
 const LIST: &str = "xtask/src/tidy/json_readers.rs";
 
-/// What reads a text as JSON: serde_json's functions, reqwest's method for an answer, axum's extractor for a body.
+/// Functions that parse JSON: serde_json's functions, reqwest's method for a response, axum's extractor for a body.
 const READERS: [&str; 9] = [
     "serde_json::from_slice",
     "serde_json::from_str",
@@ -31,10 +32,10 @@ const READERS: [&str; 9] = [
     "): Json<",
 ];
 
-/// Functions of serde_json that are not imported by name, so that a call of one shows whose it is.
+/// Functions of serde_json that must not be imported by name, so that every call names the crate.
 const NOT_IMPORTED: [&str; 3] = ["from_slice", "from_str", "from_reader"];
 
-/// Files that read JSON and are not on the list, and files on the list that do not.
+/// Reports unlisted files that read JSON, and listed files that do not.
 pub(crate) fn check<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
     compare(files, &ALLOWED)
 }
@@ -52,7 +53,7 @@ fn compare<'f>(
     rule.compare(files, allowed)
 }
 
-/// The lines that read JSON, tests apart.
+/// Returns the lines that read JSON, except in tests.
 fn readers(file: &TextFile) -> Vec<usize> {
     let named = |line: &str| {
         let imports = line.trim_start().starts_with("use serde_json::");

@@ -1,11 +1,11 @@
-//! Documents name only files that exist: relative links, and paths in code type.
+//! Checks that documents name only existing files, in relative links and in paths in code type.
 //!
 //! Links to other sites are not followed.
 
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// Folders that a path in code type is looked up in.
+/// Directories whose paths are checked in code type.
 const FOLDERS: [&str; 7] = [
     "bench/",
     "crates/",
@@ -16,14 +16,13 @@ const FOLDERS: [&str; 7] = [
     "xtask/",
 ];
 
-/// Contents of packages: documents of theirs, not about the project.
+/// Directory of packages, whose documents are not about the project.
 const PACKAGES: &str = "packages/";
 
-/// Speaks of what is still to be written.
+/// Page about planned work, which may name future files.
 const PLAN: &str = "docs/plan.md";
 
-/// Links and paths of a Markdown file that lead nowhere. `exists` answers for paths relative to the
-/// root.
+/// Reports broken links and paths in a Markdown file. `exists` answers for paths relative to the root.
 pub(crate) fn check(file: &TextFile, exists: &dyn Fn(&str) -> bool) -> Vec<Finding> {
     if file.path.starts_with(PACKAGES) {
         return Vec::new();
@@ -55,7 +54,7 @@ pub(crate) fn check(file: &TextFile, exists: &dyn Fn(&str) -> bool) -> Vec<Findi
     findings
 }
 
-/// A line without what stands in code type, and that.
+/// Splits a line into the text outside code type and the pieces in code type.
 fn split_code(line: &str) -> (String, Vec<&str>) {
     let parts = line.split('`').enumerate();
     let (code, prose): (Vec<_>, Vec<_>) = parts.partition(|(at, _)| at % 2 == 1);
@@ -64,7 +63,7 @@ fn split_code(line: &str) -> (String, Vec<&str>) {
     (prose, code.into_iter().map(|(_, part)| part).collect())
 }
 
-/// What a line links to: `](target)`, and `[name]: target` at its start.
+/// Returns the link targets in a line: `](target)`, and `[name]: target` at its start.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let inline = line
         .split("](")
@@ -82,13 +81,13 @@ fn is_relative(target: &str) -> bool {
     !target.starts_with('#') && !elsewhere.iter().any(|scheme| target.starts_with(scheme))
 }
 
-/// Whether a piece of code is a path in this repository, and no pattern for paths.
+/// Whether a piece of code is a path in this repository, and not a pattern.
 fn is_path(code: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     FOLDERS.iter().any(|folder| code.starts_with(folder)) && code.chars().all(plain)
 }
 
-/// A target relative to the root; `None` when it leaves the repository.
+/// Resolves a target relative to the root; `None` if it leaves the repository.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let target = target.split('#').next().unwrap_or_default();
     let mut parts: Vec<&str> = from.split('/').collect();

@@ -1,25 +1,25 @@
-//! Files that may do something that others may not: a list, which holds no more than is needed.
+//! Lists of files that are exempt from a rule, without unnecessary entries.
 
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// A crate for tests only.
+/// The test kit, which is for tests only.
 const TEST_KIT: &str = "crates/testkit/";
 
-/// A rule with a list of the files that may break it.
+/// A rule with a list of exempt files.
 pub(super) struct AllowList {
-    /// The lines of a file that break the rule.
+    /// Returns the lines of a file that break the rule.
     pub(super) lines: fn(&TextFile) -> Vec<usize>,
-    /// The advice in a finding.
+    /// Advice in a finding.
     pub(super) instead: &'static str,
-    /// The finding for a listed file that keeps the rule and need not be listed.
+    /// Message for a listed file that complies and need not be listed.
     pub(super) keeps: &'static str,
-    /// The file of the list.
+    /// File with the list.
     pub(super) list: &'static str,
 }
 
 impl AllowList {
-    /// Lines that break the rule in files that are not on the list, and files on the list that keep it.
+    /// Reports lines that break the rule in unlisted files, and listed files that comply.
     pub(super) fn compare<'f>(
         &self,
         files: impl Iterator<Item = &'f TextFile>,

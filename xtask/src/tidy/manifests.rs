@@ -1,14 +1,14 @@
-//! Every crate inherits its lints, and the version of each dependency, from the workspace.
+//! Checks that every crate inherits its lints, and the version of each dependency, from the workspace.
 
 use toml::de::{DeTable, DeValue};
 
 use crate::finding::Finding;
 use crate::workspace::Crate;
 
-/// The tables of a manifest, or of one of its platforms, that list dependencies.
+/// Tables with dependencies, in a manifest or in one of its platforms.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// The manifest's `[lints]` and its dependencies without `workspace = true`.
+/// Reports missing workspace lints, and dependencies without `workspace = true`.
 pub(crate) fn check(member: &Crate) -> Vec<Finding> {
     let file = &member.manifest;
     let parsed = match DeTable::parse(&file.text) {

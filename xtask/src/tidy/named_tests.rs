@@ -1,11 +1,11 @@
-//! Tests that a document names as `server/src/limits.rs::a_test`, below `crates/`, exist.
+//! Checks that tests named in documents as `server/src/limits.rs::a_test`, below `crates/`, exist.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// The functions of each Rust file, by its path below `crates/`.
+/// The functions of each Rust file, by path below `crates/`.
 #[derive(Debug)]
 pub(crate) struct Functions<'w>(HashMap<&'w str, HashSet<&'w str>>);
 
@@ -23,14 +23,14 @@ impl<'w> Functions<'w> {
         self.0.get(path).is_some_and(|names| names.contains(name))
     }
 
-    /// Whether the name of a function begins so.
+    /// Whether a function's name starts with `prefix`.
     pub(super) fn any_begins_with(&self, prefix: &str) -> bool {
         let mut names = self.0.values().flatten();
         names.any(|name| name.starts_with(prefix))
     }
 }
 
-/// The function that a line begins.
+/// Returns the name of the function that a line declares.
 fn name(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
     let is_modifier = |word| {
@@ -45,7 +45,7 @@ fn name(line: &str) -> Option<&str> {
     after.split(['(', '<']).next()
 }
 
-/// Tests that a Markdown file names and no file has.
+/// Reports tests that a Markdown file names and that do not exist.
 pub(crate) fn check(file: &TextFile, functions: &Functions<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (at, line) in file.text.lines().enumerate() {

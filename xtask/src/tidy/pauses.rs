@@ -1,16 +1,16 @@
-//! Pauses in test code. A test waits for an event, or asks for a condition until a deadline: a fixed pause is too short
-//! on a busy machine and too long on any other.
+//! Checks fixed pauses in test code. A test must wait for an event, or poll a condition until a deadline: a fixed
+//! pause is too short on a busy machine and too long on any other.
 //!
-//! The check counts calls of `sleep` in files that hold nothing but tests. It reads no tests within a file of the
-//! product, and knows no other way to pause.
+//! The check counts calls of `sleep` in files that contain only tests. It ignores tests inside product files, and
+//! knows no other way to pause.
 
 use super::rust_code::{blanked, tokens};
 use super::sources::is_test;
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// Files with the pauses that they may have: between two looks at a condition, as a part of the load, or in simulated
-/// time. A number may only fall.
+/// Maximum number of pauses per file: between two polls of a condition, as part of the load, or in simulated time. The
+/// numbers may only decrease.
 const PAUSES: [(&str, usize); 12] = [
     ("crates/cli/tests/suite/chaos.rs", 9),
     ("crates/cli/tests/suite/home.rs", 1),
@@ -26,13 +26,13 @@ const PAUSES: [(&str, usize); 12] = [
     ("crates/store-sql/tests/it/postgres/standby.rs", 6),
 ];
 
-/// The file of the bounds.
+/// File with the limits.
 const BOUNDS: &str = "xtask/src/tidy/pauses.rs";
 
 /// Functions that pause.
 const SLEEPS: [&str; 2] = ["sleep", "sleep_until"];
 
-/// Files whose number of pauses differs from their bound.
+/// Reports files whose number of pauses differs from their limit.
 pub(crate) fn check<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
     compare(files, &PAUSES)
 }
@@ -67,7 +67,7 @@ fn lower(path: &str, most: usize, count: usize) -> Finding {
     Finding::error(BOUNDS, 1, message)
 }
 
-/// The lines with a pause.
+/// Returns the lines with a pause.
 fn pauses(text: &str) -> Vec<usize> {
     if SLEEPS.iter().all(|sleep| !text.contains(sleep)) {
         return Vec::new();

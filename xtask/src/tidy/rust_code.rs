@@ -1,15 +1,15 @@
-//! The code of a Rust file, without comments and without the contents of strings, and its tokens. Knows no grammar.
+//! Removes comments and the contents of literals from Rust code, and splits it into tokens. Knows no grammar.
 
-/// A word, or one character that is neither part of a word nor white space.
+/// A word, or a single character that is neither part of a word nor white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token<'c> {
-    /// Where it begins, in bytes.
+    /// Offset in bytes.
     pub(crate) at: usize,
     pub(crate) text: &'c str,
 }
 
-/// The text with spaces in place of comments and of the contents of string and character literals. Every byte that
-/// is left keeps its offset and its line.
+/// Replaces comments and the contents of string and character literals with spaces. Every remaining byte keeps its
+/// offset and its line.
 pub(crate) fn blanked(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -29,7 +29,7 @@ pub(crate) fn blanked(text: &str) -> String {
     code
 }
 
-/// The lengths of the opening, content and end of the comment or literal that a text begins with.
+/// Returns the lengths of the opening, content and end of the comment or literal at the start of a text.
 fn opaque(text: &str) -> Option<[usize; 3]> {
     if text.starts_with("//") {
         Some([0, text.find('\n').unwrap_or(text.len()), 0])
@@ -40,7 +40,7 @@ fn opaque(text: &str) -> Option<[usize; 3]> {
     }
 }
 
-/// The length of a block comment, with those in it.
+/// Returns the length of a block comment, including nested ones.
 fn block_comment(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0);
@@ -66,7 +66,7 @@ fn raw_string(text: &str) -> Option<[usize; 3]> {
     Some([text.len() - content.len(), content.find(&end)?, end.len()])
 }
 
-/// A string or a character; a lifetime is neither.
+/// Measures a string or character literal; a lifetime is neither.
 fn quoted(text: &str) -> Option<[usize; 3]> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let content = &text[1..];
@@ -84,7 +84,7 @@ fn quoted(text: &str) -> Option<[usize; 3]> {
     None
 }
 
-/// The tokens of code that was blanked.
+/// Splits blanked code into tokens.
 pub(crate) fn tokens(code: &str) -> Vec<Token<'_>> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut tokens = Vec::new();

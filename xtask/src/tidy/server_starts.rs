@@ -1,28 +1,29 @@
-//! How many tests of the end-to-end suite start a server of their own. A start takes longer than most tests, so the
-//! number has a bound that only falls: tests share a server by `Tenants` (`crates/cli/tests/suite/shared.rs`).
+//! Limits the number of tests in the end-to-end suite that start their own server. Starting a server takes longer than
+//! most tests, so the limit may only decrease: tests share a server through `Tenants`
+//! (`crates/cli/tests/suite/shared.rs`).
 //!
-//! A test starts a server when it calls `.serve()`, or has a command started that serves, or calls a function of the
-//! suite that does. Two things do not count: a command that runs to its end (`home.run`), and a server that lives as
-//! long as the test process (`serve_to_the_end`), because tests share it.
+//! A test starts a server if it calls `.serve()`, spawns a serving command, or calls a function of the suite that
+//! does. Two cases do not count: a command that runs to completion (`home.run`), and a server that lives as long as
+//! the test process (`serve_to_the_end`), because tests share it.
 //!
-//! Calls are followed by name, within the limits of `xtask/src/tidy/call_graph.rs`. Which command is started is taken
-//! from the string literals of the function that starts it. A server that a shell or another program starts is not
-//! seen.
+//! Calls are followed by name, within the limits of `xtask/src/tidy/call_graph.rs`. The spawned command is determined
+//! from the string literals of the function that spawns it. Servers that a shell or another program starts are not
+//! detected.
 
 use super::call_graph::{Function, functions, reaching};
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// Tests that start a server of their own. It may only fall, in the commit that makes tests share one.
+/// Maximum number of tests that start their own server. Decrease it in the commit that makes tests share one.
 const MOST_STARTS: usize = 208;
 
-/// The file of the bound.
+/// File with the limit.
 const BOUND: &str = "xtask/src/tidy/server_starts.rs";
 
-/// The suite.
+/// Directory of the suite.
 pub(crate) const SUITE: &str = "crates/cli/tests/suite/";
 
-/// The modules of the suite that start servers for all others, and speak to them: their calls are not followed.
+/// Modules that start servers for all others and communicate with them: their calls are not followed.
 const KEEPERS: [&str; 3] = ["home", "home::api", "shared"];
 
 /// Methods of `Home` that start a long-running command, or prepare it for another program to start.
@@ -31,7 +32,7 @@ const STARTS: [&str; 3] = ["spawn", "startable", "watch"];
 /// Commands that serve.
 const SERVING: [&str; 3] = ["serve", "dev", "mcp"];
 
-/// Whether the number of tests that start a server differs from its bound.
+/// Reports a number of server-starting tests that differs from the limit.
 pub(crate) fn check<'f>(suite: impl Iterator<Item = &'f TextFile>) -> Option<Finding> {
     compare(starting(suite).len(), MOST_STARTS)
 }
@@ -51,7 +52,7 @@ fn compare(count: usize, most: usize) -> Option<Finding> {
     Some(Finding::error(BOUND, 1, message))
 }
 
-/// The tests that start a server, by their paths.
+/// Returns the paths of the tests that start a server.
 fn starting<'f>(suite: impl Iterator<Item = &'f TextFile>) -> Vec<String> {
     let functions = functions(SUITE, suite, &KEEPERS);
     let tests = reaching(&functions, &starts).into_iter();

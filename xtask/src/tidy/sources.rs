@@ -1,31 +1,31 @@
-//! Sizes, module pages, names and marks of unfinished work in Rust files.
+//! Checks sizes, module pages, names and markers of unfinished work in Rust files.
 //!
-//! The length of functions is clippy's affair (`too_many_lines` in `clippy.toml`).
+//! clippy checks the length of functions (`too_many_lines` in `clippy.toml`).
 
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// Lines of a file, its tests apart, from which it must be split.
+/// Maximum number of lines in a file, except tests; a longer file must be split.
 const MOST_LINES: usize = 700;
 
-/// Lines from which it should be looked at.
+/// Number of lines above which a file should be reviewed.
 const MANY_LINES: usize = 400;
 
-/// Names that say nothing.
+/// Meaningless names.
 const EMPTY_NAMES: [&str; 8] = [
     "manager", "managers", "helper", "helpers", "util", "utils", "common", "misc",
 ];
 
-/// What introduces a name.
+/// Keywords that introduce a name.
 const INTRODUCTIONS: [&str; 6] = ["mod ", "fn ", "struct ", "enum ", "trait ", "type "];
 
-/// Marks of work that is not done, and of tests that are left out.
+/// Markers of unfinished work and of ignored tests.
 const MARKS: [&str; 4] = ["todo!", "unimplemented!", "FIXME", "#[ignore"];
 
-/// A test that another test starts, as a process to be killed, is not left out.
+/// Exempt: an ignored test that another test starts as a process to kill.
 const STARTED_BY: &str = "#[ignore = \"started by";
 
-/// The lines of a file with their numbers, up to its inline tests.
+/// Returns the lines of a file with their numbers, up to its inline tests.
 pub(crate) fn product_lines(file: &TextFile) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = file.text.lines().collect();
     let tests = lines.windows(2).position(|pair| {
@@ -44,12 +44,12 @@ pub(crate) fn product_lines(file: &TextFile) -> impl Iterator<Item = (usize, &st
         .map(|(at, line)| (at + 1, line))
 }
 
-/// Whether a file holds nothing but tests.
+/// Whether a file contains only tests.
 pub(crate) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// Size, module page and names.
+/// Checks size, module page and names.
 pub(crate) fn check(file: &TextFile) -> Vec<Finding> {
     let mut findings = names(file);
     findings.extend(size(file));
@@ -91,7 +91,7 @@ fn names(file: &TextFile) -> Vec<Finding> {
     findings
 }
 
-/// The name that a line introduces, if it introduces one.
+/// Returns the name that a line introduces, if any.
 fn introduced(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let mut rest = line;
@@ -113,7 +113,7 @@ fn introduced(line: &str) -> Option<&str> {
     }
 }
 
-/// Whether a name is an empty one, or ends in one.
+/// Whether a name is meaningless, or its last word is.
 fn is_empty_name(name: &str) -> bool {
     let snake = name.rsplit('_').next().unwrap_or(name);
     let camel = name
@@ -125,11 +125,11 @@ fn is_empty_name(name: &str) -> bool {
         snake
     };
     let last = last.to_lowercase();
-    // `in_common` and a trait `Common` say something; a file or function `common` does not.
+    // `in_common` and a trait `Common` are meaningful; a file or function `common` is not.
     EMPTY_NAMES.contains(&last.as_str()) && (last != "common" || name == "common")
 }
 
-/// Marks of work that is not done, and tests that are left out.
+/// Reports markers of unfinished work and ignored tests.
 pub(crate) fn check_markers(file: &TextFile) -> Vec<Finding> {
     let lines = file.text.lines().enumerate();
     lines

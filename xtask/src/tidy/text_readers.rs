@@ -1,7 +1,8 @@
-//! Who makes text of bytes: `charter_contract::charset`, which knows byte order marks and charsets. A reader that goes
-//! round it takes a mark for a letter, and other encodings for damage.
+//! Checks the decoders of text: only `charter_contract::charset`, which handles byte order marks and charsets. Any
+//! other decoder treats a byte order mark as a letter, and other encodings as damage.
 //!
-//! The check knows the names of functions and no types. Tests and the test kit read what they wrote themselves.
+//! The check knows the names of functions and no types. Tests and the test kit may decode their own output in other
+//! ways.
 
 use super::listed::AllowList;
 use super::rust_code::blanked;
@@ -9,7 +10,7 @@ use super::sources::product_lines;
 use crate::finding::Finding;
 use crate::workspace::TextFile;
 
-/// Files that read text in another way, and why.
+/// Files that may decode text in another way, with the reason.
 const ALLOWED: [(&str, &str); 44] = [
     (
         "crates/cli/src/boot.rs",
@@ -168,13 +169,13 @@ const ALLOWED: [(&str, &str); 44] = [
     ),
 ];
 
-/// The file of the list.
+/// File with this list.
 const LIST: &str = "xtask/src/tidy/text_readers.rs";
 
-/// Functions that make text of bytes, by the beginnings of their names.
+/// Functions that decode text, by the prefix of their names.
 const READERS: [&str; 2] = ["from_utf8", "read_to_string"];
 
-/// Files that make text of bytes and are not on the list, and files on the list that do not.
+/// Reports unlisted files that decode text, and listed files that do not.
 pub(crate) fn check<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
     compare(files, &ALLOWED)
 }
@@ -192,7 +193,7 @@ fn compare<'f>(
     rule.compare(files, allowed)
 }
 
-/// The lines that make text of bytes, tests apart.
+/// Returns the lines that decode text, except in tests.
 fn readers(file: &TextFile) -> Vec<usize> {
     let named = |line: &str| READERS.iter().any(|reader| line.contains(reader));
     if !file.text.lines().any(named) {

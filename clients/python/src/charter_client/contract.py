@@ -9,16 +9,16 @@ from pydantic import AwareDatetime, Field, RootModel
 
 
 class A2aCall(Wire):
-    """A call as it is sent, for the document."""
+    """The schema of a call, for the OpenAPI document."""
 
     id: str | None = None
-    """Comes back with the answer: a text or a whole number."""
+    """The id that the answer repeats: a string or an integer."""
     jsonrpc: str
     """`2.0`."""
     method: str
     """`SendMessage`, `GetTask`, …"""
     params: dict[str, Any] | None = None
-    """Its parameters."""
+    """The method's parameters."""
 
 
 class A2aErrorError(Wire):
@@ -47,7 +47,7 @@ class A2aMessageConfiguration(Wire):
 
 
 class A2aMessageMessage(Wire):
-    """`Message`, as far as one from a client is read."""
+    """`Message`, with the fields that are read from a client's message."""
 
     context_id: str | None = Field(None, alias="contextId")
     message_id: str = Field(..., alias="messageId")
@@ -62,7 +62,7 @@ class A2aMessage(Wire):
     configuration: A2aMessageConfiguration | None = None
     """`SendMessageConfiguration`."""
     message: A2aMessageMessage
-    """`Message`, as far as one from a client is read."""
+    """`Message`, with the fields that are read from a client's message."""
     tenant: str | None = None
 
 
@@ -389,7 +389,7 @@ class AggregationPacket(Wire):
 
 
 class ApprovalDecision(Wire):
-    """What a person saw, and why they decide so."""
+    """A decision: the digest of the call that the person saw, and the reason."""
 
     digest: str
     reason: str | None = None
@@ -418,11 +418,11 @@ class ApprovalEventRef(Wire):
 
 
 class ApprovalReport(Wire):
-    """What a person saw of a call that was interrupted, and what it came to."""
+    """A report on an interrupted call: its digest as the person saw it, and its output."""
 
     digest: str
     output: Any = None
-    """`null`, or nothing, when nobody knows."""
+    """The output; `null` or absent if unknown."""
     reason: str | None = None
 
 
@@ -449,7 +449,7 @@ class BudgetUsage(Wire):
 
 
 class CandidatePromotion(Wire):
-    """The run that a candidate is accepted on."""
+    """The run on which a candidate is accepted."""
 
     run_id: str
 
@@ -1288,7 +1288,7 @@ class Finding(Wire):
 
 
 class GateExplainRequest(Wire):
-    """A call that is only thought of, or a run."""
+    """A hypothetical call, or a run."""
 
     dry_run: bool = False
     parameters: dict[str, Any] = {}
@@ -1513,7 +1513,7 @@ class LensIndexingStage(Wire):
 
 
 class LensSearch(Wire):
-    """A question to lenses."""
+    """A search of several lenses."""
 
     domain: str | None = None
     lens_ids: list[str] = []
@@ -1788,7 +1788,7 @@ class MissionArtifactPage(Wire):
 
 
 class MissionCancellation(Wire):
-    """Why a mission is stopped."""
+    """The reason for a cancellation."""
 
     reason: str | None = None
 
@@ -2481,7 +2481,7 @@ class PipelineDefinition(Wire):
 
 
 class PlanRunRequest(Wire):
-    """A plan and what it is run with."""
+    """A plan and the inputs of its run."""
 
     decision_tree: DecisionTree | None = None
     dry_run: bool = False
@@ -2729,7 +2729,7 @@ class Playbook(Wire):
 
 
 class PlaybookRunRequest(Wire):
-    """What a playbook is run with."""
+    """The inputs of a playbook's run."""
 
     dry_run: bool = False
     parameters: dict[str, Any] = {}
@@ -2806,7 +2806,7 @@ class PolicyTest(Wire):
     principal: PolicyTestPrincipal = Field({"role": "user"}, validate_default=True)
     """Caller."""
     tool: str
-    """The tool."""
+    """Tool to call."""
 
 
 class Policy(Wire):
@@ -3431,14 +3431,14 @@ class RuleResult(Wire):
 
 
 class RunAbort(Wire):
-    """Why and how a run is ended."""
+    """The reason for an abort, and whether to roll back."""
 
     reason: str | None = None
     roll_back: bool = False
 
 
 class RunConfirmation(Wire):
-    """A person's agreement to a plan."""
+    """A person's confirmation of a plan."""
 
     digest: str
     typed: str | None = None
@@ -3598,7 +3598,7 @@ class SessionView(Wire):
 
 
 class SingleLensSearch(Wire):
-    """A question to one lens."""
+    """A search of one lens."""
 
     query: str
     top_k: int | None = None
@@ -4713,7 +4713,7 @@ class DocumentPage(Wire):
     """One page of documents."""
 
     entries: list[DocumentSummary]
-    """By id."""
+    """The documents, by id."""
     next: str | None
     """The id after which the next page starts."""
 
@@ -5941,14 +5941,14 @@ class LensSearchResult(Wire):
 
 
 class MissionDiff(Wire):
-    """What two missions differ in, ids and times apart."""
+    """The differences of two missions, apart from ids and times."""
 
     differences: MissionDifferences
-    """Part by part."""
+    """The differences of each part."""
     same: bool
-    """Whether both do and say the same, however long it took."""
+    """Whether there are no differences, regardless of durations."""
     text: str
-    """For people."""
+    """The differences as text, for people."""
 
 
 class MissionEvent(Wire):
@@ -6315,7 +6315,7 @@ class RunExplanation(Wire):
 
 class GateExplanation(RootModel[CallExplanation | RunExplanation]):
     root: CallExplanation | RunExplanation
-    """What the gate would say to a call, or said to a run."""
+    """The gate's decision on a hypothetical call, or its decisions in a run."""
 
 
 StepGraph.model_rebuild()

@@ -1,5 +1,5 @@
-//! What the built-in tools may touch, from the configuration. Whatever is written there must hold:
-//! a root that is not there or a host that is none stops the start.
+//! The grants of the built-in tools, from the configuration. A root that does not exist or an invalid host stops the
+//! start.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ pub(super) fn grants(config: &Config) -> anyhow::Result<BuiltinGrants> {
     })
 }
 
-/// A directory apart from the server's own data, which no tool may read or change.
+/// Checks that a root lies outside the server's own data directory, which no tool may read or change.
 pub(super) fn root_path(key: &str, path: &Path, data_dir: &Path) -> anyhow::Result<PathBuf> {
     let real = path
         .canonicalize()
@@ -53,7 +53,7 @@ pub(super) fn root_path(key: &str, path: &Path, data_dir: &Path) -> anyhow::Resu
     if !real.is_dir() {
         bail!("{key}.path = {path:?} is not a directory");
     }
-    // The data directory may not be there yet; then nothing can lie in it.
+    // If the data directory does not exist yet, no root can lie in it.
     let data = data_dir
         .canonicalize()
         .unwrap_or_else(|_| data_dir.to_owned());

@@ -1,4 +1,4 @@
-//! How this installation presents itself to other agents, from the configuration.
+//! The identity of this installation for other agents, from the configuration.
 
 use std::net::SocketAddr;
 
@@ -35,11 +35,11 @@ pub(crate) fn identity(config: &Config, address: SocketAddr) -> anyhow::Result<A
     })
 }
 
-/// Where a server is reached that nobody gave a name. One that listens everywhere is reached on this
+/// The URL of a server without a configured public URL. A server that listens on all addresses is reachable on this
 /// machine at least.
 fn own_url(address: SocketAddr) -> anyhow::Result<HttpUrl> {
     let url = if address.ip().is_unspecified() || address.is_ipv6() {
-        // The links of the contracts hold no brackets, as an IPv6 address needs them.
+        // Links in the contracts cannot contain the brackets that an IPv6 address needs.
         format!("http://localhost:{}", address.port())
     } else {
         format!("http://{address}")

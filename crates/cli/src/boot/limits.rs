@@ -1,4 +1,4 @@
-//! The server's bounds: those of the configuration, within what the operating system lets this process have.
+//! The server's limits: those of the configuration, within the operating system's limits for this process.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::config::LimitsConfig;
 
-/// Descriptors that are not for connections of clients: files, storage, tools, requests to others.
+/// Descriptors that are not for client connections: files, storage, tools and outgoing requests.
 const RESERVED: usize = 256;
 
-/// Connections that no request or stream of a caller has: probes, and requests without a credential.
+/// Connections beyond the limit of requests and streams: probes, and requests without a credential.
 const SPARE: usize = 64;
 
-/// The bounds. The process gets as many descriptors as it may have.
+/// Returns the limits. Raises the process's descriptor limit to its maximum first.
 pub(super) fn limits(config: &LimitsConfig) -> Limits {
     raise_descriptors();
     let descriptors = getrlimit(Resource::Nofile).current;
@@ -29,7 +29,7 @@ pub(super) fn limits(config: &LimitsConfig) -> Limits {
     limits
 }
 
-/// The configured bounds, as far as there are descriptors: each request, and each stream, has a connection.
+/// Lowers the configured limits to the available descriptors: each request, and each stream, has a connection.
 fn within(config: &LimitsConfig, descriptors: Option<u64>) -> Limits {
     let room = descriptors.map_or(usize::MAX, |all| {
         usize::try_from(all)

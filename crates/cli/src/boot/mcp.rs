@@ -1,5 +1,5 @@
-//! The registered MCP servers, from the configuration. Whatever is written there must hold, or the start
-//! stops; a server that cannot be reached stops nothing.
+//! The registered MCP servers, from the configuration. Invalid configuration stops the start; an unreachable server
+//! does not.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,26 +16,26 @@ use super::builtin::root_path;
 use crate::config::{Config, McpServerConfig};
 use crate::telemetry;
 
-/// How long a server waits for the first answers of MCP servers; the tools of slower ones come later.
+/// How long a server waits for the first answers of MCP servers. Slower servers add their tools later.
 const FIRST_ANSWERS: Duration = Duration::from_secs(15);
-/// How much longer than a start a list of tools may take, for whoever waits for both.
+/// The additional time for a list of tools, for consumers that wait for both the start and the list.
 const LISTING: Duration = Duration::from_secs(10);
-/// Longest name of a server.
+/// Longest name of a server, in bytes.
 const MAX_NAME: usize = 32;
 
-/// For whom MCP servers are waited for.
+/// The consumer that waits for MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum McpConsumer {
-    /// A process that goes on: what comes later comes to it.
+    /// A process that keeps running: it receives tools that arrive later.
     Server,
-    /// One command, to which nothing comes later.
+    /// One command: it receives nothing that arrives later.
     Command,
-    /// An examination of the servers themselves.
+    /// A check of the servers themselves.
     Doctor,
 }
 
 impl McpConsumer {
-    /// At most how long. A server is connected to a second time where its first answer shows how.
+    /// The longest wait. A server may be connected to a second time if its first answer requires it.
     fn at_most(self, config: &Config) -> Duration {
         let servers = config.mcp.servers.iter();
         let longest = servers.map(|server| server.start_timeout_ms).max();
@@ -48,7 +48,7 @@ impl McpConsumer {
     }
 }
 
-/// Connects to the registered servers and waits for their first answers; nothing where there are none.
+/// Connects to the registered servers and waits for their first answers; `None` if no server is registered.
 pub(crate) async fn connect(
     config: &Config,
     sandbox: &Arc<Sandbox>,
@@ -160,7 +160,7 @@ fn value_of(variable: &str) -> anyhow::Result<String> {
     std::env::var(variable).with_context(|| format!("reading the environment variable {variable}"))
 }
 
-/// Files and directories apart from the server's own data.
+/// Files and directories outside the server's own data.
 fn paths(config: &Config, key: &str, given: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let paths = given.iter();
     paths

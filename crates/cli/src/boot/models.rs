@@ -1,5 +1,5 @@
-//! The language models, from the configuration. Whatever is written there must hold, keys included, or
-//! the start stops; no provider is asked.
+//! The language models, from the configuration. Invalid configuration, keys included, stops the start. No request is
+//! sent to a provider.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::config::{
 use crate::secrets::{plain_http, secret};
 use crate::telemetry;
 
-/// The configured models; none of them is asked.
+/// Returns the configured models; sends no request.
 pub(crate) fn models(config: &Config) -> anyhow::Result<Arc<dyn Models>> {
     let models = &config.models;
     if models.providers.is_empty() && models.routes.is_empty() && models.tenants.is_empty() {

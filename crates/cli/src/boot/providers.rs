@@ -1,5 +1,4 @@
-//! The identity providers, from the configuration. Whatever is written there must hold, or the start stops;
-//! nothing is fetched.
+//! The identity providers, from the configuration. Invalid configuration stops the start; nothing is fetched.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use charter_engine::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 
 use crate::config::{Config, GrantConfig, OidcConfig};
 
-/// The configured providers, maybe none.
+/// The configured providers; may be empty.
 pub(crate) fn providers(config: &Config) -> anyhow::Result<Providers> {
     let providers = config.auth.oidc.iter().map(|oidc| {
         let provider = provider(oidc);

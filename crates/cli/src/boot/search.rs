@@ -1,5 +1,5 @@
-//! The search provider, from the configuration. Whatever is written there must hold, the key included,
-//! or the start stops; nobody is asked.
+//! The search provider, from the configuration. Invalid configuration, the key included, stops the start. No request is
+//! sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use charter_effects::{SearchOptions, SearchProvider, WebSearch};
 use crate::config::{Config, SearchConfig, SearchProviderConfig};
 use crate::secrets::{plain_http, secret};
 
-/// The configured provider; nothing where searching is off.
+/// The configured provider; `None` if web search is off.
 pub(crate) fn search(config: &Config) -> anyhow::Result<Option<Arc<WebSearch>>> {
     set_up(&config.search).context("setting up `search`")
 }

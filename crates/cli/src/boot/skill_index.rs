@@ -1,4 +1,4 @@
-//! The index of agent skills on a search node, from the configuration. Nobody is asked.
+//! The index of agent skills on a search node, from the configuration. No request is sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use charter_store_es::{Credentials, EsOptions, EsSkillIndex};
 use crate::config::{Config, ModelKind, PlainHttpConfig, SkillIndexConfig};
 use crate::secrets::secret;
 
-/// The configured index; nothing where skills are found in this process.
+/// The configured index; `None` if this process searches skills in its own memory.
 pub(crate) fn skill_index(config: &Config) -> anyhow::Result<Option<Arc<dyn SkillIndex>>> {
     let index = set_up(&config.skill_index).context("setting up `skill_index`")?;
     if index.is_some() && config.model.source == ModelKind::None {

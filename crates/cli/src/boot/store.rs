@@ -19,10 +19,10 @@ use crate::evidence_key;
 use crate::failure::ReportedFailure;
 use crate::messages;
 
-/// How far the clocks of replicas and database may be apart: leases end by the clock of whoever looks.
+/// The largest clock difference of a replica and the database: each replica checks leases by its own clock.
 pub(crate) const MAX_SKEW_MS: u64 = 2_000;
 
-/// An open store, with the data directory that no other process uses meanwhile.
+/// An open store, with a lock on the data directory against other processes.
 pub(crate) enum OpenStore {
     /// The file in the data directory.
     Sqlite(Arc<SqliteStore>),
@@ -34,9 +34,9 @@ pub(crate) enum OpenStore {
 }
 
 impl OpenStore {
-    /// Opens what the configuration names and brings its schema up to date. Says when that makes a new store: a
-    /// directory that was mistyped looks like an empty one. A data directory that another process holds has a code of
-    /// its own.
+    /// Opens the configured store and migrates its schema. Notes on standard error if that creates a new store, because
+    /// a mistyped directory looks like an empty one. A data directory that another process holds fails with
+    /// `data_directory_locked`.
     pub(crate) async fn open(config: &Config) -> anyhow::Result<Self> {
         let is_new = !evidence_key::was_used(config);
         std::fs::create_dir_all(&config.data_dir).with_context(|| {
@@ -82,7 +82,7 @@ impl OpenStore {
         })
     }
 
-    /// The store, for the use cases.
+    /// The store, as the use cases take it.
     pub(crate) fn shared(&self) -> SharedStore {
         match self {
             Self::Sqlite(store) => Arc::<SqliteStore>::clone(store),
@@ -90,7 +90,7 @@ impl OpenStore {
         }
     }
 
-    /// Tells those who find the data directory locked who holds it.
+    /// Records the holder's address in the lock, for processes that find the data directory locked.
     pub(crate) fn describe_holder(&self, holder: &str) -> anyhow::Result<()> {
         match self {
             Self::Sqlite(store) => store.describe_holder(holder),
@@ -99,7 +99,7 @@ impl OpenStore {
         .context("writing the lock file")
     }
 
-    /// Where everything is, for people: never with a password.
+    /// The location of the store for display, without any password.
     pub(crate) fn place(&self, config: &Config) -> String {
         let data = config.data_dir.display();
         match self {
@@ -110,7 +110,7 @@ impl OpenStore {
         }
     }
 
-    /// Looks for damage; nothing is said of a sound store. A server looks after its database itself.
+    /// Looks for damage; the list is empty if there is none. A database server checks itself.
     pub(crate) async fn check_integrity(&self) -> Result<Vec<String>, StoreError> {
         match self {
             Self::Sqlite(store) => store.check_integrity().await,
@@ -118,7 +118,7 @@ impl OpenStore {
         }
     }
 
-    /// Ends what is open.
+    /// Closes the store.
     pub(crate) async fn close(self) -> anyhow::Result<()> {
         match self {
             Self::Sqlite(store) => store.close().await.context("closing the store"),
@@ -131,24 +131,24 @@ impl OpenStore {
     }
 }
 
-/// Says that a store was made.
+/// Notes that a new store was created.
 fn note_new_store(place: &str) {
     messages::note(&format!("made a new store in {place}"));
 }
 
-/// A path with the working directory that it is relative to.
+/// The absolute form of a path, which is relative to the working directory.
 fn whole(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// How far this machine's clock is from the database's.
+/// The difference between this machine's clock and the database's.
 pub(crate) fn skew_ms(examined: &Examination) -> anyhow::Result<u64> {
     let clock = SystemClock::start().context("reading the clock")?;
     let apart = clock.now().as_micros().abs_diff(examined.now.as_micros());
     Ok(apart / 1_000)
 }
 
-/// How to reach the configured database; `None` where everything is in the data directory.
+/// The connection options of the configured database; `None` if the store is in the data directory.
 pub(crate) fn postgres(config: &Config) -> Option<PostgresOptions> {
     let store = &config.store;
     let mut options = PostgresOptions::new(store.url.as_ref()?);

@@ -1,5 +1,5 @@
-//! The systems of record, from the configuration. Whatever is written there must hold, secrets
-//! included, or the start stops; nothing is sent.
+//! The systems of record, from the configuration. Invalid configuration, secrets included, stops the start; nothing is
+//! sent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use charter_effects::{HostPattern, RetryPolicy};
 use crate::config::{Config, SystemConfig};
 use crate::secrets::{plain_http, secret};
 
-/// The configured systems of record, maybe none.
+/// The configured systems of record; may be empty.
 pub(crate) fn webhooks(config: &Config) -> anyhow::Result<HttpWebhooks> {
     let webhooks = &config.webhooks;
     let tenants = webhooks.tenants.iter().map(|(tenant, own)| {

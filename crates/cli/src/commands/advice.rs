@@ -1,5 +1,5 @@
-//! What helps at the command line with a failure. The hint of a public code is for every client of the API; a command
-//! knows which command lists what is there, and how a value is given to it. Must not know how a command works.
+//! Hints for failures at the command line. The hint of a public code suits every client of the API. A command also
+//! knows which command lists the existing entries, and how it takes a value. Must not know how a command works.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
@@ -11,20 +11,20 @@ use super::skills::Skills;
 use super::{Command, runs};
 use crate::failure::{PROPOSALS, ReportedFailure};
 
-/// The detail of a failure that names what was looked for.
+/// The detail of a failure that names the kind of the missing thing.
 const WHAT: &str = "what";
 
-/// The detail of a failure that lists the kinds that there are, where an unknown one was asked for.
+/// The detail of a failure that lists the known kinds, after a request for an unknown one.
 const KINDS: &str = "kinds";
 
-/// The details of a failure that list ids that there are, and count the rest.
+/// The details of a failure that list existing ids, and count the rest.
 const KNOWN: &str = "known";
 const MORE: &str = "more";
 
-/// Ids that a hint lists.
+/// The number of ids that a hint lists.
 const NAMED: usize = 8;
 
-/// The commands that list what there is of a kind, beside `charter list`.
+/// The commands that list the entries of a kind, in addition to `charter list`.
 const LISTINGS: [(&str, &str); 19] = [
     ("agent skill", "charter skills tree"),
     ("approval", "charter approvals list"),
@@ -47,18 +47,18 @@ const LISTINGS: [(&str, &str); 19] = [
     ("version", "charter package history NAME"),
 ];
 
-/// What a command knows of its failures.
+/// The facts about a command that its hints depend on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Advice {
     /// Whether its skills are Agent Skills.
     agent_skills: bool,
-    /// How parameters are given to it.
+    /// How the command takes parameters.
     parameters: Option<&'static str>,
-    /// Whether it uses what memories propose for missing parameters; `None` for a command that cannot.
+    /// Whether it uses memories' proposals for missing parameters; `None` for a command that cannot.
     memories: Option<bool>,
     /// How the documents that it sends are checked.
     documents: Option<&'static str>,
-    /// How it does its work in spite of references.
+    /// How it proceeds in spite of references.
     references: Option<&'static str>,
 }
 
@@ -94,7 +94,7 @@ impl Advice {
         advice
     }
 
-    /// Gives a failure the hint that helps, where one is known.
+    /// Adds the hint for a failure, if one is known.
     pub(super) fn give(self, mut error: anyhow::Error) -> anyhow::Error {
         if let Some(reported) = error.downcast_mut::<ReportedFailure>()
             && let Some(hint) = self.hint(reported)
@@ -112,7 +112,7 @@ impl Advice {
             }
             ErrorCode::NotFound | ErrorCode::InvalidRequest => {
                 let what = reported.details.get(WHAT)?.as_str()?;
-                // No command lists requests: an error names those that there are.
+                // No command lists requests: an error lists the existing ones.
                 return match (known(reported), self.listing(what)) {
                     (Some(known), Some(listing)) => {
                         Some(format!("There is {known}; `{listing}` shows all."))
@@ -147,7 +147,7 @@ impl Advice {
         Some(hint.to_owned())
     }
 
-    /// The command that lists what there is of a kind.
+    /// The command that lists the entries of a kind.
     fn listing(self, what: &str) -> Option<String> {
         let what = what.strip_prefix("active ").unwrap_or(what);
         let what = match what {
@@ -167,7 +167,7 @@ impl Advice {
     }
 }
 
-/// The values that memories propose for the parameters of a failure.
+/// Memories' proposals for the missing parameters of a failure.
 enum Proposed {
     Nothing,
     Any,
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::commands::Cli;
 
-    /// The hint of a failure of a command.
+    /// The hint for a failure of a command.
     fn hint(line: &str, code: ErrorCode, details: Value) -> Option<String> {
         let words = line.split(' ');
         let cli = Cli::try_parse_from(words).unwrap();
@@ -332,7 +332,7 @@ mod tests {
         parts.filter(|part| part.starts_with("charter "))
     }
 
-    /// Whether a command with its words exists, as far as these are no values.
+    /// Whether a command with these words exists; ignores words that are values.
     fn exists(named: &str) -> bool {
         let mut command = Cli::command();
         for word in named.split(' ').skip(1) {

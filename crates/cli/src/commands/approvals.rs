@@ -12,59 +12,59 @@ use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// See what waits for a person, and decide.
+/// List approvals, and decide on them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approvals {
-    /// List approvals, newest first; those that nobody has decided on unless another state is asked.
+    /// List approvals, newest first; by default, those without a decision.
     List {
-        /// `pending`, `approved`, `rejected`, `consumed` or `lapsed`.
+        /// The state: `pending`, `approved`, `rejected`, `consumed` or `lapsed`.
         #[arg(long, default_value = "pending")]
         state: String,
-        /// Only of this run.
+        /// Only approvals of this run.
         #[arg(long, value_name = "ID")]
         run: Option<String>,
-        /// Where the page starts: `next` of the page before.
+        /// The cursor: `next` of the previous page.
         #[arg(long)]
         after: Option<String>,
     },
     /// Show an approval with the exact call that it is for.
     Show {
-        /// Its id.
+        /// The approval's id.
         id: String,
     },
     /// Approve exactly the call that you saw.
     Approve {
-        /// Its id.
+        /// The approval's id.
         id: String,
         /// The digest of the call that you saw.
         #[arg(long)]
         digest: String,
-        /// Why.
+        /// The reason.
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Say that it happened before the run could hear of it: its step succeeds, and is not called again.
+    /// Report that the call has already happened: its step succeeds, and the tool is not called again.
     Report {
-        /// Its id.
+        /// The approval's id.
         id: String,
         /// The digest of the call that you saw.
         #[arg(long)]
         digest: String,
-        /// How you know.
+        /// How you know that it happened.
         #[arg(long)]
         reason: Option<String>,
-        /// What the tool would have given: JSON, or a file that holds it. Nothing when nobody knows.
+        /// The tool's result: JSON, or a file that holds it. Omit it if the result is unknown.
         #[arg(long, value_name = "JSON|FILE")]
         result: Option<String>,
     },
-    /// Refuse it; its step fails.
+    /// Reject the call; its step fails.
     Reject {
-        /// Its id.
+        /// The approval's id.
         id: String,
         /// The digest of the call that you saw.
         #[arg(long)]
         digest: String,
-        /// Why.
+        /// The reason.
         #[arg(long)]
         reason: Option<String>,
     },
@@ -134,7 +134,7 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
     runs::followed(client, run).await
 }
 
-/// A value that is given as JSON, or by the file that holds it.
+/// Reads JSON, either from the argument itself or from the file that it names.
 fn value(given: &str) -> anyhow::Result<Value> {
     match decode_stored(given) {
         Ok(value) => Ok(value),

@@ -16,13 +16,13 @@ use crate::{messages, terminal};
 pub(crate) struct Ask {
     /// The question.
     question: String,
-    /// A value for a skill's parameter: NAME=VALUE, JSON where it reads as such.
+    /// A value for a skill's parameter: NAME=VALUE, as JSON if it is valid JSON.
     #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = super::parameter)]
     parameters: Vec<(String, Value)>,
-    /// The skill to use, instead of routing.
+    /// The skill to use instead of routing.
     #[arg(long, value_name = "ID")]
     skill: Option<String>,
-    /// The playbook to run, instead of routing.
+    /// The playbook to run instead of routing.
     #[arg(long, value_name = "ID", conflicts_with = "skill")]
     playbook: Option<String>,
     /// Show what a change would do, and change nothing.
@@ -31,16 +31,16 @@ pub(crate) struct Ask {
     /// The persona to answer for.
     #[arg(long)]
     persona: Option<String>,
-    /// The session that this continues.
+    /// The session to continue.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Use what a memory states for a missing parameter.
+    /// Use memories' values for missing parameters.
     #[arg(long)]
     use_memory: bool,
 }
 
 impl Ask {
-    /// Whether a value that a memory states is used.
+    /// Whether memories' values are used for missing parameters.
     pub(super) fn uses_memory(&self) -> bool {
         self.use_memory
     }
@@ -59,7 +59,7 @@ async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
     let mut told = String::new();
     let answer = client
         .ask(&request(command)?, |event| match sentence(event) {
-            // The answer repeats it: on a terminal it is shown until then, elsewhere noted as it comes.
+            // The answer repeats the sentence: a terminal shows it until then, other outputs note it as it arrives.
             Some(sentence) if bar.is_hidden() => messages::note(sentence),
             Some(sentence) => bar.set_message(with_sentence(&mut told, sentence)),
             None if told.is_empty() => bar.set_message(progress_text(event)),
@@ -70,7 +70,7 @@ async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
     answer
 }
 
-/// The sentences so far, with the next one.
+/// Appends a sentence; returns the sentences so far.
 fn with_sentence(told: &mut String, sentence: &str) -> String {
     if !told.is_empty() {
         told.push(' ');
@@ -114,13 +114,13 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
     Ok(request)
 }
 
-/// A sentence of the answer.
+/// The sentence of a progress event, if it carries one.
 fn sentence(event: &Value) -> Option<&str> {
     let is_sentence = event["stage"].as_str() == Some("sentence");
     event["text"].as_str().filter(|_| is_sentence)
 }
 
-/// A progress event in a few words.
+/// A progress event as a short text.
 fn progress_text(event: &Value) -> String {
     let text = |field: &str| {
         event
@@ -140,7 +140,7 @@ fn progress_text(event: &Value) -> String {
     }
 }
 
-/// The answer for people, and where it comes from.
+/// The answer as a table, with its sources.
 fn table(answer: &Value) -> String {
     let metadata = &answer["metadata"];
     let count = |field: &str| metadata[field].as_array().map_or(0, Vec::len);

@@ -18,33 +18,33 @@ use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
-/// Copy everything that is stored to a directory, while servers go on.
+/// Back up the whole store to a directory while servers keep running.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Backup {
     #[command(subcommand)]
     command: Option<BackupCommand>,
-    /// The directory to write, which must not exist.
+    /// The directory to write; it must not exist.
     #[arg(required = true)]
     target: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum BackupCommand {
-    /// Read a backup to its end, and compare it with its manifest.
+    /// Read a whole backup and compare it with its manifest.
     Verify {
         /// The directory of the backup.
         backup: PathBuf,
     },
 }
 
-/// Put a backup into an empty data directory, or an empty database.
+/// Restore a backup into an empty data directory, or an empty database.
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
     /// The directory of the backup.
     backup: PathBuf,
-    /// Let runs go on from where the backup found them. What they did after it is done again, under the
-    /// same idempotency keys. Without this they are paused, for a person to resume or abort.
+    /// Resume runs from where the backup recorded them. Steps after that point are repeated under the same idempotency
+    /// keys. Without this, runs are paused for an operator to resume or abort.
     #[arg(long)]
     resume_runs: bool,
 }
@@ -74,7 +74,7 @@ pub(crate) async fn back_up(
     Ok(EXIT_OK)
 }
 
-/// Takes a backup, and reads it again from where it lies.
+/// Takes a backup, and reads it again from its directory.
 async fn take(config: &Config, target: &Path) -> anyhow::Result<Manifest> {
     let at = SystemClock::start().context("reading the clock")?.now();
     let target = target.to_owned();
@@ -133,7 +133,7 @@ fn shown(manifest: &Manifest, place: &Path) -> Value {
     })
 }
 
-/// What signs, which is to be kept apart from what was signed.
+/// The files of signing keys, which are to be kept apart from the data that they signed.
 fn keys(config: &Config) -> Vec<PathBuf> {
     let keys = [config.evidence_key_file(), config.card_key_file()];
     keys.into_iter().filter(|file| file.exists()).collect()

@@ -9,12 +9,12 @@ use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Accept what was generated on a miss.
+/// Promote skills and playbooks that were generated on a miss.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Candidate {
-    /// Make a candidate an ordinary skill or playbook, once a run of exactly this version has succeeded.
+    /// Make a candidate an ordinary skill or playbook, after a run of exactly this version has succeeded.
     Promote {
-        /// The candidate.
+        /// The candidate's id.
         id: String,
         /// The run that succeeded.
         #[arg(long, value_name = "ID")]

@@ -11,22 +11,22 @@ use crate::output::{self, Format};
 /// List registered documents of one kind.
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain, policy,
-    /// mission_type or prompt_template.
+    /// The kind: skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain,
+    /// policy, mission_type or prompt_template.
     kind: String,
-    /// Start after this id.
+    /// The cursor: list only ids after this one.
     #[arg(long)]
     after: Option<String>,
-    /// Only those whose id or title contains this.
+    /// Only documents whose id or title contains this text.
     #[arg(long)]
     query: Option<String>,
-    /// Only those of this domain.
+    /// Only documents of this domain.
     #[arg(long)]
     domain: Option<String>,
-    /// `active` or `inactive`.
+    /// Only documents with this status: `active` or `inactive`.
     #[arg(long)]
     status: Option<String>,
-    /// Only those of this package.
+    /// Only documents of this package.
     #[arg(long)]
     package: Option<String>,
 }

@@ -10,9 +10,9 @@ use crate::output::{self, Format};
 /// Show the configuration in force.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// The values in force, secrets hidden.
+    /// Show the values in force; secrets are hidden.
     Show,
-    /// The JSON Schema of the configuration file.
+    /// Show the JSON Schema of the configuration file.
     Schema,
 }
 

@@ -20,23 +20,23 @@ use crate::telemetry::Telemetry;
 
 /// Work on a package: serve, check and reload it at each change, and show where its routing tests lead.
 ///
-/// Where a server holds the data directory already, or one is named with --server, that one is used. What is
-/// in force is a draft: the manifest's version with `+draft.` and a part of the content's hash. While something
-/// is wrong the last good draft stays in force.
+/// Uses the server that already holds the data directory or that --server names, if there is one. The package is in
+/// force as a draft: the manifest's version with `+draft.` and a part of the content's hash. After an error, the last
+/// valid draft stays in force.
 #[derive(Debug, Args)]
 pub(crate) struct Dev {
     /// The package's directory.
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// Address to listen on; anything but loopback needs API keys.
+    /// Address to listen on; any other than loopback requires API keys.
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Check and load it once; exit 0 when it is in force, 1 when something is wrong.
+    /// Check and load it once; exit 0 when it is in force, 1 when it has an error.
     #[arg(long)]
     once: bool,
 }
 
-/// What is saved within this time is one change.
+/// Files that are saved within this time count as one change.
 const SETTLE: Duration = Duration::from_millis(150);
 
 pub(crate) async fn run(
@@ -57,12 +57,12 @@ pub(crate) async fn run(
     }
     let (ready, address) = oneshot::channel();
     let serving = serve::serve(config, telemetry, |address| {
-        // Nobody waits for it any more where watching has failed, which is told.
+        // No receiver is left if watching has failed, which is reported.
         ready.send(address).ok();
     });
     let watching = async {
         let Ok(address) = address.await else {
-            // Serving has failed, and says why.
+            // Serving has failed, and reports the error.
             return std::future::pending().await;
         };
         watch(dir, &served(config, format!("http://{address}")), format).await
@@ -80,7 +80,7 @@ pub(crate) async fn run(
     }
 }
 
-/// The same configuration for the server at an address.
+/// The configuration with the server at this address.
 fn served(config: &Config, server: String) -> Config {
     Config {
         server: Some(server),
@@ -88,13 +88,13 @@ fn served(config: &Config, server: String) -> Config {
     }
 }
 
-/// Loads the package now and after each change, until the process is asked to stop.
+/// Loads the package now and after each change, until the process is stopped.
 async fn watch(dir: &Path, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::to_server(config)?;
     let (changed, mut changes) = mpsc::channel(1);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // A failed watch is a change as well: reading the directory says what is wrong with it. One that waits
-        // already stands for all.
+        // A failed watch counts as a change: reading the directory reports the error. One waiting change represents
+        // all.
         if event.as_ref().map_or(true, is_change) {
             changed.try_send(()).ok();
         }
@@ -110,7 +110,7 @@ async fn watch(dir: &Path, config: &Config, format: Format) -> anyhow::Result<u8
             if error.downcast_ref::<OutputClosed>().is_some() {
                 return Err(error);
             }
-            // An author leaves things half done; what cannot be read now can be read later.
+            // The author may be in the middle of an edit; an unreadable file may be readable later.
             failure::print_failure(&error);
         }
         tokio::select! {
@@ -122,7 +122,7 @@ async fn watch(dir: &Path, config: &Config, format: Format) -> anyhow::Result<u8
     }
 }
 
-/// Whether files may be different now: looking at them is no change, nor is what editors keep hidden.
+/// Whether files may have changed. Reads do not count, nor do changes of editors' hidden files.
 fn is_change(event: &notify::Event) -> bool {
     let hidden = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -131,7 +131,7 @@ fn is_change(event: &notify::Event) -> bool {
     !event.kind.is_access() && !event.paths.iter().all(hidden)
 }
 
-/// Puts the package in force as a draft and tells what came of it; whether it is in force.
+/// Puts the package in force as a draft and reports the outcome; returns whether it is in force.
 async fn load(dir: &Path, client: &Client, format: Format) -> anyhow::Result<bool> {
     let bundle = package::bundle(dir)?;
     let registered = client.post("/v1/packages?draft=true", Some(&bundle)).await;
@@ -145,7 +145,7 @@ async fn load(dir: &Path, client: &Client, format: Format) -> anyhow::Result<boo
     };
     report["in_force"] = json!(sound);
     match format {
-        // A line for each load, for programs that follow.
+        // One line for each load, for programs that follow the output.
         Format::Json => output::line(&report.to_string())?,
         Format::Table | Format::Yaml => output::print(format, &report, report_text)?,
     }

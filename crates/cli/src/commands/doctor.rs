@@ -18,10 +18,10 @@ use crate::output::{self, Format};
 use crate::telemetry::Collector;
 use four_eyes::StoredKeys;
 
-/// One thing looked at.
+/// One check.
 struct Check {
     name: &'static str,
-    /// What was found; an error when it is wrong.
+    /// The finding; an error if the check failed.
     found: Result<String, String>,
 }
 
@@ -47,16 +47,16 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
-/// How what was looked at stands.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Ok,
-    /// Worth a look; nothing fails by it.
+    /// Worth attention, but does not fail the check.
     Warning,
     Wrong,
 }
 
-/// A line of the answer.
+/// A row of the report.
 struct Row {
     state: State,
     check: &'static str,
@@ -88,14 +88,13 @@ impl Row {
     }
 }
 
-/// Checks of where everything is stored, a database on a server or the data directory, and its keys where it
-/// could be opened.
+/// Checks the store, which is a database on a server or the data directory, and reads its keys if it could be opened.
 async fn stored(config: &Config) -> (Vec<Check>, StoredKeys) {
     let Some(options) = boot::postgres(config) else {
         let (store, keys) = store(config).await;
         return (vec![layout(config), store], keys);
     };
-    // A database is looked at without bringing its layout up to date.
+    // A database is examined without a migration.
     (database_checks(&options).await, StoredKeys::NotRead)
 }
 
@@ -163,7 +162,7 @@ fn row_security(examined: &Examination) -> Result<String, String> {
     Ok(format!("binds the user `{user}`"))
 }
 
-/// Leases end by the clocks of the replicas, so these must agree.
+/// Replicas check leases by their own clocks, so these must agree with the database's.
 fn clock(examined: &Examination) -> Result<String, String> {
     let apart = boot::skew_ms(examined).map_err(|error| format!("{error:#}"))?;
     let said = format!("{apart} ms from the database's");
@@ -245,8 +244,8 @@ async fn model(config: &Config) -> Check {
     }
 }
 
-/// Who answers where skills are found, and whether the index there fits; without a word on how far it is,
-/// which `/readyz` of a server says.
+/// Checks the search node of the skill index, and whether its index fits. Does not report indexing progress, which a
+/// server's `/readyz` does.
 async fn skill_index(config: &Config) -> Check {
     let found = match boot::skill_index(config) {
         Err(error) => Err(format!("{error:#}")),
@@ -280,7 +279,7 @@ async fn asked(config: &Config, index: &dyn SkillIndex) -> anyhow::Result<String
     })
 }
 
-/// Whether the language models are set up so that they can be asked; `charter models test` asks them.
+/// Whether the language models are set up correctly; `charter models test` calls them.
 fn models(config: &Config) -> Check {
     let found = match boot::models(config) {
         Err(error) => Err(format!("{error:#}")),
@@ -301,7 +300,7 @@ fn models(config: &Config) -> Check {
     }
 }
 
-/// Whether the web can be searched, as far as can be told without asking anybody.
+/// Whether web search is set up correctly; sends no request.
 fn search(config: &Config) -> Check {
     let found = match boot::search(config) {
         Err(error) => Err(format!("{error:#}")),
@@ -323,7 +322,7 @@ fn search(config: &Config) -> Check {
     }
 }
 
-/// Which systems of record proposals of missions may be sent to; nothing is sent to them.
+/// The systems of record to which proposals of missions may be sent; sends nothing.
 fn webhooks(config: &Config) -> Check {
     let found = boot::webhooks(config).map(|webhooks| {
         let systems: Vec<String> = webhooks.described().collect();
@@ -339,7 +338,7 @@ fn webhooks(config: &Config) -> Check {
     }
 }
 
-/// Whether the collector takes an export of nothing.
+/// Whether the collector accepts an empty export.
 async fn telemetry(config: &Config) -> Check {
     let found = match Collector::configured(config) {
         Err(error) => Err(format!("{error:#}")),
@@ -358,7 +357,7 @@ async fn telemetry(config: &Config) -> Check {
     }
 }
 
-/// What the sandbox enforces here. Partial confinement is said, and is no failure by itself.
+/// The confinement that the sandbox enforces here. Partial confinement is reported, and is not a failure.
 async fn tools(config: &Config) -> Vec<Check> {
     match boot::sandbox(config, "sandbox").await {
         Err(error) => vec![Check {

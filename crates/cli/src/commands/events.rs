@@ -9,16 +9,16 @@ use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Show what happened to runs and approvals, or watch it happen.
+/// Show the events of runs and approvals, or follow them.
 #[derive(Debug, Args)]
 pub(crate) struct Events {
-    /// Only of this topic, e.g. `approval.requested`, or of those below it, e.g. `approval`.
+    /// Only events of this topic, e.g. `approval.requested`, or of the topics below it, e.g. `approval`.
     #[arg(long)]
     topic: Option<String>,
-    /// Only after the event of this id.
+    /// Only events after the one with this id.
     #[arg(long, value_name = "ID")]
     after: Option<u64>,
-    /// Go on with what happens from now on, a line of JSON each, until interrupted.
+    /// Continue with new events, one line of JSON each, until interrupted.
     #[arg(long)]
     follow: bool,
 }

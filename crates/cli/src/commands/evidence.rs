@@ -17,20 +17,20 @@ pub(crate) use verify::run as verify;
 /// Find, show, export and verify evidence.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Evidence {
-    /// Find records by what they are attached to, type, system and time.
+    /// List records by what they are attached to, type, system and time.
     List {
         #[command(flatten)]
         filter: Filter,
-        /// Where the page starts.
+        /// The cursor: `next` of the previous page.
         #[arg(long)]
         after: Option<String>,
     },
     /// Show one record.
     Show {
-        /// Its id.
+        /// The record's id.
         id: String,
     },
-    /// Attach a record to one thing more; the record itself stays as it was captured.
+    /// Attach a record to one more target; the record itself stays as it was captured.
     Attach {
         /// The record's id.
         id: String,
@@ -39,29 +39,29 @@ pub(crate) enum Evidence {
     },
     /// Show the public key that signs the evidence log.
     Key,
-    /// Show the signed head of the evidence log as it is now.
+    /// Show the current signed head of the evidence log.
     Checkpoint,
     Export(export::Export),
     Verify(verify::Verify),
 }
 
-/// What a record is attached to: exactly one thing.
+/// The target of a record: exactly one.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Target {
-    /// A finding.
+    /// A finding's id.
     #[arg(long)]
     finding: Option<String>,
-    /// A run.
+    /// A run's id.
     #[arg(long)]
     run: Option<String>,
-    /// A plan.
+    /// A plan's id.
     #[arg(long)]
     plan: Option<String>,
-    /// A bundle.
+    /// A bundle's id.
     #[arg(long)]
     bundle: Option<String>,
-    /// An item of a report.
+    /// The id of an item of a report.
     #[arg(long)]
     report_item: Option<String>,
 }
@@ -82,31 +82,31 @@ impl Target {
     }
 }
 
-/// Which records. Without any of these: all.
+/// Filters of records. Without any of them: all records.
 #[derive(Debug, Args)]
 pub(crate) struct Filter {
-    /// Attached to this finding.
+    /// Only records attached to this finding.
     #[arg(long)]
     finding: Option<String>,
-    /// Attached to this run.
+    /// Only records attached to this run.
     #[arg(long)]
     run: Option<String>,
-    /// Of this type.
+    /// Only records of this type.
     #[arg(long = "type")]
     kind: Option<String>,
-    /// From this system.
+    /// Only records from this system.
     #[arg(long)]
     system: Option<String>,
-    /// Captured at or after (RFC 3339).
+    /// Only records captured at this time or later (RFC 3339).
     #[arg(long)]
     from: Option<String>,
-    /// Captured before (RFC 3339).
+    /// Only records captured before this time (RFC 3339).
     #[arg(long)]
     until: Option<String>,
 }
 
 impl Filter {
-    /// As the parameters of a path, with where a page starts.
+    /// The query parameters of the filters, with the cursor.
     fn query(&self, after: Option<&str>) -> String {
         query(&[
             ("finding_id", self.finding.as_deref()),
@@ -156,7 +156,7 @@ fn table(command: &Evidence, found: &Value) -> String {
                 "summary",
             ],
         ),
-        // As other programs read them.
+        // Plain text, as other programs read it.
         Evidence::Key => text("key"),
         Evidence::Checkpoint => text("checkpoint"),
         Evidence::Show { .. }

@@ -27,10 +27,10 @@ use crate::config::Config;
 use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::messages;
 
-/// How long the server keeps a question open when it has no call, in milliseconds.
+/// How long the server holds a request for a call open when it has none, in milliseconds.
 const WAIT_MS: u64 = 20_000;
 
-/// Longest time for an answer to a question that the server keeps open.
+/// Timeout of a request for a call, which the server may hold open.
 const LEASE_TIMEOUT: Duration = Duration::from_millis(WAIT_MS + 10_000);
 
 /// Pauses after a server that does not answer: the first, and the longest.
@@ -38,21 +38,21 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 
 /// Run calls of client tools for a server.
 ///
-/// Needs `--server` (or `server` in the configuration) and the key of an operator of the tenant.
-/// The server leaves such calls to executors when its `tools.client_tools` is "executor"; calls of tools without an
-/// implementation in any case, to executors with `--handlers`.
+/// Needs `--server` (or `server` in the configuration) and an operator's key of the tenant. The server gives these
+/// calls to executors if its `tools.client_tools` is "executor". It always gives calls of tools without an
+/// implementation to executors with `--handlers`.
 #[derive(Debug, Args)]
 pub(crate) struct Executor {
-    /// What the server's messages call this executor.
+    /// The name of this executor in the server's messages.
     #[arg(long, value_name = "NAME", default_value = "executor")]
     name: String,
-    /// A directory with a script for each tool that has no implementation of its own, named after the tool:
-    /// `aws.describe_vpcs.py` or `aws.describe_vpcs.sh`. They get all that this executor grants.
+    /// A directory with a script for each tool without its own implementation, named after the tool:
+    /// `aws.describe_vpcs.py` or `aws.describe_vpcs.sh`. Each gets everything that this executor grants.
     #[arg(long, value_name = "DIR")]
     handlers: Option<PathBuf>,
 }
 
-/// What every call needs.
+/// The resources that every call shares.
 struct Work {
     client: Client,
     sandbox: Sandbox,
@@ -84,7 +84,7 @@ pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u
         () = super::serve::stop_signal() => Ok(EXIT_OK),
     };
     calls.close();
-    // What is under way ends within its own time; a second signal ends it at once.
+    // Running calls end within their own time limits; a second signal ends them at once.
     tokio::select! {
         () = calls.wait() => {}
         () = super::serve::stop_signal() => {}
@@ -92,7 +92,7 @@ pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u
     ended
 }
 
-/// Takes calls for as long as the server lets it.
+/// Takes calls as long as the server allows it.
 async fn take_calls(
     work: &Arc<Work>,
     name: &Label,
@@ -126,7 +126,7 @@ async fn take_calls(
     }
 }
 
-/// Whether the server will give the same answer next time.
+/// Whether the server would return the same answer to a retry.
 fn is_final(error: &anyhow::Error) -> bool {
     let refused = error.downcast_ref::<ReportedFailure>();
     let known = refused.and_then(|refused| refused.code.parse().ok());

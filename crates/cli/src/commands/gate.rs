@@ -8,10 +8,10 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
-/// See what the gate says, and why.
+/// Explain the gate's decisions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Gate {
-    /// Explain why a call would be allowed, asked about or refused, or why a run's calls were.
+    /// Explain the gate's decision for a call, or its decisions for a run.
     ///
     /// Nothing is called, written or counted. Exit code 1 when the gate would refuse the call.
     Explain(Explain),
@@ -20,27 +20,27 @@ pub(crate) enum Gate {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("subject").required(true).args(["tool", "run"]))]
 pub(crate) struct Explain {
-    /// The tool of a call that has not happened.
+    /// The tool of a hypothetical call.
     tool: Option<String>,
-    /// An argument of the call: NAME=VALUE, JSON where it reads as such.
+    /// An argument of the call: NAME=VALUE, as JSON if it is valid JSON.
     #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = super::parameter, conflicts_with = "run")]
     parameters: Vec<(String, Value)>,
-    /// The call as a step of this skill.
+    /// Explain the call as a step of this skill.
     #[arg(long, value_name = "ID", conflicts_with_all = ["run", "playbook"])]
     skill: Option<String>,
-    /// The call as a step of this playbook; without one and without a skill, as the one step of a plan.
+    /// Explain the call as a step of this playbook; by default, as the only step of a plan.
     #[arg(long, value_name = "ID", conflicts_with = "run")]
     playbook: Option<String>,
-    /// Which step, where several call the tool; or the one step of the run.
+    /// The step, if several call the tool; or the only step of the run to show.
     #[arg(long, value_name = "ID")]
     step: Option<String>,
-    /// The call in a run that changes nothing.
+    /// Explain the call in a dry run.
     #[arg(long, conflicts_with = "run")]
     dry_run: bool,
-    /// The persona that is answered; that of requests which name none when absent.
+    /// The persona; by default, that of requests without one.
     #[arg(long, conflicts_with = "run")]
     persona: Option<String>,
-    /// What the gate said to this run, and what its steps wait for.
+    /// Explain the gate's decisions for this run, and what its steps wait for.
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 }
@@ -79,7 +79,7 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// The verdict and the rules; what was taken for the facts of a run, where rules look at them.
+/// The verdict and the rules, with the assumed facts of a run if rules look at them.
 fn of_call(found: &Value) -> String {
     let verdict = text(found, "verdict");
     let place = match (found["subject"].as_str(), found["step"].as_str()) {
@@ -131,7 +131,7 @@ fn when_asked(word: &str) -> &'static str {
     }
 }
 
-/// What a rule says, which it is and where it comes from; below it why, and in whose words.
+/// A rule's effect, its id and origin; below them the reason, message and note.
 fn of_rule(rule: &Value) -> String {
     let says = text(rule, "effect").replace('_', " ");
     let mut line = format!("  {says:<17} {} {}", text(rule, "kind"), text(rule, "id"));
@@ -154,7 +154,7 @@ fn of_rule(rule: &Value) -> String {
     line
 }
 
-/// Whether a rule looks at more of a run than what it executes.
+/// Whether a rule looks at the run's history, not only at what the run executes.
 fn looks_at_history(rule: &Value) -> bool {
     let mut facts = rule["run_facts"].as_array().into_iter().flatten();
     facts.any(|fact| !matches!(fact.as_str(), Some("kind" | "subject" | "mission")))

@@ -9,58 +9,58 @@ use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::output::{self, Format};
 
-/// Ask the expert graph.
+/// Query the expert graph.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
-    /// Walk it.
+    /// Run a query.
     #[command(subcommand)]
     Query(GraphQuery),
 }
 
-/// What to ask.
+/// The query.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GraphQuery {
-    /// What is near a node.
+    /// List the neighbours of a node.
     Neighbours {
-        /// The node.
+        /// The node's id.
         node: String,
-        /// `out` or `in`; both when absent.
+        /// `out` or `in`; both if absent.
         #[arg(long)]
         direction: Option<String>,
-        /// Only along edges of this type; may be repeated.
+        /// Only edges of this type; may be repeated.
         #[arg(long = "edge", value_name = "TYPE")]
         edges: Vec<String>,
-        /// How many edges one after another.
+        /// The largest number of edges between the node and a neighbour.
         #[arg(long, default_value_t = 1)]
         depth: u8,
     },
-    /// How a node leads to others: from a control to resource types, unless said otherwise.
+    /// List the paths from a node, by default from a control to resource types.
     Paths {
-        /// The node.
+        /// The node's id.
         from: String,
-        /// To this node.
+        /// Only paths to this node.
         #[arg(long, value_name = "NODE", conflicts_with = "to_type")]
         to: Option<String>,
-        /// To nodes of this type.
+        /// Only paths to nodes of this type.
         #[arg(long, value_name = "TYPE")]
         to_type: Option<String>,
         /// `out` or `in`.
         #[arg(long, default_value = "out")]
         direction: String,
-        /// How many edges one after another.
+        /// The largest number of edges of a path.
         #[arg(long)]
         depth: Option<u8>,
-        /// How many paths.
+        /// The largest number of paths.
         #[arg(long)]
         limit: Option<usize>,
     },
-    /// Risks that nothing addresses.
+    /// List risks that nothing addresses.
     Unremediated {
-        /// Only of this domain.
+        /// Only risks of this domain.
         #[arg(long)]
         domain: Option<String>,
     },
-    /// Which controls of a framework registered skills and playbooks look after.
+    /// Show which controls of a framework are covered by registered skills and playbooks.
     Coverage {
         /// The framework, e.g. SOC2.
         framework: String,
@@ -101,7 +101,7 @@ pub(crate) async fn run(command: &Graph, config: &Config, format: Format) -> any
     Ok(EXIT_OK)
 }
 
-/// The body of the question, without what was not given.
+/// The body of the request, with only the arguments that are present.
 fn body(query: &GraphQuery) -> Value {
     let mut body = match query {
         GraphQuery::Neighbours {
@@ -152,7 +152,7 @@ fn paths(found: &Value) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A row for each resource type of each control; one for a control that has none.
+/// One row for each resource type of each control; one row for a control without any.
 fn coverage(controls: &Value) -> Value {
     let rows = controls
         .as_array()

@@ -1,4 +1,4 @@
-//! `charter health`: the probe of containers that hold no other program for it. It needs no data directory and no key.
+//! `charter health`: the probe for containers without another program for it. It needs no data directory and no key.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
-/// How long a server has for its answer.
+/// How long to wait for a server's answer.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
@@ -35,11 +35,11 @@ fn report_text(report: &Value) -> String {
     format!("{}: {}", text("server"), text("state"))
 }
 
-/// Whether a server answers callers; an error where it does not answer at all.
+/// Whether a server is ready; an error if it does not answer at all.
 async fn readiness(config: &Config, server: &str) -> anyhow::Result<bool> {
     let mut http = reqwest::Client::builder().timeout(PROBE_TIMEOUT);
     if config.server.is_none() {
-        // A proxy does not reach this machine's own addresses.
+        // A proxy cannot reach this machine's own addresses.
         http = http.no_proxy();
     }
     let http = http.build().context("setting up the HTTP client")?;
@@ -47,7 +47,7 @@ async fn readiness(config: &Config, server: &str) -> anyhow::Result<bool> {
     Ok(answer.status().is_success())
 }
 
-/// Where a server on this machine is reached that listens on an address.
+/// The address at which a server on this machine is reachable, from its listening address.
 fn reached(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -11,18 +11,18 @@ use super::schema;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Begin a package: a skill, its tool, a guardrail and routing tests that pass, to change from there.
+/// Create a package to start from: a skill, its tool, a guardrail and routing tests that pass.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// The package's name.
     #[arg(value_parser = PackageName::parse)]
     name: PackageName,
-    /// Where it is put; a directory with its name when absent.
+    /// The directory to create; named after the package if absent.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-/// A file of the package and what it begins with.
+/// A file of the package and its initial text.
 struct Scaffold {
     path: &'static str,
     text: &'static str,
@@ -34,7 +34,7 @@ macro_rules! scaffold {
     };
 }
 
-/// Every file, the manifest last: a directory without it is no package.
+/// Every file, the manifest last: a directory without it is not a package.
 const FILES: [Scaffold; 8] = scaffold![
     "domains/own.yaml",
     "skills/who_owns.yaml",
@@ -46,7 +46,7 @@ const FILES: [Scaffold; 8] = scaffold![
     "package.yaml",
 ];
 
-/// Hidden, so that it is no part of the package.
+/// Hidden, so that it is not part of the package.
 const SCHEMAS: &str = ".schemas";
 
 pub(crate) fn run(command: &Init, format: Format) -> anyhow::Result<u8> {
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &Init, format: Format) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-/// Writes a file that was not there.
+/// Writes a new file; fails if it exists.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let writing = || format!("writing {}", path.display());
     if let Some(folder) = path.parent() {

@@ -13,11 +13,11 @@ use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::output::{self, Format};
 
-/// Make, list, replace and end API keys.
+/// Create, list, rotate and revoke API keys.
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
-    /// Whose keys, where no server is asked: whoever has the data directory or the database keeps those of
-    /// every tenant. A server keeps those of the tenant of the key that is sent to it.
+    /// The tenant, when the command opens the store itself, which holds the keys of every tenant. A server uses the
+    /// tenant of the key that is sent to it.
     #[arg(long, global = true, value_name = "ID")]
     tenant: Option<TenantId>,
     #[command(subcommand)]
@@ -26,43 +26,43 @@ pub(crate) struct Keys {
 
 #[derive(Debug, Subcommand)]
 enum Key {
-    /// Make a key. It is shown once.
+    /// Create a key. It is shown once.
     Create(Create),
-    /// List keys, newest first, ended ones too.
+    /// List keys, newest first, including expired and revoked ones.
     List {
-        /// Where the page starts: `next` of the page before.
+        /// The cursor: `next` of the previous page.
         #[arg(long)]
         after: Option<String>,
     },
     /// Show a key without its secret.
     Show {
-        /// Its id.
+        /// The key's id.
         id: String,
     },
-    /// Put a new key with the same rights in the place of one. It is shown once.
+    /// Replace a key by a new one with the same rights. It is shown once.
     Rotate {
-        /// The id of the one that ends.
+        /// The id of the key to replace.
         id: String,
-        /// For how many seconds it still lets in.
+        /// For how many seconds the old key stays valid.
         #[arg(long, value_name = "SECONDS", default_value_t = 0)]
         overlap_s: u64,
-        /// For how many seconds the new one lets in; as long as the old one was made for by default.
+        /// For how many seconds the new key is valid; by default, the lifetime of the old one.
         #[arg(long, value_name = "SECONDS")]
         expires_in_s: Option<u64>,
     },
-    /// End a key at once.
+    /// Revoke a key at once.
     Revoke {
-        /// Its id.
+        /// The key's id.
         id: String,
     },
 }
 
-/// Make a key.
+/// Create a key.
 #[derive(Debug, Args)]
 struct Create {
-    /// What it is for, e.g. `ci`.
+    /// The key's purpose, e.g. `ci`.
     name: String,
-    /// Whom it stands for; you by default.
+    /// The user that it authenticates; you by default.
     #[arg(long, value_name = "ID")]
     user: Option<UserId>,
     /// `user`, `operator` or `admin`.
@@ -71,24 +71,24 @@ struct Create {
     /// `basic` or `advanced`.
     #[arg(long, default_value_t)]
     tier: Tier,
-    /// `viewer`, `editor` or `admin` of the catalogue; what goes with the role by default.
+    /// `viewer`, `editor` or `admin` of the catalogue; follows from the role by default.
     #[arg(long)]
     catalogue: Option<CatalogueRole>,
-    /// A skill of the link graph that it may reach, with what is under it, or `*`; all for operators and
-    /// admins by default, none for users. May be repeated.
+    /// A skill of the link graph that it may reach, with everything under it, or `*`; by default, all for operators and
+    /// admins, none for users. May be repeated.
     #[arg(long = "agent-skill", value_name = "ID")]
     agent_skills: Vec<String>,
-    /// Who acts with it: `person`, or `agent` for a key that does not decide on approvals.
+    /// Its holder: `person`, or `agent` for a key that does not decide on approvals.
     #[arg(long = "for", value_name = "HOLDER", default_value_t)]
     holder: KeyHolder,
-    /// A part of the interface that it opens, e.g. `runs:read`; all that you have by default, for an agent but
+    /// A part of the API that it may use, e.g. `runs:read`; by default all that you may use, for an agent without
     /// `approvals:write`. May be repeated.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<AccessScope>,
-    /// A profile that narrows the agents whose skills it is served, to those usable in it; yours by default.
+    /// The profile that limits the agents whose skills it gets to those usable in it; yours by default.
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Label>,
-    /// For how many seconds it lets in; for ever by default.
+    /// For how many seconds it is valid; for ever by default.
     #[arg(long, value_name = "SECONDS")]
     expires_in_s: Option<u64>,
 }

@@ -14,44 +14,43 @@ use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 use crate::terminal;
 
-/// Time between looks at how far indexing is.
+/// Time between two queries of the indexing progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Ask the reference library, see what it holds, and index it again.
+/// Search, list, show and reindex the reference library.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Lens {
-    /// List lenses, with their passages and when their sources were last looked at.
+    /// List lenses, with their passages and the time of the last check of their sources.
     List {
-        /// Only of this domain.
+        /// Only lenses of this domain.
         #[arg(long)]
         domain: Option<String>,
     },
-    /// Show a lens: its index, how far indexing is, and what the last one came to.
+    /// Show a lens: its index, the indexing progress, and the outcome of the last indexing.
     Show {
-        /// Its id.
+        /// The lens's id.
         id: String,
     },
-    /// Find the passages that come closest to a question.
+    /// Find the passages that are closest to a question.
     Ask {
         /// The question.
         question: String,
-        /// Only in this lens; may be given several times.
+        /// Only in this lens; may be repeated.
         #[arg(long, value_name = "ID")]
         lens: Vec<String>,
         /// Only in lenses of this domain.
         #[arg(long)]
         domain: Option<String>,
-        /// Only in lenses with this tag; may be given several times.
+        /// Only in lenses with this tag; may be repeated.
         #[arg(long)]
         tag: Vec<String>,
-        /// How many passages, at most 50.
+        /// The number of passages, at most 50.
         #[arg(long)]
         top_k: Option<usize>,
     },
-    /// Look at the source again, and index it if it changed; every lens without an id. Exit code 1
-    /// when one failed.
+    /// Check the source again, and index it if it changed; without an id, for every lens. Exit code 1 when one failed.
     Reindex {
-        /// Its id.
+        /// The lens's id.
         id: Option<String>,
     },
 }
@@ -116,7 +115,7 @@ async fn execute(command: &Lens, client: &Client) -> anyhow::Result<Value> {
     }
 }
 
-/// Starts it, and waits for its end.
+/// Starts indexing, and waits for its end.
 async fn reindex(id: &str, client: &Client) -> anyhow::Result<Value> {
     let bar = terminal::spinner(id);
     let mut lens = client.post(&format!("{}/reindex", path(id)), None).await;
@@ -167,7 +166,7 @@ fn reindexed(lenses: &Value) -> String {
     output::rows(lenses, &columns)
 }
 
-/// Each passage under its title, place and source.
+/// Each passage under its title, position and source.
 fn passages(answer: &Value) -> String {
     let found: Vec<&Value> = answer["passages"]
         .as_array()

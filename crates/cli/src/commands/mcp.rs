@@ -1,6 +1,6 @@
 //! `charter mcp`: the Model Context Protocol over standard input and output, for clients that start a process. A server
-//! that holds the data directory answers them. Without one, the first of these processes runs the engine and answers the
-//! clients of the others too; when it ends, another takes over. Standard output carries nothing but the protocol.
+//! that holds the data directory answers them. Without one, the first of these processes runs the engine and also
+//! answers the clients of the others; when it ends, another takes over. Standard output carries only the protocol.
 
 mod host;
 mod relay;

@@ -9,23 +9,23 @@ use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Remember, look up, decide on what agents propose, forget.
+/// Add, find and delete memories, and decide on those that agents propose.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
-    /// Remember something.
+    /// Add a memory.
     Add {
         #[command(flatten)]
         draft: Draft,
-        /// For everybody of the tenant; an operator accepts it.
+        /// Share it with the whole tenant; an operator must accept it.
         #[arg(long)]
         shared: bool,
         /// The agent that writes it for you; it is then a proposal.
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
     },
-    /// Write the next version of a memory; the one before it stays readable.
+    /// Write the next version of a memory; the previous one stays readable.
     Supersede {
-        /// Its id.
+        /// The memory's id.
         id: String,
         /// The version in force that you saw.
         #[arg(long, value_name = "VERSION")]
@@ -38,93 +38,93 @@ pub(crate) enum Memory {
     },
     /// List memories, newest first.
     List {
-        /// Those that have a proposal which waits for a decision.
+        /// Only memories with a proposal that waits for a decision.
         #[arg(long)]
         proposed: bool,
-        /// Where the page starts: `next` of the page before.
+        /// The cursor: `next` of the previous page.
         #[arg(long)]
         after: Option<String>,
     },
     /// Show a memory.
     Show {
-        /// Its id.
+        /// The memory's id.
         id: String,
-        /// All its versions, newest first.
+        /// Show all its versions, newest first.
         #[arg(long, conflicts_with = "related")]
         history: bool,
-        /// What it names as related, followed this many times (1 to 5).
+        /// Follow its related memories to this depth (1 to 5).
         #[arg(long, value_name = "DEPTH")]
         related: Option<u8>,
     },
-    /// Search memories by meaning and words; without a text, the ones changed last.
+    /// Search memories by meaning and words; without a text, the most recently changed.
     Find(Find),
     /// Put a proposed version in force.
     Accept {
-        /// The memory.
+        /// The memory's id.
         id: String,
         /// The version.
         version: u64,
     },
-    /// Refuse a proposed version.
+    /// Reject a proposed version.
     Reject {
-        /// The memory.
+        /// The memory's id.
         id: String,
         /// The version.
         version: u64,
     },
-    /// Remove the content of a memory and of all its versions. That it existed stays.
+    /// Delete the content of a memory and of all its versions. A record that it existed remains.
     Delete {
-        /// Its id.
+        /// The memory's id.
         id: String,
     },
 }
 
-/// What is to be remembered.
+/// The content of a memory.
 #[derive(Debug, Args)]
 pub(crate) struct Draft {
     /// Its title.
     #[arg(long)]
     title: String,
-    /// What is remembered.
+    /// The text.
     content: String,
-    /// A word to find it by; at least one, may be repeated.
+    /// A tag to find it by; at least one, may be repeated.
     #[arg(long = "tag", value_name = "TAG", required = true)]
     tags: Vec<String>,
-    /// Where it comes from.
+    /// The source.
     #[arg(long, default_value = "user_statement")]
     source: String,
-    /// From 1 (low) to 10 (high, kept for good).
+    /// The importance, from 1 (low) to 10 (high, kept for ever).
     #[arg(long)]
     importance: Option<u8>,
-    /// A memory that it belongs with; may be repeated.
+    /// The id of a related memory; may be repeated.
     #[arg(long = "related", value_name = "ID")]
     related: Vec<String>,
 }
 
-/// What to look for.
+/// The search.
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// In words.
+    /// The text to search for.
     text: Option<String>,
-    /// With this tag; all of several.
+    /// Only memories with this tag; with all of them if repeated.
     #[arg(long = "tag", value_name = "TAG")]
     tags_all: Vec<String>,
-    /// With this tag; any of several.
+    /// Only memories with this tag; with any of them if repeated.
     #[arg(long = "any-tag", value_name = "TAG")]
     tags_any: Vec<String>,
-    /// Written or changed at this moment or later, e.g. 2026-04-14T00:00:00Z.
+    /// Only memories written or changed at this time or later, e.g. 2026-04-14T00:00:00Z.
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Written or changed before this moment.
+    /// Only memories written or changed before this time.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// At least this important.
+    /// Only memories of at least this importance.
     #[arg(long, value_name = "1-10")]
     min_importance: Option<u8>,
-    /// Also what is only proposed.
+    /// Include proposals.
     #[arg(long)]
     proposed: bool,
-    /// How many.
+    /// The largest number of memories.
     #[arg(long)]
     limit: Option<usize>,
 }

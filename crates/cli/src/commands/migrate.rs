@@ -11,10 +11,10 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
-/// Bring the data directory, or the database, to this version's layout.
+/// Migrate the data directory, or the database, to this version's layout.
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
-    /// Only say what would be done; exit 1 when something would.
+    /// Only show the pending migrations; exit 1 when there are any.
     #[arg(long)]
     check: bool,
 }

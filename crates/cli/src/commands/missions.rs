@@ -21,50 +21,50 @@ pub(crate) use exchange::verify;
 /// Artifacts and missions of one page.
 const PAGE: &str = "1000";
 
-/// Begin missions, watch them, see what they produced, and decide on what they propose.
+/// Start and watch missions, show what they produced, and decide on their proposals.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mission {
     Start(start::Start),
     /// List missions, newest first.
     List {
-        /// Only those that stand there: `running`, `awaiting_approval`, `completed`, …
+        /// Only missions in this state: `running`, `awaiting_approval`, `completed`, …
         #[arg(long)]
         state: Option<String>,
-        /// Where the page starts: `next` of the page before.
+        /// The cursor: `next` of the previous page.
         #[arg(long)]
         after: Option<String>,
     },
-    /// Show a mission: where it stands, its tasks, its output, its proposals.
+    /// Show a mission: its state, tasks, output and proposals.
     Show {
-        /// Its id.
+        /// The mission's id.
         id: String,
     },
     Watch(watch::Watch),
     Artifacts(Artifacts),
-    /// Replay a mission from its journal, without a model or a tool; exit code 1 when something comes
-    /// out otherwise than it is stored.
+    /// Replay a mission from its journal, without a model or a tool; exit code 1 when a result differs from the stored
+    /// one.
     Replay {
-        /// Its id.
+        /// The mission's id.
         id: String,
     },
     Approve(decide::Approve),
     Reject(decide::Reject),
-    /// Stop a mission; what it produced stays.
+    /// Cancel a mission; its artifacts remain.
     Cancel {
-        /// Its id.
+        /// The mission's id.
         id: String,
-        /// Why.
+        /// The reason.
         #[arg(long)]
         reason: Option<String>,
     },
     Export(exchange::Export),
     Import(exchange::Import),
     Verify(exchange::Verify),
-    /// Say what two missions differ in, ids and times apart; exit code 1 when they do.
+    /// Show the differences of two missions, apart from ids and times; exit code 1 when there are any.
     Diff {
-        /// The first.
+        /// The id of the first mission.
         left: String,
-        /// The second.
+        /// The id of the second mission.
         right: String,
     },
 }
@@ -72,18 +72,18 @@ pub(crate) enum Mission {
 /// List a mission's artifacts in the order in which they were written, or show one.
 #[derive(Debug, Args)]
 pub(crate) struct Artifacts {
-    /// The mission.
+    /// The mission's id.
     id: String,
-    /// One artifact, by its id; needs its kind.
+    /// The artifact's id; needs its kind.
     #[arg(requires = "kind")]
     artifact: Option<String>,
-    /// Only of this kind: `worker_result`.
+    /// Only artifacts of this kind: `worker_result`.
     #[arg(long)]
     kind: Option<String>,
-    /// Only those made for this task.
+    /// Only artifacts of this task.
     #[arg(long, conflicts_with = "artifact")]
     task: Option<String>,
-    /// Only those after this place: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     #[arg(long, conflicts_with = "artifact")]
     after: Option<u64>,
 }
@@ -165,13 +165,12 @@ async fn artifacts(command: &Artifacts, client: &Client) -> anyhow::Result<Value
     client.get(&path(&command.id, &all)).await
 }
 
-/// The exit code of yes or no.
+/// The exit code for yes or no.
 fn answer(yes: bool) -> u8 {
     if yes { EXIT_OK } else { EXIT_NEGATIVE }
 }
 
-/// The exit code for a mission that nothing more happens to by itself: it came to its end, or waits for
-/// a person.
+/// The exit code for a mission that no longer advances on its own: it has ended, or waits for a person.
 fn code_of(mission: &Value) -> anyhow::Result<u8> {
     let state: MissionState = read_field(mission, "state")?;
     Ok(match state {

@@ -19,7 +19,7 @@ pub(crate) async fn run(command: &Model, config: &Config, format: Format) -> any
     match command {
         Model::Fetch => {
             let directory = boot::model_directory(config).await?;
-            // Loading it detects a model that cannot be used, and writes the prepacked weights.
+            // Loading it detects an unusable model, and writes the prepacked weights.
             drop(boot::local_model(config, directory.clone()).await?);
             output::print(
                 format,

@@ -1,4 +1,4 @@
-//! `charter models …`: here and now, by the configuration; no server is needed.
+//! `charter models …`: runs in this process, by its configuration; needs no server.
 
 use std::time::Duration;
 
@@ -19,33 +19,33 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 
-/// Most tokens of the answer to a test; models that think first need some.
+/// Token limit of the answer to a test; reasoning models need some tokens first.
 const TEST_TOKENS: u32 = 1_024;
 
-/// List the routes to language models, and ask them.
+/// List the routes to language models, and test them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// List routes: provider, model, and where the key comes from. Asks nobody.
+    /// List routes: provider, model, and where the key comes from. Sends no request.
     List(List),
-    /// Ask the model of a route, or of each, for a tiny answer; 1 if one does not give it.
+    /// Request a short answer from the model of one or each route; exit 1 if one fails.
     Test(Test),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// The tenant whose routes and keys count.
+    /// The tenant whose routes and keys apply.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<TenantId>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Test {
-    /// The route; all of them when absent.
+    /// The route; all if absent.
     route: Option<Label>,
-    /// The tenant whose routes and keys count.
+    /// The tenant whose routes and keys apply.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<TenantId>,
-    /// Longest time for one route, in milliseconds.
+    /// Timeout of one route, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 60_000)]
     timeout_ms: u64,
 }
@@ -70,7 +70,7 @@ pub(crate) async fn run(
     }
 }
 
-/// The tenant that was named, or that of whoever works without a server.
+/// The named tenant, or the one that is used without a server.
 fn tenant_or_local(tenant: Option<&TenantId>) -> anyhow::Result<TenantId> {
     match tenant {
         Some(tenant) => Ok(tenant.clone()),
@@ -132,7 +132,7 @@ async fn ask(test: &Test, models: &dyn Models, format: Format) -> anyhow::Result
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
-/// A question that any model can answer and that shows whether it keeps to a schema.
+/// A request that any model can answer and that shows whether it follows a schema.
 fn probe(route: Label, tenant: TenantId, timeout: Duration) -> anyhow::Result<ModelRequest> {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());

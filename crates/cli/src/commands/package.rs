@@ -28,7 +28,7 @@ pub(crate) enum Package {
         /// The package's directory.
         dir: PathBuf,
     },
-    /// Compare a package with what it has in force; exit 0 when they are the same, 1 when not.
+    /// Compare a package with its version in force; exit 0 when they are equal, 1 when not.
     Diff {
         /// The package's directory.
         dir: PathBuf,
@@ -37,51 +37,51 @@ pub(crate) enum Package {
     Register {
         /// The package's directory.
         dir: PathBuf,
-        /// Say what would happen and write nothing.
+        /// Show what would happen, and write nothing.
         #[arg(long)]
         dry_run: bool,
     },
     /// List the packages in force.
     List,
-    /// Show everything that happened to a package.
+    /// Show the history of a package.
     History {
-        /// The package.
+        /// The package's name.
         name: String,
-        /// Whose package.
+        /// The package's scope.
         #[arg(long, value_enum, default_value_t = Scope::Tenant)]
         scope: Scope,
     },
-    /// Put an earlier version in force again.
+    /// Put an earlier version of a package in force again.
     Rollback {
-        /// The package.
+        /// The package's name.
         name: String,
         /// The version.
         version: String,
-        /// Whose package.
+        /// The package's scope.
         #[arg(long, value_enum, default_value_t = Scope::Tenant)]
         scope: Scope,
     },
     /// Take a package out of force.
     Unregister {
-        /// The package.
+        /// The package's name.
         name: String,
-        /// Whose package.
+        /// The package's scope.
         #[arg(long, value_enum, default_value_t = Scope::Tenant)]
         scope: Scope,
     },
 }
 
-/// Whose package.
+/// The scope of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
-    /// The caller's tenant's.
+    /// The caller's tenant.
     Tenant,
-    /// Everybody's.
+    /// All tenants.
     Global,
 }
 
 impl Scope {
-    /// As the API has it.
+    /// The scope's name in the API.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Tenant => "tenant",
@@ -154,7 +154,7 @@ async fn validate(dir: &Path, client: &Client, format: Format) -> anyhow::Result
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
-/// How many of a package's routing tests lead where they should; empty where it has none.
+/// How many of a package's routing tests pass; empty without tests.
 pub(super) fn test_results_text(tests: &Value) -> String {
     let tests = tests.as_array().map(Vec::as_slice).unwrap_or_default();
     let passed = tests.iter().filter(|test| test["passed"] == true).count();
@@ -195,8 +195,8 @@ pub(super) fn bundle(dir: &Path) -> anyhow::Result<Value> {
     Ok(json!({"files": read_files(dir)?}))
 }
 
-/// Every file of a directory, by its path relative to it: its text, or the bytes of a PDF in base64. Hidden files and
-/// caches are left out; links are not followed.
+/// Every file of a directory by its relative path: its text, or the bytes of a PDF in base64. Skips hidden files and
+/// caches; does not follow links.
 pub(super) fn read_files(dir: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     let mut bytes = 0;
@@ -264,8 +264,8 @@ fn collect(
     Ok(())
 }
 
-/// The text of a file. One that is UTF-8 stays as it is, with its byte order mark: scripts and data are their author's.
-/// One in another encoding that it declares becomes UTF-8.
+/// The text of a file. UTF-8 stays unchanged, including its byte order mark: scripts and data are their author's.
+/// Another declared encoding is converted to UTF-8.
 fn text_of(path: &Path, content: Vec<u8>) -> anyhow::Result<String> {
     let decoded = charset::document(&content, None).map(|text| match text {
         Cow::Owned(text) => Some(text),
@@ -361,7 +361,7 @@ fn registered_table(registered: &Value) -> String {
     )
 }
 
-/// A line for each lens: what became of its source.
+/// A line for each lens with the outcome for its source.
 fn lens_lines(lenses: &Value) -> String {
     let lines = lenses.as_array().into_iter().flatten().map(|lens| {
         let id = lens["lens_id"].as_str().unwrap_or_default();

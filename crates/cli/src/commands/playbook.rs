@@ -12,11 +12,11 @@ use crate::output::{self, Format};
 /// Run playbooks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Playbook {
-    /// Start a run; it asks for what it needs, shows its plan and waits for a confirmation.
+    /// Start a run; it asks for missing parameters, shows its plan and waits for a confirmation.
     Run {
-        /// The playbook.
+        /// The playbook's id.
         id: String,
-        /// A value for a parameter: NAME=VALUE, JSON where it reads as such.
+        /// A value for a parameter: NAME=VALUE, as JSON if it is valid JSON.
         #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = super::parameter)]
         parameters: Vec<(String, Value)>,
         /// Show what it would do, and change nothing.

@@ -1,5 +1,5 @@
-//! `charter policy …`: what can be said of policies without a catalogue. Reads packages from their
-//! directories and talks to nothing.
+//! `charter policy …`: works on policies without a catalogue. Reads packages from their directories, and uses no
+//! network.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use super::package::read_files;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
-/// Test policies, and show what they may speak of.
+/// Test policies, and show the Cedar schema and the actions of tools.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Check policies and run the tests beside them; exit 0 when all hold, 1 when one does not.
+    /// Check policies and run their tests; exit 0 when all pass, 1 when one fails.
     ///
-    /// The policies of the package decide, over its own tools, the built-in ones and those of
-    /// `--with`. Nothing registered is looked at, and no server is asked.
+    /// The policies of the package decide, over its own tools, the built-in ones and those of `--with`. Registered
+    /// packages are ignored, and no server is used.
     Test {
         /// Packages, or policies in a package: directories and files.
         #[arg(required = true)]
@@ -37,7 +37,7 @@ pub(crate) enum PolicyCommand {
         #[arg(long, value_name = "DIR")]
         with: Vec<PathBuf>,
     },
-    /// Show the Cedar schema, and the actions that a package's tools become.
+    /// Show the Cedar schema, and the actions of a package's tools.
     Schema {
         /// A package's directory.
         package: Option<PathBuf>,
@@ -85,7 +85,7 @@ fn test(paths: &[PathBuf], with: &[PathBuf], format: Format) -> anyhow::Result<u
     Ok(if all_hold { EXIT_OK } else { EXIT_NEGATIVE })
 }
 
-/// What became of one path.
+/// The test results of one path.
 struct PolicyTestRun {
     path: String,
     policies: usize,
@@ -199,7 +199,7 @@ fn read(root: &Path) -> anyhow::Result<PackageBundle> {
     Ok(PackageBundle { files })
 }
 
-/// A package whose files all read well.
+/// Reads a package; fails if one of its files has an error.
 fn sound(dir: &Path) -> anyhow::Result<Package> {
     let reading = package::read(read(dir)?, &Cancellation::default());
     match reading.package {
@@ -216,7 +216,7 @@ fn policies(package: &Package) -> impl Iterator<Item = (&WithLocation<Document>,
     documents.filter_map(|document| Some((document, document.value.as_policy()?)))
 }
 
-/// Whether a policy, or the file of its Cedar text, stands at or under a path.
+/// Whether a policy, or the file of its Cedar text, is at or under a path.
 fn is_within(document: &WithLocation<Document>, policy: &Policy, inner: &Path) -> bool {
     let text = policy.file.as_ref().map(AsRef::as_ref);
     let files = [Some(&*document.place.file), text];
@@ -226,7 +226,7 @@ fn is_within(document: &WithLocation<Document>, policy: &Policy, inner: &Path) -
         .any(|file| Path::new(file).starts_with(inner))
 }
 
-/// Packages as everybody would see them, over the built-in tools.
+/// The view of packages in the global scope, over the built-in tools.
 fn view<'p>(packages: impl IntoIterator<Item = &'p Package>) -> anyhow::Result<View> {
     let tools = charter_effects::builtin_documents().map_err(|violations| {
         let said: Vec<String> = violations.iter().map(ToString::to_string).collect();

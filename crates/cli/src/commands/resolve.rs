@@ -8,75 +8,75 @@ use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Show what is in force for something.
+/// Show what is in force for a skill, agent, domain, tool or output.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Resolve {
-    /// The guardrails that bear on a skill, agent or domain.
+    /// Show the guardrails that apply to a skill, agent or domain.
     Guardrails {
-        /// A skill or playbook.
+        /// The id of a skill or playbook.
         #[arg(long)]
         skill: Option<String>,
-        /// An agent.
+        /// The agent's id.
         #[arg(long)]
         agent: Option<String>,
-        /// A domain.
+        /// The domain.
         #[arg(long)]
         domain: Option<String>,
-        /// The persona that is answered; that of requests which name none when absent.
+        /// The persona; by default, that of requests without one.
         #[arg(long)]
         persona: Option<String>,
     },
-    /// The policies that govern a tool.
+    /// Show the policies that govern a tool.
     Policies {
-        /// The tool.
+        /// The tool's id.
         #[arg(long)]
         tool: String,
     },
-    /// The template for an output.
+    /// Show the template for an output.
     Template {
-        /// What it renders.
+        /// The output type.
         output_type: String,
-        /// A skill.
+        /// The skill's id.
         #[arg(long)]
         skill: Option<String>,
-        /// An agent.
+        /// The agent's id.
         #[arg(long)]
         agent: Option<String>,
-        /// A domain.
+        /// The domain.
         #[arg(long)]
         domain: Option<String>,
-        /// The persona that is answered; that of requests which name none when absent.
+        /// The persona; by default, that of requests without one.
         #[arg(long)]
         persona: Option<String>,
     },
-    /// A skill by id.
+    /// Show a skill by id.
     Skill {
-        /// Its id.
+        /// The skill's id.
         id: String,
     },
-    /// A playbook by id.
+    /// Show a playbook by id.
     Playbook {
-        /// Its id.
+        /// The playbook's id.
         id: String,
     },
-    /// An agent by id.
+    /// Show an agent by id.
     Agent {
-        /// Its id.
+        /// The agent's id.
         id: String,
     },
-    /// A tool by id.
+    /// Show a tool by id.
     Tool {
-        /// Its id.
+        /// The tool's id.
         id: String,
     },
-    /// A kind of missions by id.
+    /// Show a mission type by id.
     MissionType {
-        /// Its id.
+        /// The mission type's id.
         id: String,
     },
-    /// A prompt template by id.
+    /// Show a prompt template by id.
     PromptTemplate {
-        /// Its id.
+        /// The prompt template's id.
         id: String,
     },
 }

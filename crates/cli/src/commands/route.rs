@@ -24,15 +24,15 @@ use crate::terminal;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub(crate) struct Route {
-    /// What to route.
+    /// The query to route.
     query: Option<String>,
-    /// `request` (what the intent of the query asks for), `skills`, `playbooks` or `agents`.
+    /// `request` (what the query's intent requires), `skills`, `playbooks` or `agents`.
     #[arg(long)]
     purpose: Option<String>,
-    /// How many candidates.
+    /// The largest number of candidates.
     #[arg(long)]
     top_k: Option<usize>,
-    /// The floor to try, 0 to 1; the one in force when absent.
+    /// The floor to try, 0 to 1; the one in force if absent.
     #[arg(long)]
     floor: Option<f32>,
     /// The narrow threshold to try, 0 to 1.
@@ -60,8 +60,8 @@ enum RouteCommand {
 
 #[derive(Debug, Args)]
 struct Eval {
-    /// Sentences {text, intent, also, relevant: [id], may_start_change, tags}, as JSON lines: what each would come to over
-    /// the registered catalogue is measured, and nothing is begun.
+    /// Sentences {text, intent, also, relevant: [id], may_start_change, tags}, as JSON lines. Measures the outcome of
+    /// each over the registered catalogue; nothing is started.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["queries", "catalogue", "out_of_scope", "parts"])]
     intent: Option<PathBuf>,
     /// Queries {query, relevant: [id], part}.
@@ -76,8 +76,8 @@ struct Calibrate {
     /// Queries {query, relevant: [id], part}.
     #[arg(long, value_name = "FILE", required_unless_present = "sets")]
     queries: Option<PathBuf>,
-    /// A set to fit to, with a catalogue of its own: a folder with `catalogue.jsonl`, `queries.jsonl` and perhaps
-    /// `no_match.jsonl`, plain or `.gz`; once for each.
+    /// A set to fit to, with its own catalogue: a folder with `catalogue.jsonl`, `queries.jsonl` and optionally
+    /// `no_match.jsonl`, plain or `.gz`; may be repeated.
     #[arg(long = "set", value_name = "DIR")]
     sets: Vec<PathBuf>,
     #[command(flatten)]
@@ -87,16 +87,16 @@ struct Calibrate {
 /// Labelled queries over a catalogue, as JSON lines, plain or gzipped.
 #[derive(Debug, Args)]
 struct Labelled {
-    /// Entries {id, name, description, params, body, examples}; the registered catalogue when absent.
+    /// Entries {id, name, description, params, body, examples}; the registered catalogue if absent.
     #[arg(long, value_name = "FILE", requires = "queries")]
     catalogue: Option<PathBuf>,
-    /// Queries that nothing answers.
+    /// Queries without an answer in the catalogue.
     #[arg(long, value_name = "FILE", requires = "queries")]
     out_of_scope: Option<PathBuf>,
     /// Examples for each entry: its own first ones, or held-out queries that only it answers.
     #[arg(long, value_name = "N")]
     examples: Option<usize>,
-    /// Rank each query against its own candidates, where it names any.
+    /// Rank each query against its own candidates, if it names any.
     #[arg(long)]
     candidates: bool,
     /// Only queries of these parts.
@@ -173,8 +173,8 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
     Ok(EXIT_OK)
 }
 
-/// One line for each change to a query before it was compared: corrections, pieces set aside, and each of its clauses with
-/// its best candidate.
+/// One line for each change to a query before it was compared: corrections, pieces set aside, and each of its clauses
+/// with its best candidate.
 fn as_compared(verdict: &Value) -> String {
     let list = |field: &str| verdict[field].as_array().into_iter().flatten();
     let text = |of: &Value, field: &str| of[field].as_str().unwrap_or_default().to_owned();
@@ -195,7 +195,7 @@ fn as_compared(verdict: &Value) -> String {
     corrections.chain(aside).chain(clauses).collect()
 }
 
-/// The intent of a query and its reason; empty where only a ranking was asked for.
+/// The intent of a query and its reason; empty if only a ranking was requested.
 fn intent_of(verdict: &Value) -> String {
     let text = |field: &str| verdict[field].as_str();
     match (text("intent"), text("intent_reason")) {
@@ -231,7 +231,7 @@ async fn eval(
     Ok(EXIT_OK)
 }
 
-/// The set with only those queries whose part is asked for.
+/// The set with only the queries of the requested parts.
 fn of_parts(mut set: EvalSet, labelled: &Labelled) -> EvalSet {
     if !labelled.parts.is_empty() {
         set.queries.retain(|query| {
@@ -295,7 +295,7 @@ fn figures(report: &Value) -> String {
     lines.join("\n")
 }
 
-/// How far verdicts and scores can be relied on, a line each; figures that nothing could be divided by are left out.
+/// How reliable verdicts and scores are, one line each; figures without a divisor are omitted.
 fn trust(report: &Value) -> impl Iterator<Item = String> {
     let of = &report["trust"];
     let shown = [

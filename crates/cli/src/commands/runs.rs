@@ -17,91 +17,91 @@ use crate::output::{self, Format};
 
 pub(super) use start::document;
 
-/// Time between two looks at a run that goes on.
+/// Time between two queries of an active run.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
-/// Start runs of plans, show runs and their journals, and steer them.
+/// Start runs of plans, show runs and their journals, and control them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {
     /// Run an execution plan, a pipeline or a decision tree from a file.
     Start(start::Start),
-    /// List runs, newest first: all, or those that fit.
+    /// List runs, newest first.
     List {
-        /// Where they stand: a status such as `awaiting_approval`, `open` for all that have not ended, or `ended`.
+        /// Only runs with this status, e.g. `awaiting_approval`; `open` for unfinished runs, `ended` for the others.
         #[arg(long)]
         status: Option<String>,
-        /// What started them: `skill`, `playbook`, `plan`, `mission`, `rollback` or `analysis`.
+        /// Only runs of this origin: `skill`, `playbook`, `plan`, `mission`, `rollback` or `analysis`.
         #[arg(long)]
         origin: Option<String>,
-        /// What their titles have in them, in whatever case.
+        /// Only runs whose titles contain this text, regardless of case.
         #[arg(long)]
         title: Option<String>,
-        /// Created at or after.
+        /// Only runs created at this time or later.
         #[arg(long, value_name = "TIME")]
         from: Option<String>,
-        /// Created before.
+        /// Only runs created before this time.
         #[arg(long, value_name = "TIME")]
         until: Option<String>,
-        /// Where the page starts: `next` of the page before.
+        /// The cursor: `next` of the previous page.
         #[arg(long)]
         after: Option<String>,
     },
-    /// Show a run with its plan and journal, or as it stood after an event of its journal.
+    /// Show a run with its plan and journal, or its state after an event of its journal.
     Show {
-        /// Its id.
+        /// The run's id.
         id: String,
         /// The event's position in the journal, from 1.
         #[arg(long, value_name = "SEQUENCE")]
         at: Option<u64>,
     },
-    /// Fold a run's journal again without any effect; exit code 1 when it diverges.
+    /// Replay a run's journal without any effect; exit code 1 when it diverges.
     Replay {
-        /// Its id.
+        /// The run's id.
         id: String,
     },
     /// Set parameters of a run that has not started.
     Set {
-        /// Its id.
+        /// The run's id.
         id: String,
-        /// NAME=VALUE, JSON where it reads as such.
+        /// The values: NAME=VALUE, as JSON if it is valid JSON.
         #[arg(required = true, value_name = "NAME=VALUE", value_parser = super::parameter)]
         parameters: Vec<(String, Value)>,
     },
     /// Confirm the plan of a run, which then starts.
     Confirm {
-        /// Its id.
+        /// The run's id.
         id: String,
         /// The digest of the plan that you saw.
         #[arg(long)]
         digest: String,
-        /// The value that has to be typed for a destructive playbook.
+        /// The text that must be typed for a destructive playbook.
         #[arg(long)]
         typed: Option<String>,
     },
-    /// Let nothing new start.
+    /// Pause a run: no new step starts.
     Pause {
-        /// Its id.
+        /// The run's id.
         id: String,
     },
-    /// Let a paused run go on.
+    /// Resume a paused run.
     Resume {
-        /// Its id.
+        /// The run's id.
         id: String,
     },
     /// End a run early.
     Abort {
-        /// Its id.
+        /// The run's id.
         id: String,
-        /// Why.
+        /// The reason.
         #[arg(long)]
         reason: Option<String>,
-        /// Reverse the writes that were completed.
+        /// Roll back the completed writes.
         #[arg(long)]
         roll_back: bool,
     },
-    /// Reverse what a run that has ended wrote, by a run of its own.
+    /// Roll back the writes of a run that has ended, in a new run.
     Rollback {
-        /// Its id.
+        /// The run's id.
         id: String,
     },
 }
@@ -180,7 +180,7 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
     followed(client, id).await
 }
 
-/// The run once nothing of it goes on by itself.
+/// Returns the run as soon as it no longer advances on its own.
 pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value> {
     loop {
         let shown = client.get(&format!("/v1/runs/{}", encoded(run))).await?;
@@ -202,8 +202,7 @@ pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value
     }
 }
 
-/// A run for people: where it stands, its plan, its journal. As it stood after an event it has no title
-/// and no journal.
+/// A run as a table: its status, plan and journal. The state after an event has no title and no journal.
 pub(super) fn table(run: &Value) -> String {
     let text = |field: &str| run[field].as_str().unwrap_or_default().to_owned();
     let what = match &run["sequence"] {

@@ -20,12 +20,12 @@ pub(crate) enum Schema {
     List,
     /// Show one contract's JSON Schema.
     Show {
-        /// Its name.
+        /// The contract's name.
         name: String,
     },
-    /// Write the schemas of what a package holds, for editors that check YAML by them.
+    /// Write the schemas of a package's documents, for editors that check YAML by them.
     Write {
-        /// The directory; what is there is written over.
+        /// The directory; existing files are overwritten.
         dir: PathBuf,
     },
 }
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
     Ok(EXIT_OK)
 }
 
-/// The contract of a name.
+/// Finds a contract by its name.
 pub(super) fn named(name: &str) -> anyhow::Result<&'static SchemaEntry> {
     schemas::get(name).ok_or_else(|| {
         let names = schemas::all().map(|entry| entry.name.as_str());
@@ -66,7 +66,7 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static SchemaEntry> {
     })
 }
 
-/// Writes a schema for each kind of file that a package may have: one document, or a list of them.
+/// Writes a schema for each kind of file of a package: one document, or a list of them.
 pub(super) fn write_for_editors(dir: &Path) -> anyhow::Result<Vec<String>> {
     let making = || format!("making {}", dir.display());
     std::fs::create_dir_all(dir).with_context(making)?;

@@ -17,10 +17,10 @@ use crate::telemetry::Telemetry;
 /// Serve the API.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Address to listen on; anything but loopback needs API keys.
+    /// Address to listen on; any other than loopback requires API keys.
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
-    /// What this process does among those over the same database.
+    /// The role of this process among the replicas over the same database.
     #[arg(long, value_enum)]
     pub(crate) role: Option<ReplicaRole>,
 }
@@ -30,7 +30,7 @@ pub(crate) async fn run(config: &Config, telemetry: Option<&Telemetry>) -> anyho
     Ok(EXIT_OK)
 }
 
-/// Serves until the process is asked to stop; tells the address once it can be reached there.
+/// Serves until the process is stopped; passes the address to `ready` as soon as it listens there.
 pub(super) async fn serve(
     config: &Config,
     telemetry: Option<&Telemetry>,
@@ -68,19 +68,19 @@ pub(super) async fn serve(
     let patience = Duration::from_secs(config.replica.drain_s);
     let stop = async move {
         stop_signal().await;
-        // Requests under way and streams end when the runs that they wait for have been given back.
+        // Running requests and streams end when the runs that they wait for have been released.
         tokio::spawn(async move {
             engine.drain(patience).await;
             engine.interrupt();
         });
     };
-    // Who connects from now on is answered as soon as it is served.
+    // Connections are accepted from now on, and answered as soon as the server runs.
     ready(address);
     charter_server::serve(listener, routes, limits, stop).await;
     running.stop().await
 }
 
-/// Resolves when the process is asked to stop.
+/// Waits until the process receives a signal to stop.
 pub(super) async fn stop_signal() {
     let terminated = async {
         match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {

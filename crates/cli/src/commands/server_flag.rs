@@ -1,5 +1,5 @@
-//! `--server` of commands that use no server: it is refused, because the caller expects another place to be worked on.
-//! A server of the configuration is for the commands that use one, and stops no other.
+//! Refuses `--server` for commands that use no server, because the caller expects the command to work on that server. A
+//! configured server is for the commands that use one, and does not stop the others.
 
 use charter_contract::error_code::ErrorCode;
 
@@ -8,12 +8,12 @@ use super::evidence::Evidence;
 use super::missions::Mission;
 use crate::failure::ReportedFailure;
 
-/// The place that a command works on in place of a server.
+/// The target that a command works on in place of a server.
 #[derive(Debug, Clone, Copy)]
 enum LocalTarget {
     /// The store of the data directory, or the database.
     Store,
-    /// The files that it is given or writes.
+    /// The files that it reads or writes.
     Files,
     /// The configuration of this machine.
     Configuration,
@@ -24,7 +24,7 @@ enum LocalTarget {
 /// Refuses `--server` for a command that uses no server.
 ///
 /// # Errors
-/// `invalid_request`, with the place that the command works on.
+/// `invalid_request`, with the target of the command.
 pub(super) fn refuse(command: &Command) -> anyhow::Result<()> {
     let Some((words, place)) = serverless(command) else {
         return Ok(());
@@ -47,7 +47,7 @@ pub(super) fn refuse(command: &Command) -> anyhow::Result<()> {
         .into())
 }
 
-/// The words of a command that uses no server, and the place that it works on.
+/// The words of a command that uses no server, and its target.
 fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
     Some(match command {
         Command::Serve(_) => ("serve", LocalTarget::Store),

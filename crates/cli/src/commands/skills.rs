@@ -18,45 +18,45 @@ use crate::failure::{EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
-/// Skills of one page that a command asks for.
+/// The page size of the listings that a command reads.
 const PAGE: &str = "1000";
 
-/// Import, find, show, check and export Agent Skills.
+/// Import, find, show, check, export and delete Agent Skills.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Skills {
-    /// Import directories of Agent Skills. A skill that cannot be read is left out, with file and reason, and the others are
-    /// imported; exit 1 when one is left out, 2 when none can be imported.
+    /// Import directories of Agent Skills. An unreadable skill is skipped, with its file and the reason, and the others
+    /// are imported; exit 1 when one is skipped, 2 when none can be imported.
     Import {
         /// A skill's directory, or one that holds skills.
         dir: PathBuf,
-        /// Whose skills they are.
+        /// The scope of the skills.
         #[arg(long, value_enum, default_value_t = Scope::Tenant)]
         scope: Scope,
-        /// Say what would happen and write nothing.
+        /// Show what would happen, and write nothing.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Write skills into a new directory, as they were imported; exit 1 when some have no place there.
+    /// Write skills into a new directory, as they were imported; exit 1 when the open format cannot hold some.
     Export {
         /// The directory; it must be new or empty.
         dir: PathBuf,
-        /// Only this skill and what is under it.
+        /// Only this skill and those under it.
         #[arg(long, value_name = "ID")]
         under: Option<String>,
     },
-    /// Show which skill points at which.
+    /// Show the links between skills as a tree.
     Tree {
-        /// Only this skill and what is under it.
+        /// Only this skill and those under it.
         id: Option<String>,
-        /// How deep.
+        /// The largest depth.
         #[arg(long, default_value_t = 16)]
         depth: usize,
     },
     /// Find skills by words.
     Find {
-        /// What is looked for.
+        /// The text to search for.
         query: String,
-        /// How many.
+        /// The largest number of skills.
         #[arg(long, default_value_t = 10)]
         top_k: usize,
         /// Only folders, or only leaves.
@@ -65,37 +65,36 @@ pub(crate) enum Skills {
     },
     /// Show a skill, its instruction, or one of its files.
     Show {
-        /// The skill.
+        /// The skill's id.
         id: String,
-        /// Write its instruction, and nothing else.
+        /// Print only its instruction.
         #[arg(long, conflicts_with = "file")]
         instruction: bool,
-        /// Write this file of it, and nothing else.
+        /// Print only this file of it.
         #[arg(long, value_name = "PATH")]
         file: Option<String>,
     },
-    /// Look for what is wrong: children that do not exist, empty folders, cycles; exit 1 when
-    /// something is.
+    /// Check the skills for missing children, empty folders and cycles; exit 1 when there are any.
     Lint,
     /// Delete a skill.
     Delete {
-        /// The skill.
+        /// The skill's id.
         id: String,
-        /// Whose skill.
+        /// The scope of the skill.
         #[arg(long, value_enum, default_value_t = Scope::Tenant)]
         scope: Scope,
-        /// Also when others point at it.
+        /// Delete it even if other skills point at it.
         #[arg(long)]
         force: bool,
     },
 }
 
-/// Which skills are found.
+/// The kind of skills to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SkillKindFilter {
-    /// Those that point at others.
+    /// Skills that point at others.
     Folders,
-    /// Those that do not.
+    /// Skills that point at no others.
     Leaves,
 }
 
@@ -194,16 +193,16 @@ async fn import(
     }
 }
 
-/// The problems of reading with those that the server found in what was read.
+/// The problems of reading, with those that the server found in the files.
 fn with_those_found(mut problems: Vec<Problem>, answer: &Value) -> Vec<Problem> {
-    // A server that says nothing about problems leaves those of reading.
+    // A response without problems adds none.
     let found = serde_json::from_value::<Vec<Problem>>(answer["problems"].clone());
     problems.extend(found.unwrap_or_default());
     problems.sort();
     problems
 }
 
-/// A refusal with everything that was found, and a hint that fits directories of skills.
+/// A refusal with all problems, and a hint for directories of skills.
 fn refusal(problems: Vec<Problem>, error: anyhow::Error, dir: &Path) -> anyhow::Error {
     match error.downcast::<ReportedFailure>() {
         Ok(reported) if reported.details["problems"].is_array() => {
@@ -284,7 +283,7 @@ async fn show(
     Ok(EXIT_OK)
 }
 
-/// A file's path with its names percent-encoded.
+/// A file's path, with each segment percent-encoded.
 fn encoded_path(path: &str) -> String {
     let names: Vec<String> = path.split('/').map(encoded).collect();
     names.join("/")
@@ -320,8 +319,8 @@ async fn tree(
     Ok(EXIT_OK)
 }
 
-/// Tells of every skill from the roots, or from one skill, down to a depth: parents before children,
-/// each below each of its parents, and what is under it once.
+/// Reports every skill from the roots, or from one skill, down to a depth: parents before children, each below each of
+/// its parents, but a subtree only once.
 async fn walk(
     from: Option<&str>,
     depth: usize,

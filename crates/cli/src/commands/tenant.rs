@@ -1,4 +1,4 @@
-//! `charter tenant export` and `charter tenant erase`: for whoever keeps the store, past the server.
+//! `charter tenant export` and `charter tenant erase`: for operators with direct access to the store, without a server.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,9 @@ use crate::terminal;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TenantCommand {
-    /// Write everything that is stored of a tenant to a directory, while servers go on.
+    /// Export all data of a tenant to a directory while servers keep running.
     Export(Export),
-    /// Delete everything that is stored of a tenant, for good.
+    /// Erase all data of a tenant, for good.
     Erase(Erase),
 }
 
@@ -32,18 +32,18 @@ pub(crate) enum TenantCommand {
 pub(crate) struct Export {
     /// The tenant.
     tenant: TenantId,
-    /// The directory to write, which must not exist.
+    /// The directory to write; it must not exist.
     target: PathBuf,
 }
 
-/// Hashes of its evidence log and checkpoints that were handed out stay, so that proofs of its evidence still
-/// hold. Backups, logs and traces are not touched. First end the tenant's keys in the configuration and its
-/// tokens. A store in a data directory must not be in use.
+/// Hashes of its evidence log and issued checkpoints remain, so that proofs of its evidence stay valid. Backups, logs
+/// and traces are not touched. First revoke the tenant's keys in the configuration and its tokens. A store in a data
+/// directory must not be in use.
 #[derive(Debug, Args)]
 pub(crate) struct Erase {
     /// The tenant.
     tenant: TenantId,
-    /// The tenant's name once more. Without it is shown what would go; exit 1 when something would.
+    /// The tenant's name again. Without it, only shows what would be erased; exit 1 when there is anything.
     #[arg(long, value_name = "TENANT")]
     confirm: Option<TenantId>,
 }
@@ -92,7 +92,7 @@ async fn erase(command: Erase, config: &Config, format: Format) -> anyhow::Resul
     let dry_run = DryRun::from(confirm.is_none());
     let at = SystemClock::start().context("reading the clock")?.now();
     let doing = || format!("erasing the tenant `{tenant}`");
-    // Beside the servers, which have their data directories to themselves.
+    // Works beside running servers, which hold their data directories.
     if let Some(options) = boot::postgres(config) {
         let store = PostgresStore::connect(&options).await.with_context(doing)?;
         let done = erase_in_store(&store, &tenant, dry_run, at).await;
@@ -105,7 +105,7 @@ async fn erase(command: Erase, config: &Config, format: Format) -> anyhow::Resul
     print_report(&done.with_context(doing)?, format)
 }
 
-/// What was erased, or would be.
+/// The erased rows, or those that would be erased.
 enum ErasureReport {
     Would(RowCounts),
     Did(Erased),

@@ -28,7 +28,7 @@ pub(crate) struct Validate {
     /// The documents.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The contract, instead of guessing it from the document.
+    /// The contract; detected from the document if absent.
     #[arg(long, value_name = "NAME")]
     schema: Option<String>,
 }
@@ -58,7 +58,7 @@ pub(crate) fn run(command: &Validate, format: Format) -> anyhow::Result<u8> {
         .unwrap_or(EXIT_OK))
 }
 
-/// What became of one file.
+/// The validation result of one file.
 struct FileValidation {
     file: String,
     outcome: Outcome,
@@ -84,7 +84,7 @@ fn check(file: &Path, wanted: Option<SchemaName>) -> FileValidation {
     }
 }
 
-/// A document's text, within bounds.
+/// Reads a document's text, with a size limit.
 pub(super) fn read(file: &Path) -> anyhow::Result<String> {
     text_file::read(file, MAX_FILE_BYTES)
 }

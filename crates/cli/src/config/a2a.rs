@@ -1,4 +1,4 @@
-//! How an installation presents itself to other agents, as an operator writes it.
+//! How an installation presents itself to other agents, in the configuration.
 
 use std::path::PathBuf;
 
@@ -11,20 +11,20 @@ use super::paths::FilePath;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct A2aConfig {
-    /// The URL at which others reach this server, e.g. `https://charter.example.com`; `http://` and the
-    /// address that it listens on when absent. Cards name no other URL, and clients of the Model Context Protocol
-    /// find the identity provider by it. If it is an https URL, evidence that no other console shows links to its run.
+    /// The URL at which others reach this server, e.g. `https://charter.example.com`; `http://` and the listening
+    /// address if absent. Cards contain no other URL, and clients of the Model Context Protocol find the identity
+    /// provider by it. If it is an https URL, evidence that no other console shows links to its run.
     pub(crate) public_url: Option<String>,
     /// The name on the card.
     pub(crate) name: String,
-    /// What the card says that this installation is for.
+    /// The description of the installation's purpose on the card.
     pub(crate) description: String,
-    /// Who runs it; needs `organization_url`.
+    /// The organization that runs it; needs `organization_url`.
     pub(crate) organization: Option<String>,
-    /// A link to whoever runs it.
+    /// A link to the organization.
     pub(crate) organization_url: Option<String>,
-    /// The file with the secret seed that signs cards; `agent-card.key` in the data directory when
-    /// absent. It is made when it is missing.
+    /// The file with the secret seed of the key that signs cards; `agent-card.key` in the data directory if absent. It
+    /// is created if it is missing.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) key_file: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Who may call: keys, and identity providers. What fits together is checked where they are set up.
+//! Credentials of callers: keys, and identity providers. Startup checks that the settings fit together.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use charter_engine::{AccessScopes, CatalogueRole, Role, SkillGrants, Tier};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who may call.
+/// The credentials that are accepted.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AuthConfig {
-    /// The known keys. Without any, and without a provider, the server answers on loopback only.
+    /// The accepted keys. Without any, and without a provider, the server answers on loopback only.
     pub(crate) keys: Vec<KeyConfig>,
-    /// The identity providers whose tokens let in.
+    /// The identity providers whose tokens are accepted.
     pub(crate) oidc: Vec<OidcConfig>,
 }
 
@@ -32,17 +32,17 @@ impl AuthConfig {
 pub(crate) struct KeyConfig {
     /// SHA-256 of the key, as 64 hexadecimal digits.
     pub(crate) sha256: String,
-    /// Whose data it sees.
+    /// The tenant whose data it gives access to.
     pub(crate) tenant: TenantId,
-    /// Whom it stands for.
+    /// The user that it authenticates.
     pub(crate) user: UserId,
-    /// What its holder may do.
+    /// The rights of its holder.
     #[serde(flatten)]
     pub(crate) granted: GrantedConfig,
 }
 
-/// What a credential lets its holder do. Its settings stand among those of the credential, which refuses those that
-/// neither knows.
+/// The rights that a credential grants. These settings are flattened into those of the credential, which refuses
+/// unknown settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct GrantedConfig {
     /// `user`, `operator` or `admin`.
@@ -52,28 +52,27 @@ pub(crate) struct GrantedConfig {
     #[serde(default)]
     #[schemars(with = "String")]
     pub(crate) tier: Tier,
-    /// The skills of the link graph that it may reach, with all that is under them; `["*"]` for
-    /// all. Where it is not said: all for operators and admins, none for users.
+    /// The skills of the link graph that it may reach, with everything under them; `["*"]` for all. If absent: all for
+    /// operators and admins, none for users.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub(crate) agent_skills: Option<SkillGrants>,
-    /// `viewer`, `editor` or `admin` of the catalogue; what goes with the role where it is not said.
+    /// `viewer`, `editor` or `admin` of the catalogue; follows from the role if absent.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub(crate) catalogue: Option<CatalogueRole>,
-    /// The parts of the interface that it opens, e.g. `["runs:read"]`; `["*"]`, the default, for all.
+    /// The parts of the API that it may use, e.g. `["runs:read"]`; `["*"]`, the default, for all.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(crate) scopes: AccessScopes,
-    /// The profile that narrows the agents whose skills it is served, as they list it in `usable_in_profiles`; all where
-    /// it is not set.
+    /// The profile that limits the agents whose skills it gets, by their `usable_in_profiles`; all agents if absent.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub(crate) profile: Option<Label>,
 }
 
 impl GrantedConfig {
-    /// What was said, or what follows from the role.
+    /// The configured rights, with defaults that follow from the role.
     pub(crate) fn rights(&self) -> Rights {
         let agent_skills = self.agent_skills.clone();
         Rights {
@@ -89,62 +88,62 @@ impl GrantedConfig {
     }
 }
 
-/// An identity provider (OpenID Connect) whose tokens let in.
+/// An identity provider (OpenID Connect) whose tokens are accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OidcConfig {
-    /// Its name, exactly as its tokens have it in `iss`: an https URL, or http on this machine.
+    /// Its issuer URL, exactly as in `iss` of its tokens: an https URL, or http on this machine.
     pub(crate) issuer: String,
-    /// For whom tokens must be: one of these must be in `aud`.
+    /// The accepted audiences: one of these must be in `aud`.
     pub(crate) audiences: Vec<String>,
-    /// Where its keys are; what its discovery document says where absent.
+    /// The URL of its keys; if absent, the one in its discovery document.
     pub(crate) jwks_url: Option<String>,
-    /// How its tokens may be signed. Nothing signed with a shared secret, or not at all, is ever taken.
+    /// The accepted signature algorithms. Tokens that are unsigned or signed with a shared secret are always refused.
     #[serde(default = "algorithms")]
     #[schemars(with = "Vec<String>")]
     pub(crate) algorithms: Vec<TokenAlgorithm>,
-    /// The tenant that all its users belong to. Either this, or `tenant_claim` with `tenants`.
+    /// The tenant of all its users. Either this, or `tenant_claim` with `tenants`.
     pub(crate) tenant: Option<TenantId>,
-    /// The claim that names the tenant: its name, or from a `/` on a JSON pointer.
+    /// The claim that names the tenant: its name, or a JSON pointer if it begins with `/`.
     pub(crate) tenant_claim: Option<String>,
-    /// The tenants that the provider speaks for.
+    /// The tenants whose users the provider may authenticate.
     #[serde(default)]
     pub(crate) tenants: BTreeSet<TenantId>,
     /// The claim that names the user.
     #[serde(default = "user_claim")]
     pub(crate) user_claim: String,
-    /// What its users may do: the first that applies counts; whom none applies to is refused.
+    /// The rights of its users: the first matching grant applies; a user without one is refused.
     pub(crate) grants: Vec<GrantConfig>,
     /// The scopes of the provider that clients of the Model Context Protocol request.
     #[serde(default = "scopes")]
     pub(crate) scopes: Vec<String>,
-    /// How far clocks may be apart, in seconds.
+    /// The allowed clock difference, in seconds.
     #[serde(default = "leeway_s")]
     pub(crate) leeway_s: u64,
     /// How long its keys are used before they are fetched again, in seconds.
     #[serde(default = "keys_s")]
     pub(crate) keys_s: u64,
-    /// How much longer they are used while it cannot be reached, in seconds.
+    /// How much longer they are used while the provider is unreachable, in seconds.
     #[serde(default = "stale_s")]
     pub(crate) stale_s: u64,
-    /// Shortest time between two fetches of its keys, whatever tokens come, in seconds.
+    /// Shortest time between two fetches of its keys, in seconds.
     #[serde(default = "refresh_s")]
     pub(crate) refresh_s: u64,
-    /// Longest wait for its answer, in milliseconds.
+    /// Timeout of a request to the provider, in milliseconds.
     #[serde(default = "timeout_ms")]
     pub(crate) timeout_ms: u64,
 }
 
-/// What some users of a provider may do.
+/// The rights of some users of a provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GrantConfig {
-    /// The claim that has to hold `value`, as a text, a word of one, or a member of a list; absent for
-    /// every user of the provider.
+    /// The claim that must contain `value`: as a string, a word of a string, or a member of a list; absent for every
+    /// user of the provider.
     pub(crate) claim: Option<String>,
-    /// What it has to hold.
+    /// The value that the claim must contain.
     pub(crate) value: Option<String>,
-    /// What that is.
+    /// The rights.
     #[serde(flatten)]
     pub(crate) granted: GrantedConfig,
 }

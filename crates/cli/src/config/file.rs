@@ -1,4 +1,4 @@
-//! The configuration file: TOML, in any encoding that editors save.
+//! The configuration file: TOML, in any encoding that editors write.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! The MCP servers whose tools are imported, as an operator writes them. What a name or path must be
-//! is checked where the servers are set up.
+//! The MCP servers whose tools are imported, in the configuration. Startup checks names and paths.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +12,7 @@ use super::paths::{FilePath, ProgramPath};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct McpConfig {
-    /// Each server; its tools are called `mcp.<name>.<tool>`.
+    /// The servers; their tools are named `mcp.<name>.<tool>`.
     pub(crate) servers: Vec<McpServerConfig>,
 }
 
@@ -33,36 +32,36 @@ pub(crate) struct McpServerConfig {
     /// Names of environment variables that the program gets.
     #[serde(default)]
     pub(crate) environment: Vec<String>,
-    /// What the program may read beside the system's programs and libraries.
+    /// Paths that the program may read, in addition to the system's programs and libraries.
     #[serde(default)]
     #[schemars(with = "Vec<FilePath>")]
     pub(crate) readable: Vec<PathBuf>,
-    /// What the program may read and write beside its own folder.
+    /// Paths that the program may read and write, in addition to its own folder.
     #[serde(default)]
     #[schemars(with = "Vec<FilePath>")]
     pub(crate) writable: Vec<PathBuf>,
-    /// The link, for a server that is reached by streamable HTTP.
+    /// The URL of a server that is reached by streamable HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
-    /// Headers for it: the name of each, and of the environment variable that holds its value.
+    /// HTTP headers: the name of each, and of the environment variable that holds its value.
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
-    /// Hosts: all that the program may reach; for a link, private addresses and other ports than 80
-    /// and 443 that it may lead to.
+    /// For a program, all hosts that it may reach. For a link, the private addresses and ports other than 80 and 443
+    /// that it may use.
     #[serde(default)]
     pub(crate) egress: Vec<String>,
-    /// The tools that only read, by the server's names. All others are taken to write, whatever the
-    /// server says of them.
+    /// The tools that only read, by the server's names. All others count as writing, regardless of the server's
+    /// annotations.
     #[serde(default)]
     pub(crate) readonly: Vec<String>,
-    /// How long the server may take to start, in milliseconds: to answer the first message, and to list its tools then. A
-    /// program that installs itself at its first start (npx, uvx) takes long.
+    /// Timeout of the start, in milliseconds: of the first answer, and then of the list of tools. A program that
+    /// installs itself at its first start (npx, uvx) takes long.
     #[serde(default = "start_timeout_ms")]
     pub(crate) start_timeout_ms: u64,
-    /// Time limit of one call, in milliseconds.
+    /// Timeout of one call, in milliseconds.
     #[serde(default = "timeout_ms")]
     pub(crate) timeout_ms: u64,
-    /// How often the tools are listed again, in seconds, also when the server tells of no change.
+    /// How often the tools are listed again without a change notification from the server, in seconds.
     #[serde(default = "refresh_s")]
     pub(crate) refresh_s: u64,
 }

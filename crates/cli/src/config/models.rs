@@ -1,5 +1,5 @@
-//! The language models, as an operator writes them: providers, routes, and what tenants have of their
-//! own. Keys are named here and never written. What fits together is checked where models are set up.
+//! The language models in the configuration: providers, routes, and overrides of tenants. The configuration names where
+//! keys are and never holds them. Startup checks that the settings fit together.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use super::remote::{PlainHttpConfig, SecretConfig};
 pub(crate) struct ModelsConfig {
     /// The providers, by the names that routes use.
     pub(crate) providers: BTreeMap<Label, ProviderConfig>,
-    /// Where each route leads, as `provider/model`.
+    /// The target of each route, as `provider/model`.
     pub(crate) routes: BTreeMap<Label, String>,
-    /// What tenants have of their own; it wins over the server's.
+    /// Overrides of tenants, which take precedence over the server's settings.
     pub(crate) tenants: BTreeMap<TenantId, TenantModelsConfig>,
-    /// How often an answer that does not keep to its schema is sent back, at most.
+    /// The most times that an answer which violates its schema is returned to the model for correction.
     pub(crate) repairs: u32,
-    /// How often a request is sent again after failures that may pass, at most.
+    /// The most retries of a request after transient failures.
     pub(crate) retries: u32,
 }
 
@@ -42,38 +42,37 @@ impl Default for ModelsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProviderConfig {
-    /// The API that it speaks.
+    /// The API of the provider.
     pub(crate) api: ApiConfig,
-    /// The base of that API; its vendor's when absent. For `openai` what `/chat/completions` is
-    /// under, for `anthropic` what `/v1/messages` is under.
+    /// The base URL of that API; its vendor's if absent. For `openai`, the URL before `/chat/completions`; for
+    /// `anthropic`, the URL before `/v1/messages`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
-    /// Where its key is; none is sent when absent.
+    /// Where its key is; if absent, no key is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<SecretConfig>,
-    /// How it is made to keep to a schema; `json_schema` for `openai` and `tool` for `anthropic`
-    /// when absent.
+    /// How the model is made to follow a schema; if absent, `json_schema` for `openai` and `tool` for `anthropic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) structured: Option<StructuredConfig>,
     /// Whether answers are streamed.
     #[serde(default = "yes")]
     pub(crate) stream: bool,
-    /// What the limit of tokens is called, for `openai`.
+    /// The name of the token limit's parameter, for `openai`.
     #[serde(default)]
     pub(crate) token_limit: TokenLimitConfig,
-    /// Whether it is told a temperature; some models refuse it.
+    /// Whether a temperature is sent; some models refuse it.
     #[serde(default)]
     pub(crate) temperature: TemperatureConfig,
-    /// Where it may be spoken to without TLS.
+    /// The hosts to which plain HTTP is allowed.
     #[serde(default)]
     pub(crate) plain_http: PlainHttpConfig,
     /// Largest answer, in bytes.
     #[serde(default = "output_bytes")]
     pub(crate) output_bytes: usize,
-    /// Time limit of one attempt, in milliseconds.
+    /// Timeout of one attempt, in milliseconds.
     #[serde(default = "timeout_ms")]
     pub(crate) timeout_ms: u64,
-    /// Requests under way at once.
+    /// Concurrent requests.
     #[serde(default = "concurrency")]
     pub(crate) concurrency: usize,
 }
@@ -94,59 +93,59 @@ fn concurrency() -> usize {
     ProviderOptions::CONCURRENCY
 }
 
-/// An API that providers speak.
+/// A provider's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ApiConfig {
-    /// OpenAI's chat completions, which many servers speak.
+    /// OpenAI's chat completions, which many servers implement.
     #[serde(rename = "openai")]
     OpenAi,
     /// Anthropic's messages.
     Anthropic,
 }
 
-/// How a model is made to keep to a schema.
+/// How a model is made to follow a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StructuredConfig {
-    /// The provider is given the schema.
+    /// The request contains the schema.
     JsonSchema,
-    /// The provider is told to answer in JSON, the prompt has the schema; for `openai`.
+    /// The request asks for JSON, and the prompt contains the schema; for `openai`.
     JsonObject,
     /// The model must call one tool whose parameters have the schema.
     Tool,
-    /// The prompt has the schema.
+    /// The prompt contains the schema.
     None,
 }
 
-/// What the limit of tokens is called.
+/// The name of the token limit's parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TokenLimitConfig {
-    /// The present name.
+    /// The current name.
     #[default]
     MaxCompletionTokens,
     /// The former name.
     MaxTokens,
 }
 
-/// Whether a provider is told a temperature.
+/// Whether a temperature is sent to a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TemperatureConfig {
-    /// It is.
+    /// It is sent.
     #[default]
     Sent,
-    /// It is not.
+    /// It is omitted.
     Omitted,
 }
 
-/// What a tenant has of its own.
+/// Overrides of a tenant.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct TenantModelsConfig {
     /// Where its keys are, by provider.
     pub(crate) keys: BTreeMap<Label, SecretConfig>,
-    /// Where its routes lead, as `provider/model`.
+    /// The targets of its routes, as `provider/model`.
     pub(crate) routes: BTreeMap<Label, String>,
 }

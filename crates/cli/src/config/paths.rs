@@ -1,7 +1,7 @@
-//! Paths of the configuration file are relative to the file: it means the same from every working directory. Paths from
-//! flags and the environment are relative to the working directory, as a shell reads them.
+//! Resolves paths. Those in the configuration file are relative to the file, so that it means the same from every
+//! working directory. Paths from flags and the environment are relative to the working directory, as in a shell.
 //!
-//! A setting is a path where its schema is that of [`FilePath`] or [`ProgramPath`]; no list of settings is kept.
+//! A setting is a path if its schema is that of [`FilePath`] or [`ProgramPath`]; there is no list of such settings.
 
 use std::borrow::Cow;
 use std::io;
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 /// The schema of a file or directory.
 pub(super) enum FilePath {}
 
-/// The schema of a program: a name without `/` is no path.
+/// The schema of a program: a name without `/` is not a path.
 pub(super) enum ProgramPath {}
 
 const FILE: &str = "path";
@@ -48,7 +48,7 @@ impl JsonSchema for ProgramPath {
     }
 }
 
-/// A source whose relative paths are those of its file.
+/// A configuration source whose relative paths are resolved against its file's folder.
 #[derive(Debug, Clone)]
 pub(super) struct Located<S> {
     source: S,
@@ -57,7 +57,7 @@ pub(super) struct Located<S> {
 }
 
 impl<S> Located<S> {
-    /// What a file holds, by the schema of the whole configuration.
+    /// Wraps the source of a file, with the schema of the whole configuration.
     ///
     /// # Errors
     /// When the file has no absolute path, or one that is not UTF-8.
@@ -73,7 +73,7 @@ impl<S> Located<S> {
         })
     }
 
-    /// Resolves the paths of a value. The reader of TOML has bounded how deep the value is.
+    /// Resolves the paths of a value. The TOML reader has already limited its depth.
     fn resolve(&self, value: &mut Value, schema: &Json) {
         for part in self.parts(schema) {
             self.resolve(value, part);
@@ -118,7 +118,7 @@ impl<S> Located<S> {
     }
 }
 
-/// The schemas that a schema has for a field. A map has the same for all its keys, which others check.
+/// The schemas of a field. A map has one schema for all its keys, which are checked elsewhere.
 fn of_field<'s>(schema: &'s Json, name: &str) -> impl Iterator<Item = &'s Json> + use<'s> {
     let known = schema["properties"].get(name);
     let patterns = schema["patternProperties"].as_object().into_iter();
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// A configuration of this text in `folder`, over the defaults.
+    /// Reads this text as a configuration file in `folder`, over the defaults.
     fn read(folder: &Path, text: &str) -> Json {
         let file = folder.join("config.toml");
         std::fs::write(&file, text).unwrap();
@@ -258,7 +258,7 @@ authorization = {file = "secrets/otlp"}
         assert_eq!(shown["data_dir"], defaults["data_dir"]);
     }
 
-    /// Without its schema a path would be relative to the working directory.
+    /// A path setting without that schema would be relative to the working directory.
     #[test]
     fn every_path_among_the_settings_has_the_schema_of_one() {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config");

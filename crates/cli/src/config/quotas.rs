@@ -1,4 +1,4 @@
-//! What one tenant may ask, as an operator writes it.
+//! Quotas of tenants, in the configuration.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -8,30 +8,30 @@ use charter_engine::{Quota, Quotas, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What tenants may ask, so that each has its share. Nothing is bounded by default.
+/// Quotas of tenants, so that each gets its share. Nothing is limited by default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct QuotasConfig {
-    /// Of each tenant that is not named below.
+    /// The quota of each tenant that is not named below.
     pub(crate) each: QuotaConfig,
-    /// Of these tenants, in the place of the above.
+    /// Quotas of these tenants, in place of the above.
     pub(crate) tenants: BTreeMap<TenantId, QuotaConfig>,
 }
 
-/// What one tenant may ask.
+/// The quota of one tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct QuotaConfig {
-    /// Calls of the interface in a minute, over all protocols, in each process.
+    /// API calls per minute over all protocols, in each process.
     pub(crate) calls_per_minute: Option<NonZeroU64>,
-    /// Calls that may come at once; a minute's where absent.
+    /// Calls that may arrive at once; `calls_per_minute` if absent.
     pub(crate) burst: Option<NonZeroU64>,
-    /// Runs that may be under way or wait for somebody, in all processes together.
+    /// Unfinished runs, including those that wait for a person, in all processes together.
     pub(crate) runs: Option<u64>,
 }
 
 impl QuotasConfig {
-    /// As the engine knows them.
+    /// The quotas as the engine takes them.
     pub(crate) fn quotas(&self) -> Quotas {
         let tenants = self.tenants.iter();
         Quotas {

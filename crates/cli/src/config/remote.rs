@@ -1,5 +1,5 @@
-//! What the sections about servers elsewhere share: where their secrets are, and where they may be
-//! spoken to without TLS. Secrets are named here and never written.
+//! Settings that all sections about remote services share: the locations of secrets, and plain HTTP. The configuration
+//! names where secrets are and never holds them.
 
 use std::path::PathBuf;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use super::paths::FilePath;
 
-/// Where a secret is.
+/// The location of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SecretConfig {
-    /// In the environment variable of this name.
+    /// An environment variable of this name.
     Variable(String),
-    /// In this file; a line end at its end is not part of it.
+    /// This file, without a line end at its end.
     File(#[schemars(with = "FilePath")] PathBuf),
 }
 
-/// Where a server may be spoken to without TLS.
+/// The hosts to which plain HTTP is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PlainHttpConfig {
-    /// On this machine.
+    /// This machine only.
     #[default]
     Loopback,
-    /// Anywhere.
+    /// Any host.
     Anywhere,
 }

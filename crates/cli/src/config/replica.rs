@@ -1,25 +1,25 @@
-//! What this process does among those over the same store, as an operator writes it.
+//! The role of this process among the replicas over the same store, in the configuration.
 
 use charter_engine::ProcessRole;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shortest and longest hold on a run or request, in milliseconds.
+/// Shortest and longest lease on a run or request, in milliseconds.
 pub(super) const LEASE_MS: std::ops::RangeInclusive<u64> = 1_000..=600_000;
 
-/// What this process does among those over the same store.
+/// The role of this process among the replicas over the same store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReplicaConfig {
-    /// What it does. Anything but `all` needs `store.url`.
+    /// Its role. A role other than `all` needs `store.url`.
     pub(crate) role: ReplicaRole,
-    /// How long others leave a run or request to a process that is not heard of any more, in
-    /// milliseconds.
+    /// How long the lease on a run or request lasts without a renewal, in milliseconds. Then another replica takes
+    /// over.
     pub(crate) lease_ms: u64,
-    /// Runs that it drives at once.
+    /// Runs that it drives concurrently.
     pub(crate) runs: usize,
-    /// How long steps and requests under way have to end after SIGTERM, in seconds.
+    /// How long running steps and requests have to end after SIGTERM, in seconds.
     pub(crate) drain_s: u64,
 }
 
@@ -34,7 +34,7 @@ impl Default for ReplicaConfig {
     }
 }
 
-/// What a process does.
+/// The role of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReplicaRole {

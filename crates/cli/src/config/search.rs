@@ -1,4 +1,4 @@
-//! The search provider, as an operator writes it. What fits together is checked where it is set up.
+//! The search provider, in the configuration. Startup checks that the settings fit together.
 
 use charter_effects::SearchOptions;
 use schemars::JsonSchema;
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::remote::{PlainHttpConfig, SecretConfig};
 
-/// Who searches the web for `charter.web.search`.
+/// The provider of web searches for `charter.web.search`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SearchConfig {
-    /// Who is asked; without it every search is refused.
+    /// The provider; if absent, every search is refused.
     pub(crate) provider: Option<SearchProviderConfig>,
-    /// The base of its address; Brave's own when absent.
+    /// The base URL; Brave's own if absent.
     pub(crate) url: Option<String>,
     /// Where its key is.
     pub(crate) key: Option<SecretConfig>,
-    /// Where it may be spoken to without TLS.
+    /// The hosts to which plain HTTP is allowed.
     pub(crate) plain_http: PlainHttpConfig,
-    /// Time limit of one attempt, in milliseconds.
+    /// Timeout of one attempt, in milliseconds.
     pub(crate) timeout_ms: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The index of agent skills on a search node, as an operator writes it.
+//! The index of agent skills on a search node, in the configuration.
 
 use std::path::PathBuf;
 
@@ -13,26 +13,26 @@ use super::remote::{PlainHttpConfig, SecretConfig};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SkillIndexConfig {
-    /// The node's address, e.g. `https://search.example.com:9200`. Without it skills are found in this
-    /// process's memory.
+    /// The node's URL, e.g. `https://search.example.com:9200`. If absent, this process searches skills in its own
+    /// memory.
     pub(crate) url: Option<String>,
-    /// The name that the index is found by: an alias, which Charter makes.
+    /// The name of the index: an alias, which Charter creates.
     pub(crate) index: String,
-    /// Whom to ask as, with `password`.
+    /// The user name, with `password`.
     pub(crate) user: Option<String>,
     /// Where the password is.
     pub(crate) password: Option<SecretConfig>,
     /// Where an API key of Elasticsearch is, in place of user and password.
     pub(crate) api_key: Option<SecretConfig>,
-    /// The certificates (PEM) that vouch for the node; those of the platform when absent.
+    /// The trusted root certificates (PEM); the platform's if absent.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) certificates: Option<PathBuf>,
-    /// Where it may be spoken to without TLS.
+    /// The hosts to which plain HTTP is allowed.
     pub(crate) plain_http: PlainHttpConfig,
-    /// Time limit of a search, in milliseconds; writing may take ten times as long.
+    /// Timeout of a search, in milliseconds; a write may take ten times as long.
     pub(crate) timeout_ms: u64,
-    /// Whether this process keeps the vectors too, and searches them itself while the node does not
-    /// answer. Without them discovery is `unavailable` then, and they take no memory.
+    /// Whether this process also keeps the vectors, to search them itself while the node does not answer. Without them,
+    /// discovery is then `unavailable`, and they use no memory.
     pub(crate) vectors_in_memory: bool,
 }
 

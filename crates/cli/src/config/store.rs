@@ -1,4 +1,4 @@
-//! Where everything is stored, as an operator writes it.
+//! Where everything is stored, in the configuration.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,18 @@ use super::paths::FilePath;
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct StoreConfig {
     /// A PostgreSQL database that several replicas share:
-    /// `postgres://user:password@host:5432/database?sslmode=require`. Without it, a file in the data
-    /// directory.
+    /// `postgres://user:password@host:5432/database?sslmode=require`. If absent, a file in the data directory.
     pub(crate) url: Option<String>,
-    /// Connections to it, for each process.
+    /// Connections to the database from each process.
     pub(crate) connections: usize,
-    /// How long a statement may run there, in milliseconds.
+    /// Timeout of a statement, in milliseconds.
     pub(crate) statement_timeout_ms: u64,
-    /// A streaming standby of it, with the same user and database: listings of runs, missions and memories are
-    /// read from it, and may be `standby_lag_ms` behind.
+    /// A streaming standby of the database, with the same user and database name. Listings of runs, missions and
+    /// memories are read from it, and may be `standby_lag_ms` behind.
     pub(crate) standby_url: Option<String>,
-    /// How far the standby may be behind, in milliseconds; beyond it the database is read.
+    /// The largest lag of the standby, in milliseconds; beyond it, listings are read from the database.
     pub(crate) standby_lag_ms: u64,
-    /// The certificates (PEM) that vouch for it; those of the platform when absent.
+    /// The trusted root certificates (PEM); the platform's if absent.
     #[schemars(with = "Option<FilePath>")]
     pub(crate) certificates: Option<PathBuf>,
 }

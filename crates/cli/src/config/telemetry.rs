@@ -1,5 +1,5 @@
-//! Traces and metrics for an OpenTelemetry collector, as an operator writes them. Secrets are named here and
-//! never written.
+//! Traces and metrics for an OpenTelemetry collector, in the configuration, which names where secrets are and never
+//! holds them.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use super::remote::{PlainHttpConfig, SecretConfig};
 
-/// Traces and metrics by OTLP.
+/// Traces and metrics over OTLP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct TelemetryConfig {
-    /// The collector's base URL, e.g. `http://127.0.0.1:4318`; `/v1/traces` and `/v1/metrics` are under it.
-    /// Without it nothing is gathered or sent.
+    /// The collector's base URL, e.g. `http://127.0.0.1:4318`; `/v1/traces` and `/v1/metrics` are under it. If absent,
+    /// nothing is collected or sent.
     pub(crate) otlp_endpoint: Option<String>,
-    /// Where the values of headers are that the collector wants, by the header's name.
+    /// Where the values of HTTP headers for the collector are, by the header's name.
     pub(crate) headers: BTreeMap<String, SecretConfig>,
-    /// Where the collector may be spoken to without TLS.
+    /// The hosts to which plain HTTP is allowed.
     pub(crate) plain_http: PlainHttpConfig,
-    /// How many of the traces that begin here are kept, from 0 to 1. A trace that a client began is kept
-    /// when the client keeps it.
+    /// The share of traces to keep, from 0 to 1, among those that begin here. A client's trace is kept if the client
+    /// keeps it.
     pub(crate) sample_ratio: f64,
-    /// How often what was gathered is sent, in seconds.
+    /// The export interval, in seconds.
     pub(crate) export_interval_s: u64,
-    /// What the collector knows this service by.
+    /// The service name in the exports.
     pub(crate) service_name: String,
-    /// Whether HTTP tools, MCP servers and language models are told which trace a call belongs to.
+    /// Whether the trace context is sent to HTTP tools, MCP servers and language models.
     pub(crate) propagate: bool,
 }
 

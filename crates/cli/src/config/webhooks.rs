@@ -1,5 +1,5 @@
-//! The systems of record that proposals of missions are sent to, as an operator writes them. Secrets are
-//! named here and never written. What fits together is checked where they are set up.
+//! The systems of record to which missions' proposals are sent, in the configuration, which names where secrets are and
+//! never holds them. Startup checks that the settings fit together.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use super::remote::{PlainHttpConfig, SecretConfig};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct WebhooksConfig {
-    /// Those that every tenant's missions may write to, by name.
+    /// The systems that every tenant's missions may write to, by name.
     pub(crate) systems: BTreeMap<Label, SystemConfig>,
-    /// What tenants have of their own.
+    /// Overrides of tenants.
     pub(crate) tenants: BTreeMap<TenantId, TenantWebhooksConfig>,
-    /// How often a message is sent again after failures that may pass, at most.
+    /// The most retries of a message after transient failures.
     pub(crate) retries: u32,
 }
 
@@ -37,18 +37,18 @@ impl Default for WebhooksConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SystemConfig {
-    /// What the addresses begin with that messages may be sent to: an origin, and a path.
+    /// The prefix of the URLs to which messages may be sent: an origin, and a path.
     pub(crate) url: String,
-    /// Where the secrets are that messages are signed with; several while one is being replaced.
+    /// Where the secrets are that sign messages; several during a rotation.
     pub(crate) secrets: Vec<SecretConfig>,
-    /// Private addresses, and hosts with other ports than 80 and 443, that it may be at, e.g.
-    /// `10.0.0.0/8` or `crm.example.com:8443`.
+    /// Private addresses, and hosts with ports other than 80 and 443, at which it may be, e.g. `10.0.0.0/8` or
+    /// `crm.example.com:8443`.
     #[serde(default)]
     pub(crate) egress: Vec<String>,
-    /// Where it may be spoken to without TLS.
+    /// The hosts to which plain HTTP is allowed.
     #[serde(default)]
     pub(crate) plain_http: PlainHttpConfig,
-    /// Time limit of one attempt, in milliseconds.
+    /// Timeout of one attempt, in milliseconds.
     #[serde(default = "timeout_ms")]
     pub(crate) timeout_ms: u64,
 }
@@ -57,10 +57,10 @@ fn timeout_ms() -> u64 {
     u64::try_from(SystemOfRecord::ATTEMPT_TIMEOUT.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What a tenant has of its own.
+/// Overrides of a tenant.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct TenantWebhooksConfig {
-    /// Systems that its missions alone may write to; one of a name above takes its place.
+    /// Systems that only its missions may write to; one replaces the shared system of the same name.
     pub(crate) systems: BTreeMap<Label, SystemConfig>,
 }

@@ -1,4 +1,4 @@
-//! The collector, as the configuration names it, and the way to it. Must not know what is sent.
+//! The configured collector, and the HTTP exchange with it. Must not know what is sent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,23 +16,23 @@ use tokio::runtime::Handle;
 use crate::config::{Config, TelemetryConfig};
 use crate::secrets::{plain_http, secret};
 
-/// Longest time of one exchange with the collector.
+/// Timeout of one exchange with the collector.
 pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// Where telemetry goes.
+/// The destination of telemetry.
 #[derive(Debug, Clone)]
 pub(crate) struct Collector {
     base: String,
     client: reqwest::Client,
     runtime: Handle,
-    /// Whether the last exchange failed: what goes on is said once.
+    /// Whether the last exchange failed: a lasting failure is logged once.
     failing: Arc<AtomicBool>,
 }
 
 impl Collector {
-    /// The configured collector; nothing where there is none. It is not asked.
+    /// The configured collector; `None` without one. No request is sent.
     pub(crate) fn configured(config: &Config) -> anyhow::Result<Option<Self>> {
         let telemetry = &config.telemetry;
         let Some(endpoint) = &telemetry.otlp_endpoint else {
@@ -71,7 +71,7 @@ impl Collector {
         })
     }
 
-    /// What it is called in what people read.
+    /// Its address, for messages.
     pub(crate) fn address(&self) -> &str {
         &self.base
     }
@@ -84,7 +84,7 @@ impl Collector {
         format!("{}/v1/metrics", self.base)
     }
 
-    /// Sends an export of nothing, which is no bytes, to each path.
+    /// Sends an empty export, which has no bytes, to each path.
     pub(crate) async fn probe(&self) -> anyhow::Result<()> {
         for url in [self.traces(), self.metrics()] {
             let url: Url = url.parse()?;
@@ -131,7 +131,7 @@ fn headers(telemetry: &TelemetryConfig) -> anyhow::Result<HeaderMap> {
     headers.collect()
 }
 
-/// The SDK asks from threads of its own, so the exchange itself is a task of the runtime.
+/// The SDK calls from its own threads, so the exchange itself runs as a task of the runtime.
 #[async_trait]
 impl HttpClient for Collector {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {

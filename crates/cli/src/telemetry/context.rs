@@ -1,4 +1,4 @@
-//! W3C Trace Context: from the headers of a request into its span, and out of a span for others.
+//! W3C Trace Context: from the headers of a request into its span, and from a span into outgoing calls.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Makes a span a child of what the headers name. Headers that name nothing, or nothing readable, leave it
-/// the root of a trace of its own.
+/// Makes a span a child of the one in the headers. Without a readable trace context in the headers, it stays the root
+/// of its own trace.
 pub(super) fn join(span: &Span, headers: &HeaderMap) {
     let named = TraceContextPropagator::new().extract(&HeaderExtractor(headers));
     if !named.span().span_context().is_valid() {
@@ -22,7 +22,7 @@ pub(super) fn join(span: &Span, headers: &HeaderMap) {
     }
 }
 
-/// The `traceparent` of the span that is entered.
+/// The `traceparent` of the current span.
 pub(super) fn here() -> Option<String> {
     let mut headers = HashMap::new();
     TraceContextPropagator::new().inject_context(&Span::current().context(), &mut headers);

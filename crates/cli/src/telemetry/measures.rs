@@ -1,5 +1,5 @@
-//! Metrics on their way to the collector: the conventions' units and buckets, and what is only looked up
-//! when it is sent.
+//! Prepares metrics for the collector: the conventions' units and buckets, and gauges that are read only when they are
+//! sent.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use opentelemetry_sdk::metrics::{
 use super::collector::{Collector, SEND_TIMEOUT};
 use super::spans::SpanCounts;
 
-/// A histogram as the conventions have it.
+/// A histogram as the conventions define it.
 struct Histogram {
     name: &'static str,
     unit: &'static str,
@@ -101,7 +101,7 @@ pub(super) fn provider(
     Ok(provider)
 }
 
-/// A histogram's stream; others are taken as they come.
+/// The stream of a known histogram; other instruments stay unchanged.
 fn stream(instrument: &Instrument) -> Option<Stream> {
     let known = HISTOGRAMS
         .iter()

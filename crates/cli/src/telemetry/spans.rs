@@ -1,4 +1,4 @@
-//! Spans on their way to the collector: sampled, queued within bounds, sent in batches, counted.
+//! Prepares spans for the collector: sampled, queued within limits, sent in batches, counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,17 +16,17 @@ use opentelemetry_sdk::trace::{
 
 use super::collector::{Collector, SEND_TIMEOUT};
 
-/// Spans that wait to be sent; one more is dropped.
+/// Largest number of spans in the queue; further ones are dropped.
 const MAX_QUEUED: usize = 4_096;
 /// Spans of one batch.
 const MAX_BATCH: usize = 512;
 
-/// What became of spans.
+/// Counts of spans by outcome.
 #[derive(Debug, Default)]
 pub(super) struct SpanCounts {
     /// Spans that ended and were to be sent.
     ended: AtomicU64,
-    /// Spans that the collector took.
+    /// Spans that the collector accepted.
     delivered: AtomicU64,
 }
 
@@ -39,7 +39,7 @@ impl SpanCounts {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// Spans that did not arrive, or have not yet.
+    /// Spans that were lost, or are not delivered yet.
     pub(super) fn lost(&self) -> u64 {
         self.ended().saturating_sub(self.delivered())
     }
@@ -86,7 +86,7 @@ pub(super) fn tracer(provider: &SdkTracerProvider) -> SdkTracer {
     provider.tracer_with_scope(scope.build())
 }
 
-/// The way into the queue.
+/// Counts spans as they enter the queue.
 #[derive(Debug)]
 struct CountedQueue {
     batches: BatchSpanProcessor,
@@ -118,7 +118,7 @@ impl SpanProcessor for CountedQueue {
     }
 }
 
-/// The way out of it.
+/// Counts spans as they are exported.
 #[derive(Debug)]
 struct CountedExporter {
     exporter: OtlpSpans,

@@ -1,4 +1,4 @@
-//! A2A 1.0 by the client of its official Python SDK, over both bindings, and by hostile hands.
+//! A2A 1.0 with the client of its official Python SDK, over both bindings, and with hostile requests.
 
 pub(crate) mod client;
 mod hostile;
@@ -29,7 +29,7 @@ fn task(events: &Value) -> Value {
     event["task"].clone()
 }
 
-/// The states that a stream went through, without repeats, and what it sent beside states.
+/// The states of a stream, without repeats, and its other events.
 fn told(events: &Value) -> (Vec<&str>, Vec<&str>) {
     let events = events.as_array().unwrap();
     let mut states: Vec<&str> = Vec::new();
@@ -53,7 +53,7 @@ fn data(parts: &Value) -> &Value {
     parts.find_map(|part| part.get("data")).unwrap()
 }
 
-/// A value as ProtoJSON keeps it, where every number is a double.
+/// A value as ProtoJSON represents it, where every number is a double.
 fn in_doubles(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64().unwrap()),
@@ -97,7 +97,7 @@ fn the_official_client_completes_a_task() {
             .key("uma")
             .get(&format!("/v1/requests/{}", done["id"].as_str().unwrap()));
         assert_eq!(in_doubles(&shown.expect(200)["answer"]), *answer);
-        // What was said, and no more of it than is wanted.
+        // The requested part of the history.
         assert_eq!(done["history"][0]["parts"][0]["text"], QUESTION);
         assert_eq!(
             done["history"][0]["messageId"],
@@ -108,7 +108,7 @@ fn the_official_client_completes_a_task() {
             (bare.get("history"), &bare["artifacts"]),
             (None, &done["artifacts"])
         );
-        // The same message again is the same task, and is not worked on again.
+        // The same message again returns the same task, without new work.
         assert_eq!(task(&uma.ok("send", &sent)), done);
         let mut other = sent.clone();
         other["message"]["parts"][0]["text"] = json!("Which vaults are empty?");
@@ -116,7 +116,7 @@ fn the_official_client_completes_a_task() {
     }
 }
 
-/// The SDK reads data parts up to a depth: an answer that nests deeper, because a tool's output does, is its JSON text.
+/// The SDK limits the depth of data parts: an answer that nests deeper, e.g. by a tool's output, is JSON text.
 #[test]
 fn the_official_client_reads_the_deepest_answer() {
     let deep = (0..58).fold(json!("innermost"), |inner, _| json!({"in": inner}));
@@ -181,7 +181,7 @@ fn the_official_client_follows_a_stream_to_its_end() {
             data(&artifact["parts"])["metadata"]["findings"][0]["resource_id"],
             "b-9"
         );
-        // Only what the client takes.
+        // Only the parts that the client accepts.
         let mut text = message(QUESTION);
         text["configuration"] = json!({"acceptedOutputModes": ["text/*"]});
         client.order("send", &text);
@@ -251,7 +251,7 @@ fn told_of(client: &mut Client) -> (Vec<String>, Vec<String>) {
     (owned(states), owned(kinds))
 }
 
-/// B000-18 over A2A: asked for parameters, asked to confirm, approved by somebody else, done.
+/// B000-18 over A2A: parameters, a confirmation, another person's approval, the change.
 #[test]
 fn b000_18_a_change_asks_over_a2a_and_is_done_once() {
     let server = Tenants::with_keys(&KEYS);
@@ -269,7 +269,7 @@ fn b000_18_a_change_asks_over_a2a_and_is_done_once() {
             ),
             "UnsupportedOperationError"
         );
-        // A stream is over where a message is answered.
+        // A stream ends with a message as the answer.
         let events = uma.ok("stream", &message("purge the vault for good"));
         assert_eq!(told(&events).0.last(), Some(&"TASK_STATE_INPUT_REQUIRED"));
         let wrong = with_data(&asked, json!({"parameters": {"vault": 7}}));
@@ -300,7 +300,7 @@ fn b000_18_a_change_asks_over_a2a_and_is_done_once() {
         let waits = task(&uma.ok("send", &confirm));
         assert_eq!(state(&waits), "TASK_STATE_AUTH_REQUIRED", "{waits:#}");
         assert_eq!(asks(&waits)["approvals"][0]["tool_id"], "vault.purge");
-        // Sent again, it changes nothing.
+        // A repetition changes nothing.
         assert_eq!(task(&uma.ok("send", &confirm)), waits);
         assert!(!service.was_called());
 
@@ -333,7 +333,7 @@ fn with_data(task: &Value, data: Value) -> Value {
     sent
 }
 
-/// Where different things fit, a task asks which is meant, and a reply names it.
+/// If several different documents fit, a task asks which is meant, and a reply names one.
 #[test]
 fn b000_20_a_task_asks_which_of_several_things_is_meant() {
     let server = Tenants::one();
@@ -360,8 +360,7 @@ fn b000_20_a_task_asks_which_of_several_things_is_meant() {
     );
 }
 
-/// A skill that lacks a parameter asks for it; the reply goes on with the same task, which is found again
-/// after the server was killed.
+/// A skill asks for a missing parameter; the reply continues the same task, which survives a kill of the server.
 #[test]
 fn a_reply_gives_a_skill_what_it_lacked_and_the_task_survives_a_kill() {
     let home = Home::new();
@@ -394,7 +393,7 @@ fn a_reply_gives_a_skill_what_it_lacked_and_the_task_survives_a_kill() {
     assert_eq!(texts, [QUESTION, "north"]);
     assert_eq!(task(&client.ok("send", &given)), done);
 
-    // Another one is given up while it asks.
+    // Another task is cancelled while it waits for input.
     let open = task(&client.ok("send", &message(QUESTION)));
     let gone = client.ok("cancel", &json!({"id": open["id"]}));
     assert_eq!(state(&gone), "TASK_STATE_CANCELED", "{gone:#}");
@@ -480,7 +479,7 @@ fn tasks_are_listed_by_page_and_filter_the_newest_first() {
     }
 }
 
-/// A task is there for its user and for operators of the tenant; for other callers it is absent.
+/// A task is visible to its user and to operators of the tenant; for other callers it is absent.
 #[test]
 fn a_task_is_seen_by_its_user_and_by_operators_of_the_tenant() {
     let home = Home::with_keys(&[
@@ -512,7 +511,7 @@ fn a_task_is_seen_by_its_user_and_by_operators_of_the_tenant() {
             assert_eq!(stranger.fails("send", &answered), "TaskNotFoundError");
             assert_eq!(stranger.ok("list", &context).get("tasks"), None);
         }
-        // Neither its message id nor its conversation is another caller's.
+        // Its message id and its conversation are separate for each caller.
         for other in ["ann", "ulf", "eve"] {
             let mut other = Client::start(&server.key(other), binding);
             let own = task(&other.ok("send", &sent));
@@ -524,7 +523,7 @@ fn a_task_is_seen_by_its_user_and_by_operators_of_the_tenant() {
     }
 }
 
-/// An operator sees what a user's task waits for and may cancel it; the message that it waits for is the user's.
+/// An operator sees what a user's task waits for and may cancel it; only the user may send the awaited message.
 #[test]
 fn an_operator_cancels_a_users_task_and_does_not_answer_for_the_user() {
     let server = Tenants::with_keys(&KEYS);
@@ -585,7 +584,7 @@ fn cards_are_signed_and_the_public_one_names_nothing_of_a_tenant() {
     assert!(!other.to_string().contains(SKILL), "{other:#}");
 }
 
-/// A signed card must not lead where whoever asks for it says.
+/// A requester must not choose where a signed card leads.
 #[test]
 fn a_card_names_the_configured_address_whatever_the_request_says() {
     let home =

@@ -1,4 +1,4 @@
-//! Addresses: which methods each takes, and slashes at their end.
+//! Addresses: the methods of each, and slashes at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::home::Api;
 use crate::shared::Tenants;
 
-/// The methods of HTTP that a client may send.
+/// The HTTP methods of the requests.
 const METHODS: [&str; 8] = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE",
 ];
 
-/// What is acted on with POST is also the name of a skill, to which the other methods belong.
+/// Words that operations use with POST and that are also ids of skills, to which the other methods belong.
 const NAMES_OF_SKILLS: [&str; 4] = [
     "/v1/agent-skills/bulk",
     "/v1/agent-skills/import",
@@ -35,7 +35,7 @@ const UNDESCRIBED: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// Every address with something in each place of its path, and the methods that it takes.
+/// Every address with a value for each parameter of its path, and its methods.
 fn addresses(api: &Api) -> BTreeMap<String, BTreeSet<String>> {
     let document = api.get("/v1/openapi.json").expect(200);
     let described = document["paths"].as_object().unwrap().iter();
@@ -115,7 +115,7 @@ fn the_message_of_a_wrong_method_says_what_to_send() {
     );
 }
 
-/// No redirect stands between, which would lose the body of a POST.
+/// There is no redirect, which would lose the body of a POST.
 #[test]
 fn an_address_with_slashes_at_its_end_is_the_one_without() {
     let server = Tenants::one();

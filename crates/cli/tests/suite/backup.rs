@@ -1,4 +1,4 @@
-//! Backups, as somebody who looks after a server takes and restores them.
+//! Backups, as an operator takes and restores them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::packages::SKILL;
 use crate::playbooks::{KEYS, path_of, purge, waiting};
 use crate::service::Service;
 
-/// What is the same before and after, while memories come on.
+/// Listings that must be equal before and after, while memories are written.
 const SHOWN: [&str; 3] = ["/v1/packages", "/v1/runs", "/v1/evidence"];
 
 pub(crate) fn home(database: Option<&Arc<Database>>) -> Home {
@@ -28,8 +28,8 @@ pub(crate) fn memory(content: &str) -> Value {
         "metadata": {"source": "user_statement", "importance": 5}}, "visibility": "private"})
 }
 
-/// A server with a package, a memory, an answered request, and a run that waits for an approval; the paths
-/// of the memory and of the run.
+/// A server with a package, a memory, an answered request, and a run that waits for an approval; also the paths of the
+/// memory and of the run.
 fn filled(home: &Home) -> (Server, Service, [String; 2]) {
     let server = home.serve();
     let ann = server.key("ann");
@@ -60,8 +60,8 @@ fn fails(home: &Home, arguments: &[&str], because: &str) {
     assert!(ran.err.contains(because), "{ran:?}");
 }
 
-/// What a server holds is the same after its backup, which is taken while somebody writes, was put into an
-/// empty place; runs that were under way wait for a person there.
+/// A server holds the same data after its backup, which was taken during writes, is restored into an empty store; its
+/// unfinished runs wait for a person there.
 fn everything_comes_back(database: Option<&Arc<Database>>, other: Option<&Arc<Database>>) {
     let home = home(database);
     let (server, _service, [kept, run]) = filled(&home);
@@ -114,7 +114,7 @@ fn everything_comes_back(database: Option<&Arc<Database>>, other: Option<&Arc<Da
         ids(&after.0[1]["entries"], "run_id"),
         ids(&before.0[1]["entries"], "run_id")
     );
-    // What is written from now on does not collide with what came back.
+    // New writes do not collide with restored data.
     ann.post("/v1/memories", &memory("afterwards")).expect(201);
     ann.post(&format!("{run}/resume"), &json!({})).expect(200);
 }
@@ -129,7 +129,7 @@ fn postgres_everything_comes_back() {
     everything_comes_back(Some(&empty_database()), Some(&empty_database()));
 }
 
-/// A backup that is not what it was leaves nothing behind, and one of another engine is told apart.
+/// A damaged backup leaves nothing behind, and one of another engine is detected.
 #[test]
 fn a_damaged_or_foreign_backup_is_refused() {
     let home = self::home(None);

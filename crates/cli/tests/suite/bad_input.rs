@@ -1,4 +1,4 @@
-//! What is wrong with what is given: each a clear error with a code, and nothing lost.
+//! Bad input: each gets a clear error with a code, and nothing is lost.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::home::{Home, ids, request, request_of};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups};
 use crate::shared::Tenants;
 
-/// A YAML error is shown at its place, with a caret.
+/// A YAML error is shown at its position, with a caret.
 #[test]
 fn a_malformed_package_is_shown_with_a_caret() {
     let home = Home::new();
@@ -28,7 +28,7 @@ fn a_malformed_package_is_shown_with_a_caret() {
             .any(|line| line.contains('|') && line.trim_end().ends_with('^')),
         "{shown}"
     );
-    // The manifest and the other documents are readable: they are named and counted.
+    // The manifest and the other documents are readable, so they are named and counted.
     assert!(shown.contains("backups 1.0.0: "), "{shown}");
     assert!(!shown.contains(" 0 document(s)"), "{shown}");
     let registered = home.run(&["package", "register", &folder]);
@@ -70,7 +70,7 @@ fn an_unknown_domain_is_shown_at_its_line() {
     assert!(checked.out.contains(&at), "{}", checked.out);
 }
 
-/// A package file that is no UTF-8 is named with its line.
+/// A package file that is not UTF-8 is named with its line.
 #[test]
 fn a_file_that_is_no_utf_8_is_named() {
     let home = Home::new();
@@ -84,7 +84,7 @@ fn a_file_that_is_no_utf_8_is_named() {
     );
 }
 
-/// Editors save byte order marks and UTF-16; the content of the file is the same.
+/// Editors write byte order marks and UTF-16; the content of the file is equal.
 #[test]
 fn a_package_in_other_encodings_is_valid() {
     let home = Home::new();
@@ -163,7 +163,7 @@ fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
         .fails(400, "invalid_request");
 }
 
-/// An integer that would be rounded is refused with its place, in every kind of body.
+/// An integer that would be rounded is refused with its position, in every kind of body.
 #[test]
 fn a_long_integer_is_refused_with_its_place() {
     let server = Tenants::one();
@@ -207,7 +207,7 @@ fn a_long_integer_is_refused_with_its_place() {
     }
 }
 
-/// B003-2: whatever is sent, all that is wrong with it is listed, each with its place and with the word that was meant.
+/// B003-2: all faults of a body are listed, each with its position and the probably intended word.
 #[test]
 fn b003_2_every_body_is_refused_with_all_its_faults() {
     let server = Tenants::one();
@@ -217,7 +217,7 @@ fn b003_2_every_body_is_refused_with_all_its_faults() {
         for (method, operation) in item.as_object().unwrap() {
             let body = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
             let schema = body.as_str().and_then(|to| document.pointer(&to[1..]));
-            // A form that takes further fields has no unknown ones.
+            // A schema that accepts further fields has no unknown ones.
             let Some(schema) = schema.filter(|schema| schema["additionalProperties"] == false)
             else {
                 continue;
@@ -334,7 +334,7 @@ fn b003_2_a_mission_and_a_question_to_the_graph_are_refused_with_all_their_fault
     );
 }
 
-/// A path that leaves the package is refused, on the wire as well.
+/// A path that leaves the package is refused, also over HTTP.
 #[test]
 fn a_package_stays_inside_itself() {
     let server = Tenants::one();
@@ -364,7 +364,7 @@ fn a_missing_model_is_said_with_what_to_do() {
     );
 }
 
-/// An empty cache with no source in reach is the same.
+/// The error for an empty cache without a reachable source is the same.
 #[test]
 fn an_unreachable_model_is_missing() {
     let mut home = Home::new();
@@ -390,7 +390,7 @@ fn an_unreachable_model_is_missing() {
     );
 }
 
-/// A catalogue that was embedded by another model says what mends it.
+/// The error for a catalogue with another model's vectors names the remedy.
 #[test]
 fn a_catalogue_without_vectors_is_mended_by_reindex() {
     let mut home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
@@ -414,7 +414,7 @@ fn a_catalogue_without_vectors_is_mended_by_reindex() {
     assert_eq!(server.api.routed(QUESTION.trim_end_matches('?')), [SKILL]);
 }
 
-/// A full disk: registration fails with a code, what was there stays, and it works again after.
+/// Full disk: registration fails with a code, existing data stays, and registration works again afterwards.
 #[test]
 fn a_full_disk_loses_nothing() {
     let mut home = Home::new().embedded();
@@ -454,7 +454,7 @@ fn a_full_disk_loses_nothing() {
     server.api.ask(&request_of(SKILL, json!({}))).expect(200);
 }
 
-/// One server on one data directory; commands talk to the one that is there.
+/// A data directory has at most one server; commands use the running one.
 #[test]
 fn a_second_server_on_one_data_directory_names_the_first() {
     let home = Home::new();

@@ -1,5 +1,4 @@
-//! Built-in tools as a package uses them: granted by the configuration, named by a skill, told by
-//! the answer.
+//! Built-in tools in a package: granted by the configuration, called by a skill, reported in the answer.
 
 use std::path::PathBuf;
 
@@ -48,7 +47,7 @@ fn package() -> Package {
     Package::new("networks", "1.0.0", "tenant").with("skills/open_networks.yaml", OPEN_NETWORKS)
 }
 
-/// A home with infrastructure code, and a link from it to what lies beside.
+/// A home with infrastructure code, and a link that leads outside of it.
 fn home() -> (Home, PathBuf) {
     let home = Home::new();
     let code = home.path("code");
@@ -60,7 +59,7 @@ fn home() -> (Home, PathBuf) {
     (home, code)
 }
 
-/// B000-11, B003-4: a skill's plan reads files beneath a granted root, and the answer says what was done.
+/// B000-11, B003-4: a skill's plan reads files beneath a granted root, and the answer lists the actions.
 #[test]
 fn b003_a_skill_answers_from_files_beneath_a_granted_root() {
     let (home, code) = home();
@@ -140,7 +139,7 @@ fn b003_a_root_that_holds_the_data_directory_stops_the_start() {
     assert!(ran.err.contains("tools.builtin.roots.all.path"), "{ran:?}");
 }
 
-/// The built-in tools are in every catalogue, and no package puts its own in their place.
+/// The built-in tools are in every catalogue, and packages cannot replace them.
 #[test]
 fn b003_a_package_cannot_redefine_a_built_in_tool() {
     let home = Home::with_keys(&[

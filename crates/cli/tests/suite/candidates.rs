@@ -1,5 +1,4 @@
-//! A miss: a candidate is put together, shown, started by a person, and accepted on a run that
-//! succeeded.
+//! A miss: a candidate is generated, shown, started by a person, and accepted on a run that succeeded.
 
 mod code_agent;
 
@@ -20,8 +19,8 @@ const KEYS: [(&str, &str, &str, &str); 5] = [
     ("eve", "umbra", "eve", "operator"),
 ];
 
-/// With an agent for coffee machines and its tools, which no skill uses; and tools with the same
-/// words that are not the agent's: another domain's, and an internal one.
+/// Adds an agent for coffee machines and its tools, which no skill uses. Also adds tools with the same words that are
+/// not the agent's: one of another domain, and an internal one.
 pub(crate) fn with_kitchen(package: Package, service: &Service) -> Package {
     let address = service.address();
     let tool = |id: &str, class: &str, domain: &str, does: &str, how: &str| {
@@ -107,7 +106,7 @@ fn promote(api: &Api, candidate: &Value, run: &Value) -> crate::home::Answer {
     api.post(&path, &json!({"run_id": run}))
 }
 
-/// Whether a listed document is a candidate; `None` where it is not seen.
+/// Whether a listed document is a candidate; `None` if it is not visible.
 fn flagged(api: &Api, kind: &str, id: &str) -> Option<bool> {
     let listed = api.get(&format!("/v1/list/{kind}")).expect(200);
     let mut entries = listed["entries"].as_array().unwrap().iter();
@@ -115,8 +114,8 @@ fn flagged(api: &Api, kind: &str, id: &str) -> Option<bool> {
     entry["is_candidate"].as_bool()
 }
 
-/// B000-4, B000-5: made within the agent's boundary, one for equal requests, seen by its tenant
-/// alone, not routed to before an operator accepts it.
+/// B000-4, B000-5: a candidate is made within the agent's boundary, once for equal requests. Only its tenant sees it,
+/// and it is not routed to before an operator accepts it.
 #[test]
 fn b000_5_a_miss_proposes_a_skill_that_runs_only_when_it_is_named() {
     let (_home, server, _service) = kitchen();
@@ -239,7 +238,7 @@ fn b000_18_a_candidate_playbook_is_accepted_after_a_run_that_succeeded() {
     );
 }
 
-/// Whose words ask for something that nobody's tools do gets the reasons and what is near.
+/// A request that no available tool can fulfil gets the reasons and near alternatives.
 #[test]
 fn b000_5_without_a_candidate_the_answer_says_why_and_what_is_near() {
     let (_home, server, _service) = kitchen();
@@ -256,7 +255,7 @@ fn b000_5_without_a_candidate_the_answer_says_why_and_what_is_near() {
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed:#}");
 }
 
-/// A candidate belongs to one tenant, and holds nobody up who removes what it needs.
+/// A candidate belongs to one tenant, and does not prevent the removal of its dependencies.
 #[test]
 fn b000_4_a_candidate_belongs_to_one_tenant_and_blocks_no_other() {
     let (_home, server, _service) = kitchen();
@@ -282,7 +281,7 @@ fn b000_4_a_candidate_belongs_to_one_tenant_and_blocks_no_other() {
     server.key("uma").ask(&missing).fails(404, "not_found");
 }
 
-/// The same by the commands alone.
+/// Uses only commands.
 #[test]
 fn a_candidate_is_shown_run_and_accepted_by_commands() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! Looking at what is registered: lists, counts, single documents and what needs them, versions of packages.
+//! The catalogue: lists, counts, single documents and their dependents, versions of packages.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn listed(api: &Api, kind: &str, query: &str) -> Vec<String> {
     ids(&api.get(&path).expect(200)["entries"], "id")
 }
 
-/// Whoever looks through many sees words, not only ids, and asks for what the words say.
+/// Lists contain titles and summaries, not only ids, and can be searched by them.
 #[test]
 fn a_list_has_words_and_is_asked_by_them() {
     let server = Tenants::one();
@@ -64,7 +64,7 @@ fn a_list_has_words_and_is_asked_by_them() {
     );
 }
 
-/// The numbers are those of the lists, and a tenant's own are told apart.
+/// The counts equal those of the lists, and distinguish a tenant's own documents.
 #[test]
 fn the_catalogue_counts_what_a_tenant_sees() {
     let home = Home::with_keys(&KEYS);
@@ -91,12 +91,12 @@ fn the_catalogue_counts_what_a_tenant_sees() {
     assert_eq!(count(&ann, "guardrail"), (1, 1));
     assert_eq!(count(&uma, "guardrail"), (0, 0));
     assert_eq!(count(&ann, "domain"), (6, 0));
-    // The tools of missions' stages are internal: in no list, and in no number.
+    // The tools of missions' stages are internal: not in lists or counts.
     let (tools, _) = count(&ann, "tool");
     assert!(tools > 1, "{tools}");
 }
 
-/// B000-1: both layers are shown, which of them counts, in what they differ, and the text as it was written.
+/// B000-1: a document shows both layers, the effective one, their differences, and the original text.
 #[test]
 fn b000_1_a_document_is_shown_with_both_layers_and_its_source() {
     let home = Home::with_keys(&KEYS);
@@ -160,7 +160,7 @@ fn b000_1_a_document_is_shown_with_both_layers_and_its_source() {
         .fails(410, "deprecated_collection");
 }
 
-/// B000-10: what is in no list is found by no id.
+/// B000-10: a document that is not listed cannot be found by its id.
 #[test]
 fn b000_10_an_internal_tool_is_not_shown() {
     let server = Tenants::one();
@@ -170,7 +170,7 @@ fn b000_10_an_internal_tool_is_not_shown() {
     }
 }
 
-/// What breaks if a tool changes: everything that registration would not let in without it, and what rests on that.
+/// The dependents of a tool: every document that registration would refuse without it, and their dependents.
 #[test]
 fn what_a_document_needs_and_what_needs_it_is_shown() {
     let server = Tenants::one();
@@ -218,7 +218,7 @@ fn what_a_document_needs_and_what_needs_it_is_shown() {
     }
     let unknown = "/v1/documents/tool/vault.nothing/dependencies";
     server.api.get(unknown).fails(404, "not_found");
-    // What is registered afterwards counts at once.
+    // Later registrations count at once.
     let more = Package::new("more", "1.0.0", "tenant").with(
         "skills/more.yaml",
         &skill("reliability.more", "count backups"),
@@ -233,7 +233,7 @@ fn what_a_document_needs_and_what_needs_it_is_shown() {
 
 const VERSIONS: &str = "/v1/packages/backups/diff";
 
-/// Ann's package in two versions: a skill changed, one came, a guardrail went.
+/// Ann's package in two versions: a skill changed, one added, a guardrail removed.
 fn two_versions(ann: &Api) {
     let rail = guardrail("old", "skill", "*", "soft_warn", "");
     ann.register(&backups().with("guardrails/old.yaml", &rail));
@@ -251,7 +251,7 @@ fn two_versions(ann: &Api) {
     ann.register(&second);
 }
 
-/// What was done to which document.
+/// The kind of change of each document.
 fn changes(diff: &Value) -> Vec<Value> {
     let changes = diff["changes"].as_array().unwrap().iter();
     let brief = |change: &Value| {
@@ -265,7 +265,7 @@ fn changes(diff: &Value) -> Vec<Value> {
     changes.map(brief).collect()
 }
 
-/// B000-7: what a new version changed is seen afterwards as well, document by document.
+/// B000-7: the changes of a new version remain visible afterwards, document by document.
 #[test]
 fn b000_7_two_stored_versions_of_a_package_are_compared() {
     let server = Tenants::with_keys(&KEYS);
@@ -301,7 +301,7 @@ fn b000_7_two_stored_versions_of_a_package_are_compared() {
     uma.get(VERSIONS).fails(404, "not_found");
 }
 
-/// Any two versions, by pages; before the first there was nothing.
+/// Compares any two versions, by pages; the first version has no predecessor.
 #[test]
 fn versions_of_a_package_are_named_and_their_changes_paged() {
     let server = Tenants::with_keys(&KEYS);

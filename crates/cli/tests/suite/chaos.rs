@@ -1,11 +1,11 @@
-//! Three replicas over one database, under load, while they and the database are killed, stopped and cut
-//! off. What was acknowledged ends, no effect happens twice, and a register is linearizable. So does a backlog
-//! that three workers find.
+//! Three replicas over one database, under load, while they and the database are killed, paused and partitioned.
+//! Acknowledged work ends, no effect happens twice, and a register is linearizable. Three workers also finish a
+//! backlog.
 //!
-//! Twenty seconds of faults by default; `CHARTER_TEST_CHAOS_S` says how many.
+//! The faults last twenty seconds, or as long as `CHARTER_TEST_CHAOS_S` sets.
 //!
-//! Pauses here are the load: how long an effect takes, how often clients call, when a fault comes and how long it
-//! lasts. To wait for a result, a test asks repeatedly until a deadline.
+//! Pauses here are the load: the duration of an effect, the intervals of clients' calls, the timing of faults. To wait
+//! for a result, a test polls until a deadline.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -28,16 +28,16 @@ const KEYS: [(&str, &str, &str, &str); 1] = [("ann", "acme", "ann", "operator")]
 /// Steps of each run, one after the other.
 const STEPS: usize = 4;
 
-/// How long everything has to come to its end when the faults are over.
+/// How long all work has to end after the faults.
 const HEALING: Duration = Duration::from_secs(120);
 
-/// How long a client waits for an answer.
+/// Timeout of a client's call.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long an effect takes: long enough that faults fall between an effect and its answer.
+/// The duration of an effect: long enough that faults fall between an effect and its answer.
 const EFFECT: Duration = Duration::from_millis(30);
 
-/// How long a replica that ended stays away.
+/// The pause before an ended replica is restarted.
 const AWAY: Duration = Duration::from_millis(200);
 
 /// Time between two runs that a client starts, and between two uses of the register.
@@ -47,13 +47,13 @@ const BETWEEN_USES: Duration = Duration::from_millis(20);
 /// Time between two faults, in which there is progress for the next one to disturb.
 const BETWEEN_FAULTS: Duration = Duration::from_millis(1_500);
 
-/// How long a replica is stopped: longer than a lease, so that others take its work, and it comes back.
+/// How long a replica is paused: longer than a lease, so that others take its work before it resumes.
 const STOPPED: Duration = Duration::from_millis(2_500);
 
-/// How long the database is gone.
+/// How long the database is down.
 const DATABASE_GONE: Duration = Duration::from_millis(500);
 
-/// Time between two tries of what has to succeed in the end.
+/// Time between two tries of calls that must succeed in the end.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// For each idempotency key its token, and the number of calls with the key.
@@ -93,12 +93,12 @@ impl Counter {
     }
 }
 
-/// A replica that is started again whenever it ends, at the same address.
+/// A replica that is restarted at the same address whenever it ends.
 struct Replica {
     base: String,
     child: Arc<Mutex<Option<Child>>>,
     over: Arc<AtomicBool>,
-    /// What all its processes said.
+    /// The output of all its processes.
     log: Arc<Mutex<String>>,
 }
 
@@ -116,7 +116,7 @@ impl Replica {
                 let said = started.stderr.take().unwrap();
                 let pid = started.id();
                 *kept.lock().unwrap() = Some(started);
-                // Ends when the process does.
+                // Ends with the process.
                 for line in BufReader::new(said).lines().map_while(Result::ok) {
                     let line = format!("{pid} {line}\n");
                     told.lock().unwrap().push_str(&line);
@@ -154,7 +154,7 @@ impl Drop for Replica {
     }
 }
 
-/// A client that may be left without an answer.
+/// A client whose calls may stay unanswered.
 #[derive(Clone)]
 struct Client {
     bases: Vec<String>,
@@ -169,7 +169,7 @@ impl Client {
         }
     }
 
-    /// What one of the replicas says; nothing when it is not known what became of it.
+    /// The answer of one of the replicas; `None` if the outcome is unknown.
     fn call(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
         let at = self.next.fetch_add(1, Ordering::Relaxed) % self.bases.len();
         let agent: ureq::Agent = ureq::Agent::config_builder()
@@ -192,7 +192,7 @@ impl Client {
         (status < 500).then_some((status, serde_json::from_str(&body).ok()?))
     }
 
-    /// The same until somebody answers.
+    /// Repeats the call until a replica answers.
     fn insist(&self, method: &str, path: &str, body: &Value, until: Instant) -> (u16, Value) {
         loop {
             if let Some(answer) = self.call(method, path, body) {
@@ -221,7 +221,7 @@ fn plan() -> Value {
     }})
 }
 
-/// One operation on the register, from the moment it was sent to the moment of its answer.
+/// One operation on the register, from the time it was sent to the time of its answer.
 #[derive(Debug, Clone)]
 struct Operation {
     from: Instant,
@@ -231,8 +231,8 @@ struct Operation {
     writes: bool,
 }
 
-/// Whether a history of a register with versions is linearizable: a version has one value, which only its
-/// writer wrote, and whoever began after somebody else had ended saw at least as much.
+/// Whether a history of a versioned register is linearizable: each version has one value, which only its writer wrote,
+/// and an operation that began after another had ended saw at least its version.
 fn linearizable(history: &[Operation]) -> Result<(), String> {
     let mut values: BTreeMap<u64, &str> = BTreeMap::new();
     let mut writers: BTreeMap<u64, &Operation> = BTreeMap::new();
@@ -248,7 +248,7 @@ fn linearizable(history: &[Operation]) -> Result<(), String> {
             return Err(format!("two wrote version {}", operation.version));
         }
     }
-    // The newest version that somebody knew of before a moment.
+    // The newest version that was known before a time.
     let mut by_end: Vec<&Operation> = history.iter().collect();
     by_end.sort_by_key(|operation| operation.to);
     let mut by_start = by_end.clone();
@@ -266,7 +266,7 @@ fn linearizable(history: &[Operation]) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the register, and writes the next version, again and again; what is not answered is forgotten.
+/// Repeatedly reads the register and writes the next version; ignores unanswered operations.
 fn use_register(client: &Client, path: &str, name: usize, over: &AtomicBool) -> Vec<Operation> {
     let mut history = Vec::new();
     let mut written = 0;
@@ -313,7 +313,7 @@ fn memory(content: &str) -> Value {
         "metadata": {"source": "user_statement", "importance": 5}})
 }
 
-/// Starts runs until it is over; those that were acknowledged.
+/// Starts runs until the end; returns the acknowledged ones.
 fn start_runs(client: &Client, over: &AtomicBool) -> Vec<String> {
     let mut acknowledged = Vec::new();
     while !over.load(Ordering::Relaxed) {
@@ -327,7 +327,7 @@ fn start_runs(client: &Client, over: &AtomicBool) -> Vec<String> {
     acknowledged
 }
 
-/// One fault after the other, each kind at least once.
+/// Injects one fault after the other, each kind at least once.
 fn do_harm(
     database: &PostgresServer,
     replicas: &[Replica],
@@ -338,7 +338,7 @@ fn do_harm(
     let mut round = 0_usize;
     while Instant::now() < until || done.len() < 4 {
         std::thread::sleep(BETWEEN_FAULTS);
-        // Each kind of harm comes to each replica in its turn.
+        // Each kind of fault hits each replica in turn.
         let replica = &replicas[(round / 4 + round) % replicas.len()];
         let kind = match round % 4 {
             0 => {
@@ -390,7 +390,7 @@ fn ended(client: &Client, run: &str, until: Instant) -> Vec<Value> {
     events.clone()
 }
 
-/// Each step succeeded once, with the answer that the counter gave under its key.
+/// Each step succeeded once, with the counter's answer for its key.
 fn each_step_once(run: &str, events: &[Value], counter: &Counter) {
     let done = counter.done.lock().unwrap();
     for n in 1..=STEPS {
@@ -406,7 +406,7 @@ fn each_step_once(run: &str, events: &[Value], counter: &Counter) {
     }
 }
 
-/// One of these tests at a time.
+/// Runs one of these tests at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -418,7 +418,7 @@ fn home(database: &Arc<Database>) -> Home {
     home.with("CHARTER_REPLICA__LEASE_MS", "1000")
 }
 
-/// Registers what runs call at `address`, and a memory to use as a register: its path.
+/// Registers the package whose tool calls `address`, and a memory as the register; returns its path.
 fn prepared(client: &Client, address: &str) -> String {
     let soon = Instant::now() + HEALING;
     let registered = client.insist(
@@ -505,8 +505,8 @@ fn acknowledged_writes_survive_kills_pauses_and_partitions() {
     );
 }
 
-/// Workers that find more to do than they can do at once, with leases that are short for it, end it all, and do
-/// not only take it from each other.
+/// Workers that find more runs than they can drive within their short leases finish all of them, and do not just take
+/// them from each other.
 #[test]
 #[ignore = "started by `make test` after all others: it needs the machine for itself"]
 fn a_backlog_that_workers_find_is_driven_to_its_end() {
@@ -524,7 +524,7 @@ fn a_backlog_that_workers_find_is_driven_to_its_end() {
     let soon = Instant::now() + HEALING;
     let start = |_| {
         let (status, run) = client.insist("POST", "/v1/runs", &plan(), soon);
-        // 200 where an answer was lost: the same plan again finds its run.
+        // 200 if an answer was lost: the same plan returns its existing run.
         assert!(matches!(status, 200 | 201), "{status} {run}");
         run["run_id"].as_str().unwrap().to_owned()
     };
@@ -547,7 +547,7 @@ fn a_backlog_that_workers_find_is_driven_to_its_end() {
     );
 }
 
-/// The checker finds what it is there for.
+/// The checker detects a violation.
 #[test]
 fn a_history_that_is_not_linearizable_is_found() {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What holds of every command: who reads its output, how its failures are told, what it makes, and where its paths are.
+//! Properties of every command: a closed output, error reports, new stores, and paths.
 
 use std::io::pipe;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn ends_quietly(home: &Home, arguments: &[&str]) {
     );
 }
 
-/// `charter … | head` ends like any command of a shell whose reader has gone.
+/// `charter … | head` ends like any other command of a shell whose reader has gone.
 #[test]
 fn a_command_whose_reader_has_gone_ends_quietly() {
     let home = Home::new();
@@ -70,7 +70,7 @@ fn a_command_whose_reader_has_gone_ends_quietly() {
     }
 }
 
-/// The same of commands that have a store to open, of a stream and of an answer.
+/// Also for commands that open a store, with a stream and with an answer.
 #[test]
 fn a_command_over_a_store_whose_reader_has_gone_ends_quietly() {
     let home = Home::new();
@@ -90,7 +90,7 @@ fn a_command_over_a_store_whose_reader_has_gone_ends_quietly() {
     }
 }
 
-/// A reader may leave after some lines. What is written here is longer than any pipe holds.
+/// A reader may leave after some lines. This output is larger than any pipe's buffer.
 #[test]
 fn a_command_whose_reader_leaves_midway_ends_quietly() {
     let home = Home::new();
@@ -99,7 +99,7 @@ fn a_command_whose_reader_leaves_midway_ends_quietly() {
     assert_eq!(ended.out, "#compdef charter\n141\n");
 }
 
-/// Closed standard error changes neither what a command does nor its exit code.
+/// Closed standard error changes neither the effect of a command nor its exit code.
 #[test]
 fn a_command_that_fails_unheard_keeps_its_exit_code() {
     let home = Home::new();
@@ -218,7 +218,7 @@ fn a_mistyped_id_comes_with_ids_in_the_hint() {
     }
 }
 
-/// A directory that was mistyped looks like an empty one, so a command that makes a store says where.
+/// A mistyped directory looks like an empty one, so a command that creates a store reports its path.
 #[test]
 fn a_new_store_is_told_once_with_its_place() {
     let home = Home::new().embedded();
@@ -247,7 +247,7 @@ fn a_new_store_is_told_once_with_its_place() {
     assert_eq!(other.json(0)["entries"], json!([]));
 }
 
-/// The file means the same wherever a command is run; flags and variables are a shell's.
+/// The file means the same in every working directory; flags and variables are the shell's.
 #[test]
 fn paths_of_the_configuration_file_are_relative_to_it() {
     let home = Home::new();
@@ -292,7 +292,7 @@ fn paths_of_the_configuration_file_are_relative_to_it() {
     assert_eq!(flag["data_dir"], "own");
 }
 
-/// The probe of the container image: 0 where a server is ready, 1 where none answers.
+/// The probe of the container image: 0 if a server is ready, 1 if none answers.
 #[test]
 fn health_asks_the_server() {
     let server = Tenants::one();

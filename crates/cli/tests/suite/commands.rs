@@ -1,4 +1,4 @@
-//! The commands: exit codes, forms of output, what is hidden.
+//! The commands: exit codes, output formats, hidden secrets.
 
 use std::process::Command;
 
@@ -72,7 +72,7 @@ fn package_diff_has_three_exit_codes() {
     assert_eq!(home.run(&["package", "diff", &broken]).code, Some(2));
 }
 
-/// The package commands on a directory that nobody serves.
+/// The package commands on a directory without a server.
 #[test]
 fn packages_are_registered_listed_rolled_back_and_removed() {
     let home = Home::new();
@@ -130,7 +130,7 @@ fn packages_are_registered_listed_rolled_back_and_removed() {
     assert!(gone.err.starts_with("error[not_found]: "), "{gone:?}");
 }
 
-/// A data directory given relative to where the command is run works all the same.
+/// A relative data directory works.
 #[test]
 fn a_relative_data_directory_is_one() {
     let home = Home::new();
@@ -224,7 +224,7 @@ fn config_show_hides_secrets_and_says_what_is_in_force() {
     assert!(wrong.err.contains("timeout"), "{wrong:?}");
 }
 
-/// What a credential lets its holder do is set among its other settings; what it does not know is refused by name.
+/// A credential's rights are set among its other settings; unknown settings are refused by name.
 #[test]
 fn a_credential_has_its_rights_among_its_settings_and_refuses_others() {
     let key = "[[auth.keys]]\nsha256 = \"aa\"\ntenant = \"acme\"\nuser = \"ann\"\n";
@@ -318,7 +318,7 @@ fn doctor_finds_what_is_wrong() {
     assert_eq!(model["state"], "wrong");
 }
 
-/// `migrate --check`: 1 while there is something to do, 0 after.
+/// `migrate --check`: 1 while a migration is pending, 0 after.
 #[test]
 fn migrate_says_what_it_would_do_and_does_it() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! Servers that end in the middle of a request.
+//! Servers that end during a request.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn answered(server: &Server, asked: &Value) -> (Value, Value) {
     (answer, run)
 }
 
-/// The answer of the next server to a request that a killed server left open.
+/// The next server's answer to a request that a killed server left open.
 fn taken_up(home: &Home, service: &Service, asked: &Value, first: &Call) -> Value {
     let server = home.serve();
     let second = service.next();
@@ -46,7 +46,7 @@ fn attempts(run: &Value) -> Vec<Value> {
     begun.collect()
 }
 
-/// A home whose analyses ask a model that the test answers for.
+/// A home whose analyses use a model that the test answers for.
 fn analysing(model: &Service) -> Home {
     Home::new().configured(&format!(
         "[models.providers.lab]\napi = \"openai\"\nbase_url = \"http://{}/v1\"\nstream = false\n\
@@ -55,7 +55,7 @@ fn analysing(model: &Service) -> Home {
     ))
 }
 
-/// A draft of an analysis as a provider answers with it.
+/// A draft of an analysis in a provider's answer.
 fn completion(draft: &Value) -> String {
     let message = json!({"role": "assistant", "content": draft.to_string()});
     let completion = json!({
@@ -66,9 +66,9 @@ fn completion(draft: &Value) -> String {
     completion.to_string()
 }
 
-/// Killed during a step, and again while a model puts the results into words: the next server goes on where the journal
-/// ends, under the same idempotency key. What was journaled is asked for once, and its tokens count once. Neither a replay
-/// nor the recorded answer needs the model.
+/// The server is killed during a step, and again while a model writes the analysis. The next server resumes where the
+/// journal ends, under the same idempotency key. A journaled result is requested once, and its tokens count once.
+/// Neither a replay nor the recorded answer needs the model.
 #[test]
 fn a_killed_servers_request_is_taken_up_and_answered() {
     let (service, model) = (Service::start(), Service::start());
@@ -139,7 +139,7 @@ fn a_killed_servers_request_is_taken_up_and_answered() {
     assert_eq!(server.api.ask(&asked).expect(200), answer);
 }
 
-/// Asked to stop during a step: it ends in good order, and the next server goes on.
+/// A server that is stopped during a step ends gracefully, and the next server resumes.
 #[test]
 fn a_stopped_servers_request_is_taken_up_and_answered() {
     let (home, server, service) = served();
@@ -151,7 +151,7 @@ fn a_stopped_servers_request_is_taken_up_and_answered() {
     taken_up(&home, &service, &asked, &first);
 }
 
-/// The processes that work in a folder of this home.
+/// The number of processes that work in a folder of this home.
 pub(crate) fn scripts_in(home: &Home) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
     let places =
@@ -179,7 +179,7 @@ fn a_killed_servers_scripts_end_with_their_children() {
     });
 }
 
-/// What was acknowledged is there after a kill, and the directory opens at once.
+/// Acknowledged data survives a kill, and the directory opens at once.
 #[test]
 fn a_killed_server_loses_nothing_acknowledged() {
     let home = Home::new();

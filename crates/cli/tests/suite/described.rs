@@ -1,5 +1,4 @@
-//! Every answer that a test gets is what the OpenAPI document says that the operation answers, and so is every event of
-//! a stream.
+//! Checks that every answer in the tests, and every event of a stream, conforms to the OpenAPI document.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -17,7 +16,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 /// Validators by reference; each is compiled once for all tests.
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// Fails when an answer is not of the form that the document has for it.
+/// Fails if an answer does not match its schema in the document.
 #[track_caller]
 pub(crate) fn check(method: &str, path: &str, status: u16, body: &Value) {
     let Some(operation) = operation(method, path) else {
@@ -31,7 +30,7 @@ pub(crate) fn check(method: &str, path: &str, status: u16, body: &Value) {
     }
 }
 
-/// Fails when a failure that the document has for an operation has another form, or a code of another status.
+/// Fails if a failure that the document lists does not match its schema, or has a code of another status.
 #[track_caller]
 pub(crate) fn check_failure(method: &str, path: &str, status: u16, body: &Value) {
     let schema = operation(method, path)
@@ -42,7 +41,7 @@ pub(crate) fn check_failure(method: &str, path: &str, status: u16, body: &Value)
     }
 }
 
-/// Fails when an event of a stream is not of a form that the document has for it.
+/// Fails if an event of a stream does not match any schema of the document for it.
 #[track_caller]
 pub(crate) fn check_stream(method: &str, path: &str, text: &str) {
     let schema = operation(method, path)
@@ -51,7 +50,7 @@ pub(crate) fn check_stream(method: &str, path: &str, text: &str) {
         return;
     };
     let stream = DOCUMENT.pointer(&reference[1..]).unwrap();
-    // A stream of one form has no choice of forms.
+    // A stream with one kind of event has no choice.
     let forms: Vec<(String, &Value)> = match stream["oneOf"].as_array() {
         Some(forms) => {
             let forms = forms.iter().enumerate();
@@ -76,7 +75,7 @@ pub(crate) fn check_stream(method: &str, path: &str, text: &str) {
     }
 }
 
-/// What the document says of an operation; of those that a path fits, the one with the fewest names.
+/// The document's operation for a path; of several matches, the one with the fewest parameters.
 fn operation(method: &str, path: &str) -> Option<&'static Value> {
     let path = path.split('?').next().unwrap_or(path);
     let path = path.trim_end_matches('/');
@@ -109,7 +108,7 @@ fn validator(reference: &str) -> Arc<Validator> {
     Arc::clone(found)
 }
 
-/// Whether a path is of a template, in which a name stands for one segment.
+/// Whether a path matches a template, in which a parameter matches one segment.
 fn fits(template: &str, path: &str) -> bool {
     let (wanted, found) = (template.split('/'), path.split('/'));
     wanted.clone().count() == found.clone().count()

@@ -1,4 +1,4 @@
-//! The first hour of somebody who writes a package: it is begun, worked on, and tried.
+//! The first hour of a package's author: create, change and try a package.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::home::{Home, project, request_of};
 use crate::watched::Watched;
 
-/// A package as `charter init` leaves it.
+/// A package as `charter init` creates it.
 fn begun(home: &Home) -> String {
     let dir = home.path("service-owners");
     let dir = dir.to_str().unwrap().to_owned();
@@ -16,7 +16,7 @@ fn begun(home: &Home) -> String {
     dir
 }
 
-/// `charter dev` under way over the home's data.
+/// A running `charter dev` over the home's data.
 fn working(home: &Home, dir: &str) -> Watched {
     let data = home.data();
     let over = ["--data-dir", data.to_str().unwrap(), "--output", "json"];
@@ -30,7 +30,7 @@ fn edit(file: &Path, from: &str, to: &str) {
     std::fs::write(file, text.replace(from, to)).unwrap();
 }
 
-/// What begins a package passes its own tests and answers; a second time nothing is written over.
+/// A new package passes its own tests and answers; a second `init` overwrites nothing.
 #[test]
 fn a_new_package_is_sound_and_answers() {
     let home = Home::new();
@@ -64,7 +64,7 @@ fn a_new_package_is_sound_and_answers() {
     assert!(again.err.contains("is a package already"), "{again:?}");
 }
 
-/// Each change is checked and served; while something is wrong the last good draft stays in force.
+/// Each change is checked and served; after an error, the last valid draft stays in force.
 #[test]
 fn a_change_is_in_force_when_it_is_sound() {
     let home = Home::new();
@@ -110,7 +110,7 @@ fn a_change_is_in_force_when_it_is_sound() {
     assert_eq!(dev.next()["in_force"], false);
 }
 
-/// Beside a server that holds the data it is that server which gets the package.
+/// If a server holds the data, that server gets the package.
 #[test]
 fn a_server_that_runs_is_worked_with() {
     let home = Home::new();
@@ -122,7 +122,7 @@ fn a_server_that_runs_is_worked_with() {
     assert_eq!(packages[0]["package"], "service-owners", "{packages:#}");
 }
 
-/// Editors find the schema that a file names, and it takes the file.
+/// Editors find the schema that a file names, and it accepts the file.
 #[test]
 fn every_file_names_a_schema_that_takes_it() {
     let home = Home::new();
@@ -211,7 +211,7 @@ fn listed(document: &Value) -> Vec<Value> {
     }
 }
 
-/// The committed schemas accept each file as it is and as a list, and refuse a list with anything else in it.
+/// The committed schemas accept each file as it is and as a list, and refuse a list with any other element.
 #[test]
 fn shipped_files_fit_the_committed_schemas() {
     for (folder, names) in SCHEMAS {

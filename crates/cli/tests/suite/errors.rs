@@ -1,5 +1,5 @@
-//! Failures as a client meets them. That each is a valid AgentError which gives nothing away
-//! (B003-3) is checked by the harness for every failure of the suite.
+//! Failures as a client sees them. The harness checks for every failure of the suite that it is a valid AgentError
+//! without internals (B003-3).
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn with_script(script: &str) -> Package {
     backups().with(SCRIPT_FILE, script)
 }
 
-/// B003-3: the six types, each reached in earnest where this storey can reach it.
+/// B003-3: the six types, each with a real cause where this level can produce one.
 #[test]
 fn b003_3_failures_have_their_type_and_their_request() {
     let server = Tenants::one();
@@ -36,8 +36,7 @@ fn b003_3_failures_have_their_type_and_their_request() {
     );
 }
 
-/// An answer, good or bad, is not stored, not taken for another type, and shown in no frame, unless its handler says
-/// otherwise.
+/// Unless its handler sets otherwise, a response is not cached, not sniffed as another type, and not shown in a frame.
 #[test]
 fn every_answer_has_its_headers() {
     let api = Tenants::one().api.clone();
@@ -76,7 +75,7 @@ fn every_answer_has_its_headers() {
     );
 }
 
-/// A tool that fails says why, and the answer says it too.
+/// A failing tool's message is in the answer.
 #[test]
 fn a_failing_tools_message_reaches_the_client() {
     let server = Tenants::one();
@@ -102,7 +101,7 @@ fn a_failing_tools_message_reaches_the_client() {
     );
 }
 
-/// A traceback of a tool names files of the server; the client is not told them.
+/// A tool's traceback names files of the server, which the client must not see.
 #[test]
 fn b003_3_a_tools_traceback_gives_no_path_away() {
     let server = Tenants::one();
@@ -116,7 +115,7 @@ fn b003_3_a_tools_traceback_gives_no_path_away() {
         .fails(502, "tool_failed");
 }
 
-/// B003-4: a result is checked against what the tool declares.
+/// B003-4: a result is checked against the tool's declared schema.
 #[test]
 fn b003_4_a_result_that_breaks_its_schema_fails_the_step() {
     let server = Tenants::one();
@@ -131,7 +130,7 @@ fn b003_4_a_result_that_breaks_its_schema_fails_the_step() {
     assert!(message.contains("tapes"), "{message}");
 }
 
-/// B003-7: a timeout is a `timeout_error`, and the same request asked again is told the same.
+/// B003-7: a timeout is a `timeout_error`, and the repeated request returns the same error.
 #[test]
 fn b003_7_a_tool_that_takes_too_long_times_out() {
     let server = Tenants::one();
@@ -212,7 +211,7 @@ fn b003_4_a_tool_above_the_callers_permission_is_not_called() {
         .expect(200);
 }
 
-/// What this storey does not answer is said, and not pretended.
+/// An unsupported flow is reported as such.
 #[test]
 fn unsupported_flows_say_so() {
     // Without keys the caller has the advanced tier, which the reference library needs.
@@ -237,7 +236,7 @@ fn unsupported_flows_say_so() {
     }
 }
 
-/// One broken skill of several does not take the others with it.
+/// One failing skill of several does not fail the others.
 #[test]
 fn a_broad_answer_says_which_skill_failed() {
     let server = Tenants::one();

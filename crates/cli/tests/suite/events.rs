@@ -1,4 +1,4 @@
-//! What happened, and watching it happen.
+//! Events: listed and followed.
 
 use serde_json::{Value, json};
 
@@ -16,8 +16,8 @@ fn topics(api: &Api, query: &str) -> Vec<(String, Value)> {
     said.collect()
 }
 
-/// Ruling 28: every step of an approval is announced with the change itself, to its tenant only, and
-/// names the approval and nothing of its call.
+/// Ruling 28: every step of an approval is announced atomically with the change, to its tenant only. The event contains
+/// the approval's id and nothing of its call.
 #[test]
 fn ruling_28_every_step_of_an_approval_is_announced() {
     let (server, service) = shared();
@@ -56,8 +56,8 @@ fn ruling_28_every_step_of_an_approval_is_announced() {
     bob.get("/v1/events?after=x").fails(400, "invalid_request");
 }
 
-/// Runs are listed by what they are; each is shown as it stood after any of its events, to its tenant alone; an
-/// approval says what its run is called.
+/// Runs are listed by their properties; each is shown with its state after any of its events, to its tenant only; an
+/// approval contains its run's title.
 #[test]
 fn runs_are_found_by_what_they_are_and_shown_as_they_stood() {
     let (server, _service) = shared();
@@ -114,8 +114,8 @@ fn runs_are_found_by_what_they_are_and_shown_as_they_stood() {
     eve.get(&path_of(&run, &last)).fails(404, "not_found");
 }
 
-/// A run's journal is read by page, and told as it is written until the run ends; each event says where the run
-/// stands after it. The steps say what they wait for.
+/// A run's journal is read by page, and streamed until the run ends. Each event carries the run's status after it. The
+/// steps list what they wait for.
 #[test]
 fn a_run_is_followed_to_its_end() {
     let (server, service) = shared();
@@ -159,8 +159,7 @@ fn a_run_is_followed_to_its_end() {
     refused.fails(404, "not_found");
 }
 
-/// A watcher sees what happens as it happens, may take up where it stopped, and does not keep the server
-/// from ending.
+/// A watcher sees events as they happen, can resume, and does not delay the server's stop.
 #[test]
 fn events_are_followed_as_they_happen() {
     let (home, server, service) = keyed();

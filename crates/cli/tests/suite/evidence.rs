@@ -1,4 +1,4 @@
-//! B000-19: evidence of what tools returned.
+//! B000-19: evidence of tools' results.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::home::{Home, ids, request_of};
 use crate::packages::{SCRIPT_FILE, SKILL, backups};
 use crate::shared::Tenants;
 
-/// B000-19: one record per tool result, with what it supports and where a person can check it.
+/// B000-19: one record per tool result, with the finding that it supports and a link to check it.
 #[test]
 fn b000_19_a_tool_result_becomes_one_record() {
     let server = Tenants::one();
@@ -33,7 +33,7 @@ fn b000_19_a_tool_result_becomes_one_record() {
         href.starts_with("https://") && href.contains("eu-west-1"),
         "{href}"
     );
-    // A listing has neither payloads nor what records are attached to.
+    // A listing contains neither payloads nor attachments.
     let fields = ["id", "type", "captured_at", "source", "summary"];
     let entry: Value = fields
         .map(|field| (field, record[field].clone()))
@@ -45,7 +45,7 @@ fn b000_19_a_tool_result_becomes_one_record() {
     );
 }
 
-/// Integers that a double would round are proof as they were answered: in storage, in answers and in exports.
+/// Integers that a double would round stay exact: in storage, in answers and in exports.
 #[test]
 fn integers_of_evidence_keep_their_digits() {
     let server = Tenants::one();
@@ -72,12 +72,12 @@ fn integers_of_evidence_keep_their_digits() {
     assert!(exported.contains(digits));
     let verify = ["evidence", "verify", proof, "--output", "json"];
     home.run_in_home(&verify).json(0);
-    // A mark that a transfer put before the first line is no part of it.
+    // A byte order mark that a transfer added before the first line is ignored.
     std::fs::write(proof, format!("\u{feff}{exported}")).unwrap();
     home.run_in_home(&verify).json(0);
 }
 
-/// B000-19, ruling 17: a later attachment is a link record of its own; the record stays as it was captured.
+/// B000-19, ruling 17: a later attachment is a separate link record; the record stays as it was captured.
 #[test]
 fn b000_19_a_later_attachment_is_a_link_record() {
     let keys = [

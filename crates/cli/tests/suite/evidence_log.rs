@@ -1,5 +1,5 @@
-//! B000-19: evidence that a third party can check: the log, its proofs, exports, and what stays of
-//! a record whose payload may not be seen or was removed.
+//! B000-19: evidence that a third party can verify: the log, its proofs, exports, and the remains of a record with a
+//! withheld or removed payload.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value:#}"))
 }
 
-/// Exports everything; the lines of the file.
+/// Exports everything; returns the lines of the file.
 fn export(home: &Home, file: &Path) -> Vec<Value> {
     let ran = home.run(&[
         "evidence",
@@ -49,7 +49,7 @@ fn write(file: &Path, lines: &[Value]) {
     std::fs::write(file, lines.concat()).unwrap();
 }
 
-/// A third party has the file, the key, and no installation.
+/// A third party has the file and the key, but no installation.
 #[test]
 fn b000_19_an_export_verifies_without_a_server_or_data() {
     let home = Home::new();
@@ -75,7 +75,7 @@ fn b000_19_an_export_verifies_without_a_server_or_data() {
     std::fs::write(&key_file, format!("{}\n", text(&key["key"]))).unwrap();
     assert_eq!(verify(key_file.to_str().unwrap()).code, Some(0));
     assert!(!elsewhere.data().exists() && !elsewhere.path(".local").exists());
-    // Somebody else's key did not sign this.
+    // Another installation's key did not sign this.
     let other = Home::new();
     let theirs = other.run(&["evidence", "key"]);
     assert_eq!(theirs.code, Some(0), "{theirs:?}");
@@ -85,7 +85,7 @@ fn b000_19_an_export_verifies_without_a_server_or_data() {
     assert!(text(&lines[2]["record"]).contains(&ids[1]));
 }
 
-/// Every lie in a file is found, and named with the record that it is about.
+/// Every manipulation of a file is detected, and its record named.
 #[test]
 fn b000_19_a_tampered_removed_or_reordered_record_is_found_and_named() {
     let home = Home::new();
@@ -160,7 +160,7 @@ fn b000_19_a_tampered_removed_or_reordered_record_is_found_and_named() {
     assert_eq!(absent.code, Some(2), "{absent:?}");
 }
 
-/// An older checkpoint is a beginning of what is exported now, or the log was rewritten.
+/// An older checkpoint must be a prefix of the export, or the log was rewritten.
 #[test]
 fn b000_19_an_export_is_compared_with_an_older_checkpoint() {
     let home = Home::new();
@@ -191,7 +191,7 @@ fn b000_19_an_export_is_compared_with_an_older_checkpoint() {
             .contains("the log has shrunk: it had 3 leaves and has 2"),
         "{ran:?}"
     );
-    // A history of its own under the same key is not this one.
+    // A different history under the same key is detected.
     let forked = Home::new();
     std::fs::create_dir(forked.data()).unwrap();
     std::fs::copy(
@@ -209,7 +209,7 @@ fn b000_19_an_export_is_compared_with_an_older_checkpoint() {
     assert!(ran.out.contains("the log was rewritten"), "{ran:?}");
 }
 
-/// Proofs over REST: of one record, and of any two heads; each tenant sees its own log only.
+/// Proofs over REST: of one record, and of any two heads; each tenant sees only its own log.
 #[test]
 fn b000_19_proofs_are_given_over_rest_to_the_tenant_alone() {
     let home = Home::with_keys(&[
@@ -281,7 +281,7 @@ fn b000_19_proofs_are_given_over_rest_to_the_tenant_alone() {
     }
 }
 
-/// A selection holds what was asked for, and verifies as one.
+/// A selection contains the requested records, and verifies as a selection.
 #[test]
 fn b000_19_a_selection_is_exported() {
     let home = Home::new();
@@ -309,7 +309,7 @@ fn b000_19_a_selection_is_exported() {
     let file = file.to_str().unwrap();
     let accepted = home.run_in_home(&["evidence", "verify", file, "--selection"]);
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
-    // A file may only claim to be one.
+    // A file that claims to be a selection needs `--selection`.
     let refused = home.run_in_home(&["evidence", "verify", file]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(
@@ -322,7 +322,7 @@ fn b000_19_a_selection_is_exported() {
     );
 }
 
-/// The class decides who sees the payload, on reading and in exports; the proof is everybody's.
+/// The redaction class decides which callers see the payload, on reads and in exports; the proof is public.
 #[test]
 fn b000_19_a_redaction_class_withholds_the_payload() {
     let home = Home::with_keys(&[
@@ -387,7 +387,7 @@ fn b000_19_a_redaction_class_withholds_the_payload() {
     assert_eq!(proof["leaves"][0].get("payload"), None);
 }
 
-/// Past its retention a payload is gone, says when, and everything still proves.
+/// After its retention a payload is removed, with the time of removal, and all proofs stay valid.
 #[test]
 fn b000_19_a_payload_past_its_retention_is_gone_and_still_proves() {
     let mut home = Home::new().embedded();
@@ -439,7 +439,7 @@ fn b000_19_a_payload_past_its_retention_is_gone_and_still_proves() {
         (&json!(3), &json!(3), &json!(0))
     );
     server.terminate();
-    // Nothing of the payload is left in the files either.
+    // The files also contain nothing of the payload.
     let database = std::fs::read(home.data().join("charter.db")).unwrap();
     let salt_free = |needle: &[u8]| {
         !database
@@ -449,8 +449,8 @@ fn b000_19_a_payload_past_its_retention_is_gone_and_still_proves() {
     assert!(salt_free(b"\"output_sha256\""));
 }
 
-/// The seed is made once, for the owner alone, and is the same after a restart. A data directory that has lost it, or
-/// its lock file, is refused.
+/// The seed is created once, for the owner alone, and stays the same after a restart. A data directory without its
+/// seed, or without its lock file, is refused.
 #[test]
 fn b000_19_the_signing_key_is_kept_and_guarded() {
     let mut home = Home::new().embedded();

@@ -1,4 +1,4 @@
-//! Client tools run by executors: real servers, real executors, killed where it hurts.
+//! Client tools run by executors: real servers and executors, killed at critical points.
 
 use std::io::{BufRead, BufReader};
 use std::process::Child;
@@ -16,10 +16,10 @@ use crate::playbooks::{KEYS, decide, purge, settled, waiting};
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// Long enough for a busy machine to keep a lease, short enough to wait for one to lapse.
+/// Long enough for a busy machine to keep a lease, short enough to wait until one lapses.
 const LEASE_MS: &str = "5000";
 
-/// A home whose server leaves client tools to executors.
+/// A home whose server gives client tools to executors.
 fn server_home() -> Home {
     Home::with_keys(&KEYS)
         .with("CHARTER_TOOLS__CLIENT_TOOLS", "executor")
@@ -44,7 +44,7 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// An executor with a home of its own, ready to take calls.
+    /// Starts an executor with its own home, ready to take calls.
     fn start(server: &Server, key: &str, name: &str, granted: &[(&str, &str)]) -> Self {
         let names: Vec<&str> = granted.iter().map(|(name, _)| *name).collect();
         let mut home = Home::new()
@@ -58,7 +58,7 @@ impl Executor {
         Self::start_in(home, &["--name", name])
     }
 
-    /// An executor that is configured by its home, ready to take calls.
+    /// Starts an executor that its home configures, ready to take calls.
     pub(crate) fn start_in(home: Home, arguments: &[&str]) -> Self {
         let mut child = home.spawn(&[&["executor"][..], arguments].concat());
         let log = Arc::new(Mutex::new(String::new()));
@@ -82,7 +82,7 @@ impl Executor {
         self.log.lock().unwrap().clone()
     }
 
-    /// SIGKILL, without a word.
+    /// Sends SIGKILL.
     fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -91,7 +91,7 @@ impl Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // One that was waited for is gone already.
+        // A process that was waited for has already ended.
         drop(self.child.kill());
         drop(self.child.wait());
         if std::thread::panicking() {
@@ -100,13 +100,13 @@ impl Drop for Executor {
     }
 }
 
-/// Asks the backups skill and waits for the answer elsewhere.
+/// Sends a request for the backups skill on another thread.
 fn asking(api: &Api) -> JoinHandle<Answer> {
     let api = api.clone();
     std::thread::spawn(move || api.ask(&request_of(SKILL, json!({}))))
 }
 
-/// The next call, leased by hand.
+/// Leases the next call without an executor.
 fn leased(api: &Api) -> Value {
     let asked = json!({"executor": "by-hand", "wait_ms": 30_000});
     let call = eventually("a call", || {
@@ -132,7 +132,7 @@ fn one_backup(id: &str) -> Value {
     json!({"backups": [{"id": id, "age_days": 40}]})
 }
 
-/// Seed 000 §2.4: the tool gets what its executor grants, and nothing of the server's.
+/// Seed 000 §2.4: the tool gets its executor's grants, and nothing of the server's.
 #[test]
 fn a_client_tool_runs_where_the_credentials_are() {
     let home = server_home()
@@ -157,7 +157,7 @@ fn a_client_tool_runs_where_the_credentials_are() {
     assert!(!stranger.log().contains("a call"), "{}", stranger.log());
 }
 
-/// By default one process does everything, and says so to whoever asks for calls.
+/// By default one process does everything, and refuses requests for calls with that reason.
 #[test]
 fn client_tools_run_in_the_server_by_default() {
     let server = Tenants::with_keys(&KEYS);
@@ -173,7 +173,7 @@ fn client_tools_run_in_the_server_by_default() {
     assert!(refused.err.contains("--server"), "{refused:?}");
 }
 
-/// A lease is its tenant's and its role's; what comes in is checked and bounded; it is taken once.
+/// A lease belongs to its tenant and role; an outcome is checked, limited in size, and accepted once.
 #[test]
 fn an_outcome_is_checked_and_taken_once() {
     let home = server_home()
@@ -225,7 +225,7 @@ fn an_outcome_is_checked_and_taken_once() {
     );
 }
 
-/// B003-4: an executor's output is checked against the tool's schema as any other, and bounded as any other.
+/// B003-4: an executor's output is checked against the tool's schema and limits like any other.
 #[test]
 fn b003_4_what_an_executor_answers_is_checked_against_the_tool() {
     let home = server_home();
@@ -264,8 +264,7 @@ fn b003_4_what_an_executor_answers_is_checked_against_the_tool() {
     assert!(message.contains("more than 64 levels"), "{message}");
 }
 
-/// A readonly call of a killed executor goes to another under the same key, and what the first one
-/// held is worth nothing any more.
+/// A readonly call of a killed executor goes to another under the same key, and the first one's lease becomes invalid.
 #[test]
 fn a_read_of_a_killed_executor_is_done_by_another() {
     let home = server_home();
@@ -314,7 +313,7 @@ fn a_report_after_the_lease_is_refused_and_nothing_is_recorded() {
     );
 }
 
-/// A write that an executor had begun may have happened: it is not done again, and the run says so.
+/// A write that a killed executor had started may have happened: it is not repeated, and the run reports that.
 #[test]
 fn a_write_of_a_killed_executor_is_not_repeated() {
     let home = server_home();
@@ -357,8 +356,7 @@ fn without_an_executor_the_step_says_so_after_its_time() {
     );
 }
 
-/// A server that starts anew begins the effect again under its key; what the executor of before runs
-/// ends with its lease.
+/// A restarted server starts the effect again under its key; the previous call at the executor ends with its lease.
 #[test]
 fn a_killed_servers_call_is_begun_again_under_its_key() {
     let home = server_home();
@@ -388,8 +386,8 @@ fn a_killed_servers_call_is_begun_again_under_its_key() {
     assert_eq!(keys, [key, key]);
 }
 
-/// A run whose time is over waits for its call no longer: the executor hears of it when it next says
-/// that it is there, and ends the script.
+/// A run that has timed out no longer waits for its call: the executor learns that at the next renewal, and ends the
+/// script.
 #[test]
 fn b000_18_a_run_that_is_over_ends_the_script_at_its_executor() {
     let home = server_home();

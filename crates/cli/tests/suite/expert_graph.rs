@@ -30,7 +30,7 @@ pub(crate) fn graph(package: Package) -> Package {
     package.with(GRAPH_FILE, GRAPH)
 }
 
-/// A server that knows `ann` of acme and `uma` of umbra on the advanced tier, `bob` on the basic one.
+/// A server with `ann` of acme and `uma` of umbra on the advanced tier, `bob` on the basic one.
 fn tiers() -> Home {
     let home = Home::with_keys(&[
         ("ann", "acme", "ann", "admin"),

@@ -1,4 +1,4 @@
-//! One credential leaves room for others, whether it sends slow bodies or holds streams, sessions or waiting executors.
+//! One credential leaves capacity for others, even with slow bodies, open streams, sessions or waiting executors.
 
 use std::net::TcpStream;
 
@@ -11,7 +11,7 @@ use crate::packages::QUESTION;
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// More than one credential may have at once of anything but sessions: a quarter of `limits.concurrency`.
+/// More than one credential's limit of anything but sessions: a quarter of `limits.concurrency`.
 const MANY: usize = 160;
 
 const KEYS: [Key; 5] = [
@@ -24,7 +24,7 @@ const KEYS: [Key; 5] = [
 
 const STREAM: &str = "accept: text/event-stream\r\n";
 
-/// Other keys of the tenant, other tenants and probes are answered.
+/// Checks that other keys of the tenant, other tenants and probes are answered.
 #[track_caller]
 fn check_others(api: &Api, others: &[Api]) {
     for other in others {
@@ -47,7 +47,7 @@ fn slow_bodies_of_one_key_keep_no_other_key_out() {
         (own.status == 503).then(|| own.fails(503, "overloaded"))
     });
     check_others(&ann, &[server.key("bob"), server.key("eve")]);
-    // The server waits for none of them to be complete: those with a place are refused after a pause.
+    // The server waits for none of them to be complete: admitted ones are refused after a pause.
     let statuses: Vec<u16> = held.iter().map(status_on).collect();
     assert!(
         statuses.iter().all(|status| [504, 503].contains(status)),
@@ -59,7 +59,7 @@ fn slow_bodies_of_one_key_keep_no_other_key_out() {
     });
 }
 
-/// Without a credential that counts nothing of a body is waited for.
+/// Without a valid credential, the server does not wait for a body.
 #[test]
 fn slow_anonymous_bodies_do_not_block_others() {
     let server = Tenants::with_keys(&KEYS);
@@ -72,10 +72,10 @@ fn slow_anonymous_bodies_do_not_block_others() {
     check_others(&stranger, &[server.key("ann"), server.key("eve")]);
 }
 
-/// Sessions whose streams are more than one key may have: the SDK closes the oldest of more than 32 of one session.
+/// Enough sessions for more streams than one key's limit: the SDK closes the oldest of more than 32 in one session.
 const SESSIONS: usize = MANY / 25;
 
-/// A plan whose only call is not answered.
+/// A plan whose only call stays unanswered.
 fn open_run(api: &Api) -> String {
     let plan = plan_of("vault.list_backups", json!({"vault": "main"}));
     let sent = json!({"execution_plan": plan, "parameters": {}});
@@ -83,7 +83,7 @@ fn open_run(api: &Api) -> String {
     run["run_id"].as_str().unwrap().to_owned()
 }
 
-/// A task of A2A whose only call is not answered.
+/// A task of A2A whose only call stays unanswered.
 fn open_task(api: &Api) -> String {
     let mut sent = message(QUESTION);
     sent["configuration"] = json!({"returnImmediately": true});
@@ -95,7 +95,7 @@ fn open_task(api: &Api) -> String {
     answer["task"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Streams take places of their own, whichever operation opens them: a key that has no more of them gets other answers.
+/// Streams of all operations have their own slots: a key at its limit of streams still gets other answers.
 #[test]
 fn streams_of_one_key_keep_no_other_key_out() {
     let server = Tenants::with_keys(&KEYS);
@@ -132,7 +132,7 @@ fn streams_of_one_key_keep_no_other_key_out() {
     }
 }
 
-/// A run whose output is a text of so many MiB.
+/// A run with a text of this many MiB as its output.
 fn run_with_output(api: &Api, mib: usize) -> String {
     let argument = format!("{mib} text");
     let plan = plan_of(memory_use::TOOL, json!({"list": argument}));
@@ -142,10 +142,10 @@ fn run_with_output(api: &Api, mib: usize) -> String {
     run.as_str().unwrap().to_owned()
 }
 
-/// Bytes of an answer up to the end of its status.
+/// Bytes of a response up to the end of its status.
 const BEGINNING: usize = "HTTP/1.1 200".len();
 
-/// The status of an answer that has begun to come on a connection.
+/// The status of a response that has begun to arrive on a connection.
 fn status_begun(connection: &TcpStream) -> Option<u16> {
     connection.set_nonblocking(true).unwrap();
     let mut bytes = [0; BEGINNING];
@@ -159,7 +159,7 @@ fn status_begun(connection: &TcpStream) -> Option<u16> {
 const MORE: usize = 7;
 const REFUSED: usize = MORE - 2;
 
-/// Large answers that a client does not take have memory of their own, of which one key leaves the others enough.
+/// Large answers that a client does not receive have separate memory, of which one key leaves enough for others.
 #[test]
 fn answers_that_one_key_does_not_take_keep_no_other_key_out() {
     let server = Tenants::with_keys(&KEYS);
@@ -171,13 +171,13 @@ fn answers_that_one_key_does_not_take_keep_no_other_key_out() {
     let small = run_with_output(&una, 2);
     let ask = || ann.begin(&format!("GET /v1/runs/{large}"), "", "");
     let first = ask();
-    // The head of an answer comes once it has its memory.
+    // The head of a response arrives after its memory is reserved.
     assert_eq!(status_on(&first), 200);
     let more: Vec<TcpStream> = (0..MORE).map(|_| ask()).collect();
     let answered = una.get(&format!("/v1/runs/{small}")).expect(200);
     assert_eq!(answered["run_id"], small);
     check_others(&ann, &[server.key("bob"), server.key("eve")]);
-    // No second large answer begins while the client does not take the first one.
+    // No second large response begins while the client does not receive the first one.
     eventually("refusals", || {
         let begun: Vec<u16> = more.iter().filter_map(status_begun).collect();
         assert!(begun.iter().all(|status| *status == 503), "{begun:?}");
@@ -199,14 +199,14 @@ fn sessions_of_one_key_keep_no_other_key_out() {
         let body = begin.to_string().into_bytes();
         server.key(key).raw("POST", "/mcp", &MCP_HEADERS, body).0
     };
-    // A quarter of `MCP_SESSIONS`, if no other test has any.
+    // A quarter of `MCP_SESSIONS`, if no other test has opened any.
     let opened = (0..=250).take_while(|_| open("ann") == 200).count();
     assert!((100..=250).contains(&opened), "{opened}");
     assert_eq!(open("ann"), 503);
     assert_eq!((open("bob"), open("eve")), (200, 200));
 }
 
-/// An executor that waits for a call has the place of a stream, so that its key sends requests meanwhile.
+/// An executor that waits for a call holds a stream's slot, so its key can still send requests.
 #[test]
 fn executors_that_wait_keep_no_request_out() {
     let home = Home::with_keys(&KEYS).with("CHARTER_TOOLS__CLIENT_TOOLS", "executor");

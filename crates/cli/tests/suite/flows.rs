@@ -1,4 +1,4 @@
-//! Guardrails, templates and tiers in every flow that a request can take (seed 000 §2.10).
+//! Guardrails, templates and tiers in every flow of a request (seed 000 §2.10).
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled};
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// The flows that are answered to these packages, without a person.
+/// The flows that these packages answer without a person.
 const FLOWS: [&str; 7] = [
     "skill",
     "read_broad",
@@ -72,7 +72,7 @@ fn message(flow: &str) -> String {
     format!("on.{flow}: The message of on.{flow}.")
 }
 
-/// B000-21, B000-13: a warning about a flow is in its answers and in no others.
+/// B000-21, B000-13: a warning about a flow is in its answers only.
 #[test]
 fn b000_21_a_soft_warning_about_a_flow_is_in_its_answer() {
     let (server, service) = (Tenants::one(), Service::start());
@@ -89,8 +89,8 @@ fn b000_21_a_soft_warning_about_a_flow_is_in_its_answer() {
     }
 }
 
-/// B000-21, B000-13: a warning about a change is in its plan and in its result. So is that a result leaves no evidence
-/// (B000-19).
+/// B000-21, B000-13: a warning about a change is in its plan and in its result. So is a notice that a result leaves no
+/// evidence (B000-19).
 #[test]
 fn b000_21_a_soft_warning_about_a_change_is_in_its_plan_and_in_its_result() {
     let (server, service) = (Tenants::one(), Service::start());
@@ -138,7 +138,7 @@ fn b000_21_a_soft_warning_about_a_change_is_in_its_plan_and_in_its_result() {
     check(&result);
 }
 
-/// B000-21, B000-13: the user gets the message of a block instead of the answer, and nothing is made.
+/// B000-21, B000-13: the user gets a block's message instead of the answer, and nothing is made.
 #[test]
 fn b000_21_a_hard_block_of_a_flow_gives_its_message_instead_of_the_answer() {
     let (server, service) = (Tenants::one(), Service::start());
@@ -151,7 +151,7 @@ fn b000_21_a_hard_block_of_a_flow_gives_its_message_instead_of_the_answer() {
     }
     assert_eq!(server.api.brought("skill"), known, "no candidate is kept");
     assert_eq!(server.api.brought("playbook"), [""; 0]);
-    // A write is asked about before each call.
+    // A write is gated before each call.
     let change = guardrail(
         "on.write",
         "skill",
@@ -170,7 +170,7 @@ fn b000_21_a_hard_block_of_a_flow_gives_its_message_instead_of_the_answer() {
     assert!(!service.was_called());
 }
 
-/// B000-21: guardrails of the domain of what is quoted, for this persona and tier.
+/// B000-21: guardrails apply by the domain of the quoted source, the persona and the tier.
 #[test]
 fn b000_21_an_answer_is_judged_by_its_domain_its_persona_and_its_tier() {
     let (server, service) = (Tenants::one(), Service::start());
@@ -262,12 +262,12 @@ fn b000_21_answers_without_a_call_have_the_shape_of_their_template() {
         let content = answer["content"].as_str().unwrap();
         let summary = metadata["rendered"]["summary"].as_str().unwrap();
         assert_eq!(content, format!("{title}\n\n{summary}"));
-        // The same request again is answered from the record.
+        // The repeated request is answered from the record.
         assert_eq!(server.api.ask(&asked).expect(200), answer);
     }
 }
 
-/// B000-21, B000-23: the persona's template before one for all, and none above the tier; findings and answers alike.
+/// B000-21, B000-23: the persona's template before the general one, and none above the tier; for findings and answers.
 #[test]
 fn b000_21_templates_are_chosen_for_the_persona_and_the_tier() {
     let (server, service) = (Tenants::one(), Service::start());
@@ -347,7 +347,7 @@ fn tiers(service: &Service) -> (Tenants, Api) {
     (server, basic)
 }
 
-/// B000-23: what a tier does not reach is not ranked, not listed, and refused by name.
+/// B000-23: documents above the tier are not ranked or listed, and are refused by name.
 #[test]
 fn b000_23_skills_and_playbooks_above_the_tier_are_not_there() {
     let service = Service::start();
@@ -367,7 +367,7 @@ fn b000_23_skills_and_playbooks_above_the_tier_are_not_there() {
         (status == 200, kind)
     };
     assert_eq!(verdict(&server.api, "advanced"), (true, json!("narrow")));
-    // A request that asks for less gets less.
+    // A request for a lower tier gets less.
     assert_eq!(verdict(&server.api, "basic").1, "miss");
     assert_eq!(verdict(&basic, "basic").1, "miss");
     let refusal = |what: &str, id: &str| {
@@ -396,7 +396,7 @@ fn b000_23_skills_and_playbooks_above_the_tier_are_not_there() {
     server.api.ask(&request_of(SKILL, json!({}))).expect(200);
 }
 
-/// B000-23: an agent bounds its skills by the tiers that it supports.
+/// B000-23: an agent's supported tiers limit its skills.
 #[test]
 fn b000_23_an_agents_tiers_bound_what_is_routed_to() {
     let server = Tenants::one();
@@ -424,7 +424,7 @@ fn b000_23_an_agents_tiers_bound_what_is_routed_to() {
     }
 }
 
-/// A query parameter that is misspelled does not read as absent.
+/// A misspelled query parameter does not count as absent.
 #[test]
 fn unknown_query_parameters_are_refused_with_what_may_be_meant() {
     let server = Tenants::one();
@@ -444,7 +444,7 @@ fn unknown_query_parameters_are_refused_with_what_may_be_meant() {
     }
 }
 
-/// An unknown id is refused: an empty list would read as an id on which no guardrail bears.
+/// An unknown id is refused: an empty list would look like an id without guardrails.
 #[test]
 fn unknown_subjects_are_refused_with_what_may_be_meant() {
     let server = Tenants::one();

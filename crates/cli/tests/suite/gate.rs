@@ -1,5 +1,5 @@
-//! What the gate would say to a call, what it said to a run, and which policies are in force: over
-//! HTTP and on the command line.
+//! Explanations of the gate's decisions on calls and in runs, and the policies in force: over HTTP and on the command
+//! line.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const READ: &str = "vault.list_backups";
 const PURGE: &str = "vault.purge";
 const PURGE_FILE: &str = "tools/purge.yaml";
 
-/// Reads are for operators; changes are for calls that a person approved.
+/// Operators may read; changes need an approved call.
 const POLICY: &str = r#"policy_id: vault.who
 title: Who may use the vault
 governs: ["vault.*"]
@@ -31,7 +31,7 @@ cedar: |
   when { context.parameters.vault == "crown" };
 "#;
 
-/// [`KEYS`], and an admin of Acme who makes keys for commands.
+/// [`KEYS`], and an admin of Acme who creates keys for commands.
 const WITH_ROOT: [Key; 5] = [
     KEYS[0],
     KEYS[1],
@@ -61,8 +61,8 @@ fn purging(vault: &str) -> Value {
     json!({"tool": PURGE, "parameters": {"vault": vault}, "playbook": PLAYBOOK})
 }
 
-/// The one rule of a kind and id that says something other than that it permits or does not apply, or
-/// else the last of that kind and id.
+/// The only rule of a kind and id whose effect is not that it permits or does not apply; else the last of that kind and
+/// id.
 #[track_caller]
 fn rule<'e>(explained: &'e Value, kind: &str, id: &str) -> &'e Value {
     let rules = explained["rules"].as_array().unwrap().iter();
@@ -73,7 +73,7 @@ fn rule<'e>(explained: &'e Value, kind: &str, id: &str) -> &'e Value {
     of_id.pop().unwrap_or_else(|| panic!("{explained:#}"))
 }
 
-/// Runs a command against the server with this key, from a home of its own.
+/// Runs a command against the server with this key, from a new home.
 fn charter(base: &str, key: &str, arguments: &[&str]) -> Ran {
     let home = Home::new()
         .with("CHARTER_SERVER", base)
@@ -94,7 +94,7 @@ fn charter_as(server: &Tenants, caller: &str, arguments: &[&str]) -> Ran {
     )
 }
 
-/// Every rule is there in the order of asking, and nothing happens.
+/// Every rule is listed in the order of evaluation, and nothing is called.
 #[test]
 fn an_allowed_call_is_explained_rule_by_rule() {
     let (server, service) = served(&[]);
@@ -145,7 +145,7 @@ fn an_allowed_call_is_explained_rule_by_rule() {
     assert!(!service.was_called());
 }
 
-/// B000-12: the exception that holds, and the block where it does not; a run is refused by the same rule.
+/// B000-12: an exception that applies, and the block where it does not; a run is refused by the same rule.
 #[test]
 fn b000_12_a_block_and_its_exception_are_explained() {
     let rest = "exceptions: [{condition: 'parameters.vault == \"scratch\"', allow: true}]";
@@ -203,7 +203,7 @@ fn b000_12_a_block_and_its_exception_are_explained() {
     );
 }
 
-/// Ruling 10: the class of the playbook asks, and the journal says what the explanation said.
+/// Ruling 10: the playbook's class requires the approval, and the journal agrees with the explanation.
 #[test]
 fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     let (server, service) = served(&[]);
@@ -249,7 +249,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert!(shown.out.contains("approval denied by bob"), "{shown:?}");
 }
 
-/// The rule that forbids, the permit beside it, the layer without a permit; and what is asked later.
+/// The forbidding rule, the permit beside it, the layer without a permit, and the rules that are evaluated later.
 #[test]
 fn a_policys_refusal_is_explained_with_its_rule() {
     let (server, _service) = served(&[("policies/who.yaml", POLICY)]);
@@ -298,7 +298,7 @@ fn a_policys_refusal_is_explained_with_its_rule() {
     assert_eq!(charter_as(&server, "ann", &whole).json(1), crown);
 }
 
-/// B003-4: the caller's level, and whose step may use a tool that writes.
+/// B003-4: the caller's permission, and which steps may use a tool that writes.
 #[test]
 fn b003_4_a_permission_level_is_explained_to_the_caller() {
     let server = Tenants::with_keys(&KEYS);
@@ -321,7 +321,7 @@ fn b003_4_a_permission_level_is_explained_to_the_caller() {
     assert_eq!(may["verdict"], "allow");
 }
 
-/// B003-4: what is left is shown as often as one likes, and a call counts once.
+/// B003-4: explanations show the remaining calls without using any; a call counts once.
 #[test]
 fn b003_4_explaining_takes_no_turn_of_a_rate_limit() {
     let server = Tenants::with_keys(&KEYS);
@@ -353,7 +353,7 @@ fn b003_4_explaining_takes_no_turn_of_a_rate_limit() {
     ask().fails(429, "rate_limited");
 }
 
-/// B000-1: the global layer and one's own; nothing of another tenant's, and nothing internal.
+/// B000-1: the global layer and the tenant's own are shown, but nothing of another tenant's, and nothing internal.
 #[test]
 fn b000_1_another_tenants_policies_and_hidden_tools_are_not_shown() {
     let keys = [KEYS[1], KEYS[3], ("root", "root", "root", "admin")];
@@ -417,7 +417,7 @@ fn b000_1_another_tenants_policies_and_hidden_tools_are_not_shown() {
     }
 }
 
-/// B000-18: a write that cannot say what it would do is left out; one that can is asked nobody about.
+/// B000-18: a write without a dry run is skipped; one with a dry run needs no approval.
 #[test]
 fn b000_18_a_dry_run_is_explained() {
     let (server, service) = served(&[]);
@@ -468,7 +468,7 @@ fn b000_18_a_dry_run_is_explained() {
     assert!(!service.was_called());
 }
 
-/// B000-18: what permitted a write permits its reversal, which has to be named.
+/// B000-18: the permission for a write includes its reversal, which must be named.
 #[test]
 fn b000_18_a_reversal_is_explained_when_it_is_named() {
     let server = Tenants::with_keys(&KEYS);
@@ -499,7 +499,7 @@ fn b000_18_a_reversal_is_explained_when_it_is_named() {
     assert_eq!(by.last().unwrap()["id"], "reversal of s1", "{found:#}");
 }
 
-/// What a run that has not begun waits for, and that runs are one's own tenant's.
+/// A run that has not started shows what it waits for, to its own tenant only.
 #[test]
 fn a_run_that_has_not_begun_says_what_it_waits_for() {
     let (server, _service) = served(&[]);
@@ -525,7 +525,7 @@ fn a_run_that_has_not_begun_says_what_it_waits_for() {
     );
 }
 
-/// Hostile and mistaken questions are refused with what is wrong.
+/// Hostile and mistaken requests are refused with their faults.
 #[test]
 fn a_question_that_makes_no_sense_is_refused() {
     let (server, _service) = served(&[]);

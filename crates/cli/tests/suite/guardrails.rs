@@ -1,4 +1,4 @@
-//! Guardrails: which bear on what, and what they do to an answer.
+//! Guardrails: their scopes, and their effects on an answer.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn b000_12_all_matches_in_the_order_of_their_scope() {
     assert_eq!(ids(&found, "document.guardrail_id"), expected);
 }
 
-/// B000-12: an expression that does not compile, or names what does not exist, is refused.
+/// B000-12: an expression that does not compile, or refers to unknown names, is refused.
 #[test]
 fn b000_12_expressions_are_checked_at_registration() {
     let server = Tenants::one();

@@ -1,17 +1,15 @@
-//! The guides, and other pages written like them, do what they say: their files are written, their
-//! commands run in a shell one after the other, and what they show is looked for in what the commands
-//! print.
+//! Executes the guides and similar pages: writes their files, runs their commands in a shell one after the other, and
+//! compares the shown output with the commands' output.
 //!
-//! A fenced block is a file (`yaml file=PATH`) or a transcript (`console`). In a transcript, a line
-//! after `$ ` is a command, the others are lines of its output, in order. `…` stands for any words,
-//! `<name>` for one word, which is the same wherever the guide names it again. A command ends with
-//! the exit code 0, or with the one that its comment names.
+//! A fenced block is a file (`yaml file=PATH`) or a transcript (`console`). In a transcript, a line after `$ ` is a
+//! command, the others are lines of its output, in order. `…` matches any words, `<name>` matches one word, and the
+//! same one wherever the guide repeats the name. A command ends with the exit code 0, or with the one in its comment.
 
 use std::collections::BTreeMap;
 
 use crate::home::{Home, Ran, Server, eventually, project};
 
-/// Commands whose answer may still change: they are asked until it is the one shown.
+/// Commands whose answer may still change: they are repeated until it matches.
 const LOOKS: [&str; 4] = [
     "charter runs show",
     "charter approvals list",
@@ -19,11 +17,11 @@ const LOOKS: [&str; 4] = [
     "timeout",
 ];
 
-/// What a reader does who follows guides in an empty directory.
+/// Follows guides in an empty directory.
 pub(crate) struct Reader {
     home: Home,
     server: Option<Server>,
-    /// What the words in angle brackets stand for.
+    /// The words that the names in angle brackets matched.
     named: BTreeMap<String, String>,
 }
 
@@ -35,7 +33,7 @@ struct Command {
     shown: Vec<String>,
 }
 
-/// What a reader does with a fenced block.
+/// A fenced block that the reader acts on.
 #[derive(Debug, PartialEq)]
 enum Block {
     File { path: String, content: String },
@@ -93,7 +91,7 @@ fn transcript(lines: &[&str]) -> Vec<Command> {
     commands
 }
 
-/// Whether words are those shown; what is named for the first time is noted.
+/// Whether words match those shown; records the first match of each name.
 fn agree(shown: &[&str], found: &[&str], named: &mut BTreeMap<String, String>) -> bool {
     match (shown, found) {
         ([], []) => true,
@@ -120,7 +118,7 @@ fn agree(shown: &[&str], found: &[&str], named: &mut BTreeMap<String, String>) -
     }
 }
 
-/// The first line shown that the output does not have after those before it.
+/// The first shown line that is missing in the output after those before it.
 fn absent<'s>(
     shown: &'s [String],
     output: &str,
@@ -153,7 +151,7 @@ impl Reader {
         }
     }
 
-    /// Writes the files of a page and runs its commands; how many there were.
+    /// Writes the files of a page and runs its commands; returns their number.
     pub(crate) fn follows(&mut self, guide: &str) -> usize {
         let page = std::fs::read_to_string(project().join(guide)).unwrap();
         self.named.clear();
@@ -180,7 +178,7 @@ impl Reader {
             line = line.replace(name, value);
         }
         if line == "charter serve" {
-            // On a port of its own, in a terminal of its own; the one before is gone.
+            // It runs on a free port in the background; the previous server has ended.
             self.server = None;
             self.server = Some(self.home.serve());
         } else if let Some(variable) = line.strip_prefix("export ") {
@@ -194,7 +192,7 @@ impl Reader {
         }
     }
 
-    /// Runs a command and notes what it names; otherwise what is not as shown.
+    /// Runs a command and records the matched names; an error describes the difference.
     fn ran(&mut self, command: &Command, line: &str) -> Result<(), String> {
         let Ran { code, out, err } = self.home.shell(line);
         let mut named = self.named.clone();
@@ -210,7 +208,7 @@ impl Reader {
 }
 
 impl Drop for Reader {
-    /// What a page began that went wrong half-way is not left behind: it wrote its process ids down.
+    /// Processes of a page that failed half-way are ended by their recorded process ids.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.home.shell("kill $(cat *.pid)");
@@ -218,8 +216,8 @@ impl Drop for Reader {
     }
 }
 
-/// From an empty directory to a playbook that was run and rolled back, and on to who may do what: the
-/// second guide goes on where the first one ends.
+/// From an empty directory to a playbook that was run and rolled back, and on to access rules: the second guide
+/// continues where the first one ends.
 #[test]
 fn the_guides_do_what_they_say() {
     let mut reader = Reader::new();
@@ -229,7 +227,7 @@ fn the_guides_do_what_they_say() {
     }
 }
 
-/// From a CRM to a brief on its leads, a lead that was moved, and one that was left alone.
+/// From a CRM to a brief on its leads, a lead that was changed, and one that was left alone.
 #[test]
 fn the_guide_to_missions_does_what_it_says() {
     let mut reader = Reader::new();
@@ -261,7 +259,7 @@ fn a_guide_is_read_as_files_and_transcripts() {
     );
 }
 
-/// A guide that shows what is not printed is found out.
+/// A difference between a guide and the output is detected.
 #[test]
 fn what_is_shown_is_looked_for_in_order() {
     let output = "run-1  waits\nstep   done  3 ms\n\nend\n";

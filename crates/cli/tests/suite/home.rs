@@ -1,4 +1,4 @@
-//! A charter installation of its own: data directory, configuration, commands, a server.
+//! An isolated charter installation: data directory, configuration, commands, a server.
 
 mod api;
 
@@ -19,10 +19,10 @@ use crate::watched::Watched;
 
 pub(crate) use api::{Answer, Api, MCP_HEADERS, ids, request, request_of, status_on};
 
-/// How long anything may take before a test gives up.
+/// The longest wait of a test for anything.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// With the value `postgres`, every home stores everything in a database of its own on a real server.
+/// With the value `postgres`, every home uses a new database on a real server.
 const STORE: &str = "CHARTER_TEST_STORE";
 
 const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
@@ -30,7 +30,7 @@ const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
 /// A server on a free port.
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
-/// The build folder, where the Makefile puts the model and the quickstart's Python.
+/// The build folder, in which the Makefile puts the model and the quickstart's Python.
 pub(crate) fn target() -> PathBuf {
     project().join("target")
 }
@@ -41,7 +41,7 @@ pub(crate) fn project() -> PathBuf {
     root.unwrap().to_path_buf()
 }
 
-/// Asks until there is an answer.
+/// Polls until there is a value.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -57,7 +57,7 @@ pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T
 pub(crate) struct Home {
     dir: TempDir,
     environment: Vec<(String, String)>,
-    /// What it stores everything in, where that is not the data directory; gone with the last home.
+    /// The database in place of a file; dropped with the last home.
     database: Option<Arc<Database>>,
 }
 
@@ -75,7 +75,7 @@ impl Home {
             database: None,
         };
         let home = home.with("CHARTER_MODEL__CACHE", models.to_str().unwrap());
-        // A test that stops a server does not wait for steps that nobody ends.
+        // A test that stops a server does not wait for steps that never end.
         let home = home.with("CHARTER_REPLICA__DRAIN_S", "0");
         // The services of tests listen on this machine.
         let home = home.with("CHARTER_TOOLS__EGRESS", "127.0.0.1:*");
@@ -85,21 +85,21 @@ impl Home {
         }
     }
 
-    /// The same over a database that others may share.
+    /// Uses a database that other homes may share.
     pub(crate) fn on(mut self, database: &Arc<Database>) -> Self {
         self.set("CHARTER_STORE__URL", &database.url());
         self.database = Some(Arc::clone(database));
         self
     }
 
-    /// The same over a file, whatever else the tests run on: they look into it, or it is what they are about.
+    /// Uses a file regardless of `CHARTER_TEST_STORE`, for tests that read it or are about it.
     pub(crate) fn embedded(mut self) -> Self {
         self.unset("CHARTER_STORE__URL");
         self.database = None;
         self
     }
 
-    /// A home whose server knows one key for each `(key, tenant, user, role)`.
+    /// A home whose server has one key for each `(key, tenant, user, role)`.
     pub(crate) fn with_keys(keys: &[Key]) -> Self {
         let keys = keys.iter().map(configured_key);
         Self::new().configured(&keys.collect::<String>())
@@ -112,7 +112,7 @@ impl Home {
         self.with("CHARTER_CONFIG", file.to_str().unwrap())
     }
 
-    /// Sets an environment variable for everything started from here.
+    /// Sets an environment variable for all processes of this home.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.set(name, value);
         self
@@ -142,7 +142,7 @@ impl Home {
         command
     }
 
-    /// The binary in an environment of its own, and not told where its data is.
+    /// The binary in an isolated environment, without its data directory.
     fn bare_command(&self) -> Command {
         self.program(CHARTER)
     }
@@ -161,7 +161,7 @@ impl Home {
         Ran::of(self.command().args(arguments).output().unwrap())
     }
 
-    /// A command in an environment of its own, to be changed before it runs.
+    /// A command in an isolated environment, which can be changed before it runs.
     pub(crate) fn bare(&self, arguments: &[&str]) -> Command {
         let mut command = self.bare_command();
         command.args(arguments);
@@ -175,7 +175,7 @@ impl Home {
         Ran::of(command.output().unwrap())
     }
 
-    /// Runs a line of shell in the folder that holds the data directory, where `charter` is known.
+    /// Runs a line of shell in the folder that holds the data directory, with `charter` in the path.
     pub(crate) fn shell(&self, line: &str) -> Ran {
         let mut path = Path::new(CHARTER).parent().unwrap().as_os_str().to_owned();
         path.push(":");
@@ -185,7 +185,7 @@ impl Home {
         Ran::of(command.args(["-c", line]).output().unwrap())
     }
 
-    /// A command and its environment, for a program that starts it itself.
+    /// A command and its environment, for a program that starts it.
     pub(crate) fn startable(&self, arguments: &[&str]) -> (Vec<String>, BTreeMap<String, String>) {
         let data = self.data();
         let command = [CHARTER, "--data-dir", data.to_str().unwrap()];
@@ -199,14 +199,14 @@ impl Home {
         (command.collect(), environment)
     }
 
-    /// Starts a command whose output is read line by line as it comes.
+    /// Starts a command whose output is read line by line as it arrives.
     pub(crate) fn watch(&self, arguments: &[&str]) -> Watched {
         let mut command = self.bare_command();
         command.args(arguments);
         Watched::start(command)
     }
 
-    /// Starts a command that goes on, with its standard error to be read.
+    /// Starts a command in the background, with its standard error to be read.
     pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
         let mut command = self.command();
         command.current_dir(self.dir.path()).args(arguments);
@@ -214,15 +214,15 @@ impl Home {
         command.spawn().unwrap()
     }
 
-    /// Starts a server on a free port; returns once it listens.
+    /// Starts a server on a free port; returns as soon as it listens.
     pub(crate) fn serve(&self) -> Server {
         self.served_by(self.spawn(&SERVE))
     }
 
     /// Starts a server that lives as long as this process, with its data directory.
     pub(crate) fn serve_to_the_end(self) -> &'static Server {
-        // The shell's input ends with this process, however that ends; signals to the whole process group must not
-        // end the shell before.
+        // The shell's input ends with this process, in every case; signals to the whole process group must not end the
+        // shell before.
         const HELD: &str = r#"trap '' HUP INT TERM
 "$@" < /dev/null &
 read -r _
@@ -242,7 +242,7 @@ rm -rf "$CHARTER_TEST_HOME""#;
         Box::leak(server)
     }
 
-    /// The server that a process runs, once it listens.
+    /// The server of a process, as soon as it listens.
     fn served_by(&self, mut child: Child) -> Server {
         let (said, heard) = mpsc::channel();
         let log = Arc::new(Mutex::new(String::new()));
@@ -252,7 +252,7 @@ rm -rf "$CHARTER_TEST_HOME""#;
             for line in stderr.lines().map_while(Result::ok) {
                 let address = line.strip_prefix("charter is listening on ");
                 if let Some(address) = address.and_then(|rest| rest.split(' ').next()) {
-                    // Nobody listens once the server is known to run.
+                    // The receiver is gone as soon as the server runs.
                     drop(said.send(address.to_owned()));
                 }
                 let mut kept = kept.lock().unwrap();
@@ -269,7 +269,7 @@ rm -rf "$CHARTER_TEST_HOME""#;
     }
 }
 
-/// What a command left behind.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -286,7 +286,7 @@ impl Ran {
         }
     }
 
-    /// The output as JSON, of a command that ended with `code`.
+    /// Parses the output as JSON, of a command that ended with `code`.
     pub(crate) fn json(&self, code: i32) -> Value {
         assert_eq!(self.code, Some(code), "{self:?}");
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -301,7 +301,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The API as whoever has this key sees it.
+    /// The API with this key.
     pub(crate) fn key(&self, key: &str) -> Api {
         self.api.with_key(key)
     }
@@ -310,18 +310,18 @@ impl Server {
         self.child.id()
     }
 
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    /// SIGKILL, without a word.
+    /// Sends SIGKILL.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM, and waits for the exit code.
+    /// Sends SIGTERM, and waits for the exit code.
     pub(crate) fn terminate(mut self) -> Option<i32> {
         let pid = self.pid().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
@@ -333,7 +333,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A server that was waited for is gone already.
+        // A server that was waited for has already ended.
         drop(self.child.kill());
         drop(self.child.wait());
         if std::thread::panicking() {

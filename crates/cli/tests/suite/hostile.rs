@@ -1,9 +1,9 @@
-//! A viewer tries every operation of the OpenAPI document, every tool and method of the Model Context Protocol
-//! and every method of A2A, with ten hostile shapes. Nothing ends the server, no answer is an internal error, and
-//! every probe of `/readyz` is answered with 200 within five seconds.
+//! A viewer tries every operation of the OpenAPI document, every tool and method of the Model Context Protocol and
+//! every method of A2A, with ten hostile shapes. The server survives, no answer is an internal error, and every probe
+//! of `/readyz` gets 200 within five seconds.
 //!
-//! Short shapes, 10,000 levels deep ones among them, go everywhere: as a whole body, in the fields of a good one, in paths
-//! and queries. Long ones, such as a million values or a text of 15 MiB, go to one operation for each way in which bodies
+//! Short shapes, some with 10,000 levels, go everywhere: as whole bodies, in fields of valid bodies, in paths and
+//! queries. Long ones, such as a million values or a text of 15 MiB, go to one operation for each way in which bodies
 //! are read.
 
 mod a2a;
@@ -26,13 +26,13 @@ use readiness::Readiness;
 /// Requests at the same time.
 const AT_ONCE: usize = 4;
 
-/// Stands where a shape goes.
+/// The placeholder for a shape.
 const PLACE: &str = "@hostile@";
 
 /// The marks of an internal error in an answer of any status.
 const INTERNAL: [&str; 2] = ["\"error_code\":\"internal\"", "\"INTERNAL_ERROR\""];
 
-/// A request, and what is tried with it.
+/// A request with a hostile shape.
 struct Hostility {
     what: String,
     method: String,
@@ -41,15 +41,15 @@ struct Hostility {
     body: Body,
 }
 
-/// A body, made when it is sent.
+/// A body, created when it is sent.
 enum Body {
-    /// A document with a shape in each place for one, of so many bytes.
+    /// A document with a shape in each placeholder, of this many bytes.
     Filled(Value, Hostile, usize),
-    /// A shape, of so many bytes.
+    /// A shape, of this many bytes.
     Whole(Hostile, usize),
-    /// A document as it is.
+    /// An unchanged document.
     Plain(Value),
-    /// None.
+    /// No body.
     Empty,
 }
 
@@ -81,7 +81,7 @@ impl Body {
 }
 
 impl Hostility {
-    /// A request with headers beside those of its body.
+    /// A request with headers in addition to those of its body.
     fn new(
         what: &str,
         [method, path]: [&str; 2],
@@ -111,7 +111,7 @@ impl Hostility {
     }
 }
 
-/// How long a shape is in a field, in bytes.
+/// The length of a shape in a field, in bytes.
 fn short(shape: Hostile) -> usize {
     // 10,000 levels.
     if shape == Hostile::Deep {
@@ -121,7 +121,7 @@ fn short(shape: Hostile) -> usize {
     }
 }
 
-/// How long a shape is where length is what it is about, in bytes.
+/// The length of a shape that tests length, in bytes.
 fn long(shape: Hostile) -> usize {
     match shape {
         // A million values.
@@ -139,7 +139,7 @@ fn long(shape: Hostile) -> usize {
     }
 }
 
-/// The same fields, each with a place for a shape.
+/// The same fields, each with a placeholder for a shape.
 fn places<'n>(names: impl IntoIterator<Item = &'n String>) -> Value {
     let fields = names.into_iter().map(|name| (name.clone(), json!(PLACE)));
     Value::Object(fields.collect::<Map<_, _>>())
@@ -156,7 +156,7 @@ fn viewer() -> (Tenants, Api) {
     (tenants, viewer)
 }
 
-/// Sends everything, some of it at the same time, and then a good question.
+/// Sends all requests, some concurrently, and then a valid one.
 #[track_caller]
 fn endures(all: &[Hostility]) {
     let (tenants, viewer) = viewer();

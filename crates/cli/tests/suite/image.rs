@@ -1,5 +1,5 @@
-//! The files that the container image is made from, read as its builder reads them: what is copied is there and not left
-//! out, what tools need is installed, and the health check is a command. No engine runs here.
+//! The files of the container image, read as its builder reads them: copied files exist and are not ignored, the tools'
+//! dependencies are installed, and the health check is a valid command. No container engine runs here.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ struct Instruction {
     /// The name or number of its stage.
     stage: String,
     word: String,
-    /// What follows the word, on one line.
+    /// The rest of the instruction, on one line.
     rest: String,
 }
 
@@ -67,7 +67,7 @@ fn of_word<'i>(instructions: &'i [Instruction], word: &str) -> Vec<&'i Instructi
     all.filter(|instruction| instruction.word == word).collect()
 }
 
-/// The patterns of `.dockerignore`, in order; `!` takes back what an earlier one leaves out.
+/// The patterns of `.dockerignore`, in order; `!` includes files again that an earlier one excludes.
 struct Ignored(Vec<(bool, String)>);
 
 impl Ignored {
@@ -81,7 +81,7 @@ impl Ignored {
         Self(patterns.map(read).collect())
     }
 
-    /// Whether the builder gets a file: the last pattern counts that fits it or a folder that it is in.
+    /// Whether the builder gets a file: the last pattern that matches it or one of its folders decides.
     fn sends(&self, path: &str) -> bool {
         let path: Vec<&str> = path.split('/').collect();
         let fits = |pattern: &str| {
@@ -104,7 +104,7 @@ fn fits(pattern: &[&str], path: &[&str]) -> bool {
     }
 }
 
-/// What builds and tests leave in the folders of sources.
+/// Generated files in the folders of sources.
 const MADE: [&str; 5] = [
     "__pycache__",
     "dist",
@@ -113,7 +113,7 @@ const MADE: [&str; 5] = [
     "test-results",
 ];
 
-/// The files below a path of the repository, apart from what is made there.
+/// The files below a path of the repository, without generated ones.
 fn files(path: &str) -> Vec<String> {
     let whole = project().join(path);
     if whole.is_file() {
@@ -149,7 +149,7 @@ fn the_matcher_of_ignored_files_knows_its_rules() {
     }
 }
 
-/// A file that is copied and left out ends the build; one that is left out and not missed ends up missing in the image.
+/// A copied file that is ignored fails the build; other ignored files that are needed are missing in the image.
 #[test]
 fn everything_that_the_image_is_built_from_is_sent_and_exists() {
     let instructions = instructions();
@@ -196,7 +196,7 @@ fn everything_that_the_image_is_built_from_is_sent_and_exists() {
     }
 }
 
-/// The server is compiled with the console, so it is built and copied before.
+/// The server is compiled with the console, so the console is built and copied first.
 #[test]
 fn the_console_is_built_before_the_server() {
     let instructions = instructions();
@@ -211,13 +211,13 @@ fn the_console_is_built_before_the_server() {
     assert!(built < copied && copied < compiled, "{instructions:#?}");
     assert_eq!(instructions[copied].copied().2, "console/dist");
     assert_eq!(instructions[copied].stage, instructions[compiled].stage);
-    // A release reads them from the binary (`crates/server/src/routes/console.rs`).
+    // A release embeds them in the binary (`crates/server/src/routes/console.rs`).
     assert!(
         text("crates/server/src/routes/console.rs").contains("#[folder = \"../../console/dist\"]")
     );
 }
 
-/// The packages that the image installs, with the words of `apt-get install`.
+/// The packages in the image, from the words of `apt-get install`.
 fn installed(instructions: &[Instruction], stage: &str) -> BTreeSet<String> {
     let runs = of_word(instructions, "RUN").into_iter();
     let runs = runs.filter(|run| run.stage == stage);
@@ -230,7 +230,7 @@ fn installed(instructions: &[Instruction], stage: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What the tools of the shipped packages run with.
+/// The interpreters that the tools of the shipped packages need.
 #[test]
 fn every_interpreter_of_the_shipped_packages_is_installed() {
     let instructions = instructions();
@@ -276,7 +276,7 @@ fn requirements(file: &str) -> BTreeSet<String> {
     named.map(str::to_lowercase).collect()
 }
 
-/// A script whose library is missing fails when it is called, and its package registers all the same.
+/// A script with a missing library fails only when it is called; its package still registers.
 #[test]
 fn every_library_that_scripts_import_is_installed_as_it_was_tested() {
     let pinned = requirements("deploy/python.txt");
@@ -315,7 +315,7 @@ fn every_library_that_scripts_import_is_installed_as_it_was_tested() {
     }
 }
 
-/// `HEALTHCHECK` and `ENTRYPOINT` start the binary that is copied, and the command of the check exists.
+/// `HEALTHCHECK` and `ENTRYPOINT` start the copied binary, and the command of the check exists.
 #[test]
 fn the_health_check_is_a_command_of_the_image() {
     let instructions = instructions();
@@ -331,7 +331,7 @@ fn the_health_check_is_a_command_of_the_image() {
     let home = Home::new();
     let helped = home.bare(&[&arguments[..], &["--help"]].concat()).output();
     assert!(helped.unwrap().status.success(), "{arguments:?}");
-    // It asks where the image listens, and the servers of the compose file have no other check.
+    // It uses the image's listening address, and the servers of the compose file have no other check.
     assert!(text(DOCKERFILE).contains("CHARTER_LISTEN=0.0.0.0:7407"));
     let compose = text("deploy/compose.yaml");
     let checks = compose.lines().filter(|line| line.contains("healthcheck:"));

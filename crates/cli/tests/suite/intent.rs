@@ -1,4 +1,4 @@
-//! B000-20: what a sentence asks for decides what is done for it.
+//! B000-20: the intent of a sentence decides the course of its request.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::playbooks::{PLAYBOOK, PLAYBOOK_FILE, purge, shared, triggered_by_find
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// The playbook in the class of which nobody has to approve a call.
+/// The playbook in the class without approvals.
 fn automated(service: &Service) -> Package {
     purge(service).edit(
         PLAYBOOK_FILE,
@@ -18,7 +18,7 @@ fn automated(service: &Service) -> Package {
     )
 }
 
-/// Skills of different domains that the same words fit, with the package's own beside them.
+/// Skills of different domains that match the same words, including one of the package's own.
 pub(crate) const DIFFERENT: [&str; 3] = [
     "reliability.alpha",
     "reliability.find_stale_backups",
@@ -38,8 +38,8 @@ fn runs(api: &Api) -> Vec<String> {
     ids(&api.get("/v1/runs").expect(200)["entries"], "run_id")
 }
 
-/// What is forbidden, asked about, joked about or written in a language that is not understood begins nothing, though one
-/// playbook is all there is.
+/// A prohibition, a question, a joke or a sentence in an unsupported language starts nothing, although one playbook is
+/// the only match.
 #[test]
 fn b000_20_only_an_order_begins_a_change() {
     let server = Tenants::one();
@@ -64,7 +64,7 @@ fn b000_20_only_an_order_begins_a_change() {
     assert!(!service.was_called());
 }
 
-/// A change that is put off or depends on something is offered with its values.
+/// A postponed or conditional change is offered with its values.
 #[test]
 fn b000_20_a_doubtful_change_is_offered() {
     let (server, service) = shared();
@@ -90,7 +90,7 @@ fn b000_20_a_doubtful_change_is_offered() {
     assert!(!service.was_called());
 }
 
-/// What was chosen from words is shown first, whatever the class of its document.
+/// A change that was chosen from words is shown first, regardless of its document's class.
 #[test]
 fn b000_20_an_automated_playbook_chosen_from_words_waits_to_be_confirmed() {
     let server = Tenants::one();
@@ -105,7 +105,7 @@ fn b000_20_an_automated_playbook_chosen_from_words_waits_to_be_confirmed() {
     assert!(!service.was_called());
 }
 
-/// Small talk is answered with what can be asked; no agent is searched and nothing is made.
+/// Small talk is answered with the possible requests; no agent is searched and nothing is made.
 #[test]
 fn b000_20_text_without_a_request_lists_what_can_be_asked() {
     let server = Tenants::one();
@@ -121,8 +121,8 @@ fn b000_20_text_without_a_request_lists_what_can_be_asked() {
     );
 }
 
-/// A text that asks for nothing is answered with what can be asked, without small talk too; a question or an order that
-/// nothing fits is no match, and its refusal says what can be asked.
+/// A text without a request is answered with the possible requests, also without small talk. A question or an
+/// instruction without a match is a miss, and its refusal lists the possible requests.
 #[test]
 fn b000_20_what_is_none_by_its_form_is_told_what_can_be_asked_and_a_miss_is_none() {
     let server = Tenants::one();
@@ -152,7 +152,7 @@ fn b000_20_what_is_none_by_its_form_is_told_what_can_be_asked_and_a_miss_is_none
     assert_eq!(server.api.brought("skill"), [SKILL]);
 }
 
-/// An example of a playbook that is quoted or asked about begins nothing, and `metadata.flow` comes before examples.
+/// A quoted or questioned example of a playbook starts nothing. `metadata.flow` takes precedence over examples.
 #[test]
 fn b000_20_an_example_begins_a_change_only_as_an_order() {
     let (server, service) = shared();
@@ -193,7 +193,7 @@ fn b000_20_an_example_begins_a_change_only_as_an_order() {
     assert!(!service.was_called());
 }
 
-/// Of several kinds of things that are asked for, those that are not answered are named, in the answer and in the clauses.
+/// If a text asks for several kinds of things, the answer and the clauses name the unanswered ones.
 #[test]
 fn b000_20_what_an_answer_leaves_out_is_named() {
     let (server, service) = shared();
@@ -217,7 +217,7 @@ fn b000_20_what_an_answer_leaves_out_is_named() {
     assert!(!service.was_called());
 }
 
-/// Of two skills whose agents conflict the better one answers, and the other one is named.
+/// Of two skills whose agents conflict, the better one answers, and the other one is named.
 #[test]
 fn b000_20_the_skill_of_a_conflicting_agent_is_named_as_left_out() {
     let server = Tenants::one();
@@ -243,7 +243,7 @@ fn b000_20_the_skill_of_a_conflicting_agent_is_named_as_left_out() {
     assert_ne!(metadata["verdict"]["candidates"][0]["id"], other);
 }
 
-/// Findings lead to a playbook where their rule names one of its trigger conditions, and to no other.
+/// Findings offer a playbook if their rule names one of its trigger conditions, and no other.
 #[test]
 fn b000_20_findings_offer_the_playbook_that_their_rule_names() {
     let server = Tenants::one();
@@ -264,7 +264,7 @@ fn b000_20_findings_offer_the_playbook_that_their_rule_names() {
     assert!(!service.was_called());
 }
 
-/// A question for a rule is answered by a lens with its source, without any flag, where the caller has the tier for it.
+/// A question about a rule is answered by a lens with its source, without any flag, if the caller has the tier for it.
 #[test]
 fn b000_20_a_rule_is_looked_up_in_lenses() {
     let server = Tenants::one();
@@ -292,7 +292,7 @@ fn b000_20_a_rule_is_looked_up_in_lenses() {
         content.contains("Every lock of the north gate is changed in spring."),
         "{content}"
     );
-    // A caller below the tier for lenses gets no passage and no word about lenses.
+    // A caller below the tier for lenses gets no passage and no mention of lenses.
     let order = json!({"name": "plain", "role": "user"});
     let made = server.api.post("/v1/keys", &order).expect(201);
     let plain = server.api.with_key(made["secret"].as_str().unwrap());
@@ -303,7 +303,7 @@ fn b000_20_a_rule_is_looked_up_in_lenses() {
     assert!(!answer.body.to_string().contains("handbook"));
 }
 
-/// A change that no playbook makes is looked up in lenses before anything else: a runbook's heading is an order.
+/// A change without a playbook is first looked up in lenses: a runbook's heading is an instruction.
 #[test]
 fn b000_20_a_change_that_misses_is_looked_up_in_lenses() {
     let server = Tenants::one();
@@ -328,7 +328,7 @@ fn b000_20_a_change_that_misses_is_looked_up_in_lenses() {
     assert_eq!(metadata["run_ids"], Value::Null);
 }
 
-/// Where different things fit, one question is asked back, and the next turn of the session answers it.
+/// If several different documents fit, one question is asked, and the next turn of the session answers it.
 #[test]
 fn b000_20_a_question_is_asked_back_and_answered_in_the_session() {
     let server = Tenants::one();
@@ -357,7 +357,7 @@ fn b000_20_a_question_is_asked_back_and_answered_in_the_session() {
     );
 }
 
-/// The command measures labelled sentences over what is registered.
+/// The command measures labelled sentences over the registered catalogue.
 #[test]
 fn b000_20_labelled_sentences_are_measured() {
     let home = Home::new();

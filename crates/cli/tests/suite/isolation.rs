@@ -1,6 +1,6 @@
-//! Tenants from each other, and everything from whoever has no key: every operation that the OpenAPI document
-//! has, every tool, resource, prompt and task of the Model Context Protocol, every method of A2A. The calls are
-//! made from the document and from what the server lists, so what is added is tried without being added here.
+//! Isolation of tenants from each other, and of everything from callers without a key: every operation of the OpenAPI
+//! document, every tool, resource, prompt and task of the Model Context Protocol, every method of A2A. The calls are
+//! made from the document and the server's lists, so additions are tested automatically.
 
 pub(crate) mod a2a;
 pub(crate) mod document;
@@ -29,8 +29,8 @@ const PUBLIC: [&str; 5] = [
     "list_schemas",
 ];
 
-/// Operations whose answer tells the time, is about the server and no tenant, or has scores whose last digits
-/// depend on what else is embedded at the same time.
+/// Operations whose answer contains the time, is about the server and not a tenant, or has scores whose last digits
+/// depend on concurrent embeddings.
 const VOLATILE: [&str; 4] = [
     "get_evidence_checkpoint",
     "get_openapi",
@@ -38,13 +38,13 @@ const VOLATILE: [&str; 4] = [
     "route_query",
 ];
 
-/// Writes that the owner is refused as well, with the reason.
+/// Writes that are refused to the owner too, with the reason.
 const NOT_SERVED: [(&str, &str); 1] = [(
     "import_mission",
     "its body is a bundle and no JSON; the exchange of missions tries them",
 )];
 
-/// An id of the same form that nobody has.
+/// An unused id of the same form.
 fn absent(id: &str) -> String {
     let is_uuid = id.len() >= 32
         && id[id.len() - 12..]
@@ -65,12 +65,12 @@ fn absent(id: &str) -> String {
     }
 }
 
-/// The same table with ids that nobody has.
+/// The same table with unused ids.
 fn nobodys(known: &Known) -> Known {
     absent_in(known, |place| !is_shared(place))
 }
 
-/// The same table, in some places with ids that do not exist.
+/// The same table, with unused ids in some fields.
 fn absent_in(known: &Known, is_absent: impl Fn(&str) -> bool) -> Known {
     let places = known.iter().map(|(place, ids)| {
         let other = |id: &String| match is_absent(place) {
@@ -82,7 +82,7 @@ fn absent_in(known: &Known, is_absent: impl Fn(&str) -> bool) -> Known {
     places.collect()
 }
 
-/// What a caller learns of an answer, with the ids of a table taken out.
+/// The visible part of an answer, without the ids of a table.
 fn told(answer: &Answer, ids: &Known) -> (u16, String) {
     let message = answer.body["user_message"].as_str().unwrap_or_default();
     let mut ids: Vec<&String> = ids.values().flatten().collect();
@@ -94,7 +94,7 @@ fn told(answer: &Answer, ids: &Known) -> (u16, String) {
     (answer.status, format!("{code}: {told}"))
 }
 
-/// A stranger, and what it has brought in itself under the tenant's ids.
+/// A stranger, and what it has created under the tenant's ids.
 struct Stranger<'e> {
     api: Api,
     ids: [&'e Known; 2],
@@ -103,7 +103,7 @@ struct Stranger<'e> {
 }
 
 impl Stranger<'_> {
-    /// What is wrong with what it gets for real ids, beside what it gets for ids that nobody has.
+    /// The faults of its answers for real ids, compared with its answers for unused ids.
     fn tries(&mut self, operation: &Operation, call: &Call, nobodys: &Call) -> Vec<String> {
         let expected = self.send(nobodys);
         let found = self.send(call);
@@ -132,7 +132,7 @@ impl Stranger<'_> {
 
     fn send(&mut self, call: &Call) -> Answer {
         let answer = call.send(&self.api);
-        // A request is recorded also where its answer is an error.
+        // A request is recorded even if its answer is an error.
         let is_kept = answer.status < 300 || call.path == "/v1/requests";
         if call.method != "GET" && is_kept {
             self.written += &call.text();
@@ -140,7 +140,7 @@ impl Stranger<'_> {
         answer
     }
 
-    /// What of the tenant's an answer gives away; what the stranger said is no secret.
+    /// The tenant's texts that an answer leaks; the stranger's own texts are not secret.
     fn leaked(&self, answer: &Answer, call: &Call) -> Vec<&str> {
         let (text, said) = (answer.body.to_string(), call.text());
         let new = |secret: &&&str| {
@@ -175,7 +175,7 @@ fn listing(document: &Document, estate: &Estate) -> BTreeMap<String, Value> {
     all
 }
 
-/// Whoever has no key, or one that is not known, gets nothing but what describes the server.
+/// A caller without a valid key gets only descriptions of the server.
 #[test]
 fn every_operation_needs_a_key_unless_it_is_named_here() {
     let home = Home::with_keys(&estate::KEYS);
@@ -220,8 +220,8 @@ fn every_operation_needs_a_key_unless_it_is_named_here() {
     assert_eq!(open, PUBLIC);
 }
 
-/// Another tenant's ids are as good as none: the same answer as for ids that nobody has, nothing of the tenant in
-/// any answer, and nothing of it changed.
+/// Another tenant's ids behave like unused ones: the answers are equal and contain nothing of the tenant, and nothing
+/// of it is changed.
 #[test]
 fn no_operation_reads_or_changes_another_tenants_data() {
     let estate = Estate::new();
@@ -257,7 +257,7 @@ fn no_operation_reads_or_changes_another_tenants_data() {
     owner_is_served(&document, &estate);
 }
 
-/// The beginnings of the paths that list a user's own.
+/// The prefixes of the paths that list a user's own entries.
 const LISTINGS: [&str; 5] = [
     "/v1/runs",
     "/v1/approvals",
@@ -266,7 +266,7 @@ const LISTINGS: [&str; 5] = [
     "/v1/events",
 ];
 
-/// Whether an operation is about what belongs to a user: it names it in its path, or lists it.
+/// Whether an operation concerns a user's data: its path contains such an id, or it lists such entries.
 fn is_about_a_user(operation: &Operation) -> bool {
     let names = document::places(&operation.path);
     let mut listings = LISTINGS.iter();
@@ -274,8 +274,8 @@ fn is_about_a_user(operation: &Operation) -> bool {
         || operation.method == "get" && listings.any(|start| operation.path.starts_with(start))
 }
 
-/// Level `user`: what another user of the tenant started is as good as absent, in every operation that names or lists
-/// it. Operators see all of it, and a user sees their own.
+/// Level `user`: data that another user of the tenant started looks absent, in every operation that names or lists it.
+/// Operators see all of it, and users see their own.
 #[test]
 fn no_user_sees_what_another_started() {
     let estate = Estate::new();
@@ -335,7 +335,7 @@ const USERS: [Key; 4] = [
     ("uma", "acme", "uma", "user"),
 ];
 
-/// The playbook's write with a reversal.
+/// Adds a reversal to the playbook's write.
 fn reversible(service: &Service) -> Package {
     let refill = purge_tool(service).replace("vault.purge", "vault.refill");
     purge(service).with("tools/refill.yaml", &refill).edit(
@@ -345,12 +345,12 @@ fn reversible(service: &Service) -> Package {
     )
 }
 
-/// The ids that a listing shows.
+/// The ids in a listing.
 fn listed(api: &Api, path: &str, field: &str) -> Vec<String> {
     ids(&api.get(path).expect(200)["entries"], field)
 }
 
-/// The topics of the events that a caller sees of a run.
+/// The topics of a run's events that are visible to a caller.
 fn topics(api: &Api, run: &Value) -> Vec<String> {
     let events = api.get("/v1/events").expect(200);
     let events = events["entries"].as_array().unwrap().iter();
@@ -414,12 +414,12 @@ fn a_rollback_that_an_operator_starts_belongs_to_the_user_of_its_run() {
     assert_eq!(topics(&ulf, &done), [""; 0]);
 }
 
-/// The calls were good ones: the owner gets past reading and finding with at least one of each operation's.
+/// The calls were valid: at least one of each operation's passes reading and lookup for the owner.
 fn owner_is_served(document: &Document, estate: &Estate) {
     let owner: Api = estate.owner();
     let mut writes: Vec<Operation> = document.operations();
     writes.retain(|operation| operation.method != "get");
-    // What deletes comes last.
+    // Deletions come last.
     writes.sort_by_key(|operation| operation.method == "delete");
     let mut refused = Vec::new();
     for operation in writes {

@@ -1,4 +1,4 @@
-//! API keys of the store: made, shown once, rotated, revoked, and nobody's but their tenant's.
+//! API keys of the store: created, shown once, rotated, revoked, and visible to their tenant only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const KEYS: [Key; 3] = [
     ("uma", "umbra", "uma", "admin"),
 ];
 
-/// A server that knows the callers by configured keys, so that it has stored no key yet.
+/// A server with configured callers, so that it has stored no key yet.
 fn served() -> (Home, Server) {
     let home = Home::with_keys(&KEYS)
         .with("CHARTER_MODEL__SOURCE", "none")
@@ -42,7 +42,7 @@ fn path(made: &Value, act: &str) -> String {
     format!("/v1/keys/{}{act}", made["key_id"].as_str().unwrap())
 }
 
-/// What a key is good for is what was ordered; its text is in the answer that made it and nowhere else.
+/// A key has the requested rights; its secret appears only in the response that created it.
 #[test]
 fn a_key_is_shown_once_and_says_whose_data_is_seen() {
     let (home, server) = served();
@@ -53,7 +53,7 @@ fn a_key_is_shown_once_and_says_whose_data_is_seen() {
     assert!(text.starts_with("chk_") && text.len() == 109, "{text}");
     let robot = server.key(&text);
     let session = robot.post("/v1/sessions", &json!({})).expect(201);
-    // It is the tenant's, and of the user that it stands for.
+    // It belongs to the tenant, and to the user that it authenticates.
     let session = format!("/v1/sessions/{}", session["session_id"].as_str().unwrap());
     robot.get(&session).expect(200);
     ann.get(&session).fails(404, "session_not_found");
@@ -121,7 +121,7 @@ fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// What is no key, what nobody made, and what has ended lets nobody in, and says why.
+/// A text that is not a key, a made-up key and an ended one are refused with the reason.
 #[test]
 fn an_invalid_key_is_refused() {
     let server = Tenants::with_keys(&KEYS);
@@ -150,7 +150,7 @@ fn an_invalid_key_is_refused() {
         .fails(409, "illegal_transition");
 }
 
-/// The word counts for the next request, also in a server that is asked over the same connection.
+/// A revocation applies to the next request, also on the same connection.
 #[test]
 fn a_revoked_key_is_refused_from_then_on() {
     let server = Tenants::with_keys(&KEYS);
@@ -165,14 +165,14 @@ fn a_revoked_key_is_refused_from_then_on() {
     );
     let message = holder.get("/v1/packages").fails(401, "unauthenticated");
     assert_eq!(message, "the API key was revoked");
-    // A second word changes nothing.
+    // A second revocation changes nothing.
     assert_eq!(
         ann.post(&path(&made, "/revoke"), &json!({})).expect(200),
         revoked
     );
 }
 
-/// How long a stream may stay open after its key has ended. The server looks at the key every second.
+/// How long a stream may stay open after its key has ended. The server checks the key every second.
 const STREAM_ENDS: Duration = Duration::from_secs(3);
 
 /// A stream that a key opened is closed soon after the key is revoked: no later event is sent over it.
@@ -183,7 +183,7 @@ fn a_stream_ends_with_its_key() {
     let made = make(&ann, json!({"name": "watcher", "role": "admin"}));
     let holder = ann.with_key(secret(&made));
     let mut stream = holder.follow("/v1/events?after=0");
-    // The stream is open once it has sent what happened before.
+    // The stream is open after it has sent the earlier events.
     assert!(stream.any(|line| line.contains("key.created")));
     ann.post(&path(&made, "/revoke"), &json!({})).expect(200);
     let revoked = std::time::Instant::now();
@@ -193,7 +193,7 @@ fn a_stream_ends_with_its_key() {
     assert!(took < STREAM_ENDS, "{took:?}: {last:?}");
 }
 
-/// What happens to keys is told to who keeps them, and to nobody else.
+/// Events of keys are visible to administrators of keys only.
 #[test]
 fn events_of_keys_are_for_who_keeps_them() {
     let server = Tenants::with_keys(&KEYS);
@@ -208,7 +208,7 @@ fn events_of_keys_are_for_who_keeps_them() {
     assert_eq!(told(&server.key("ope")), [""; 0]);
 }
 
-/// The old one goes on for the overlap only, and the new one is as good.
+/// The old key stays valid for the overlap only, and the new one has the same rights.
 #[test]
 fn a_rotated_key_takes_over() {
     let server = Tenants::with_keys(&KEYS);
@@ -246,7 +246,7 @@ fn a_rotated_key_takes_over() {
         .fails(400, "invalid_request");
 }
 
-/// Nobody hands on what they do not have, by making a key or by rotating a stronger one.
+/// A key's creator cannot grant more rights than their own, by creating a key or by rotating a stronger one.
 #[test]
 fn a_key_may_do_no_more_than_who_makes_it() {
     let server = Tenants::with_keys(&KEYS);
@@ -276,14 +276,14 @@ fn a_key_may_do_no_more_than_who_makes_it() {
     limited
         .post(&path(&strong, "/rotate"), &json!({}))
         .fails(403, "permission_denied");
-    // Whose level is lower makes none at all.
+    // A caller with a lower level creates no keys.
     server
         .key("ope")
         .post("/v1/keys", &least)
         .fails(403, "permission_denied");
 }
 
-/// A misspelled grant opens nothing, and a skill of that name that comes later is perhaps another.
+/// A misspelled grant gives no access; a later skill of that name may be a different one.
 #[test]
 fn a_key_for_agent_skills_that_do_not_exist_is_refused_with_the_nearest() {
     let server = Tenants::with_keys(&KEYS);
@@ -314,7 +314,7 @@ fn a_key_for_agent_skills_that_do_not_exist_is_refused_with_the_nearest() {
     make(&ann, order(&[]));
 }
 
-/// A request counts as the run that it leads to.
+/// The creator of a request counts as the creator of its run.
 fn waiting_run_of_request(by: &Api) -> Value {
     let mut asked = request("purge the vault for good");
     let parameters = json!({"vault": "main"});
@@ -324,7 +324,7 @@ fn waiting_run_of_request(by: &Api) -> Value {
     settled(by, &run, "awaiting_confirmation")
 }
 
-/// A request that began as a message over A2A.
+/// The run of a request that began as a message over A2A.
 fn waiting_run_of_message(by: &Api) -> Value {
     let mut sent = message("purge the vault for good");
     let wishes = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
@@ -338,9 +338,9 @@ fn waiting_run_of_message(by: &Api) -> Value {
     settled(by, &run, "awaiting_confirmation")
 }
 
-/// Ruling 33: the user who creates or rotates a key learns its secret. So the key approves no call that its makers
-/// asked for, nor a call that was asked for with another key of theirs. Keys of the configuration, and keys created
-/// where the data is, have no maker.
+/// Ruling 33: the user who creates or rotates a key learns its secret. Such a key cannot approve a call that its makers
+/// requested, nor a call that was requested with another of their keys. Keys of the configuration, and keys created on
+/// the server's machine, have no maker.
 #[test]
 fn a_user_cannot_approve_with_a_key_they_created() {
     let home = Home::with_keys(&KEYS).with("CHARTER_MODEL__SOURCE", "none");
@@ -371,7 +371,7 @@ fn a_user_cannot_approve_with_a_key_they_created() {
         assert_eq!(seen(by, run)["can_approve"], false);
         decide(by, &run["approvals"][0], "approve").fails(403, "permission_denied");
     };
-    // Asked for by a maker, by a user with a key of that maker, and by those who gave values and confirmed.
+    // Requested by a maker, by a user with a key of that maker, and by callers that gave values and confirmed.
     let of_ann = waiting_run_of(&ann);
     let of_zoe = waiting_run_of(&zoe);
     let start = format!("/v1/playbooks/{PLAYBOOK}/runs");
@@ -382,7 +382,7 @@ fn a_user_cannot_approve_with_a_key_they_created() {
         .expect(200);
     confirm(&zoe, &of_all).expect(200);
     let of_all = settled(&ann, &of_all, "awaiting_approval");
-    // Confirmed by an operator whose key has no maker, so that the askers come from the request itself.
+    // Confirmed by an operator whose key has no maker, so that the requesters come from the request itself.
     let begun = [waiting_run_of_request(&zoe), waiting_run_of_message(&zoe)];
     let [of_request, of_message] = begun.map(|run| {
         confirm(&ope, &run).expect(200);
@@ -404,7 +404,7 @@ fn a_user_cannot_approve_with_a_key_they_created() {
     for run in [&of_request, &of_message] {
         assert_eq!(requesters(run), json!(["ann", "ope", "zoe"]));
     }
-    // Every approver has asked, or made the key of an asker.
+    // Every approver is a requester, or made the key of one.
     assert!(of_all["notes"][0].is_string(), "{of_all:#}");
     assert_eq!(of_ann.get("notes"), None);
     assert!(!service.was_called());
@@ -414,7 +414,7 @@ fn a_user_cannot_approve_with_a_key_they_created() {
         service.next().answer_with("{}");
         settled(by, run, "completed");
     }
-    // An asker may withdraw the request.
+    // A requester may withdraw the request.
     decide(&zoe, &of_all["approvals"][0], "reject").expect(200);
     settled(&max, &of_all, "failed");
     assert!(!service.was_called());
@@ -450,7 +450,7 @@ fn doctor_finds_a_tenant_of_one_person() {
     assert_eq!(found(&home, 0), ("ok".to_owned(), each.to_owned()));
 }
 
-/// An agent's key has what its maker has but the decisions, and cannot be given them.
+/// An agent's key has its maker's rights except decisions, and cannot receive them.
 #[test]
 fn a_key_for_an_agent_decides_nothing() {
     let server = Tenants::with_keys(&KEYS);
@@ -492,7 +492,7 @@ fn a_key_for_an_agent_decides_nothing() {
     assert_eq!(home.run(&person).json(0)["scopes"], json!(["*"]));
 }
 
-/// Another tenant's admin neither sees nor touches it.
+/// Another tenant's admin neither sees nor changes it.
 #[test]
 fn keys_are_their_tenants_own() {
     let server = Tenants::with_keys(&KEYS);
@@ -521,13 +521,13 @@ fn keys_are_their_tenants_own() {
         .expect(200);
     let mut names = ids(&first["entries"], "name");
     names.extend(ids(&second["entries"], "name"));
-    // Those of `ope` and `ann` came first.
+    // Those of `ope` and `ann` are older.
     assert_eq!(names, ["c", "b", "ours", "tests", "tests"]);
     ann.with_key(secret(&made)).get("/v1/packages").expect(200);
 }
 
-/// The first key of a tenant comes from whoever has the data; from then on a server on any address starts,
-/// and on loopback nobody is let in without a key.
+/// The first key of a tenant is created on the server's machine. From then on a server on any address starts, and on
+/// loopback a caller without a key is refused.
 #[test]
 fn the_first_key_is_made_where_the_data_is() {
     let home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
@@ -558,7 +558,7 @@ fn the_first_key_is_made_where_the_data_is() {
         ids(&root.get("/v1/keys").expect(200)["entries"], "name"),
         ["root"]
     );
-    // Commands send a key to a server, whose tenant is the key's.
+    // Commands send a key to a server, which uses the key's tenant.
     let home = home.with("CHARTER_API_KEY", secret(&made));
     let run = |arguments: &[&str]| {
         let all = [
@@ -588,7 +588,7 @@ fn the_first_key_is_made_where_the_data_is() {
     let foreign = run(&["key", "--tenant", "umbra", "list"]);
     assert_eq!(foreign.code, Some(2));
     drop(server);
-    // Also one whose only key has ended does not open again by itself.
+    // A server whose only key has ended does not become open again.
     let id = made["key_id"].as_str().unwrap();
     home.run(&["key", "--tenant", "acme", "revoke", id, "--output", "json"])
         .json(0);
@@ -602,8 +602,8 @@ fn the_first_key_is_made_where_the_data_is() {
     assert_eq!(home.run(&["serve", "--listen", "0.0.0.0:0"]).code, Some(2));
 }
 
-/// The first key lets an admin in for good and counts at once: the server that needed no key needs one from then on,
-/// the local user's streams end, and callers are two people. The last such key is not ended over the network.
+/// The first key is an admin's, does not expire, and applies at once: the server then requires a key, the local user's
+/// streams end, and callers are two people. The last such key cannot be ended over the network.
 #[test]
 fn the_first_key_is_an_admins_and_counts_at_once() {
     let home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
@@ -650,7 +650,7 @@ fn the_first_key_is_an_admins_and_counts_at_once() {
     server.key(secret(&other)).get("/v1/keys").expect(200);
 }
 
-/// Revoked at one replica, refused by the next request to another.
+/// A key that one replica revokes is refused by the next request to another.
 #[test]
 fn a_revoked_key_is_refused_by_every_replica() {
     let database = Arc::new(PostgresServer::shared().database());

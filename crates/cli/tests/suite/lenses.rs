@@ -41,7 +41,7 @@ pub(crate) fn handbook(topics: &[&str]) -> Page {
     Page::html(format!("<h1>Handbook</h1>{}", sections.collect::<String>()))
 }
 
-/// A home that may fetch from a site and compares words alone.
+/// A home that may fetch from a site and compares only words.
 pub(crate) fn words_only(site: &Site) -> Home {
     Home::new()
         .with("CHARTER_MODEL__SOURCE", "none")
@@ -85,7 +85,7 @@ fn b000_16_registration_fetches_indexes_and_answers_with_places_and_sources() {
     assert_eq!(shown["content_hash"], passage["content_hash"]);
     assert_eq!(shown["index"]["chunks"], done["lenses"][0]["chunks"]);
     assert_eq!(shown["index"]["model"], "all-MiniLM-L6-v2/f32");
-    // With a server and without one, the commands say the same.
+    // The commands print the same with and without a server.
     let question = [
         "lens",
         "ask",
@@ -114,7 +114,7 @@ fn check_scores(server: &Server, best: f64) {
     let score = &told["result"]["structuredContent"]["passages"][0]["score"];
     let score = score.as_f64().unwrap();
     assert!(best > 0.8 && (score - best).abs() < 1e-6, "{best} {told:#}");
-    // It has a word in common with one passage, and no more.
+    // It shares only a word with one passage.
     let answer = ask(&server.api, "how often are keys rotated");
     let score = answer["passages"][0]["score"].as_f64().unwrap();
     assert!(score < 0.5, "{answer:#}");
@@ -122,7 +122,7 @@ fn check_scores(server: &Server, best: f64) {
     assert_eq!(answer["passages"], json!([]));
 }
 
-/// B000-16: refused on the basic tier, also where the request asks for the advanced one.
+/// B000-16: refused on the basic tier, even if the request asks for the advanced one.
 #[test]
 fn b000_16_the_basic_tier_is_refused() {
     let site = Site::at("127.0.0.1");
@@ -166,7 +166,7 @@ fn b000_16_the_basic_tier_is_refused() {
         .expect(200);
 }
 
-/// B000-16, seed 000 §2.10: both flows of the reference library are answered by quoting.
+/// B000-16, seed 000 §2.10: both flows of the reference library are answered by quotations.
 #[test]
 fn b000_16_requests_to_the_library_are_answered_with_passages() {
     let site = Site::at("127.0.0.1");
@@ -195,7 +195,7 @@ fn b000_16_requests_to_the_library_are_answered_with_passages() {
         assert!(content.contains(&cited), "{content}");
         assert!(content.contains(passages[0]["text"].as_str().unwrap()));
         assert_eq!(answer["actions"][0]["action_type"], "search");
-        // The same request again is answered from the record.
+        // The repeated request is answered from the record.
         assert_eq!(server.api.ask(&asked).expect(200), answer);
     }
     let mut nothing = request("zebra crossing");
@@ -207,7 +207,7 @@ fn b000_16_requests_to_the_library_are_answered_with_passages() {
     server.api.ask(&unknown).fails(404, "not_found");
 }
 
-/// B000-1, B000-16: a tenant's lens hides the global one of the same id, and nobody else's is seen.
+/// B000-1, B000-16: a tenant's lens hides the global one of the same id, and other tenants' lenses are invisible.
 #[test]
 fn b000_16_lenses_of_a_tenant_lie_over_the_global_ones() {
     let site = Site::at("127.0.0.1");
@@ -240,7 +240,7 @@ fn b000_16_lenses_of_a_tenant_lie_over_the_global_ones() {
     assert!(first(&ask(&acme, "rule")).contains("keys"));
 }
 
-/// Questions that cannot be asked are refused with what is wrong.
+/// Invalid searches are refused with their faults.
 #[test]
 fn b000_2_questions_to_lenses_are_checked() {
     let site = Site::at("127.0.0.1");

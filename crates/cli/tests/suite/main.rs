@@ -1,5 +1,5 @@
-//! The binary as a user meets it: `charter serve` in a process of its own over a data directory, spoken to over
-//! HTTP and by the commands. Knows nothing of the crates inside.
+//! The binary as a user sees it: `charter serve` in its own process over a data directory, used over HTTP and by the
+//! commands. Knows nothing of the crates inside.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! The Model Context Protocol with clients that nobody here wrote: the official Python and TypeScript SDKs
-//! and the official conformance suite, against `charter serve` and `charter mcp`.
+//! The Model Context Protocol with third-party clients: the official Python and TypeScript SDKs and the official
+//! conformance suite, against `charter serve` and `charter mcp`.
 
 mod conformance;
 pub(crate) mod knowledge;
@@ -40,10 +40,10 @@ const TEMPLATES: [&str; 5] = [
     "mission://{mission_id}/artifacts/{kind}/{artifact_id}",
 ];
 
-/// The revisions that the Python client speaks, by what it calls them and what it then says.
+/// The revisions of the Python client, by its names for them and the version that it sends.
 const MODES: [(&str, &str); 2] = [("auto", "2026-07-28"), ("legacy", "2025-11-25")];
 
-/// How a client reaches a server, with the caller's key.
+/// The URL of a server and the caller's key, for a client.
 pub(crate) fn over_http(api: &Api) -> Value {
     json!({"url": format!("{}/mcp", api.base), "key": api.key})
 }
@@ -66,7 +66,7 @@ fn tour(mode: &str) -> Value {
     json!({"do": "tour", "mode": mode, "question": QUESTION, "skill": SKILL, "tool": "vault.list_backups"})
 }
 
-/// What every client sees of the same catalogue.
+/// The results that every client gets from the same catalogue.
 #[track_caller]
 fn check_tour(saw: &Value) {
     assert_eq!(saw["server"], "charter");
@@ -119,7 +119,7 @@ fn check_tour(saw: &Value) {
         told[0].as_str().unwrap().starts_with("routed (narrow)"),
         "{told:?}"
     );
-    // Invalid parameters, for what is not there.
+    // Invalid parameters, for missing entries.
     assert_eq!(
         (&saw["unknown_tool"], &saw["unknown_prompt"]),
         (&json!(-32602), &json!(-32602))
@@ -135,7 +135,7 @@ fn check_tour(saw: &Value) {
     );
 }
 
-/// The hints of a tool are true: only what changes nothing says that it reads.
+/// The hints of tools are true: only tools that change nothing are marked as reading.
 #[track_caller]
 fn check_hints(tools: &Value) {
     let reads = |name: &str| tools[name]["read_only_hint"] == json!(true);
@@ -169,7 +169,7 @@ fn the_python_client_sees_the_same_over_stdio_with_and_without_a_server() {
     let folder = purge(&service).write(&home.path("package"));
     let registered = home.run(&["package", "register", &folder]);
     assert_eq!(registered.code, Some(0), "{registered:?}");
-    // The engine in the client's process.
+    // The engine runs in the client's process.
     let saw = python(&with(&over_stdio(&home), tour("auto"))).end();
     check_tour(&saw);
     processes::check_that_they_share_a_data_directory(&home);
@@ -213,7 +213,7 @@ fn the_typescript_client_lists_calls_and_reads_over_http_and_stdio() {
     );
 }
 
-/// Starts a call whose tool hangs, gives it up, and sees its run aborted.
+/// Starts a call whose tool hangs, cancels it, and checks that its run is aborted.
 #[track_caller]
 fn check_cancel(api: &Api, service: &Service, mut peer: Peer, what: &str) {
     let call = service.next();
@@ -227,7 +227,7 @@ fn check_cancel(api: &Api, service: &Service, mut peer: Peer, what: &str) {
             (newest["status"] == status).then_some(newest)
         })
     };
-    // What is under way ends by itself, and nothing new starts.
+    // The running call ends on its own, and nothing new starts.
     newest("stopping");
     call.answer();
     let run = newest("aborted");
@@ -269,7 +269,7 @@ fn a_cancelled_call_ends_the_work_it_started() {
     }
 }
 
-/// A playbook from missing parameters to its end, with every word of a person asked for through the client.
+/// A playbook from missing parameters to its end; the client asks its user for every input.
 #[test]
 fn b000_18_a_person_is_asked_through_the_client() {
     let home = Home::new();
@@ -289,7 +289,7 @@ fn b000_18_a_person_is_asked_through_the_client() {
             let saw = peer.end();
             let work = &saw["content"];
             assert_eq!(work["status"], "completed", "{mode}: {saw:#}");
-            // The answer is the change's result, and no word of what it waited for before.
+            // The answer is the change's result, and no longer describes the earlier waits.
             let response = &work["response"];
             assert_eq!(work["content"], response["content"], "{mode}: {saw:#}");
             assert_eq!(
@@ -325,8 +325,8 @@ fn b000_18_a_person_is_asked_through_the_client() {
     }
 }
 
-/// A user cannot be asked, says no, or has a key that does not name the scope of decisions: the client reads that nothing
-/// has happened, and what is missing.
+/// If the user cannot be asked, declines, or the key does not name the scope of decisions, the client learns that
+/// nothing has happened, and what is missing.
 #[test]
 fn b000_18_without_a_persons_word_nothing_is_changed() {
     let server = Tenants::one();
@@ -369,7 +369,7 @@ fn b000_18_without_a_persons_word_nothing_is_changed() {
     assert!(!service.was_called());
 }
 
-/// The credential decides: another tenant's things look absent, and nobody gets in without a key.
+/// The credential decides: another tenant's data looks absent, and a caller without a key is refused.
 #[test]
 fn a_caller_sees_the_catalogue_of_its_tenant_only() {
     let server = Tenants::with_keys(&KEYS);
@@ -394,7 +394,7 @@ fn a_caller_sees_the_catalogue_of_its_tenant_only() {
         .fails(401, "unauthenticated");
 }
 
-/// A client is led to an identity provider only where there is one.
+/// A client is referred to an identity provider only if there is one.
 #[test]
 fn without_a_provider_a_refusal_names_none() {
     let mut keyless = Tenants::one().api.clone();
@@ -443,10 +443,10 @@ fn a_call_passes_its_arguments_as_they_are() {
     }
 }
 
-/// A call of a tool that fails, and a field of its answer with the word in it.
+/// A failing call of a tool, and a field of its error with a word in it.
 type Failing = (&'static str, Value, &'static str, &'static str);
 
-/// One at least of each tool, over the package of `the_official_clients_see_errors_as_errors`.
+/// At least one call of each tool, over the package of `the_official_clients_see_errors_as_errors`.
 #[rustfmt::skip]
 fn failing_calls() -> [Failing; 14] {
     let vault = json!({"vault": "main"});
@@ -469,12 +469,12 @@ fn failing_calls() -> [Failing; 14] {
     ]
 }
 
-/// A client that checks structured content against the tool's output schema does so of errors too, and would show the
-/// violation in place of the error.
+/// A client that validates structured content against the tool's output schema also validates errors, and would show
+/// the violation in place of the error.
 #[test]
 fn the_official_clients_see_errors_as_errors() {
     let server = Tenants::one();
-    // A skill that lacks a value, and a tool that fails.
+    // A skill without a required value, and a failing tool.
     let failing = backups()
         .edit(SKILL_FILE, ", default: main", "")
         .with(SCRIPT_FILE, "import sys\nsys.exit('no vault')\n");
@@ -499,7 +499,7 @@ fn the_official_clients_see_errors_as_errors() {
     }
 }
 
-/// Models write null for what they leave out.
+/// Models write null for omitted arguments.
 #[test]
 fn an_argument_that_is_null_is_left_out() {
     let server = Tenants::one();
@@ -511,7 +511,7 @@ fn an_argument_that_is_null_is_left_out() {
             .mcp(&json!({}), "tools/call", Some("find"), params);
         let entries = &called["result"]["structuredContent"]["entries"];
         let ids = entries.as_array().unwrap().iter().map(|entry| &entry["id"]);
-        // Not their scores: packages that other tests register change these.
+        // Without scores, which packages of other tests change.
         ids.cloned().collect::<Vec<_>>()
     };
     let given =
@@ -521,7 +521,7 @@ fn an_argument_that_is_null_is_left_out() {
     assert_eq!(found, call(json!({"query": QUESTION})));
 }
 
-/// A body that is no message is the client's fault, and no unknown type of media.
+/// A body that is not a message is the client's fault, and not an unsupported media type.
 #[test]
 fn what_is_no_message_is_refused_as_one() {
     let server = Tenants::one();
@@ -556,7 +556,7 @@ fn what_is_no_message_is_refused_as_one() {
         let (code, said) = asked(method, json!({"cursor": "no page's"}));
         assert_eq!(code, -32602, "{method}: {said}");
     }
-    // A client that accepts everything accepts what is answered.
+    // A client that accepts everything accepts the answers.
     let everything = [("accept", "*/*"), headers[1], headers[2]];
     for ping in [ping.to_owned(), format!("\u{feff}{ping}")] {
         let ping = ping.into_bytes();
@@ -565,7 +565,7 @@ fn what_is_no_message_is_refused_as_one() {
     }
 }
 
-/// Arguments of any shape are refused with the public error, and bodies stay within the bound.
+/// Arguments of any shape are refused with a public error, and bodies stay within the limit.
 #[test]
 fn hostile_input_is_refused_with_a_public_error() {
     let home = Home::new().with("CHARTER_LIMITS__BODY_BYTES", "100000");
@@ -610,7 +610,7 @@ fn hostile_input_is_refused_with_a_public_error() {
     );
 }
 
-/// An output nests as deep as it may: with what each answer puts around it, it stays within the limits of the clients.
+/// An output at the depth limit, with the envelopes of every protocol, stays within the limits of the clients.
 #[test]
 fn the_deepest_output_reaches_the_official_clients() {
     let deepest = (1..JSON_LEVELS).fold(json!([]), |inner, _| json!([inner]));

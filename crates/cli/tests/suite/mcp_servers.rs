@@ -1,5 +1,5 @@
-//! Tools of registered MCP servers in the catalogue: servers of the official Python SDK, over standard
-//! input and output and over HTTP, and one that misbehaves, in processes of their own.
+//! Tools of registered MCP servers in the catalogue: servers of the official Python SDK, over standard input and output
+//! and over HTTP, and one that misbehaves, each in its own process.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::home::{Api, Home, Server, eventually, ids};
 use crate::mcp::peers::{installed, scripts};
 use crate::playbooks::{KEYS, confirm, decide, path_of, settled};
 
-/// What the servers are given that nobody else may see.
+/// The value that only the servers may see.
 const SECRET: &str = "s3cr3t-value-of-the-tests";
 
 const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
 
-/// A home with servers to register, and what they work with.
+/// A home with servers to register, and their files.
 struct Estate {
     home: Home,
     folder: PathBuf,
@@ -39,7 +39,7 @@ impl Estate {
         estate
     }
 
-    /// What the servers of the SDK offer from now on; put in place whole.
+    /// Replaces the offered tools of the SDK's servers, atomically.
     fn offer(&self, state: &Value) {
         let new = self.folder.join("state.new");
         std::fs::write(&new, state.to_string()).unwrap();
@@ -51,13 +51,13 @@ impl Estate {
         json!({"name": name, "state": state, "log": log, "http": http}).to_string()
     }
 
-    /// The changes that servers made.
+    /// The number of changes that servers made.
     fn changes(&self) -> usize {
         let log = std::fs::read_to_string(self.folder.join("log"));
         log.map_or(0, |log| log.lines().count())
     }
 
-    /// Registers a script as a server that this machine runs.
+    /// Registers a script as a server on this machine.
     fn stdio(mut self, name: &str, script: &Path, more: &str) -> Self {
         let python = installed().join("venv/bin/python");
         let arguments = json!([script, self.given(name, false)]);
@@ -72,12 +72,12 @@ impl Estate {
         self
     }
 
-    /// Registers a server of the SDK that this machine runs.
+    /// Registers a server of the SDK on this machine.
     fn sdk(self, name: &str, more: &str) -> Self {
         self.stdio(name, &scripts().join("server.py"), more)
     }
 
-    /// Registers a server of the SDK that is reached by HTTP.
+    /// Registers a server of the SDK over HTTP.
     fn http(mut self, name: &str, more: &str) -> (Self, Remote) {
         let remote = Remote::start(&self.given(name, true));
         let port = remote.port;
@@ -99,7 +99,7 @@ impl Estate {
     }
 }
 
-/// Where the interpreter of the virtual environment comes from, unless that is the system.
+/// The folder of the virtual environment's interpreter, unless it is the system's.
 fn python_folder() -> Option<PathBuf> {
     let python = installed().join("venv/bin/python");
     let real = python.canonicalize().unwrap();
@@ -107,7 +107,7 @@ fn python_folder() -> Option<PathBuf> {
     (!folder.starts_with("/usr")).then_some(folder)
 }
 
-/// A server that listens; killed when it goes out of scope.
+/// A listening server; killed when it goes out of scope.
 struct Remote {
     child: Child,
     port: u16,
@@ -141,7 +141,7 @@ fn imported(api: &Api) -> Vec<String> {
     ids
 }
 
-/// A plan of one step, for a request of its own.
+/// A plan of one step, for a new request.
 fn plan(tool: &str, parameters: Value) -> Value {
     json!({
         "id": PLAN, "request_id": format!("req-{}", Uuid::now_v7()),
@@ -150,13 +150,13 @@ fn plan(tool: &str, parameters: Value) -> Value {
     })
 }
 
-/// Sends it.
+/// Sends such a plan.
 fn send(api: &Api, tool: &str, parameters: Value) -> Value {
     let sent = json!({"execution_plan": plan(tool, parameters)});
     api.post("/v1/runs", &sent).expect(201)
 }
 
-/// What a call of a reading tool answers.
+/// The output of a reading tool's call.
 fn output(api: &Api, tool: &str, parameters: Value) -> Value {
     let done = settled(api, &send(api, tool, parameters), "completed");
     let mut newest_first = done["events"].as_array().unwrap().iter().rev();
@@ -164,14 +164,14 @@ fn output(api: &Api, tool: &str, parameters: Value) -> Value {
     ended.unwrap()["output"].clone()
 }
 
-/// Sends a plan with a call of a writing tool, up to where it waits for a person.
+/// Sends a plan with a call of a writing tool, and returns its run as soon as it waits for an approval.
 fn waiting(api: &Api, tool: &str, parameters: Value) -> Value {
     let run = send(api, tool, parameters);
     confirm(api, &run).expect(200);
     settled(api, &run, "awaiting_approval")
 }
 
-/// How a call of a writing tool fails once it was approved.
+/// The failure of an approved call of a writing tool.
 fn failure(server: &Server, tool: &str) -> Value {
     let run = waiting(&server.key("ann"), tool, json!({}));
     decide(&server.key("bob"), &run["approvals"][0], "approve").expect(200);
@@ -179,7 +179,7 @@ fn failure(server: &Server, tool: &str) -> Value {
     done["outcome"]["cause"]["failure"].clone()
 }
 
-/// The question to a person about an approved call of a writing tool whose answer was refused.
+/// The question about an approved call of a writing tool whose answer was refused.
 fn doubt(server: &Server, tool: &str) -> String {
     let ann = server.key("ann");
     let run = waiting(&ann, tool, json!({}));
@@ -218,19 +218,19 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
         .into_iter()
         .flat_map(|name| OFFERED.map(|tool| format!("mcp.{name}.{tool}")));
     assert_eq!(imported(&uma), expected.collect::<Vec<_>>());
-    // The same name, each by its own server.
+    // Each server's tool of the same name is called.
     for name in ["local", "remote"] {
         let tool = format!("mcp.{name}.read");
         assert_eq!(output(&uma, &tool, json!({})), json!({"text": name}));
     }
-    // What does not fit its parameters gets no further than the catalogue's own check.
+    // The catalogue's own check refuses invalid parameters.
     let wrong = json!({"execution_plan": plan("mcp.local.read", json!({"text": 7}))});
     let said = uma.post("/v1/runs", &wrong).fails(400, "invalid_document");
     assert!(
         said.ends_with("`text` must be of the type string"),
         "{said}"
     );
-    // A fresh environment: what was granted, and no secret in what is kept.
+    // A fresh environment: only granted values, and no secret in stored data.
     for (name, seen) in [
         ("local", "/environment/TESTS_SECRET"),
         ("remote", "/headers/x-key"),
@@ -264,7 +264,7 @@ fn tools_of_servers_are_imported_and_called_like_any_other() {
     assert!(!server.log().contains(SECRET));
 }
 
-/// Whatever a server says of its tool, a write waits for a person, and happens once.
+/// Regardless of the server's annotations, a write waits for an approval, and happens once.
 #[test]
 fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
     let estate = Estate::new().sdk("local", "");
@@ -277,11 +277,11 @@ fn b000_10_an_imported_write_waits_for_an_approval_and_happens_once() {
     decide(&bob, &run["approvals"][0], "approve").expect(200);
     settled(&ann, &run, "completed");
     assert_eq!(changes(), "{'text': 'a'}\n");
-    // Not for a user, approved or not.
+    // A user is refused even with an approval.
     let refused = send(&uma, "mcp.local.write", json!({"text": "b"}));
     confirm(&uma, &refused).expect(200);
     settled(&uma, &refused, "failed");
-    // A tool that says that it can do a dry run is not believed.
+    // A tool's claim that it supports dry runs is ignored.
     let plan = plan("mcp.local.write", json!({"text": "c"}));
     let dry = json!({"execution_plan": plan, "dry_run": true});
     let dry = ann.post("/v1/runs", &dry).expect(201);
@@ -309,7 +309,7 @@ fn a_change_that_is_told_of_is_in_force_without_a_start() {
     });
 }
 
-/// What was approved is what was shown: a server that changes its tool silently is refused.
+/// The approved tool is the one that was shown: a server that changes it silently is refused.
 #[test]
 fn a_tool_that_changed_since_it_was_imported_is_refused() {
     let estate = Estate::new().sdk("local", "");
@@ -328,7 +328,7 @@ fn a_tool_that_changed_since_it_was_imported_is_refused() {
     );
     assert_eq!(failure["kind"], "permission_error", "{failure:#}");
     assert_eq!(estate.changes(), 0);
-    // That was noticed: the catalogue has the new one, under a new approval.
+    // The change was noticed: the catalogue has the new one, under a new approval.
     eventually("the new definition", || {
         let run = waiting(&ann, "mcp.local.write", json!({"text": "b"}));
         decide(&bob, &run["approvals"][0], "approve").expect(200);
@@ -342,8 +342,8 @@ fn a_tool_that_changed_since_it_was_imported_is_refused() {
     });
 }
 
-/// What a run pinned is what it goes on with, also when Charter was killed in between; without it the run
-/// stands still, and goes on once the server offers it again.
+/// A run continues with its pinned definition, even if Charter was killed in between. Without that definition the run
+/// stops, and continues when the server offers it again.
 #[test]
 fn a_run_that_pinned_an_imported_tool_goes_on_after_a_restart_with_that_tool_only() {
     let estate = Estate::new().sdk("local", "refresh_s = 1");
@@ -363,7 +363,7 @@ fn a_run_that_pinned_an_imported_tool_goes_on_after_a_restart_with_that_tool_onl
     assert_eq!(estate.changes(), 1);
     server.kill();
 
-    // Another definition than the two runs pinned, and nobody remembers theirs.
+    // The server offers a different definition, and the process no longer has the pinned one.
     estate.offer(&json!({"description": "Does something else."}));
     let server = estate.home.serve();
     let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));
@@ -422,7 +422,7 @@ fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
     let words = "gave no answer that can be used";
     assert!(message(&died).contains(words), "{died:#}");
     comes_back();
-    // It writes, and it answered: what becomes of it is for a person.
+    // It writes, and it answered: a person must decide.
     let flooded = doubt(&server, "mcp.local.flood");
     let words = "it sent a message of more than 16777216 bytes";
     assert!(flooded.contains(words), "{flooded}");
@@ -436,7 +436,7 @@ fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
     drop((server, home));
 }
 
-/// A server without the SDK, of the revision before: it works, and what it answers wrongly is said.
+/// A server without the SDK, of the previous revision: it works, and its invalid answers are reported.
 #[test]
 fn a_server_that_answers_garbage_leaves_its_call_in_doubt_and_nothing_else() {
     let script = scripts().join("old_server.py");
@@ -461,7 +461,7 @@ fn a_server_that_answers_garbage_leaves_its_call_in_doubt_and_nothing_else() {
     }
 }
 
-/// What cannot be reached stops nothing: it is said, and its tools come when it comes.
+/// An unreachable server is reported and stops nothing; its tools are added when it becomes reachable.
 #[test]
 fn a_server_that_is_away_at_the_start_comes_later() {
     let estate = Estate::new();
@@ -505,7 +505,7 @@ fn a_server_that_is_away_at_the_start_comes_later() {
     drop(remote);
 }
 
-/// What the configuration says of servers must hold.
+/// An invalid configuration of servers stops the start.
 #[test]
 fn a_wrong_registration_stops_the_start() {
     let base = Estate::new().config;

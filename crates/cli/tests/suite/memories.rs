@@ -1,4 +1,4 @@
-//! B003-10: memories, as their owners, other users and operators meet them.
+//! B003-10: memories for their owners, other users and operators.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn b003_10_a_private_memory_is_its_owners_alone() {
     );
 }
 
-/// On PostgreSQL with pgvector the database finds memories: the same ones, of the same people, through the same
+/// On PostgreSQL with pgvector, the database finds memories: the same ones, for the same callers, with the same
 /// filters.
 #[test]
 fn b003_10_memories_are_found_by_pgvector() {
@@ -231,7 +231,7 @@ fn b003_10_what_an_agent_writes_waits_for_a_persons_word() {
     ann.post(&accept, &json!({}))
         .fails(409, "illegal_transition");
     assert_eq!(found(&ann, query), ["Oncall"]);
-    // What a user shares is everybody's only by an operator's word.
+    // A user's memory is shared with the tenant only after an operator accepts it.
     let shared = add(
         &ann,
         draft("Style", "We write British English.", &["docs"], 5),
@@ -250,7 +250,7 @@ fn b003_10_what_an_agent_writes_waits_for_a_persons_word() {
         found(&bob, json!({"text": "spelling of English"})),
         ["Style"]
     );
-    // A change of it by somebody else is a proposal too, and can be refused.
+    // Another user's change of it is a proposal too, and can be rejected.
     let change = json!({"memory": draft("Style", "We write as we like.", &["docs"], 5), "expected_version": 1});
     let change = bob.post(&format!("{path}/versions"), &change).expect(201);
     assert_eq!(
@@ -342,7 +342,7 @@ fn b003_10_search_combines_meaning_words_tags_time_and_importance() {
     }
 }
 
-/// A score is low for a memory that has nothing to do with the question, and high for its answer.
+/// A score is low for a memory that is irrelevant to the question, and high for its answer.
 #[track_caller]
 fn check_scores(api: &Api) {
     let scores = |text: &str| -> Vec<f64> {
@@ -370,7 +370,7 @@ fn check_scores(api: &Api) {
     let best = &recalled(answered)[0];
     assert_eq!(best["title"], "Restore");
     let score = best["score"].as_f64().unwrap();
-    // Scores fall with age, a little between two searches too.
+    // Scores fall with age, even slightly between two searches.
     assert!((score - high[0]).abs() < 1e-3, "{score} {high:?}");
 }
 
@@ -444,7 +444,7 @@ fn b003_10_related_memories_are_followed_round_a_cycle() {
         .fails(400, "invalid_document");
 }
 
-/// What was removed is nowhere: not in an answer, and not in the files.
+/// Deleted content is in no answer and no file.
 #[test]
 fn b003_10_removal_takes_the_content_and_leaves_that_it_existed() {
     let home = Home::with_keys(&PEOPLE);

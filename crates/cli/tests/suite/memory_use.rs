@@ -1,5 +1,5 @@
-//! Large bodies and outputs, many at once: the server's memory has a bound, probes are answered meanwhile, and what was
-//! used is given back.
+//! Many large bodies and outputs at once: the server's memory is limited, probes are answered meanwhile, and the memory
+//! is released afterwards.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -12,20 +12,20 @@ use crate::home::{Api, Home, Key, MCP_HEADERS, Server, eventually, ids, request,
 use crate::packages::{Package, backups};
 use crate::plans::{abort, plan};
 
-/// The largest memory of a server, beside the pages of its program and of the model, in KiB: with these pages, a release
-/// stays below 512 MiB.
+/// The largest memory of a server, excluding the pages of its program and of the model, in KiB: including them, a
+/// release stays below 512 MiB.
 const MOST: u64 = 448 << 10;
 
-/// What a server may keep beyond what it had when it was idle, in KiB.
+/// The memory that a server may keep beyond its memory when it was idle, in KiB.
 const MOST_KEPT: u64 = 128 << 10;
 
-/// The longest that a probe waits for its answer.
+/// The longest wait for a probe's answer.
 const PROBED_WITHIN: Duration = Duration::from_secs(5);
 
-/// From one probe to the next.
+/// Time between two probes.
 const BETWEEN_PROBES: Duration = Duration::from_millis(50);
 
-/// Six callers of two tenants: more may be done at once for them than for one.
+/// Six callers of two tenants: their shared limits are higher than those of one.
 const KEYS: [Key; 6] = [
     ("ann", "acme", "ann", "admin"),
     ("bob", "acme", "bob", "admin"),
@@ -35,7 +35,7 @@ const KEYS: [Key; 6] = [
     ("ugo", "umbra", "ugo", "admin"),
 ];
 
-/// A list of as many equal parts.
+/// A list of equal elements.
 #[derive(Debug, Clone, Copy)]
 struct List {
     count: usize,
@@ -44,10 +44,10 @@ struct List {
     fits: bool,
 }
 
-/// Stands for a text of a MiB.
+/// The placeholder for a text of a MiB.
 const TEXT: &str = "text";
 
-/// Each would take a multiple of its length in memory, or is as long as may be.
+/// Each would take a multiple of its length in memory, or has the largest allowed length.
 const LISTS: [List; 5] = [
     list(2_000_000, "[]", false),
     list((15 << 20) / 7, r#"{"":0}"#, false),
@@ -91,7 +91,7 @@ part = part.replace("text", json.dumps("x" * (1 << 20)))
 sys.stdout.write("[" + ",".join([part] * int(count)) + "]")
 "#;
 
-/// With a tool that prints a list of equal parts.
+/// The backups package with a tool that prints a list of equal elements.
 pub(crate) fn package() -> Package {
     backups()
         .with("tools/print_list.yaml", TOOL_DOCUMENT)
@@ -107,7 +107,7 @@ fn served() -> (Home, Server) {
     (home, server)
 }
 
-/// What the system says about a server's memory, in KiB.
+/// The system's figure for a server's memory, in KiB.
 #[track_caller]
 fn memory(server: &Server, field: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
@@ -118,7 +118,7 @@ fn memory(server: &Server, field: &str) -> u64 {
     number.unwrap().parse().unwrap()
 }
 
-/// Does something for every caller at once, while the server has to answer probes.
+/// Acts for every caller at once, while the server must answer probes.
 fn all_at_once<T: Send>(server: &Server, act: impl Fn(&Api) -> T + Sync) -> Vec<T> {
     let act = &act;
     thread::scope(|scope| {
@@ -142,10 +142,10 @@ fn all_at_once<T: Send>(server: &Server, act: impl Fn(&Api) -> T + Sync) -> Vec<
     })
 }
 
-/// The server never had more memory than it may, and does not keep what it had.
+/// The server never exceeded its memory limit, and released the memory.
 #[track_caller]
 fn check_memory(server: &Server, idle: u64) {
-    // Pages of the program and of the model are the system's to take back, and a program for tests has many.
+    // The system can reclaim pages of the program and of the model, and a test build has many.
     let most = memory(server, "VmHWM") - memory(server, "RssFile");
     assert!(most <= MOST, "{} MiB", most >> 10);
     eventually("memory that is given back", || {
@@ -158,7 +158,7 @@ pub(crate) fn plan_of(tool: &str, parameters: Value) -> Value {
     plan(&format!("plan-{}", Uuid::now_v7()), steps, abort())
 }
 
-/// How a run ended, without being shown, which would read its output each time.
+/// The outcome of a run, without showing the run, which would read its output each time.
 pub(crate) fn end_of(api: &Api, run: &Value) -> Value {
     eventually("the end of a run", || {
         let listed = api.get("/v1/runs").expect(200);
@@ -171,7 +171,7 @@ pub(crate) fn end_of(api: &Api, run: &Value) -> Value {
     })
 }
 
-/// How a run of the tool ended, and the run.
+/// The outcome of a run of the tool, and the run.
 fn ran(api: &Api, list: &str) -> (Value, Value) {
     let sent = json!({
         "execution_plan": plan_of(TOOL, json!({"list": list})), "parameters": {},
@@ -200,7 +200,7 @@ fn large_outputs_at_once_take_no_more_memory_than_there_is_for_them() {
             ran.iter().map(status).collect::<Vec<u16>>()
         });
         for statuses in shown {
-            // Three are of the other tenant.
+            // Three belong to the other tenant.
             let others = statuses.iter().filter(|status| **status == 404).count();
             let answered = statuses
                 .iter()
@@ -256,8 +256,8 @@ fn recorded(api: &Api) -> String {
 
 const MB: usize = 1_000_000;
 
-/// Reads outputs of 15 MiB, and the largest evidence records, by the ways besides `GET /v1/runs/{id}`, for every caller
-/// at once.
+/// Reads outputs of 15 MiB, and the largest evidence records, in every way besides `GET /v1/runs/{id}`, for every
+/// caller at once.
 #[track_caller]
 fn read_by_every_way(server: &Server, runs: &[(Value, Value)]) {
     let package = package().version("1.0.0", "1.1.0");
@@ -292,7 +292,7 @@ fn read_by_every_way(server: &Server, runs: &[(Value, Value)]) {
     check_read("GetTask", &tasks, 15 << 20);
 }
 
-/// The place of a caller in [`KEYS`].
+/// The index of a caller in [`KEYS`].
 fn place(api: &Api) -> usize {
     let mut keys = KEYS.iter();
     let place = keys.position(|(key, ..)| api.key.as_deref() == Some(*key));
@@ -316,7 +316,7 @@ fn over_mcp(api: &Api, method: &str, name: &str, mut params: Value) -> (u16, usi
     size(api.raw("POST", "/mcp", &headers, body.to_string().into_bytes()))
 }
 
-/// Each caller got all of it, or was refused because the server has no memory for it.
+/// Each caller got the whole answer, or was refused for lack of memory.
 #[track_caller]
 fn check_read(way: &str, read: &[(u16, usize)], least: usize) {
     let is_whole = |(status, bytes): &(u16, usize)| *status == 200 && *bytes > least;
@@ -345,7 +345,7 @@ fn large_bodies_at_once_take_no_more_memory_than_there_is_for_them() {
     for list in [LISTS[0], LISTS[2]] {
         send_by_every_way(&server, list);
     }
-    // The largest package that may be sent is still taken, by each tenant.
+    // Each tenant can still send the largest allowed package.
     let large = package()
         .version("1.0.0", "1.1.0")
         .with("docs/long.md", &"x".repeat(8 << 20))
@@ -398,7 +398,7 @@ fn as_message(list: &str) -> String {
     marked(&json!({"message": message}), list)
 }
 
-/// Stands for the list, which is no value here: it would take much memory in this process too.
+/// The placeholder for the list, which would take much memory in this process too if it were a value.
 const MARK: &str = "the list";
 
 fn marked(body: &Value, list: &str) -> String {
@@ -449,7 +449,7 @@ fn ways() -> [Way; 7] {
     ]
 }
 
-/// Sends the list by every way, for every caller at once.
+/// Sends the list in every way, for every caller at once.
 #[track_caller]
 fn send_by_every_way(server: &Server, list: List) {
     let text = list.text();

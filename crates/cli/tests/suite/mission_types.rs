@@ -1,5 +1,5 @@
-//! Mission types and prompt templates as documents of packages: checked when registered, listed, fetched,
-//! overlaid by a tenant, and kept while something refers to them.
+//! Mission types and prompt templates as documents of packages: checked at registration, listed, fetched, overlaid by a
+//! tenant, and kept while other documents refer to them.
 
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn tool(name: &str, class: &str, parameters: &str) -> String {
     )
 }
 
-/// What missions about leads are made of, without the mission type.
+/// The documents of missions about leads, without the mission type.
 fn crm(scope: &str) -> Package {
     let lead = "{name: lead, type: string, required: true}";
     let stage = "{name: stage, type: string}";
@@ -110,7 +110,7 @@ fn crm(scope: &str) -> Package {
         .with(PROMPT_FILE, LEAD_WORKER)
 }
 
-/// The same with the mission type.
+/// The same documents with the mission type.
 fn leads(scope: &str) -> Package {
     crm(scope).with(MISSION_FILE, LEAD_BRIEF)
 }
@@ -144,8 +144,7 @@ fn refused(api: &Api, package: &Package) -> (Vec<String>, String) {
     (places, message)
 }
 
-/// B000-6, B000-7: like every kind, by REST and by the commands; and nothing of it is routed to or
-/// embedded.
+/// B000-6, B000-7: like every kind, over REST and by the commands; none of them is routed to or embedded.
 #[test]
 fn b000_7_mission_types_and_prompts_are_registered_listed_and_fetched() {
     let home = Home::new();
@@ -227,7 +226,7 @@ fn b000_1_a_tenants_mission_type_and_prompt_are_over_the_global_ones() {
     assert_eq!(seen(mission_type(&acme)), json!(["Lead brief", "global"]));
 }
 
-/// B000-1: a tenant refers to what is global, nobody to what another tenant has.
+/// B000-1: a tenant may refer to global documents, but not to another tenant's.
 #[test]
 fn b000_1_another_tenants_mission_types_and_prompts_are_not_there() {
     let server = Tenants::with_keys(&KEYS);
@@ -258,7 +257,7 @@ fn b000_1_another_tenants_mission_types_and_prompts_are_not_there() {
     );
 }
 
-/// B000-7: all references that lead nowhere are said at once, with file and line, and nothing is written.
+/// B000-7: all invalid references are reported at once, with file and line, and nothing is written.
 #[test]
 fn b000_7_every_reference_that_leads_nowhere_is_refused_with_file_and_line() {
     let server = Tenants::one();
@@ -314,7 +313,7 @@ fn b000_7_every_reference_that_leads_nowhere_is_refused_with_file_and_line() {
     assert_eq!(server.api.brought("prompt_template"), [""; 0]);
 }
 
-/// B000-7, B002-6: what is there and of the wrong kind.
+/// B000-7, B002-6: references to existing documents of the wrong kind.
 #[test]
 fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
     let server = Tenants::one();
@@ -383,7 +382,7 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
     server.api.register(&leads("tenant"));
 }
 
-/// B000-7: a stage of a mission is Charter's own.
+/// B000-7: only Charter defines the stages of a mission.
 #[test]
 fn b000_7_a_package_brings_no_stage() {
     let server = Tenants::one();
@@ -445,7 +444,7 @@ fn b000_7_a_difference_is_shown_and_a_version_is_rolled_back() {
     assert_eq!((mission_type(&server.api), prompt(&server.api)), before);
 }
 
-/// B000-7: what a mission type of another package refers to stays, and stays what it needs.
+/// B000-7: documents that a mission type of another package refers to stay, and stay valid for it.
 #[test]
 fn b000_7_what_a_mission_type_refers_to_cannot_be_taken_away() {
     let server = Tenants::one();
@@ -489,7 +488,7 @@ fn b000_7_what_a_mission_type_refers_to_cannot_be_taken_away() {
     assert_eq!(api.brought("prompt_template"), [""; 0]);
 }
 
-/// The page about them is an example that registers as it stands.
+/// The page about mission types contains an example that registers unchanged.
 #[test]
 fn the_page_about_mission_types_does_what_it_says() {
     let commands = Reader::new().follows("docs/reference/mission-types.md");

@@ -1,5 +1,5 @@
-//! Missions as their users meet them: begun, watched, looked through, replayed, stopped. The offline
-//! provider answers, so what comes out is known.
+//! Missions for their users: started, watched, inspected, replayed, cancelled. The offline provider answers, so the
+//! results are known.
 
 mod briefs;
 mod budgets;
@@ -16,7 +16,7 @@ use crate::playbooks::KEYS;
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// The kind of missions that the package brings.
+/// The mission type of the package.
 pub(crate) const KIND: &str = "backup_review";
 pub(crate) const GOAL: &str = "Which backups have grown stale?";
 pub(crate) const POLICY_FILE: &str = "policies/missions.yaml";
@@ -65,7 +65,7 @@ fn expire_tool(address: &str) -> String {
     )
 }
 
-/// The backups with a kind of missions over them, whose one write calls the service.
+/// The backups with a mission type over them, whose one write calls the service.
 pub(crate) fn review(service: &Service) -> Package {
     let parameter = "{name: vault, type: string, required: true, description: the vault";
     backups()
@@ -75,14 +75,14 @@ pub(crate) fn review(service: &Service) -> Package {
         .with("tools/expire.yaml", &expire_tool(service.address()))
 }
 
-/// The same without anything to write back.
+/// The same package without any write-back.
 pub(crate) fn look_only(service: &Service) -> Package {
     let write_backs = REVIEW.split_once("write_backs:").unwrap().1;
     let write_backs = format!("write_backs:{write_backs}");
     review(service).edit(KIND_FILE, &write_backs, "")
 }
 
-/// The same, but the tool that is read calls the service, which holds it back.
+/// The same package, but the tool that is read calls the service, which holds it back.
 pub(crate) fn held(service: &Service) -> Package {
     let address = service.address();
     look_only(service)
@@ -96,7 +96,7 @@ pub(crate) fn held(service: &Service) -> Package {
         )
 }
 
-/// The tenants of [`KEYS`] on the shared server, where people may approve their own missions' proposals.
+/// The tenants of [`KEYS`] on the shared server, where requesters may approve their own missions' proposals.
 pub(crate) fn shared(package: impl FnOnce(&Service) -> Package) -> (Tenants, Service) {
     let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
@@ -104,7 +104,7 @@ pub(crate) fn shared(package: impl FnOnce(&Service) -> Package) -> (Tenants, Ser
     (server, service)
 }
 
-/// The tenants of [`KEYS`] on a server of their own, where another person has to approve.
+/// The tenants of [`KEYS`] on a separate server, where another person must approve.
 pub(crate) fn keyed(package: impl FnOnce(&Service) -> Package) -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
@@ -121,7 +121,7 @@ pub(crate) fn path_of(id: &str, what: &str) -> String {
     format!("/v1/missions/{id}{what}")
 }
 
-/// A mission once it stands there.
+/// The mission as soon as it is in this state.
 #[track_caller]
 pub(crate) fn standing(api: &Api, id: &str, state: &str) -> Value {
     let over = ["completed", "aborted", "incomplete", "failed"];
@@ -140,7 +140,7 @@ pub(crate) fn done(api: &Api, id: &str) -> Value {
     standing(api, id, "completed")
 }
 
-/// The states of a mission in order, as its journal tells them.
+/// The states of a mission in order, from its journal.
 fn states(events: &Value) -> Vec<String> {
     let mut states = ids(events, "mission_state");
     states.dedup();
@@ -169,8 +169,7 @@ const KINDS: [&str; 9] = [
     "aggregation_packet",
 ];
 
-/// B002-12 over the API: the states in their order, the artifacts in theirs, and an output whose claims
-/// rest on them.
+/// B002-12 over the API: the states in order, the artifacts in order, and an output whose claims are based on them.
 #[test]
 fn b002_12_a_mission_goes_its_way_without_a_model() {
     let (server, _service) = shared(look_only);
@@ -227,8 +226,7 @@ fn b002_12_a_mission_goes_its_way_without_a_model() {
     }
 }
 
-/// B002-1, B002-3: a page of artifacts goes on where the one before ended, and is of one kind or task if
-/// asked.
+/// B002-1, B002-3: a page of artifacts starts after the previous one, and has one kind or task if requested.
 #[test]
 fn artifacts_are_paged_and_chosen() {
     let (server, _service) = shared(look_only);
@@ -259,7 +257,7 @@ fn artifacts_are_paged_and_chosen() {
     fails("/artifacts/worker_result/none", 404, "not_found");
 }
 
-/// B002-15: the same order finds its mission, another one is a conflict; also when both come at once.
+/// B002-15: the same command returns its mission, another one is a conflict; also if both arrive at once.
 #[test]
 fn b002_15_an_id_is_one_missions() {
     let (server, _service) = shared(look_only);
@@ -292,7 +290,7 @@ fn b002_15_an_id_is_one_missions() {
         assert!(message.contains("m-1"), "{message}");
     }
     assert_eq!(ann.get(&path_of("m-1", "")).expect(200), mission);
-    // Another person's order is another one, and another tenant's id is another id.
+    // Another person's command is a different one, and another tenant's id is a different id.
     server
         .key("bob")
         .post("/v1/missions", &order("m-1"))
@@ -302,7 +300,7 @@ fn b002_15_an_id_is_one_missions() {
     server.key("eve").post("/v1/missions", &of_eve).expect(201);
 }
 
-/// An order without an id may have a key, which names it as an id does.
+/// A command without an id may have an idempotency key, which works like an id.
 #[test]
 fn an_order_without_an_id_may_have_a_key() {
     let (server, _service) = shared(look_only);
@@ -323,7 +321,7 @@ fn an_order_without_an_id_may_have_a_key() {
     send(&order).fails(409, "already_exists");
 }
 
-/// What is wrong with an order is said, and nothing is begun.
+/// An invalid command is refused with its faults, and nothing is started.
 #[test]
 fn an_order_that_cannot_be_carried_out_is_refused() {
     let (server, _service) = shared(look_only);
@@ -366,7 +364,7 @@ fn an_order_that_cannot_be_carried_out_is_refused() {
     assert_eq!(ann.get("/v1/missions").expect(200)["entries"], json!([]));
 }
 
-/// Whatever another tenant asks about a mission looks as if there were none.
+/// Another tenant's mission looks absent in every operation.
 #[test]
 fn another_tenant_sees_nothing() {
     let (server, _service) = shared(look_only);
@@ -397,7 +395,7 @@ fn another_tenant_sees_nothing() {
     );
 }
 
-/// Missions are listed newest first, by page, and by where they stand.
+/// Missions are listed newest first, by page and by state.
 #[test]
 fn missions_are_listed() {
     let (server, _service) = shared(look_only);
@@ -434,8 +432,8 @@ pub(crate) fn streamed(api: &Api, path: &str, after: Option<&str>) -> Vec<(Strin
     events.collect()
 }
 
-/// A stream tells each event of the journal once, as it happens, until the mission is over; one that
-/// broke off is taken up after the last event that was seen.
+/// A stream sends each event of the journal once, as it happens, until the mission has ended; an interrupted one
+/// resumes after the last received event.
 #[test]
 fn a_mission_is_followed_to_its_end() {
     let (server, service) = shared(held);
@@ -470,7 +468,7 @@ fn a_mission_is_followed_to_its_end() {
     );
 }
 
-/// B002-12: a mission is cancelled once, by its user or an operator; what it produced stays. Other users do not see it.
+/// B002-12: a mission is cancelled once, by its user or an operator; its artifacts remain. Other users do not see it.
 #[test]
 fn b002_12_a_mission_is_cancelled_once() {
     let (server, service) = shared(held);
@@ -482,7 +480,7 @@ fn b002_12_a_mission_is_cancelled_once() {
     let cancel = path_of("m-1", "/cancel");
     uma.post(&cancel, &why).fails(404, "not_found");
     bob.post(&cancel, &why).expect(200);
-    // What was begun is heard out.
+    // A running call is waited for.
     call.answer();
     let mission = eventually("the end", || {
         let mission = ann.get(&path_of("m-1", "")).expect(200);
@@ -496,7 +494,7 @@ fn b002_12_a_mission_is_cancelled_once() {
     assert_eq!(replayed["identical"], true, "{replayed:#}");
 }
 
-/// B002-5: what no policy permits no mission calls, and the mission says what it therefore lacks.
+/// B002-5: without a policy that permits them, a mission makes no calls, and reports the gap.
 #[test]
 fn b002_5_without_a_policy_nothing_is_called() {
     let (server, service) = shared(|service| {
@@ -520,7 +518,7 @@ fn b002_5_without_a_policy_nothing_is_called() {
         (&json!("vault.list_backups"), &json!("deny"))
     );
     assert_eq!(of("prompt_package")["tool_scope"], json!([]));
-    // A worker without sources says nothing (B002-6), and a mission without a result comes to none.
+    // A worker without sources makes no claims (B002-6), and a mission without results has no output.
     let reason = mission["reason"].as_str().unwrap();
     assert!(reason.contains("must cite its sources"), "{reason}");
     let tasks = ids(&mission["tasks"], "state");
@@ -542,7 +540,7 @@ const START: [&str; 12] = [
     "--output", "json",
 ];
 
-/// The commands, without a server: they begin a mission, carry it out, and show it.
+/// The commands, without a server: they start a mission, run it, and show it.
 #[test]
 fn the_commands_work_on_a_data_directory() {
     let (home, started) = on_disk();
@@ -581,7 +579,7 @@ fn the_commands_work_on_a_data_directory() {
     }
 }
 
-/// What a command cannot do it says, and ends with 2.
+/// A failed command reports the reason, and exits with 2.
 #[test]
 fn the_commands_say_why_they_failed() {
     let (home, _) = on_disk();

@@ -1,5 +1,5 @@
-//! Language models by the configuration: which route leads where, with whose key, and what becomes of
-//! asking. The providers are a server of the tests that answers as theirs do.
+//! Language models in the configuration: the target and key of each route, and the outcome of calls. The providers are
+//! a stub server that answers as theirs do.
 
 use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::home::Home;
 const KEY: &str = "sk-server-key-of-the-tests";
 const TENANT_KEY: &str = "sk-tenant-key-of-the-tests";
 
-/// The test question's answer, as OpenAI's API gives it.
+/// The answer to the test question in the form of OpenAI's API.
 fn ready() -> Reply {
     let completion = json!({"object": "chat.completion", "model": "small-2026", "choices": [{
         "index": 0, "finish_reason": "stop",
@@ -131,7 +131,7 @@ fn a_route_is_tested_with_a_tiny_question() {
     );
 }
 
-/// Without a route all are asked; one that fails makes the outcome a failure and stops none.
+/// Without a route all are tested; one that fails makes the outcome a failure, but does not stop the others.
 #[test]
 fn b003_3_a_route_that_fails_is_told_with_its_code_and_no_key() {
     let refusal =
@@ -185,7 +185,7 @@ fn without_models_there_is_nothing_to_test() {
     assert!(ran.err.starts_with(said), "{ran:?}");
 }
 
-/// What is configured must hold: nothing starts with half of it, and `doctor` says what is wrong.
+/// Invalid configuration stops the start, and `doctor` describes the fault.
 #[test]
 fn a_configuration_that_cannot_work_stops_the_start() {
     let server = unasked();

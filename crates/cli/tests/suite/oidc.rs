@@ -1,5 +1,5 @@
-//! Tokens of an identity provider that runs here let in: with the rights that its claims are granted, for the
-//! tenant that they name, as long as they last.
+//! Tokens of an identity provider on this machine are accepted: with the rights granted for their claims, for their
+//! tenant, until they expire.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,7 +32,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// A server that also knows a key of the configuration.
+    /// A server with a configured key in addition.
     fn new() -> Self {
         let key = TokenKey::ed25519("one").unwrap();
         let provider = IssuerServer::start(vec![key.public().unwrap()]).unwrap();
@@ -49,7 +49,7 @@ impl Rig {
         }
     }
 
-    /// Claims of an admin of `acme`, but for what is changed.
+    /// Claims of an admin of `acme`, with these changes.
     fn claims(&self, changed: Value) -> Value {
         let mut claims = json!({
             "iss": self.provider.issuer(), "aud": "charter", "exp": now() + 600, "sub": "mallory",
@@ -80,7 +80,7 @@ fn now() -> u64 {
     now.as_secs()
 }
 
-/// Who it is, whose data is seen and what may be done come from the token.
+/// Identity, tenant and rights come from the token.
 #[test]
 fn a_token_lets_in_with_what_its_claims_are_granted() {
     let rig = Rig::new();
@@ -105,8 +105,8 @@ fn a_token_lets_in_with_what_its_claims_are_granted() {
     check_who_approves(&rig);
 }
 
-/// Ruling 33: an identity of the provider has no maker. It approves what another user asked for, not what it asked for
-/// itself; nor does a key that it made.
+/// Ruling 33: a user of the provider has no maker. They approve another user's request but not their own; nor does a
+/// key that they created.
 #[track_caller]
 fn check_who_approves(rig: &Rig) {
     let service = Service::start();
@@ -134,7 +134,7 @@ fn check_who_approves(rig: &Rig) {
     assert!(!service.was_called());
 }
 
-/// A token is one of several credentials: the same over MCP and A2A, beside keys, which go on.
+/// A token is one of several credentials: it works over MCP and A2A, beside keys, which stay valid.
 #[test]
 fn a_token_opens_every_protocol() {
     let rig = Rig::new();
@@ -153,7 +153,7 @@ fn a_token_opens_every_protocol() {
     check_what_leads_to_the_provider(&rig, &other);
 }
 
-/// A refusal leads a client to the provider (RFC 9728), and names the fault of its token (RFC 6750).
+/// A refusal refers a client to the provider (RFC 9728), and names the fault of its token (RFC 6750).
 fn check_what_leads_to_the_provider(rig: &Rig, other: &Api) {
     let anyone = &rig.server.api;
     let place = "/.well-known/oauth-protected-resource";
@@ -186,7 +186,7 @@ fn check_what_leads_to_the_provider(rig: &Rig, other: &Api) {
         .fails(404, "not_found");
 }
 
-/// Whatever is wrong with it is said, and nobody is let in.
+/// Each fault of a token is reported, and the token refused.
 #[test]
 fn an_invalid_token_is_refused() {
     let rig = Rig::new();
@@ -222,8 +222,8 @@ fn an_invalid_token_is_refused() {
     assert!(!log.contains(&forged), "a token is in the log");
 }
 
-/// A provider that replaces its key is followed; while it does not answer, the keys that are known go on, and
-/// a token that needs another is told that it is not the token's fault.
+/// A provider's key rotation is followed. While the provider does not answer, known keys stay valid, and the error for
+/// a token with another key does not blame the token.
 #[test]
 fn the_providers_keys_are_followed() {
     let rig = Rig::new();
@@ -244,11 +244,11 @@ fn the_providers_keys_are_followed() {
         .fails(401, "unauthenticated");
 }
 
-/// A token lets in until it ends, and not longer.
+/// A token is valid until it expires.
 #[test]
 fn a_token_ends() {
     let rig = Rig::new();
-    // A slow machine may need several attempts until a token arrives before it ends.
+    // A slow machine may need several attempts until a token arrives before it expires.
     let (short, exp) = eventually("a token that lets in", || {
         let exp = now() + 1;
         let short = rig.with(json!({"exp": exp}));
@@ -257,7 +257,7 @@ fn a_token_ends() {
     let refused = eventually("the token's end", || {
         let asked = now();
         let answer = short.get("/v1/runs");
-        // `exp` counts whole seconds, and the token is good until that second is over.
+        // `exp` counts whole seconds, and the token is valid until that second has passed.
         assert!(answer.status != 200 || asked <= exp, "let in after `exp`");
         (answer.status != 200).then_some(answer)
     });
@@ -265,7 +265,7 @@ fn a_token_ends() {
     assert!(said.contains("expired"), "{said}");
 }
 
-/// With a provider nobody is anonymous any more, and what cannot be meant stops the start.
+/// With a provider no caller is anonymous any more, and invalid configuration stops the start.
 #[test]
 fn a_provider_is_configured_whole_or_not_at_all() {
     let provider = IssuerServer::start(vec![]).unwrap();

@@ -1,7 +1,7 @@
-//! The interface against its own description: schemathesis makes calls from the OpenAPI document, good and bad
-//! ones, and compares what comes back with what the document promises.
+//! The API against its own description: schemathesis makes valid and invalid calls from the OpenAPI document, and
+//! compares the answers with the document.
 //!
-//! The calls are the same in every run. `CHARTER_TEST_FUZZ_SEED` makes others, `CHARTER_TEST_FUZZ_EXAMPLES` more.
+//! The calls are equal in every run. `CHARTER_TEST_FUZZ_SEED` makes others, `CHARTER_TEST_FUZZ_EXAMPLES` more.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use crate::isolation::document::{Document, places};
 use crate::isolation::estate::{Estate, Known};
 use crate::packages::backups;
 
-/// What must hold of every answer.
+/// The checks of every answer.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
 
-/// Calls that are made up for each operation beside those of every boundary.
+/// Generated calls of each operation, in addition to those at every boundary.
 const EXAMPLES: &str = "8";
 
-/// How often a parameter of a path is an id that there is.
+/// The share of path parameters with an existing id.
 const KNOWN_ONES: &str = "0.8";
 
-/// Where `make test` puts schemathesis.
+/// The folder in which `make test` installs schemathesis.
 fn schemathesis() -> PathBuf {
     let venv = target().join("api-venv");
     assert!(
@@ -32,7 +32,7 @@ fn schemathesis() -> PathBuf {
     venv.join("bin/schemathesis")
 }
 
-/// Runs it on a server, with a key where there are keys, and with ids of what there is.
+/// Runs it on a server, with a key if the server has keys, and with existing ids.
 #[track_caller]
 fn holds(home: &Home, base: &str, key: Option<&str>, known: &Known) {
     let config = home.path("schemathesis.toml");
@@ -48,7 +48,7 @@ fn holds(home: &Home, base: &str, key: Option<&str>, known: &Known) {
     // One thread: in Python 3.11 two that parse Python at once break each other's parser, as hypothesis does.
     command.args(["--workers", "1"]);
     command.args(["--request-timeout", "60", "--no-color", "--warnings", "off"]);
-    // It says nothing of the interface: paths of files leave the generator too few names.
+    // This check is not about the API: paths of files leave the generator too few names.
     command.args(["--suppress-health-check", "filter_too_much"]);
     command.args(["--max-examples"]);
     command
@@ -74,7 +74,7 @@ fn holds(home: &Home, base: &str, key: Option<&str>, known: &Known) {
     println!("{count:?} calls");
 }
 
-/// Parameters of paths draw from the ids that there are.
+/// Parameters of paths draw from the existing ids.
 fn configuration(known: &Known) -> String {
     let mut text = String::new();
     let mut dictionaries = BTreeMap::new();
@@ -106,7 +106,7 @@ fn configuration(known: &Known) -> String {
     text
 }
 
-/// A server of one person, with one package and nothing else.
+/// A server of one person, with only one package.
 #[test]
 fn answers_keep_what_the_document_promises() {
     let home = Home::new();
@@ -115,7 +115,7 @@ fn answers_keep_what_the_document_promises() {
     holds(&home, &server.api.base, None, &Known::new());
 }
 
-/// A server with tenants, one of which has something of everything, which most calls are about.
+/// A server with tenants, one of which has data of every kind, which most calls are about.
 #[test]
 fn answers_about_what_is_there_keep_what_the_document_promises() {
     let estate = Estate::new();

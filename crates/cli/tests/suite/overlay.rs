@@ -1,4 +1,4 @@
-//! B000-1: the tenant's layer over the global one, and nothing of anybody else's.
+//! B000-1: the tenant's layer over the global one, and nothing of other tenants.
 
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ fn b000_1_another_tenants_documents_never_appear() {
     assert!(!miss.contains("recovery"), "{miss}");
 }
 
-/// B000-1: the same id may stand for different things in two tenants.
+/// B000-1: one id may mean different things in two tenants.
 #[test]
 fn b000_1_two_tenants_may_use_the_same_ids() {
     let server = Tenants::with_keys(&KEYS);
@@ -149,7 +149,7 @@ fn b000_1_two_tenants_may_use_the_same_ids() {
     assert_eq!(description(&umbra), "Umbra lists the backups of a vault.");
 }
 
-/// B000-1: nor what was asked and what came of it.
+/// B000-1: requests and their results are separate too.
 #[test]
 fn b000_1_requests_runs_evidence_sessions_and_tags_stay_with_their_tenant() {
     let (_home, server) = serve();
@@ -195,7 +195,7 @@ fn b000_1_requests_runs_evidence_sessions_and_tags_stay_with_their_tenant() {
     }
 }
 
-/// What is global is told to every tenant when it changes; a tenant's own layer is its own affair.
+/// A change of a global document is announced to every tenant; a change of a tenant's own layer only to that tenant.
 #[test]
 fn catalogue_events_reach_the_tenants_they_concern() {
     let (_home, server) = serve();
@@ -212,7 +212,7 @@ fn catalogue_events_reach_the_tenants_they_concern() {
     assert_eq!(told(&umbra), json!(["global"]));
 }
 
-/// B000-1: whoever learns a request's id gets nothing of its answer by using the id too.
+/// B000-1: a caller that learns another tenant's request id gets nothing of its answer by using the id too.
 #[test]
 fn b000_1_a_request_id_of_another_tenant_leads_nowhere() {
     let (_home, server) = serve();
@@ -232,7 +232,7 @@ fn b000_1_a_request_id_of_another_tenant_leads_nowhere() {
     assert_ne!(first["metadata"]["run_ids"], second["metadata"]["run_ids"]);
 }
 
-/// The tenant and the rights come from the key, and from nothing else.
+/// The tenant and the rights come only from the key.
 #[test]
 fn a_key_is_needed_and_its_role_counts() {
     let (_home, server) = serve();

@@ -1,4 +1,4 @@
-//! Small packages, written out: one skill about backups that reads one tool, and what tests add.
+//! Small packages: one skill about backups that reads one tool, with the additions of tests.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,13 +16,13 @@ impl Package {
         Self(BTreeMap::from([("package.yaml".to_owned(), manifest)]))
     }
 
-    /// With another file, or another content of it.
+    /// Adds or replaces a file.
     pub(crate) fn with(mut self, path: &str, content: &str) -> Self {
         self.0.insert(path.to_owned(), content.to_owned());
         self
     }
 
-    /// With one passage of a file replaced.
+    /// Replaces one passage of a file.
     #[track_caller]
     pub(crate) fn edit(mut self, path: &str, from: &str, to: &str) -> Self {
         let content = self.0.get_mut(path).unwrap();
@@ -31,19 +31,19 @@ impl Package {
         self
     }
 
-    /// In another version.
+    /// Changes the version.
     #[track_caller]
     pub(crate) fn version(self, from: &str, to: &str) -> Self {
         let (from, to) = (format!("version: {from}"), format!("version: {to}"));
         self.edit("package.yaml", &from, &to)
     }
 
-    /// What a file holds.
+    /// The content of a file.
     pub(crate) fn text(&self, path: &str) -> &str {
         &self.0[path]
     }
 
-    /// With a mark in every description, title, display name and message.
+    /// Adds a mark to every description, title, display name and message.
     pub(crate) fn marked(mut self, mark: &str) -> Self {
         let documents = self
             .0
@@ -82,7 +82,7 @@ pub(crate) const SCRIPT_FILE: &str = "scripts/list_backups.py";
 pub(crate) const TEMPLATE_FILE: &str = "templates/stale_backup.yaml";
 pub(crate) const AGENT_FILE: &str = "agents/recovery.yaml";
 
-/// What the skill is asked in words.
+/// A question that the skill answers.
 pub(crate) const QUESTION: &str = "Which backups have grown stale?";
 
 /// The tenant's package `backups` 1.0.0: skill, tool, script, template, agent.
@@ -90,7 +90,7 @@ pub(crate) fn backups() -> Package {
     backups_in("tenant")
 }
 
-/// The same for everybody.
+/// The same package in the global scope.
 pub(crate) fn global_backups() -> Package {
     backups_in("global")
 }
@@ -177,7 +177,7 @@ capabilities:
 skill_refs: [reliability.find_stale_backups]
 "#;
 
-/// A skill of its own words over the backups' tool.
+/// A skill with other words over the backups' tool.
 pub(crate) fn skill(id: &str, purpose: &str) -> String {
     let (domain, name) = id.split_once('.').unwrap();
     format!(
@@ -201,7 +201,7 @@ pub(crate) fn guardrail(
     )
 }
 
-/// A template; `rest` says for what.
+/// A template; `rest` is its scope.
 pub(crate) fn template(id: &str, rest: &str) -> String {
     format!(
         "template_id: {id}\noutput_type: finding\n{rest}\nstructure: {{title: \"{{{{resource_id}}}}\"}}\n"

@@ -1,4 +1,4 @@
-//! Plans that callers send: run, waited for, refused before there is a run.
+//! Plans that callers submit: run, waited for, or refused before a run exists.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(crate) fn abort() -> Value {
     json!({"on_step_failure": "abort_plan"})
 }
 
-/// A plan whose one step writes.
+/// A plan whose only step writes.
 fn writing() -> Value {
     let steps = json!([{"id": "step-001", "tool": "vault.purge", "parameters": {"vault": "${user.vault}"}}]);
     json!({"execution_plan": plan(PLAN, steps, abort()), "parameters": {"vault": "main"}})
@@ -40,7 +40,7 @@ fn package(service: &Service, more: &[(&str, String)]) -> Package {
         .fold(package, |package, (path, text)| package.with(path, text))
 }
 
-/// Acme's package on the shared server, where people may approve their own runs.
+/// Acme's package on the shared server, where requesters may approve their own runs.
 fn served(more: &[(&str, String)]) -> (Tenants, Service) {
     let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
@@ -48,7 +48,7 @@ fn served(more: &[(&str, String)]) -> (Tenants, Service) {
     (server, service)
 }
 
-/// Acme's package on a server of its own, where another person has to approve.
+/// Acme's package on a separate server, where another person must approve.
 fn served_alone() -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
@@ -61,7 +61,7 @@ fn states(run: &Value) -> Vec<String> {
     ids(&run["steps"], "state")
 }
 
-/// The journal folds to where the run stands, and the machine could have written every event.
+/// The journal replays to the run's status, and the run's state machine allows every event.
 fn replays(api: &Api, run: &Value) {
     let replayed = api.get(&path_of(run, "/replay")).expect(200);
     assert_eq!(
@@ -75,7 +75,7 @@ fn events<'r>(run: &'r Value, word: &str) -> Vec<&'r Value> {
     events.filter(|event| event["event"] == word).collect()
 }
 
-/// B003-5 to B003-7: steps at the same time, an attempt again, an output put in, a condition.
+/// B003-5 to B003-7: parallel steps, a retry, an inserted output, a condition.
 #[test]
 fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
     let (server, service) = served(&[]);
@@ -94,7 +94,7 @@ fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
     let sent = json!({"execution_plan": plan(PLAN, steps, abort()), "parameters": {"name": "n"}});
     let run = ann.post("/v1/runs", &sent).expect(201);
     assert_eq!(run["title"], format!("execution plan {PLAN}"));
-    // Both are under way before either is answered; one breaks off and comes again.
+    // Both run before either is answered; one connection breaks off and is retried.
     let (broken, other) = (service.next(), service.next());
     drop(broken);
     let again = service.next();
@@ -115,7 +115,7 @@ fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
     replays(&ann, &done);
 }
 
-/// The tool gets `${x}` where a plan has `$${x}`.
+/// The tool gets `${x}` for `$${x}` in a plan.
 #[test]
 fn an_escaped_reference_of_a_plan_is_text_for_the_tool() {
     let server = Tenants::one();
@@ -130,7 +130,7 @@ fn an_escaped_reference_of_a_plan_is_text_for_the_tool() {
     replays(api, &done);
 }
 
-/// B003-7, B003-8: an attempt that takes too long, and the plan that takes over.
+/// B003-7, B003-8: an attempt that times out, and the fallback plan.
 #[test]
 fn b003_8_after_a_timeout_the_fallback_runs_once() {
     let (home, server, service) = served_alone();
@@ -162,7 +162,7 @@ fn b003_8_after_a_timeout_the_fallback_runs_once() {
     check_orders_after_a_restart(&home, server, &service, (&sent, &run));
 }
 
-/// A plan of a request, and an order with a key, are the same orders after a restart, and start no run again.
+/// A plan of a request, and a command with a key, are recognized after a restart, and start no second run.
 #[track_caller]
 fn check_orders_after_a_restart(
     home: &Home,
@@ -196,7 +196,7 @@ fn check_orders_after_a_restart(
     assert!(!service.was_called());
 }
 
-/// B003-6, B003-8: a pipeline's inputs, its handler of a failure, and what goes on beside it.
+/// B003-6, B003-8: a pipeline's inputs, its failure handler, and the parallel steps.
 #[test]
 fn b003_6_a_pipeline_takes_inputs_and_handles_failures() {
     let home = with_files();
@@ -268,8 +268,8 @@ nodes:
   - {type: outcome, id: foreign, result: foreign}
 "#;
 
-/// B003-6: every way through a tree, from a YAML file on the command line. The tree can write, so it
-/// is confirmed first, and only the way that writes waits for an approval.
+/// B003-6: every path through a tree, from a YAML file on the command line. The tree can write, so it is confirmed
+/// first, and only the path that writes waits for an approval.
 #[test]
 fn b003_6_a_tree_from_a_file_takes_each_of_its_ways() {
     let home = with_files();
@@ -311,7 +311,7 @@ fn b003_6_a_tree_from_a_file_takes_each_of_its_ways() {
         &home,
         &[&["runs", "start", path(&file)][..], &of[..]].concat(),
     );
-    // What the write leads to is not known, so the tree ends before it.
+    // The write's result is unknown, so the tree ends before it.
     assert_eq!(said(&dry), json!({"chosen": "mark"}));
     let skipped = events(&dry, "step_skipped");
     let mut skipped = ids(&json!(skipped), "step");
@@ -359,7 +359,7 @@ fn b003_5_a_write_in_a_plan_waits_for_a_person() {
     assert!(!service.was_called(), "called twice");
 }
 
-/// A dry run of a plan changes nothing, and needs nobody for that.
+/// A dry run of a plan changes nothing, and needs no approval.
 #[test]
 fn b003_5_a_dry_run_of_a_plan_changes_nothing() {
     let (server, service) = served(&[]);
@@ -373,8 +373,8 @@ fn b003_5_a_dry_run_of_a_plan_changes_nothing() {
     replays(&ann, &done);
 }
 
-/// The same plan for the same request is one run, also when it comes several times at once. Other content
-/// is refused; a dry run, another request and another person have runs of their own.
+/// The same plan for the same request is one run, even if it arrives several times at once. Different content is
+/// refused; a dry run, another request and another person have separate runs.
 #[test]
 fn the_same_plan_and_request_is_one_run() {
     let (server, service) = served(&[]);
@@ -389,7 +389,7 @@ fn the_same_plan_and_request_is_one_run() {
     let run = &answers[0].body;
     let id = run["run_id"].clone();
     assert!(answers.iter().all(|answer| answer.body["run_id"] == id));
-    // However far it has come.
+    // Regardless of its progress.
     confirm(&ann, run).expect(200);
     settled(&ann, run, "awaiting_approval");
     let again = ann.post("/v1/runs", &writing()).expect(200);
@@ -420,7 +420,7 @@ fn the_same_plan_and_request_is_one_run() {
     assert!(!service.was_called());
 }
 
-/// An `Idempotency-Key` names one order of an operation.
+/// An `Idempotency-Key` identifies one command of an operation.
 #[test]
 fn an_idempotency_key_names_one_order() {
     let server = Tenants::with_keys(&KEYS);
@@ -464,8 +464,8 @@ fn an_idempotency_key_names_one_order() {
     assert!(!service.was_called());
 }
 
-/// Guardrails of the domain of a plan's tools bear on it, those for that domain's skills as well; so
-/// do policies, which know what kind of run asks.
+/// Guardrails of the domain of a plan's tools apply to it, including those for that domain's skills; so do policies,
+/// which see the kind of run.
 #[test]
 fn b003_5_guardrails_and_policies_bear_on_plans() {
     let block = |scope: &str, glob: &str| {
@@ -502,7 +502,7 @@ fn b003_5_guardrails_and_policies_bear_on_plans() {
     assert!(!service.was_called());
 }
 
-/// What cannot be run is refused with its place, and there is no run.
+/// An invalid plan is refused with the position of the fault, without a run.
 #[test]
 fn b003_5_a_plan_that_cannot_run_is_refused_before_there_is_a_run() {
     let (server, _service) = served(&[]);
@@ -606,7 +606,7 @@ fn counting() -> Package {
         .with("playbooks/look.yaml", &playbook)
 }
 
-/// The arguments of a run's last call, once it is completed.
+/// The arguments of a run's last call, after it has completed.
 fn last_call(api: &Api, run: &Value) -> Value {
     let done = settled(api, run, "completed");
     let begun = events(&done, "step_begun");

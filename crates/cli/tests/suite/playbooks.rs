@@ -1,4 +1,4 @@
-//! Playbooks from a request to a change: asked, confirmed, approved, done once.
+//! Playbooks from a request to a change: requested, confirmed, approved, executed once.
 
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ pub(crate) fn decide(api: &Api, approval: &Value, word: &str) -> Answer {
     )
 }
 
-/// The tenants of [`KEYS`] on the shared server, where people may approve their own runs.
+/// The tenants of [`KEYS`] on the shared server, where requesters may approve their own runs.
 pub(crate) fn shared() -> (Tenants, Service) {
     let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
@@ -116,7 +116,7 @@ pub(crate) fn shared() -> (Tenants, Service) {
     (server, service)
 }
 
-/// The tenants of [`KEYS`] on a server of their own, where another person has to approve.
+/// The tenants of [`KEYS`] on a separate server, where another person must approve.
 pub(crate) fn keyed() -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let server = home.serve();
@@ -125,7 +125,7 @@ pub(crate) fn keyed() -> (Home, Server, Service) {
     (home, server, service)
 }
 
-/// Parameters are asked for, the plan is shown and confirmed, nothing is called before that.
+/// Parameters are requested, the plan is shown and confirmed, and nothing is called before that.
 #[test]
 fn b000_18_a_request_to_change_asks_and_waits() {
     let (server, service) = shared();
@@ -157,7 +157,7 @@ fn b000_18_a_request_to_change_asks_and_waits() {
     assert!(!service.was_called());
 }
 
-/// Ruling 28: bound to the digest, decided once, never by whoever asked, never by another tenant.
+/// Ruling 28: bound to the digest, decided once, never by a requester, never by another tenant.
 #[test]
 fn ruling_28_an_approval_lets_exactly_one_call_through() {
     let (_home, server, service) = keyed();
@@ -210,7 +210,7 @@ fn ruling_28_two_operators_at_the_same_instant_decide_once() {
     assert!(!service.was_called());
 }
 
-/// Whatever comes while a driver is on its way in or out is not lost: every run goes on at once.
+/// Commands that arrive while a driver starts or ends are not lost: every run continues at once.
 #[test]
 fn b000_18_runs_that_are_confirmed_and_decided_at_once_all_go_on() {
     let (server, service) = shared();
@@ -229,7 +229,7 @@ fn b000_18_runs_that_are_confirmed_and_decided_at_once_all_go_on() {
     assert!(!service.was_called());
 }
 
-/// An approval that nobody gives in time lapses, and so does the step.
+/// An approval without a timely decision lapses, and so does the step.
 #[test]
 fn ruling_28_an_approval_lapses() {
     let home = Home::with_keys(&KEYS).with("CHARTER_APPROVALS__TTL_S", "4");
@@ -247,9 +247,8 @@ fn ruling_28_an_approval_lapses() {
     assert!(!service.was_called());
 }
 
-/// A write that was under way when the server was killed may have happened: a person is asked before
-/// it is repeated, and it is repeated under the same key. The request that asked for the change in words then has its
-/// result.
+/// A write that was running when the server was killed may have happened: a person must decide before it is repeated
+/// under the same key. The original request then has its result.
 #[test]
 fn b000_18_a_killed_write_is_not_repeated_without_asking() {
     let home = Home::with_keys(&KEYS);
@@ -284,7 +283,7 @@ fn b000_18_a_killed_write_is_not_repeated_without_asking() {
 }
 
 /// A request whose change has ended has its result, over REST, the Model Context Protocol and A2A; its first answer
-/// stays.
+/// remains.
 #[track_caller]
 fn check_result(ann: &Api, asked: &Value, answer: &Value) {
     let id = asked["id"].as_str().unwrap();
@@ -315,7 +314,7 @@ fn check_result(ann: &Api, asked: &Value, answer: &Value) {
         .filter_map(|line| Some(line.strip_prefix("event: ")?.to_owned()))
         .collect();
     assert_eq!(streamed, ["response", "result"]);
-    // The same request again gets the newest.
+    // The repeated request gets the newest.
     assert_eq!(ann.ask(asked).expect(200)["id"], result["id"]);
     let task = tasks::when(ann, id, "completed");
     assert_eq!(
@@ -338,7 +337,7 @@ fn check_result(ann: &Api, asked: &Value, answer: &Value) {
     assert_eq!(task["artifacts"][0]["parts"][0]["text"], result["content"]);
 }
 
-/// A run that waits for a person survives a restart, and can be ended.
+/// A run that waits for a person survives a restart, and can be aborted.
 #[test]
 fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
     let (home, server, service) = keyed();
@@ -355,7 +354,7 @@ fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
         .fails(404, "not_found");
     eve.post(&path_of(&run, "/abort"), &ending)
         .fails(404, "not_found");
-    // A shared database keeps the killed server's hold on the run until its lease is over.
+    // A shared database keeps the killed server's lease on the run until it expires.
     eventually("the end of the run", || {
         let answer = ann.post(&path_of(&run, "/abort"), &ending);
         (answer.status != 503).then(|| answer.expect(200))
@@ -365,8 +364,8 @@ fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
     assert!(!service.was_called());
 }
 
-/// Ruling 33: where four eyes are required and the tenant has no second person who could approve, a run warns from
-/// its start. A key that the asker made is no second person.
+/// Ruling 33: if four eyes are required and the tenant has no second person who could approve, a run warns from its
+/// start. A key that the requester created is no second person.
 #[test]
 fn a_tenant_without_a_second_approver_is_warned() {
     let server = Tenants::one();
@@ -412,7 +411,7 @@ fn a_tenant_without_a_second_approver_is_warned() {
     assert!(!service.was_called());
 }
 
-/// A dry run calls nothing that cannot say what it would do.
+/// A dry run calls only tools that support dry runs.
 #[test]
 fn b000_18_a_dry_run_changes_nothing() {
     let (server, service) = shared();

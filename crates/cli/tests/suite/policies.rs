@@ -1,4 +1,4 @@
-//! Policies as documents of packages: tested on a desk, checked when registered, listed.
+//! Policies as documents of packages: tested offline, checked at registration, listed.
 
 use crate::home::Home;
 use crate::packages::{Package, TOOL_FILE, backups};
@@ -29,7 +29,7 @@ fn governed() -> Package {
     backups().with(POLICY_FILE, POLICY)
 }
 
-/// Without a server, a data directory or a configuration.
+/// Needs no server, data directory or configuration.
 #[test]
 fn policy_tests_run_on_a_desk_and_say_by_the_exit_code_whether_all_hold() {
     let home = Home::new();
@@ -90,7 +90,7 @@ fn policies_over_another_packages_tools_are_tested_with_it() {
     assert_eq!(together.code, Some(0), "{together:?}");
 }
 
-/// The built-in tools are there for every package, so also for its tests.
+/// The built-in tools are available to every package, and so to its tests.
 #[test]
 fn policies_over_built_in_tools_are_tested_on_a_desk() {
     let home = Home::new();
@@ -160,7 +160,7 @@ fn policies_are_registered_listed_and_withdrawn_with_their_package() {
     );
 }
 
-/// What a tool declares is what policies rely on.
+/// Policies rely on the declarations of tools.
 #[test]
 fn a_tool_that_another_packages_policy_cannot_judge_is_refused() {
     let server = Tenants::one();

@@ -1,5 +1,5 @@
-//! Agents in requests (seed 000 §2.11): a key's profile narrows whose skills are served, and agents that conflict do not
-//! answer together.
+//! Agents in requests (seed 000 §2.11): a key's profile limits the agents whose skills it gets, and conflicting agents
+//! do not answer together.
 
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ fn of_profile(admin: &Api, profile: &Value) -> Api {
     admin.with_key(made["secret"].as_str().unwrap())
 }
 
-/// The skill of an agent is found, run and named with a profile that the agent lists, and without a profile; with another
-/// one it is none.
+/// An agent's skill is found, run and named with a profile that the agent lists, and without a profile; with another
+/// one it is absent.
 #[test]
 fn the_profile_of_a_key_narrows_the_agents_of_a_request() {
     let server = Tenants::one();
@@ -36,7 +36,7 @@ fn the_profile_of_a_key_narrows_the_agents_of_a_request() {
         .fails(403, "permission_denied");
 }
 
-/// Two skills for the same words, each of an agent of its own; `first` is more YAML of the first agent.
+/// Two skills for the same words, each with its own agent; `first` is more YAML of the first agent.
 fn twins(first: &str) -> Package {
     let agent = |name: &str, more: &str| {
         format!(
@@ -66,7 +66,7 @@ fn answered(api: &Api) -> Vec<String> {
     skills.filter(|id| twins.contains(id)).collect()
 }
 
-/// Skills whose agents conflict are never combined: the better one answers alone.
+/// Skills whose agents conflict are never combined: only the better one answers.
 #[test]
 fn skills_of_conflicting_agents_do_not_answer_one_request() {
     let server = Tenants::one();

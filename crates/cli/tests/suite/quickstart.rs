@@ -1,4 +1,4 @@
-//! The shipped packages against the simulated account and a small CRM: the quickstart's question, judged by an
+//! The shipped packages against the simulated account and a small CRM: the quickstart's question, checked against an
 //! independent count, and every example of theirs.
 
 use std::collections::BTreeSet;
@@ -59,13 +59,13 @@ impl Simulator {
             .with("AWS_SECRET_ACCESS_KEY", "simulated")
     }
 
-    /// What the independent script finds in the estate as it is now.
+    /// The current findings of the independent script.
     pub(crate) fn expected(&self, region: &str) -> Compared {
         let expected = self.script("expected_findings.py", &["--region", region]);
         compared(&serde_json::from_str(&expected).unwrap())
     }
 
-    /// Runs one of the quickstart's scripts; its output.
+    /// Runs one of the quickstart's scripts; returns its output.
     fn script(&self, name: &str, arguments: &[&str]) -> String {
         let mut command = Command::new(&self.python);
         command
@@ -93,7 +93,7 @@ impl Drop for Simulator {
     }
 }
 
-/// A stand-in of the quickstart's on a port of its own; killed when it goes out of scope.
+/// A stand-in server of the quickstart on a free port; killed when it goes out of scope.
 pub(crate) struct StandIn {
     child: Child,
     pub(crate) port: String,
@@ -119,7 +119,7 @@ impl StandIn {
         }
     }
 
-    /// Sends one request of its own.
+    /// Sends one request to it.
     pub(crate) fn send(&self, request: &str, headers: &str, body: &str) -> Value {
         let mut stream = TcpStream::connect(format!("127.0.0.1:{}", self.port)).unwrap();
         let length = body.len();
@@ -142,10 +142,10 @@ impl Drop for StandIn {
     }
 }
 
-/// How many examples the packages have. Each is asked, so none may be taken out to pass.
+/// The number of examples of the packages. Each is tested, so none may be removed to pass.
 const EXAMPLES: usize = 74;
 
-/// What is compared of a finding.
+/// The compared fields of a finding.
 const COMPARED: [&str; 7] = [
     "rule_id",
     "resource_type",
@@ -180,7 +180,7 @@ pub(crate) fn register(home: &Home) {
     }
 }
 
-/// The findings are those that a plain boto3 script counts over the same estate; each is proven.
+/// The findings equal those of a plain boto3 script over the same estate; each has evidence.
 fn finds_what_an_independent_script_finds(simulator: &Simulator, home: &Home, server: &Server) {
     for (region, question) in [
         (
@@ -259,7 +259,7 @@ fn examples(package: &Path, folder: &str, id: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The messages that guardrails of a package put beside an answer on purpose.
+/// The messages that a package's guardrails add to answers.
 fn guardrail_messages(package: &Path) -> BTreeSet<String> {
     let guardrails = documents(package, "guardrails").into_iter();
     let message = |guardrail: Value| {
@@ -269,8 +269,8 @@ fn guardrail_messages(package: &Path) -> BTreeSet<String> {
     guardrails.map(message).collect()
 }
 
-/// Asks every example of a package without parameters: those of a skill are answered, those of a playbook end in its
-/// plan or name what it lacks. Returns how many there are.
+/// Sends every example of a package without parameters: those of a skill are answered, those of a playbook end in its
+/// plan or name its missing parameters. Returns their number.
 fn every_example_is_answered(
     server: &Server,
     package: &Path,
@@ -307,7 +307,7 @@ fn every_example_is_answered(
     skills.len() + playbooks.len()
 }
 
-/// Everything that findings have in a field, in their order.
+/// The values of a field of all findings, in order.
 fn numbers(answer: &Value, field: &str) -> Vec<f64> {
     let findings = answer["metadata"]["findings"].as_array().unwrap().iter();
     findings
@@ -350,7 +350,7 @@ fn summaries_are_right(server: &Server) {
     assert!(content.contains(first), "{content}");
 }
 
-/// The shipped packages and the one that `charter init` begins do what their examples promise, on one server.
+/// The shipped packages, and the one that `charter init` creates, answer their examples, on one server.
 #[test]
 fn shipped_packages_find_what_is_there_and_answer_their_examples() {
     let simulator = Simulator::start();

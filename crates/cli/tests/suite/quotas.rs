@@ -1,4 +1,4 @@
-//! What one tenant may ask is bounded, and places for tool calls go round the tenants.
+//! Quotas of tenants, and fair scheduling of tool calls among them.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn asked() -> Value {
     request_of(SKILL, json!({}))
 }
 
-/// A tenant that calls too often waits, whatever it calls, and no other tenant does.
+/// A tenant that exceeds its call rate must wait, in every protocol, and no other tenant must.
 #[test]
 fn a_tenant_calls_as_often_as_it_may() {
     let (_home, server) = served(
@@ -51,15 +51,15 @@ fn a_tenant_calls_as_often_as_it_may() {
     for _ in 0..20 {
         uma.get("/v1/runs").expect(200);
     }
-    // Whoever is not known is refused as before, and counts for nobody.
+    // An unknown caller is refused as before, and counts for no tenant.
     server
         .key("eve")
         .get("/v1/runs")
         .fails(401, "unauthenticated");
 }
 
-/// A tenant has as many runs under way as it may, however they are begun; what it began goes on, asking for it
-/// again finds it, and no other tenant waits.
+/// A tenant has at most its quota of unfinished runs, however they are started. Started runs continue, a repeated
+/// command returns its run, and no other tenant must wait.
 #[test]
 fn a_tenant_has_as_many_runs_as_it_may() {
     let (_home, server) = served("[quotas.each]\nruns = 2");
@@ -83,7 +83,7 @@ fn a_tenant_has_as_many_runs_as_it_may() {
     let steps = json!([{"id": "step-001", "tool": "vault.list_backups", "parameters": {}}]);
     let sent = json!({"execution_plan": plan(PLAN, steps, abort()), "parameters": {}});
     full(ann.post("/v1/runs", &sent));
-    // What is known is not new.
+    // An existing request is not a new one.
     ann.ask(&requests[0]).fails(503, "overloaded");
 
     let theirs = uma.send_and_hold(&asked());
@@ -109,7 +109,7 @@ fn answered(api: &Api, asked: &Value) {
     assert_eq!(ids(&answer["metadata"]["findings"], "resource_id"), ["b-1"]);
 }
 
-/// Waits until so many tool calls wait for a place.
+/// Waits until this many tool calls are queued.
 fn queued(server: &Server, calls: usize) {
     let line = format!("charter_tool_calls_queued {calls}");
     eventually(&line, || {
@@ -118,7 +118,7 @@ fn queued(server: &Server, calls: usize) {
     });
 }
 
-/// One tenant's many calls do not stand before another tenant's one.
+/// One tenant's many calls do not delay another tenant's one.
 #[test]
 fn places_for_calls_go_round_the_tenants() {
     let (_home, server) = served("[tools]\nconcurrency = 1");
@@ -145,7 +145,7 @@ fn places_for_calls_go_round_the_tenants() {
     drop((first, many, one));
 }
 
-/// A quota that cannot be meant stops the start.
+/// An invalid quota stops the start.
 #[test]
 fn a_quota_of_nothing_is_refused() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! Registering packages: what is refused, what is written, what is derived.
+//! Registration of packages: refusals, written data, derived data.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn b000_7_an_unknown_or_inactive_domain_is_refused() {
     server.api.register(&active);
 }
 
-/// B000-7: any error and nothing is written; all are reported, with file and line.
+/// B000-7: after any error nothing is written; all are reported, with file and line.
 #[test]
 fn b000_7_all_errors_are_reported_and_nothing_is_written() {
     let server = Tenants::one();
@@ -107,7 +107,7 @@ fn b000_7_all_errors_are_reported_and_nothing_is_written() {
     assert_eq!(server.api.brought("tool"), [""; 0]);
 }
 
-/// Refused at registration, not at the first call. Unusual hosts that a call accepts are accepted.
+/// Unusable tools are refused at registration, not at the first call. Unusual but valid hosts are accepted.
 #[test]
 fn what_calls_cannot_use_is_not_registered() {
     let server = Tenants::one();
@@ -157,7 +157,7 @@ fn what_calls_cannot_use_is_not_registered() {
     server.api.register(&odd);
 }
 
-/// 15 MiB, one file of 8 MiB among them.
+/// 15 MiB, including one file of 8 MiB.
 #[test]
 fn a_package_of_the_largest_size_is_registered() {
     let server = Tenants::one();
@@ -267,7 +267,7 @@ fn b000_7_a_version_stands_for_one_content() {
     );
 }
 
-/// Taking a package away that others need is refused.
+/// A package that others need cannot be removed.
 #[test]
 fn a_package_that_others_need_stays() {
     let server = Tenants::one();
@@ -344,7 +344,7 @@ fn b000_9_only_a_change_of_embedded_fields_embeds_again() {
         "purpose: discover backups",
     );
     assert!(server.api.register(&words)["embedded"].as_u64().unwrap() > 0);
-    // A restart embeds nothing either: it has no model to do it with.
+    // A restart embeds nothing either: it has no model.
     drop(server);
     let server = home.serve();
     assert_eq!(server.api.routed("stale backups"), [SKILL]);
@@ -425,7 +425,7 @@ fn b000_11_a_skill_uses_readonly_tools_only() {
     );
     let step = backups().edit(SKILL_FILE, "type: read", "type: write");
     assert_eq!(problems(&step, &server.api)[0]["keyword"], "readonly");
-    // Nor may the tool's own package turn it into a writing one afterwards.
+    // A later version of the tool's own package cannot turn it into a writing one either.
     server.api.register(&backups());
     let next = writing.version("1.0.0", "1.0.1");
     assert!(ids(&problems(&next, &server.api), "keyword").contains(&"readonly".to_owned()));

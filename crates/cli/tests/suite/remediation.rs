@@ -1,6 +1,6 @@
-//! The whole story on the quickstart's estate: asked, remediated with another person's approval, asked
-//! again, rolled back, asked again; and everything that was done can be checked afterwards. Once over
-//! the API and once by the commands. What is found is judged by the independent script each time.
+//! The whole story on the quickstart's estate: a question, a remediation with another person's approval, the question
+//! again, a rollback, the question again, and the verification of all evidence. Once over the API and once by the
+//! commands. The independent script checks the findings each time.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const REGION: &str = "us-east-1";
 const QUESTION: &str = "Which of my security groups are open to the internet?";
 const CHANGE: &str = "Remediate the public exposure findings";
 
-/// Who asks, who approves, and who rolls back.
+/// The requester, the approver, and the person who rolls back.
 const ANN: &str = "ann";
 const BOB: &str = "bob";
 const CID: &str = "cid";
@@ -25,7 +25,7 @@ const KEYS: [(&str, &str, &str, &str); 4] = [
     ("root", "acme", "root", "admin"),
 ];
 
-/// A way to speak to the server. What gives a run gives it once it stands at `status`.
+/// A client of the server. Methods that return a run wait until it has `status`.
 trait Desk {
     fn ask(&self, input: &str) -> Value;
     fn give(&self, run: &Value, parameters: &Value, status: &str) -> Value;
@@ -89,7 +89,7 @@ struct ByCommands {
 }
 
 impl ByCommands {
-    /// Homes without data, whose commands speak to the server with their person's key.
+    /// Homes without data, whose commands use the server with their person's key.
     fn to(server: &Server) -> Self {
         let of = |key: &str| {
             Home::new()
@@ -111,7 +111,7 @@ impl ByCommands {
         }
     }
 
-    /// A command of Ann's about a run, by its JSON output.
+    /// Runs a command of Ann's about a run; returns its JSON output.
     fn run(&self, arguments: &[&str], status: Option<&str>) -> Value {
         self.run_as(ANN, arguments, status)
     }
@@ -181,7 +181,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value:#}"))
 }
 
-/// The story so far: the estate, how people speak, the evidence that answers cited and runs left.
+/// The state of the story: the estate, the client, and the evidence of answers and runs.
 struct Story<'s> {
     simulator: &'s Simulator,
     desk: &'s dyn Desk,
@@ -189,7 +189,7 @@ struct Story<'s> {
 }
 
 impl Story<'_> {
-    /// Asks, and finds what the independent script finds now.
+    /// Asks, and checks the findings against the independent script.
     fn found(&mut self) -> Compared {
         let metadata = self.desk.ask(QUESTION)["metadata"].take();
         let found = compared(&metadata["findings"]);
@@ -200,7 +200,7 @@ impl Story<'_> {
         found
     }
 
-    /// Bob approves the call that a run waits for, which its askers may not; the run then completes.
+    /// Bob approves the call that a run waits for, which its requesters may not; the run then completes.
     fn approved(&self, waiting: &Value, tool: &str, askers: &[&str]) -> Value {
         let approval = &waiting["approvals"][0];
         assert_eq!(approval["call"]["tool"], tool, "{waiting:#}");
@@ -211,7 +211,7 @@ impl Story<'_> {
         self.desk.shown(waiting, "completed")
     }
 
-    /// What a run did is in evidence, by these beginnings of summaries.
+    /// Checks the evidence of a run's calls, by prefixes of the summaries.
     fn proved(&mut self, run: &Value, summaries: &[&str]) {
         let evidence = run["evidence"].as_array().unwrap();
         assert_eq!(evidence.len(), summaries.len(), "{run:#}");
@@ -223,7 +223,7 @@ impl Story<'_> {
         }
     }
 
-    /// Asks for the change, gives what is missing, confirms; nothing is changed by that.
+    /// Requests the change, gives the missing values, confirms; checks that nothing has changed yet.
     fn asked_for(&self, before: &Compared) -> Value {
         let metadata = self.desk.ask(CHANGE)["metadata"].take();
         assert_eq!(
@@ -263,7 +263,7 @@ impl Story<'_> {
         );
         let after = self.found();
         assert!(after.is_subset(&before));
-        // Gone is what was approved, rule by rule, and nothing else of the groups.
+        // Exactly the approved rules are gone, and nothing else of the groups.
         let mut gone: Vec<(&str, &str)> = before
             .difference(&after)
             .filter(|finding| finding[1] == "aws.ec2.security_group")
@@ -277,7 +277,7 @@ impl Story<'_> {
         approved.sort_unstable();
         assert!(!gone.is_empty());
         assert_eq!(gone, approved);
-        // Ann has asked for the rollback too: its arguments come from her run.
+        // Ann counts as a requester of the rollback too: its arguments come from her run.
         let undoing = self.desk.roll_back(CID, &done, "awaiting_approval");
         assert_eq!(self.simulator.expected(REGION), after);
         let askers = [CID, ANN];
@@ -292,7 +292,7 @@ impl Story<'_> {
     }
 }
 
-/// Everything that the answers cite and the runs left is in the export, which verifies without a server.
+/// All evidence of the answers and runs is in the export, which verifies without a server.
 fn evidence_verifies(ann: &Home, server: &Server, cited: &BTreeSet<String>) {
     let file = ann.path("export.jsonl");
     let file = file.to_str().unwrap();

@@ -20,7 +20,7 @@ use crate::plans::{PLAN, abort, plan};
 use crate::playbooks::{KEYS, confirm, decide, path_of, purge, settled, waiting};
 use crate::service::{Call, Service};
 
-/// A home over a shared database, whose processes others wait a second for.
+/// A home over a shared database, with a lease of one second.
 fn home(database: &Arc<Database>, role: &str) -> Home {
     Home::with_keys(&KEYS)
         .on(database)
@@ -33,7 +33,7 @@ fn database() -> Arc<Database> {
     Arc::new(PostgresServer::shared().database())
 }
 
-/// Homes with a server each, by what they do.
+/// Homes with a server each, by role.
 fn replicas<const N: usize>(roles: [&str; N]) -> [(Home, Server); N] {
     let database = database();
     roles.map(|role| {
@@ -43,7 +43,7 @@ fn replicas<const N: usize>(roles: [&str; N]) -> [(Home, Server); N] {
     })
 }
 
-/// The package of the calling tool, registered at one replica and served by another.
+/// Registers the package of the calling tool at one replica, and waits until another serves it.
 fn register(service: &Service, at: &Server, other: &Server) {
     at.key("ann").register(&service.package());
     served(&other.key("ann"), SKILL);
@@ -56,7 +56,7 @@ fn served(api: &Api, skill: &str) {
     });
 }
 
-/// Two replicas, one of which has begun to answer a request and waits for the service.
+/// Two replicas, one of which is answering a request and waits for the service.
 struct PendingRequest {
     homes: [Home; 2],
     one: Server,
@@ -85,7 +85,7 @@ fn asked_of_one() -> PendingRequest {
     }
 }
 
-/// What the other replica says to a request, when there is an answer.
+/// The other replica's answer to a request, if there is one.
 fn answered(api: &Api, asked: &Value) -> Value {
     let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
     eventually("the answer", || {
@@ -94,7 +94,7 @@ fn answered(api: &Api, asked: &Value) -> Value {
     })
 }
 
-/// Which events a run's journal has.
+/// The kinds of events in a run's journal.
 fn events(api: &Api, run: &str) -> Vec<String> {
     let shown = api.get(&format!("/v1/runs/{run}")).expect(200);
     ids(&shown["events"], "event")
@@ -106,7 +106,7 @@ fn run_of(answer: &Value) -> String {
         .to_owned()
 }
 
-/// What is registered at one replica is served by all within a second, also what was there before.
+/// A registration at one replica is served by all within a second, including earlier registrations.
 #[test]
 fn a_registration_is_served_by_every_replica_within_a_second() {
     let [(_a, one), (_b, other)] = replicas(["all", "all"]);
@@ -126,7 +126,7 @@ fn a_registration_is_served_by_every_replica_within_a_second() {
     check_that_an_order_at_two_replicas_is_one_run([&one, &other]);
 }
 
-/// The same plan of a request, and the same order with a key, come to both replicas at once.
+/// The same plan of a request, and the same command with a key, arrive at both replicas at once.
 #[track_caller]
 fn check_that_an_order_at_two_replicas_is_one_run(at: [&Server; 2]) {
     let steps =
@@ -157,7 +157,7 @@ fn check_that_an_order_at_two_replicas_is_one_run(at: [&Server; 2]) {
     }
 }
 
-/// Skills of the link graph that are written at one replica are found at another, and written there.
+/// Skills of the link graph that are written at one replica are found at another, and can be changed there.
 #[test]
 fn a_skill_of_the_graph_is_served_by_every_replica() {
     let [(_a, one), (_b, other)] = replicas(["all", "all"]);
@@ -182,7 +182,7 @@ fn a_skill_of_the_graph_is_served_by_every_replica() {
     }
 }
 
-/// A replica that only answers leaves runs to a worker, and gives the answer.
+/// A replica that only answers leaves runs to a worker, and returns the answer.
 #[test]
 fn a_worker_drives_what_an_api_replica_was_asked() {
     let [(_a, api), (_b, worker)] = replicas(["api", "worker"]);
@@ -200,7 +200,7 @@ fn a_worker_drives_what_an_api_replica_was_asked() {
     assert_eq!(worker.api.get("/readyz").status, 200);
 }
 
-/// Another replica takes up what a killed one left, under the same idempotency key.
+/// Another replica resumes a killed replica's run, under the same idempotency key.
 #[test]
 fn a_killed_replicas_run_is_taken_up_by_another() {
     let PendingRequest {
@@ -231,7 +231,7 @@ fn a_killed_replicas_run_is_taken_up_by_another() {
     assert!(!service.was_called());
 }
 
-/// A replica that stops lets the step under way end; another one does the next.
+/// A stopping replica lets the running step end; another replica executes the next.
 #[test]
 fn a_draining_replica_gives_its_runs_back_between_two_steps() {
     let PendingRequest {
@@ -260,7 +260,7 @@ fn a_draining_replica_gives_its_runs_back_between_two_steps() {
     assert!(!service.was_called());
 }
 
-/// One request, sent to two replicas at once, is answered once.
+/// One request that is sent to two replicas at once is answered once.
 #[test]
 fn a_request_is_answered_by_one_replica() {
     let PendingRequest {
@@ -283,7 +283,7 @@ fn a_request_is_answered_by_one_replica() {
     drop(connection);
 }
 
-/// What a person orders at one replica is obeyed by the one that drives the run.
+/// A command at one replica reaches the replica that drives the run.
 #[test]
 fn an_order_reaches_the_replica_that_drives_the_run() {
     let PendingRequest {
@@ -310,7 +310,7 @@ fn an_order_reaches_the_replica_that_drives_the_run() {
     drop(connection);
 }
 
-/// A decision at one replica wakes a run that another one began; the write happens once.
+/// A decision at one replica wakes a run that another one started; the write happens once.
 #[test]
 fn a_decision_at_any_replica_wakes_the_run() {
     let [(_a, one), (_b, other)] = replicas(["all", "all"]);
@@ -332,7 +332,7 @@ fn a_decision_at_any_replica_wakes_the_run() {
     settled(&one.key("ann"), &again, "awaiting_approval");
 }
 
-/// Without a database that is shared there is one process.
+/// Without a shared database there is only one process.
 #[test]
 fn a_part_of_the_work_needs_a_shared_database() {
     let home = Home::new()
@@ -342,7 +342,7 @@ fn a_part_of_the_work_needs_a_shared_database() {
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
 
-/// Carries a run on as a newer version would: with an event that this one does not know.
+/// Continues a run as a newer version would: with an event that this one does not know.
 async fn carried_on_by_a_newer_version(database: &Database, run: &RunId) {
     let store = store_of(database).await;
     let now = Timestamp::from_micros(now_micros()).unwrap();
@@ -385,7 +385,7 @@ fn now_micros() -> i64 {
     i64::try_from(since.as_micros()).unwrap()
 }
 
-/// What a worker of the newer version gets.
+/// The runs that a worker of the newer version claims.
 async fn claimed_by_a_newer_version(database: &Database) -> Vec<RunId> {
     let store = store_of(database).await;
     let claim = Claim {
@@ -405,8 +405,8 @@ fn in_ms(ms: i64) -> Timestamp {
     Timestamp::from_micros(now_micros() + ms * 1_000).unwrap()
 }
 
-/// Parks a waiting run until `due`. Returns after the server has claimed the run because it was due, and has parked
-/// it again. A claim of the server takes all runs that are due and free.
+/// Parks a waiting run until `due`. Returns after the server has claimed the run because it was due, and has parked it
+/// again. A claim of the server takes all runs that are due and free.
 async fn claimed_when_due(database: &Database, run: &RunId, due: Timestamp) {
     let store = store_of(database).await;
     let acme = TenantId::parse("acme").unwrap();
@@ -439,8 +439,8 @@ async fn wake_at(store: &PostgresStore, tenant: &TenantId, run: &RunId) -> Optio
     record.unwrap().wake_at
 }
 
-/// While versions are mixed, a run whose journal only the newer one can read is free for that one: the older
-/// gives it up for good, says so, and goes on with everything else.
+/// While versions are mixed, a run whose journal only the newer version can read is free for that version: the older
+/// one releases it permanently, logs that, and continues everything else.
 #[test]
 fn a_run_that_a_newer_version_carries_on_is_left_to_it() {
     let database = database();
@@ -457,8 +457,8 @@ fn a_run_that_a_newer_version_carries_on_is_left_to_it() {
         let given_up = "a run is left to the newer version that wrote its journal";
         server.log().contains(given_up).then_some(())
     });
-    // Another run comes due after the lease of the first has ended, and then once more. Each time the server claims
-    // all free runs, so it would also claim the first run if it had not left that to the newer version.
+    // Another run comes due after the lease of the first has ended, and then once more. Each time the server claims all
+    // free runs, so it would also claim the first run if it had not left that to the newer version.
     let other = waiting(&server);
     let other = RunId::parse(other["run_id"].as_str().unwrap()).unwrap();
     for ms in [1_200, 0] {

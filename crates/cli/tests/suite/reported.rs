@@ -1,5 +1,5 @@
-//! B000-18: a write that happened and of which the run could not hear, because its process was killed
-//! in between. Whoever sees that it happened says so.
+//! B000-18: a write happened, but the run did not learn its result because its process was killed in between. A person
+//! who sees that it happened reports it.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const DECLARED: &str = "description: Purges a vault.\n\
     evidence: {type: api_call, system: aws.backup, native_id: .parameters.vault, \
     summary: \"Purged {{output.purged}}.\"}\n";
 
-/// A run whose write was under way when the server was killed, as it stands after the next start.
+/// A run whose write was running when the server was killed, in its state after the next start.
 fn killed() -> (Home, Server, Service, Value) {
     let home = Home::with_keys(&KEYS).with("CHARTER_API_KEY", "bob");
     let server = home.serve();
@@ -23,7 +23,7 @@ fn killed() -> (Home, Server, Service, Value) {
     server.key("ann").register(&package);
     let run = waiting(&server);
     decide(&server.key("bob"), &run["approvals"][0], "approve").expect(200);
-    // It arrived; nobody will hear the answer.
+    // It arrived; its answer will be lost.
     let call = service.next();
     server.kill();
     drop(call);
@@ -52,8 +52,8 @@ fn last_success(run: &Value) -> &Value {
         .unwrap()
 }
 
-/// Whoever may decide says it once, with an output that the tool could have given; the run goes on
-/// with that, without another call, and its evidence says on whose word.
+/// An approver reports it once, with an output that the tool could have returned; the run continues with it, without
+/// another call, and its evidence names the approver.
 #[test]
 fn b000_18_a_killed_write_that_happened_is_reported_and_not_repeated() {
     let (_home, server, service, run) = killed();
@@ -102,7 +102,7 @@ fn b000_18_a_killed_write_that_happened_is_reported_and_not_repeated() {
     );
 }
 
-/// The same by command; nobody needs to know the output.
+/// Also by command, where the output is optional.
 #[test]
 fn b000_18_a_killed_write_is_reported_by_command() {
     let (home, server, service, run) = killed();
@@ -125,7 +125,7 @@ fn b000_18_a_killed_write_is_reported_by_command() {
     drop(server);
 }
 
-/// A write that was never begun cannot have happened.
+/// A write that was never started cannot have happened.
 #[test]
 fn b000_18_what_was_not_begun_cannot_be_reported() {
     let (server, service) = shared();
@@ -140,7 +140,7 @@ fn b000_18_what_was_not_begun_cannot_be_reported() {
     assert!(!service.was_called());
 }
 
-/// A run that ended with a write in doubt says so when somebody wants to roll it back.
+/// A run that ended with a write in doubt reports that on a rollback.
 #[test]
 fn b000_18_a_run_in_doubt_does_not_claim_that_nothing_was_written() {
     let (_home, server, _service, run) = killed();

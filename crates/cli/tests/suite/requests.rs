@@ -9,7 +9,7 @@ use crate::packages::{QUESTION, SKILL, SKILL_FILE, TOOL_FILE, backups, skill};
 use crate::service::{Service, served_tenant};
 use crate::shared::Tenants;
 
-/// The road of a narrow request: routed, run, analysed, rendered, recorded.
+/// The stages of a narrow request: routed, run, analysed, rendered, recorded.
 #[test]
 fn a_narrow_request_is_answered_with_findings_and_evidence() {
     let server = Tenants::one();
@@ -60,7 +60,7 @@ fn a_narrow_request_is_answered_with_findings_and_evidence() {
     assert_eq!(shown["answer"], answer);
 }
 
-/// B002-15 in spirit: the same id and content is a repeat, with other content a conflict.
+/// B002-15 by analogy: the same id with the same content is a repeat, with other content a conflict.
 #[test]
 fn a_repeated_request_gets_its_recorded_answer() {
     let home = Home::new();
@@ -79,7 +79,7 @@ fn a_repeated_request_gets_its_recorded_answer() {
     assert_eq!(server.api.ask(&asked).expect(200), first);
 }
 
-/// The same request while it is being answered is not answered twice.
+/// The same request is not answered twice while it is being answered.
 #[test]
 fn a_request_under_way_is_not_started_again() {
     let (server, service) = served_tenant();
@@ -95,7 +95,7 @@ fn a_request_under_way_is_not_started_again() {
     assert!(!service.was_called());
 }
 
-/// The answer of a request that somebody else waits for, or nobody.
+/// The answer of a request that no connection waits for, or another one.
 fn answer_of(api: &Api, asked: &Value) -> Value {
     let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
     eventually("the answer", || {
@@ -104,7 +104,7 @@ fn answer_of(api: &Api, asked: &Value) -> Value {
     })
 }
 
-/// The work goes on when the client goes away.
+/// The work continues when the client disconnects.
 #[test]
 fn a_client_that_leaves_finds_its_answer_later() {
     let (server, service) = served_tenant();
@@ -117,7 +117,7 @@ fn a_client_that_leaves_finds_its_answer_later() {
     assert_eq!(server.api.ask(&asked).expect(200), answer);
 }
 
-/// A wait has its limit; the work goes on after it.
+/// A wait has a timeout; the work continues after it.
 #[test]
 fn a_wait_that_is_too_long_ends_with_request_timeout() {
     let mut home = Home::new();
@@ -134,7 +134,7 @@ fn a_wait_that_is_too_long_ends_with_request_timeout() {
     assert_eq!(ids(&answer["metadata"]["findings"], "resource_id"), ["b-1"]);
 }
 
-/// A broad verdict runs the best few skills and says so.
+/// A broad verdict runs the best few skills and states that.
 #[test]
 fn b000_3_a_broad_verdict_runs_several_skills() {
     let home = Home::new().with("CHARTER_REQUESTS__BROAD_SKILLS", "2");
@@ -163,7 +163,7 @@ fn b000_3_a_broad_verdict_runs_several_skills() {
     );
 }
 
-/// Findings stand under the skill that made them, and results of a skill without rules under its own title.
+/// Findings are listed under the skill that made them, and results of a skill without rules under its own title.
 #[test]
 fn each_skill_of_a_broad_answer_has_its_own_title() {
     let server = Tenants::one();
@@ -185,7 +185,7 @@ fn each_skill_of_a_broad_answer_has_its_own_title() {
     );
 }
 
-/// Where one of several skills lacks a parameter, the others answer and the parameter is asked for.
+/// If one of several skills lacks a parameter, the others answer and the parameter is requested.
 #[test]
 fn a_missing_parameter_of_one_of_several_skills_is_asked_for() {
     let server = Tenants::one();
@@ -253,8 +253,8 @@ fn a_streamed_request_sends_progress_then_the_answer() {
     );
 }
 
-/// A sentence of a model is progress like any other, over REST and over the Model Context Protocol, and the answer repeats
-/// it with the same citations.
+/// A model's sentence is reported as progress, over REST and over the Model Context Protocol, and the answer repeats it
+/// with the same citations.
 #[test]
 fn a_sentence_of_a_model_is_streamed_as_progress() {
     let text = "The backup b-1 is 40 days old.";
@@ -291,8 +291,8 @@ fn a_sentence_of_a_model_is_streamed_as_progress() {
     );
 }
 
-/// `cache_ttl_seconds`: the second request takes the first one's result and says so; another
-/// parameter or tenant does not. A result that is taken counts against no rate limit: nothing is called.
+/// `cache_ttl_seconds`: the second request reuses the first one's result and reports that; another parameter or tenant
+/// does not. A cached result does not count against a rate limit, because nothing is called.
 #[test]
 fn cache_ttl_seconds_is_honoured() {
     let home = Home::with_keys(&[
@@ -339,7 +339,7 @@ fn cache_ttl_seconds_is_honoured() {
         .fails(429, "rate_limited");
 }
 
-/// A question waits for the rate limit of its tool; it fails only where its turn is far away.
+/// A question waits for the rate limit of its tool; it fails only if the wait would be long.
 #[test]
 fn a_question_waits_for_the_rate_limit_of_its_tool() {
     let server = Tenants::one();
@@ -355,7 +355,7 @@ fn a_question_waits_for_the_rate_limit_of_its_tool() {
     }
 }
 
-/// Steps get earlier outputs as data: quotes and newlines stay what they are (ruling 13).
+/// Steps get earlier outputs as data: quotes and newlines are preserved (ruling 13).
 #[test]
 fn ruling_13_values_travel_between_steps_as_data() {
     let server = Tenants::one();
@@ -391,7 +391,7 @@ fn ruling_13_values_travel_between_steps_as_data() {
     );
 }
 
-/// A run's journal says what was done, in order, with the versions it ran.
+/// A run's journal records its actions, in order, with the versions that it ran.
 #[test]
 fn a_runs_journal_shows_what_was_done() {
     let server = Tenants::one();

@@ -1,4 +1,4 @@
-//! The result of a change that was not made: nothing changed, and what was left undone and why.
+//! The result of a change that was not executed: nothing changed, with the undone writes and the reasons.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::playbooks::{confirm, decide, path_of, purge, settled, shared};
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// Asks for the change in a session and confirms its plan. Returns the request, its session and its run.
+/// Requests the change in a session and confirms its plan. Returns the request, its session and its run.
 fn confirmed(api: &Api) -> (Value, Value, Value) {
     let session = api.post("/v1/sessions", &json!({})).expect(201)["session_id"].clone();
     let mut asked = request("purge the vault for good");
@@ -21,7 +21,7 @@ fn confirmed(api: &Api) -> (Value, Value, Value) {
     (asked, session, run)
 }
 
-/// The result of a request, whose session has it as the answer of its turn.
+/// The result of a request, which is also the answer of its turn in the session.
 fn result_of(api: &Api, asked: &Value, session: &Value) -> Value {
     let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
     let result = eventually("the result", || {
@@ -34,7 +34,7 @@ fn result_of(api: &Api, asked: &Value, session: &Value) -> Value {
     result
 }
 
-/// The one write was left undone, for this reason, and nothing was changed.
+/// The only write was left undone, for this reason, and nothing was changed.
 fn check_undone(result: &Value, why: &str) {
     let metadata = &result["metadata"];
     assert_eq!(metadata["changes"], json!([]), "{result:#}");

@@ -31,7 +31,7 @@ fn alike() -> Package {
     })
 }
 
-/// Asks a skill; returns the request's id.
+/// Sends a request to a skill; returns its id.
 fn asked(api: &Api, skill: &str, text: &str) -> String {
     let mut asked = request(text);
     asked["metadata"] = json!({"skill_id": skill});
@@ -71,7 +71,7 @@ fn purge_otherwise(service: &Service) -> Package {
     )
 }
 
-/// A thumb's example is suggested, accepted, used by the router and withdrawn, and never affects another tenant.
+/// A confirmed example is suggested, accepted, used by the router and withdrawn, and never affects another tenant.
 #[test]
 fn a_confirmed_sentence_routes_its_tenant_once_an_owner_accepts_it() {
     let server = Tenants::with_keys(&KEYS);
@@ -197,7 +197,7 @@ fn a_chosen_option_gets_the_sentence_of_the_turn_before() {
     );
 }
 
-/// The sentence of a change is suggested once its plan is confirmed.
+/// The sentence of a change is suggested after its plan is confirmed.
 #[test]
 fn a_confirmed_plan_confirms_its_sentence() {
     let server = Tenants::one();

@@ -1,4 +1,4 @@
-//! Routing: what is offered, in what order, and what happens when nothing fits.
+//! Routing: the candidates, their order, and misses.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn b000_2_inactive_is_left_out_and_nothing_but_ids_and_scores_is_shown() {
             "cosine", "coverage", "fused", "id", "kind", "lexical", "scope", "score"
         ]
     );
-    // It is registered all the same.
+    // It is registered nevertheless.
     let listed = server.api.get("/v1/list/skill").expect(200);
     assert_eq!(ids(&listed["entries"], "id").len(), 2);
 }
@@ -80,7 +80,7 @@ fn b000_2_equal_scores_are_in_the_order_of_their_ids() {
     assert_eq!(verdict["kind"], "broad");
 }
 
-/// B000-3: the verdict says what it rests on, and is kept with the request.
+/// B000-3: the verdict contains its reasons, and is recorded with the request.
 #[test]
 fn b000_3_the_verdict_is_recorded_with_its_grounds() {
     let server = Tenants::one();
@@ -105,7 +105,7 @@ fn b000_3_the_verdict_is_recorded_with_its_grounds() {
     assert!(routed["reason"].as_str().unwrap().contains(SKILL));
 }
 
-/// B000-3: whoever tunes thresholds sees what they would come to, and nothing of it stays.
+/// B000-3: an operator can try other thresholds, and nothing of the trial is stored.
 #[test]
 fn b000_3_other_thresholds_are_tried_and_not_kept() {
     let server = Tenants::one();
@@ -145,7 +145,7 @@ fn b000_3_other_thresholds_are_tried_and_not_kept() {
     assert_eq!(route("")["kind"], as_it_is["kind"]);
 }
 
-/// B000-5: on a miss, and then only, the agents that come near are named.
+/// B000-5: only on a miss, the near agents are named.
 #[test]
 fn b000_5_a_miss_searches_the_agents() {
     let server = Tenants::one();
@@ -203,7 +203,7 @@ fn b000_6_an_unknown_id_is_404() {
         .fails(410, "deprecated_collection");
 }
 
-/// A package's routing tests decide on its registration.
+/// A package's failing routing tests prevent its registration.
 #[test]
 fn routing_tests_gate_a_registration() {
     let server = Tenants::one();
@@ -281,7 +281,7 @@ fn b000_3_a_verdict_tells_how_its_query_was_compared() {
     }
 }
 
-/// The id of a skill in a sentence leads to that skill; the id of a playbook shows the playbook and starts no run.
+/// The id of a skill in a sentence selects that skill; the id of a playbook shows the playbook and starts no run.
 #[test]
 fn b000_3_what_a_request_names_comes_first() {
     let (server, service) = shared();
@@ -299,7 +299,7 @@ fn b000_3_what_a_request_names_comes_first() {
 }
 
 /// A name is found in quotation marks, with hyphens for other separators, and by the last part of an id. A text that is
-/// nothing but a playbook's name shows it, also where the name reads as an order.
+/// only a playbook's name shows it, even if the name reads like an instruction.
 #[test]
 fn b000_3_names_are_found_however_they_are_written_and_a_playbook_is_shown() {
     let (server, service) = shared();
@@ -331,7 +331,7 @@ fn b000_3_names_are_found_however_they_are_written_and_a_playbook_is_shown() {
     assert!(!service.was_called());
 }
 
-/// A tool or an agent that a request names is described, with what uses it.
+/// A tool or an agent that a request names is described, with the documents that use it.
 #[test]
 fn b000_3_a_document_of_any_kind_is_described_by_its_name() {
     let (server, service) = shared();

@@ -1,5 +1,5 @@
-//! B000-19: evidence of what acted. A run that is no skill's leaves a record for each call, and each
-//! record says what the run's journal was.
+//! B000-19: evidence of actions. A run without a skill leaves a record for each call, and each record contains the hash
+//! of the run's journal.
 
 use std::path::Path;
 use std::process::Command;
@@ -44,7 +44,7 @@ fn served_alone(home: Home, package: impl Fn(&Service) -> Package) -> (Home, Ser
     (home, server, service)
 }
 
-/// Approves what the run waits for as this caller, and answers the call.
+/// Approves the pending call of the run as this caller, and answers the call.
 fn approved(bob: &Api, service: &Service, run: &Value) {
     decide(bob, &run["approvals"][0], "approve").expect(200);
     service.next().answer_with(ANSWER);
@@ -61,8 +61,8 @@ fn replayed(api: &Api, run: &Value) -> Value {
     api.get(&path_of(run, "/replay")).expect(200)
 }
 
-/// The whole way: what was approved, called and answered is in one record, which the commands find and
-/// a third party can verify; the run's journal is the one that the record says.
+/// End to end: the approval, the call and the answer are in one record, which the commands find and a third party can
+/// verify; the record matches the run's journal.
 #[test]
 fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
     let (home, server, service) = served_alone(Home::with_keys(&KEYS), proving);
@@ -113,8 +113,7 @@ fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
     verifies_elsewhere(&home, server, &run, record);
 }
 
-/// The commands find the record and export it; the file verifies without a server, and not once it
-/// was changed.
+/// The commands find the record and export it; the file verifies without a server, but not after a change.
 fn verifies_elsewhere(home: &Home, server: Server, run: &Value, record: &Value) {
     let id = run["run_id"].as_str().unwrap();
     let listed = home
@@ -153,8 +152,8 @@ fn verifies_elsewhere(home: &Home, server: Server, run: &Value, record: &Value) 
     );
 }
 
-/// Whoever can write the database can write a journal whose chain is sound again. The evidence says
-/// that it was another.
+/// A person with write access to the database can write a journal with a valid chain. The evidence shows the
+/// difference.
 #[test]
 fn b000_19_a_journal_that_was_written_anew_is_found_by_the_evidence() {
     let home = Home::with_keys(&KEYS).embedded();
@@ -181,7 +180,7 @@ fn b000_19_a_journal_that_was_written_anew_is_found_by_the_evidence() {
     assert!(detail.contains(record["id"].as_str().unwrap()), "{detail}");
 }
 
-/// Replaces a passage of a run's journal and chains its events anew.
+/// Replaces a passage of a run's journal and recomputes its hash chain.
 fn rewrite(data: &Path, run: &str, from: &str, to: &str) {
     let script = r#"
 import hashlib, sqlite3, sys
@@ -206,7 +205,7 @@ database.commit()
     assert!(ran.status.success(), "{ran:?}");
 }
 
-/// A filter that fails takes nothing from the run, and its record says what it lacks.
+/// A failing filter does not affect the run, and its record lists the gap.
 #[test]
 fn b000_19_a_tool_whose_filters_fail_still_leaves_a_record() {
     let broken = |service: &Service| {
@@ -235,7 +234,7 @@ fn b000_19_a_tool_whose_filters_fail_still_leaves_a_record() {
     assert!(done["evidence"][0]["warning"].is_string(), "{done:#}");
 }
 
-/// A run that is ended by hand proves what it had done, also when nothing of it was under way.
+/// A run that is aborted by hand has evidence of its calls, even if none was running.
 #[test]
 fn b000_19_an_aborted_run_proves_what_it_did() {
     let twice = |service: &Service| {
@@ -259,7 +258,7 @@ fn b000_19_an_aborted_run_proves_what_it_did() {
     assert_eq!(replayed(&ann, &run)["divergence"], Value::Null);
 }
 
-/// In a dry run what was read is proved, and what a write says that it would do is not.
+/// A dry run has evidence of its reads, but not of the writes that it simulates.
 #[test]
 fn b000_19_a_dry_run_proves_only_what_was_read() {
     let knows = |service: &Service| {

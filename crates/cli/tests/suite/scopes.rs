@@ -1,5 +1,5 @@
-//! What a credential opens: every operation of every protocol, with no credential and with too small a one.
-//! Operations are taken from the OpenAPI document, so that a new one is here by itself.
+//! The permissions of credentials: every operation of every protocol, without a credential and with too few scopes. The
+//! operations come from the OpenAPI document, so that new ones are included automatically.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::packages::backups;
 use crate::shared::Tenants;
 use crate::skills::{leaf, put};
 
-/// Operations that anybody may call.
+/// Operations that need no credential.
 const OPEN: [&str; 5] = [
     "get_agent_card",
     "get_agent_card_keys",
@@ -17,7 +17,7 @@ const OPEN: [&str; 5] = [
     "get_schema",
 ];
 
-/// Operations that a key of no scope may call, or whose body names what is asked; they have tests of their own.
+/// Operations that need no scope, or whose body names another operation; they have separate tests.
 const OF_ANY_CALLER: [&str; 2] = ["a2a_call", "get_caller"];
 
 fn served() -> (Home, Server) {
@@ -27,14 +27,14 @@ fn served() -> (Home, Server) {
     (home, server)
 }
 
-/// A key that the tenant's admin makes: admin as well, but with these scopes only.
+/// A key from the tenant's admin: also admin, but with only these scopes.
 fn limited(admin: &Api, scopes: Value) -> Api {
     let order = json!({"name": "limited", "role": "admin", "scopes": scopes});
     let made = admin.post("/v1/keys", &order).expect(201);
     admin.with_key(made["secret"].as_str().unwrap())
 }
 
-/// Every operation: its id, method, and a path with something in each place.
+/// Every operation: its id, method, and a path with a value for each parameter.
 fn operations(api: &Api) -> Vec<(String, String, String)> {
     let document = api.get("/v1/openapi.json").expect(200);
     let mut found = Vec::new();
@@ -54,8 +54,8 @@ fn operations(api: &Api) -> Vec<(String, String, String)> {
     found
 }
 
-/// Without a key nothing but what is for everybody; with a key of no scope the same, and the refusal says
-/// which scope would open it.
+/// Without a key only public operations are allowed; so with a key without scopes, whose refusal names the missing
+/// scope.
 #[test]
 fn every_operation_needs_a_credential_with_its_scope() {
     let (_home, server) = served();
@@ -121,7 +121,7 @@ fn an_a2a_method_needs_its_scopes() {
     }
 }
 
-/// Tools that cannot be used are not offered, and refused when called all the same; resources likewise.
+/// Unusable tools are not listed, and are refused when called; so are resources.
 #[test]
 fn an_mcp_method_needs_its_scopes() {
     let server = Tenants::one();
@@ -168,7 +168,7 @@ fn an_mcp_method_needs_its_scopes() {
     }
 }
 
-/// The role in the catalogue is one thing and the level another.
+/// The role in the catalogue is independent of the level.
 #[test]
 fn viewers_look_and_editors_register() {
     let (_home, server) = served();
@@ -185,7 +185,7 @@ fn viewers_look_and_editors_register() {
     viewer.get("/v1/packages").expect(200);
     let editor = of("user", "editor");
     editor.register(&backups());
-    // What is global is the catalogue's admins'.
+    // Global documents need a catalogue admin.
     let global = crate::packages::global_backups();
     editor
         .post("/v1/packages", &global.bundle())
@@ -193,8 +193,7 @@ fn viewers_look_and_editors_register() {
     of("user", "admin").register(&global);
 }
 
-/// Whoever has a credential may know whom it stands for, what it opens and what its tenant may ask, also where it
-/// opens nothing.
+/// Every caller may read its own identity and rights, and the quotas of its tenant, even without scopes.
 #[test]
 fn a_caller_may_know_who_it_is() {
     let (_home, server) = served();

@@ -1,5 +1,5 @@
-//! A granted value reaches the script that asks for it and nothing else: no log, journal, answer,
-//! evidence, message or file of the server holds it.
+//! A granted value reaches only the script that requests it: no log, journal, answer, evidence, message or file of the
+//! server contains it.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::packages::{SCRIPT_FILE, SKILL, TOOL_FILE, backups};
 
 const SECRET: &str = "s3cr3t/of~the+vault=";
 
-/// Another one, which programs take for a number.
+/// Another secret, which looks like a number.
 const PIN: &str = "918273645546372819";
 
-/// Uses the secret in every way that a careless script does. What it prints of it backwards shows
-/// that it has it.
+/// Uses the secret in every way that a careless script might. It also prints the secret backwards, which proves that it
+/// has it.
 const CARELESS: &str = r#"import base64, json, os, sys
 from urllib.parse import quote, quote_plus
 token = os.environ["VAULT_TOKEN"]
@@ -51,7 +51,7 @@ fn package() -> crate::packages::Package {
     )
 }
 
-/// Every file below a folder that holds the text.
+/// Every file below a folder that contains the text.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map_while(Result::ok) {
@@ -79,8 +79,8 @@ seen = [f"{at} {os.path.isfile(path)} {is_readable(path)}" for at, path in enume
 print(json.dumps({"backups": [{"id": one, "age_days": 40} for one in seen]}))
 "#;
 
-/// Whether scripts see that a file of the server exists, as Python writes it: they do where the kernel allows no mount
-/// namespace.
+/// Whether scripts see that a file of the server exists, as Python prints it: they do if the kernel does not allow
+/// mount namespaces.
 fn visibility_of_data(home: &Home) -> &'static str {
     let told = home.run(&["doctor", "--output", "json"]).out;
     let checks: Value = serde_json::from_str(&told).unwrap();
@@ -163,7 +163,7 @@ fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
         evidence.contains("used [redacted:VAULT_TOKEN]"),
         "{evidence}"
     );
-    // The name, what follows it, and each way to write it, one of them three times.
+    // The name, its suffix, and each encoding, one of them three times.
     let marks = evidence.matches("[redacted:VAULT_TOKEN]").count();
     assert!(marks >= 12, "{marks}: {evidence}");
     assert!(evidence.contains("[redacted:VAULT_PIN]"), "{evidence}");

@@ -1,6 +1,6 @@
-//! Documents in the form of seed 000 against the simulated account: tools without an implementation, which an executor's
-//! handlers carry out, a question over them, and the playbook, with what it lacks filled in, carried to its end and taken
-//! back. Once over the API and once by commands.
+//! Documents in the form of seed 000 against the simulated account: tools without an implementation, which an
+//! executor's handlers execute; a question over them; and the playbook, with its missing fields added, run to its end
+//! and rolled back. Once over the API and once by commands.
 
 use std::fs;
 
@@ -23,11 +23,11 @@ const QUESTION: &str = "security.detect_public_ingress";
 const REGION: &str = "us-east-1";
 const PROFILE: &str = "prod_infra";
 
-/// The profile, as the machine has it where the executor runs.
+/// The profile file on the executor's machine.
 const PROFILES: &str =
     "[profile prod_infra]\naws_access_key_id = simulated\naws_secret_access_key = simulated\n";
 
-/// Closes the first group whose desktops everybody reaches.
+/// Closes the first group whose desktops are open to the internet.
 const LOCK: &str = r"import boto3, json
 session = boto3.Session(profile_name='${user.profile}', region_name='${user.region}')
 ec2 = session.client('ec2')
@@ -59,7 +59,7 @@ rules = json.loads('${step_2.security_group_state_before}')
 session.client('ec2').authorize_security_group_ingress(GroupId='${step_2.sg_id}', IpPermissions=rules)
 ";
 
-/// What a handler of a tool does that lists something.
+/// The script of a handler that lists something.
 fn lister(client: &str, operation: &str, field: &str) -> String {
     format!(
         "import json, sys\nimport boto3\ngiven = json.load(sys.stdin)['parameters']\n\
@@ -68,7 +68,7 @@ fn lister(client: &str, operation: &str, field: &str) -> String {
     )
 }
 
-/// The tools, and the handler of each. Of two the playbook brings scripts of its own.
+/// The tools, and the handler of each. The playbook contains the scripts of two of them.
 fn tools() -> [(&'static str, &'static str, String); 4] {
     let groups = lister("ec2", "describe_security_groups", "SecurityGroups");
     let balancers = lister("elbv2", "describe_load_balancers", "LoadBalancers");
@@ -98,7 +98,7 @@ fn tool(id: &str, class: &str) -> String {
     tool.to_string()
 }
 
-/// The seed's playbook with what it lacks: the names, the evidence, the script of the rollback.
+/// The seed's playbook with the missing fields: the names, the evidence, the script of the rollback.
 fn playbook() -> String {
     let mut playbook: Value = serde_json::from_str(PLAYBOOK).unwrap();
     let scripts = playbook["scripts"].as_array_mut().unwrap();
@@ -118,7 +118,7 @@ fn package() -> Package {
     })
 }
 
-/// An executor beside the profile, with the handlers.
+/// An executor with the profile and the handlers.
 fn executor(simulator: &Simulator, api: &Api) -> Executor {
     let home = simulator.granted_to(speaking_to(api));
     let (profiles, handlers) = (home.path("profiles"), home.path("handlers"));
@@ -137,7 +137,7 @@ fn executor(simulator: &Simulator, api: &Api) -> Executor {
     Executor::start_in(home, &["--handlers", handlers.to_str().unwrap()])
 }
 
-/// A home whose commands speak to a server.
+/// A home whose commands use a server.
 fn speaking_to(api: &Api) -> Home {
     Home::new()
         .with("CHARTER_SERVER", &api.base)
@@ -148,14 +148,14 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value:#}"))
 }
 
-/// What a step of a run came to.
+/// The output of a step of a run.
 fn output<'r>(run: &'r Value, step: &str) -> &'r Value {
     let mut events = run["events"].as_array().unwrap().iter();
     let done = |event: &&Value| event["event"] == "step_succeeded" && event["step"] == step;
     &events.find(done).unwrap()["output"]
 }
 
-/// A way to have a change made, confirmed and approved; the request, and what it led to.
+/// A way to request, confirm and approve a change; returns the request and its run.
 trait Desk {
     fn ask(&self, api: &Api) -> Value;
     fn confirm(&self, api: &Api, run: &Value);
@@ -225,7 +225,7 @@ impl Desk for ByCommands {
     }
 }
 
-/// The change is made with a person's approval, the request says what it was, and it is taken back with another.
+/// The change is executed with a person's approval, the request has its result, and it is rolled back with another.
 fn changed_and_taken_back(simulator: &Simulator, api: &Api, desk: &dyn Desk) {
     let before = simulator.expected(REGION);
     let answer = desk.ask(api);
@@ -239,7 +239,7 @@ fn changed_and_taken_back(simulator: &Simulator, api: &Api, desk: &dyn Desk) {
     );
     assert_eq!(simulator.expected(REGION), before);
     desk.approve(api, &waiting["approvals"][0]);
-    // It is not `incomplete`: the evidence that the playbook requires is there.
+    // It is not `incomplete`: the evidence that the playbook requires exists.
     let done = settled(api, &run, "completed");
     let after = simulator.expected(REGION);
     assert!(after.is_subset(&before) && after != before);

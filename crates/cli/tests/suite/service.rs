@@ -1,4 +1,4 @@
-//! A remote service that tools call, whose answers the test holds back and counts.
+//! A remote service that tools call, whose answers the test delays and counts.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct Service {
     calls: HeldCalls,
 }
 
-/// A server of the test's own with the package whose tool calls the service.
+/// A separate server with the package whose tool calls the service.
 pub(crate) fn served() -> (Home, Server, Service) {
     let home = Home::new();
     let server = home.serve();
@@ -50,7 +50,7 @@ impl Service {
         &self.address
     }
 
-    /// The next call.
+    /// Waits for the next call.
     pub(crate) fn next(&self) -> Call {
         let held = self.calls.next_within(DEADLINE).unwrap();
         Call {

@@ -45,8 +45,8 @@ fn b003_11_an_unknown_or_foreign_session_is_refused() {
     assert_eq!(shown["turns"][0]["output"], answer["content"]);
 }
 
-/// The question is asked again with what the new text replaces; the verdict says so. The findings are
-/// those that an independent script counts in the region meant.
+/// The previous question is asked again with the replacements of the new text; the verdict shows that. The findings
+/// equal those of an independent script for the region.
 #[test]
 fn b003_11_a_short_text_takes_up_what_the_session_asked_before() {
     let simulator = Simulator::start();
@@ -76,7 +76,7 @@ fn b003_11_a_short_text_takes_up_what_the_session_asked_before() {
         first.as_str().unwrap()
     );
     assert!(reason.starts_with(&said), "{reason}");
-    // A row of follow-ups rests on the question that began it.
+    // A series of follow-ups is based on the question that began it.
     let (_, answer) = ask("and in eu-west-1 again?");
     assert_eq!(compared(&answer["findings"]), expected("eu-west-1"));
     assert_eq!(answer["verdict"]["follow_up"]["request_id"], second);
@@ -85,20 +85,20 @@ fn b003_11_a_short_text_takes_up_what_the_session_asked_before() {
         query,
         "Which of my security groups in eu-west-1 are open to the internet?\nand in eu-west-1 again?"
     );
-    // What stands alone is not joined to anything.
+    // A complete question is not joined to a previous one.
     let (_, answer) = ask("and are any S3 buckets readable by the public?");
     assert_eq!(
         answer["verdict"]["candidates"][0]["id"],
         "security.detect_public_storage_access"
     );
     assert_eq!(answer["verdict"]["follow_up"], Value::Null);
-    // Without the session there is nothing to lean on.
+    // Without the session there is no previous question.
     let alone = api.ask(&request("And the other region?"));
     assert_eq!(alone.body["metadata"]["verdict"]["follow_up"], Value::Null);
     assert_ne!(alone.body["metadata"]["verdict"]["kind"], "narrow");
 }
 
-/// The turn of a change has what the change came to, once that has ended.
+/// The turn of a change has the change's result, after the change has ended.
 #[test]
 fn b003_11_the_turn_of_a_change_has_its_result() {
     let (server, service) = shared();
@@ -133,7 +133,7 @@ fn b003_11_the_turn_of_a_change_has_its_result() {
     assert_eq!(turn(), result["content"]);
 }
 
-/// Two playbooks that have nothing in common.
+/// Two unrelated playbooks.
 fn two_changes() -> Package {
     let tool = |name: &str, parameter: &str| {
         format!(

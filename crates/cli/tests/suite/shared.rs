@@ -1,6 +1,6 @@
-//! One server that tests share, each as tenants of its own: a start takes longer than most tests. A test has a
-//! server of its own where it configures, stops or restarts it, registers for all tenants, or looks at what
-//! tenants have in common: logs, metrics, the evidence log, the data directory.
+//! One server that tests share, each with its own tenants: a start takes longer than most tests. A test needs a
+//! separate server if it configures, stops or restarts it, registers for all tenants, or examines data that tenants
+//! share: logs, metrics, the evidence log, the data directory.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Key, Server, configured_key};
 
-/// Tenants that the server knows: more than tests ask for.
+/// The number of configured tenants: more than tests use.
 const TENANTS: u32 = 1_000;
 
-/// Tenants beyond these whose route `tier_fast` leads to a model of the tests.
+/// Further tenants whose route `tier_fast` leads to a model of the tests.
 const WITH_MODEL: u32 = 20;
 
 /// The answer of each such tenant's model, by tenant id.
 static DRAFTS: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
 
-/// Lines of the server's log that a failing test shows.
+/// The number of lines of the server's log that a failing test shows.
 const LINES_SHOWN: usize = 100;
 
 /// The tenants of one test.
@@ -43,7 +43,7 @@ impl Tenants {
         }
     }
 
-    /// The same with a model behind the route `tier_fast` that always answers with this draft.
+    /// A tenant as in [`Tenants::one`], with a model behind the route `tier_fast` that always answers with this draft.
     pub(crate) fn with_draft(draft: &Value) -> Self {
         static GIVEN: AtomicU32 = AtomicU32::new(0);
         let n = GIVEN.fetch_add(1, Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl Tenants {
         }
     }
 
-    /// A tenant for each one that the keys name, with other ids, and a caller for each key.
+    /// A tenant for each one in the keys, with other ids, and a caller for each key.
     pub(crate) fn with_keys(keys: &[Key]) -> Self {
         let mut admins: BTreeMap<String, Api> = BTreeMap::new();
         let mut ids = BTreeMap::new();
@@ -96,7 +96,7 @@ impl Tenants {
         self.callers[key].clone()
     }
 
-    /// The id of the tenant that the keys name so.
+    /// The id of the tenant with this name in the keys.
     #[track_caller]
     pub(crate) fn id(&self, tenant: &str) -> &str {
         &self.ids[tenant]
@@ -133,13 +133,13 @@ fn server() -> &'static Server {
         let home = Home::new().configured(&(keys.collect::<String>() + &models()));
         // Requesters may approve their own runs, as on a server without keys.
         home.with("CHARTER_APPROVALS__FOUR_EYES", "false")
-            // Tests hold calls back: on a machine with many processors, more at once than the default allows.
+            // Tests delay calls: on a machine with many processors, more at once than the default allows.
             .with("CHARTER_TOOLS__CONCURRENCY", "256")
             .serve_to_the_end()
     })
 }
 
-/// A provider that answers for as long as this process runs, and the routes of the tenants that have a model.
+/// A provider that runs as long as this process, and the routes of the tenants with a model.
 fn models() -> String {
     let provider = HttpStub::start(|request, _| {
         let tenant = request.body["model"].as_str().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Two servers that a test looks after: a web site whose pages it changes, and an embeddings API
-//! that counts the texts it is sent.
+//! Two servers for tests: a web site with changeable pages, and an embeddings API that counts the texts that it
+//! receives.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -50,7 +50,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// On 127.0.0.1, or another address of this machine.
+    /// Starts a site on 127.0.0.1, or another address of this machine.
     pub(crate) fn at(ip: &str) -> Self {
         let pages: Arc<Mutex<BTreeMap<String, Page>>> = Arc::default();
         let known = Arc::clone(&pages);

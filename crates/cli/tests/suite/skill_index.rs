@@ -1,4 +1,4 @@
-//! Skills found by a search node: kept in step with storage, through what happens to the node and to servers.
+//! Skills on a search node: synchronized with storage, across failures of the node and of servers.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::home::{Api, Home, Server, eventually, ids};
 use crate::skills::{delete, home_with, put};
 use crate::tenants::erase;
 
-/// A node that can be out of reach, and an index on it.
+/// A node that can be disconnected, and an index on it.
 struct Node {
     gate: Gate,
     index: String,
@@ -25,7 +25,7 @@ impl Node {
         }
     }
 
-    /// A home whose skills are found by the node, and by nothing else.
+    /// A home whose skills are found by the node only.
     fn of(&self, home: Home) -> Home {
         home.with("CHARTER_MODEL__SOURCE", "local")
             .with("CHARTER_SKILL_INDEX__URL", &self.gate.url())
@@ -35,7 +35,7 @@ impl Node {
     }
 }
 
-/// How many entries of a tenant the node has; nothing while it makes its index ready.
+/// The number of entries of a tenant on the node; `None` while it prepares its index.
 fn entries_of(node: &Node, tenant: &str) -> Option<u64> {
     let url = format!("{}/{}/_count?q=scope:{tenant}", node.gate.url(), node.index);
     let mut answer = ureq::get(&url).call().ok()?;
@@ -65,8 +65,8 @@ fn found(api: &Api, query: &str) -> Vec<String> {
     ids(&hits["hits"], "skill_id")
 }
 
-/// What is written, written over and deleted is found by the node, also what was written while it was out of
-/// reach or before there was one; what happens meanwhile is told.
+/// Created, replaced and deleted skills are found by the node, including those that were written while it was
+/// unreachable or before it was configured; the state is reported meanwhile.
 #[test]
 fn skills_are_found_by_a_node_that_follows_storage() {
     let node = Node::new();
@@ -93,7 +93,7 @@ fn skills_are_found_by_a_node_that_follows_storage() {
     in_step(&server);
     assert_eq!(found(api, "apple cake")[0], "backups");
     assert_eq!(found(api, "apple cake").len(), 2);
-    // A deleted skill is gone at once, in step or not: storage is asked what there is.
+    // A deleted skill disappears at once, even before synchronization: hits are checked against storage.
     node.gate.close();
     api.post("/v1/agent-skills/search", &json!({"query": "apple cake"}))
         .fails(503, "unavailable");
@@ -111,7 +111,7 @@ fn skills_are_found_by_a_node_that_follows_storage() {
     assert_eq!(late[0], "late");
     assert_eq!(late.len(), 2);
     drop(server);
-    // Made anew from storage, whatever was on the node.
+    // The index is rebuilt from storage, regardless of the node's content.
     home.run(&["reindex", "--output", "json"]).json(0);
     let doctor = home.run(&["doctor", "--output", "json"]).json(0);
     let mut checks = doctor.as_array().unwrap().iter();
@@ -129,13 +129,13 @@ fn skills_are_found_by_a_node_that_follows_storage() {
     assert_eq!(found(&server.api, "flowers")[0], "late");
 }
 
-/// A vector finds as many as are wanted, and how well each fits does not depend on how many.
+/// A vector search returns the requested number of hits, and a hit's score does not depend on that number.
 #[test]
 fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     let node = Node::new();
     let home = node.of(Home::new());
     let server = home.serve();
-    // Each a little further away from the first component.
+    // Each is slightly further away from the first component.
     let vector = |number: u8| -> Vec<f32> {
         let angle = f32::from(number) * 0.02;
         let mut vector = vec![0.0; 384];
@@ -164,7 +164,7 @@ fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     let expected: Vec<String> = (0..30).map(|number| format!("s{number:02}")).collect();
     assert_eq!(ids(&json!(found), "skill_id"), expected);
     assert_eq!(nearest(3), found[..3]);
-    // Of what storage does not know nobody hears, and it takes no place: the node is asked for more.
+    // Hits that storage does not know are omitted and take no place: the node is asked for more.
     for number in 0..25 {
         let url = format!("{}/{}/_doc?refresh=true", node.gate.url(), node.index);
         let stray = json!({"skill_id": format!("stray{number}"), "summary": "s", "is_folder": false,
@@ -175,8 +175,8 @@ fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     assert_eq!(nearest(3), found[..3]);
 }
 
-/// B001-6 with a node: what a key may not reach is neither found nor takes a place; another tenant's skills
-/// are never found.
+/// B001-6 with a node: skills beyond a key's reach are neither found nor take a place; another tenant's skills are
+/// never found.
 #[test]
 fn b001_6_a_node_finds_what_the_key_may_reach() {
     let node = Node::new();
@@ -213,12 +213,12 @@ fn b001_6_a_node_finds_what_the_key_may_reach() {
     let asked = json!({"query": "rotate keys", "only": "folders"});
     let folders = some.post("/v1/agent-skills/search", &asked).expect(200);
     assert_eq!(ids(&folders["hits"], "skill_id"), ["granted"]);
-    // What processes tell each other of skills is no event of the tenant.
+    // Notifications between processes about skills are not events of the tenant.
     let events = root.get("/v1/events?after=0").expect(200);
     assert!(!events.to_string().contains("denied1"), "{events}");
 }
 
-/// The skills of an erased tenant are not on the node any more, while servers go on; another tenant's are.
+/// The skills of an erased tenant are removed from the node while servers run; another tenant's remain.
 #[test]
 fn postgres_a_node_has_nothing_of_an_erased_tenant() {
     let database = Arc::new(PostgresServer::shared().database());
@@ -246,7 +246,7 @@ fn postgres_a_node_has_nothing_of_an_erased_tenant() {
     assert_eq!(found(&eve, "flowers"), ["flowers"]);
 }
 
-/// With the vectors in memory as well, a node that is out of reach is made up for.
+/// With the vectors also in memory, an unreachable node is replaced.
 #[test]
 fn without_the_node_skills_are_found_in_memory() {
     let node = Node::new();

@@ -8,7 +8,7 @@ use crate::home::{Answer, Api, Home, Server, ids};
 /// Keys by name: tenant, role and grants.
 pub(crate) type Keys<'k> = &'k [(&'k str, &'k str, &'k str, Option<&'k [&'k str]>)];
 
-/// A home without a model whose server knows these keys.
+/// A home without a model whose server has these keys.
 pub(crate) fn home_with(keys: Keys<'_>) -> Home {
     let home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
     let mut text = String::new();
@@ -97,7 +97,7 @@ fn b001_1_put_is_idempotent_and_the_path_is_the_bodys_id() {
         nameless.to_string().into(),
     )
     .fails(400, "invalid_document");
-    // Words that other routes take are ids as well.
+    // Words of other routes are valid ids too.
     for id in ["search", "bulk", "import", "lint"] {
         put(api, &leaf(id, "taken")).expect(201);
         let path = format!("/v1/agent-skills/{id}/instruction");
@@ -109,7 +109,7 @@ fn b001_1_put_is_idempotent_and_the_path_is_the_bodys_id() {
     }
 }
 
-/// The dims are the model's; a vector that is not the index's is refused.
+/// The model defines the dims; a vector of other dims is refused.
 #[test]
 fn b001_2_a_supplied_vector_is_the_indexs() {
     let home = Home::new();
@@ -148,7 +148,7 @@ fn b001_2_a_supplied_vector_is_the_indexs() {
         properties["instruction"],
         json!({"type": "text", "index": false})
     );
-    // B001-8: a summary is embedded when it is new or changed, and not otherwise.
+    // B001-8: a summary is embedded only if it is new or changed.
     let mut skill = leaf("d", "rotate the keys of a vault");
     for (summary, status, embedded) in [("one", 201, true), ("one", 200, false), ("two", 200, true)]
     {
@@ -166,7 +166,7 @@ fn b001_2_a_supplied_vector_is_the_indexs() {
         ["d"]
     );
     drop(server);
-    // What was stored serves the next process; another model's index is refused until re-indexed.
+    // The stored skills serve the next process; another model's index is refused until a reindex.
     let server = home.serve();
     assert_eq!(
         found(&server.api, json!({"vector": vector(7), "top_k": 1})),
@@ -191,7 +191,7 @@ const MARKED: [(&str, &str); 4] = [
     ("secret.alone", "FORBIDDEN-SUMMARY databases alone"),
 ];
 
-/// Two folders and their skills; every instruction holds a marker.
+/// Two folders and their skills; every instruction contains a marker.
 fn plant(api: &Api) {
     for (id, summary) in MARKED {
         put(api, &leaf(id, summary)).expect(201);
@@ -249,7 +249,7 @@ fn every_answer(api: &Api) -> Vec<(String, String)> {
     answers
 }
 
-/// B001-3: not one byte of an instruction but in its own targeted fetch.
+/// B001-3: no byte of an instruction appears outside of its own targeted fetch.
 #[test]
 fn b001_3_discovery_and_navigation_never_leak_an_instruction() {
     let (_home, server) = local();
@@ -281,7 +281,7 @@ fn b001_3_discovery_and_navigation_never_leak_an_instruction() {
         let expected = json!({"skill_id": id, "instruction": format!("INSTRUCTION-OF-{id}")});
         assert_eq!(fetched, expected);
     }
-    // A child that does not exist is skipped, and each is listed under each of its parents.
+    // A missing child is skipped, and each skill is listed under each of its parents.
     assert_eq!(children(api, "root"), ["sql", "secret"]);
     put(api, &folder("also", &["sql.tuning"])).expect(201);
     assert_eq!(children(api, "also"), ["sql.tuning"]);
@@ -309,7 +309,7 @@ fn b001_6_a_denied_skill_never_appears() {
     let sql = server.key("sql");
     for (asked, said) in every_answer(&sql) {
         let denied = ["FORBIDDEN", "\"secret", "\"root", "INSTRUCTION-OF"];
-        // What somebody asked for by its id stands in the refusal, whether it exists or not.
+        // A refusal repeats the requested id, whether it exists or not.
         let refused = said.starts_with("404") || said.starts_with("403");
         let leaks = denied.iter().find(|text| said.contains(**text));
         assert!(refused || leaks.is_none(), "{asked}: {said}");
@@ -335,7 +335,7 @@ fn b001_6_a_denied_skill_never_appears() {
         ),
         ["sql"]
     );
-    // Denied and absent are one answer but for the id that was asked for.
+    // The answers for a denied and an absent skill differ only in the requested id.
     let said = |id: &str, rest: &str| {
         let answer = sql.get(&format!("/v1/agent-skills/{id}{rest}"));
         let message = answer.fails(404, "not_found");
@@ -346,7 +346,7 @@ fn b001_6_a_denied_skill_never_appears() {
             assert_eq!(said(denied, rest), said("nothing", rest), "{denied}{rest}");
         }
     }
-    // A descendant at any depth is open; what is linked anew is open at once, and closed again.
+    // A descendant at any depth is reachable; a new link applies at once, and so does its removal.
     let fetched = sql
         .get("/v1/agent-skills/sql.tuning/instruction")
         .expect(200);
@@ -362,7 +362,7 @@ fn b001_6_a_denied_skill_never_appears() {
         .fails(404, "not_found");
 }
 
-/// B001-6: one letter too few, and what may have been meant is said of what is in reach, and of nothing else.
+/// B001-6: for a misspelled id, suggestions come only from the skills in reach.
 #[test]
 fn b001_6_a_denied_skill_is_not_suggested() {
     let home = home_with(&[
@@ -388,7 +388,7 @@ fn b001_6_a_denied_skill_is_not_suggested() {
     );
 }
 
-/// Who may change the graph: a link to a skill would grant it.
+/// The callers that may change the graph: a link to a skill would grant it.
 #[test]
 fn b001_6_only_callers_with_all_skills_may_change_the_graph() {
     let home = home_with(&[
@@ -419,7 +419,7 @@ fn b001_6_only_callers_with_all_skills_may_change_the_graph() {
         let path = format!("/v1/agent-skills/{path}");
         narrow.post(&path, &body).fails(403, "permission_denied");
     }
-    // The tenant's document is over the global one; when it goes, the global one shows.
+    // The tenant's document shadows the global one; after its deletion, the global one is visible.
     let shown =
         |key: &str| server.key(key).get("/v1/agent-skills/sql").expect(200)["scope"].clone();
     assert_eq!(shown("writer"), "tenant");
@@ -468,7 +468,7 @@ fn b001_7_a_skill_that_others_point_at_stays_unless_forced() {
     delete(api, "x?force=true").expect(204);
     api.get("/v1/agent-skills/x").fails(404, "not_found");
     assert_eq!(children(api, "a"), [""; 0]);
-    // The same from the command line, which talks to the server that holds the directory.
+    // Also from the command line, which uses the server that holds the directory.
     put(api, &leaf("x", "x")).expect(201);
     let ran = home.run(&["skills", "delete", "x"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -519,7 +519,7 @@ fn b001_8_a_bulk_write_answers_per_item() {
     assert_eq!(found(api, json!({"query": "z"})), ["z"]);
 }
 
-/// Must show: a chain of 10,000 folders, written at once, is reached to its end.
+/// Required demonstration: a chain of 10,000 folders, written at once, is reachable to its end.
 #[test]
 fn b001_6_a_chain_of_ten_thousand_folders_is_served() {
     const DEEP: usize = 10_000;

@@ -1,4 +1,4 @@
-//! Directories of Agent Skills, in and out again (B001-9), and as public installers find them.
+//! Import and export of directories of Agent Skills (B001-9), and public installers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -78,7 +78,7 @@ fn skill_md(name: &str, at: usize) -> String {
     )
 }
 
-/// More than 200 skills in the shapes that the format allows: alone and nested, with and without files.
+/// More than 200 skills in the layouts that the format allows: flat and nested, with and without files.
 fn allowed() -> Tree {
     let mut tree = Tree::new();
     let mut add = |path: String, content: Vec<u8>, executable| {
@@ -150,7 +150,7 @@ fn skills(home: &Home, arguments: &[&str]) -> Ran {
     home.run(&[&["skills"], arguments].concat())
 }
 
-/// Imported and exported, every byte and executable bit is what it was, also of the largest file.
+/// After import and export, every byte and executable bit is unchanged, including the largest file.
 #[test]
 fn b001_9_two_hundred_skills_come_back_byte_for_byte() {
     let home = home();
@@ -187,8 +187,7 @@ fn b001_9_two_hundred_skills_come_back_byte_for_byte() {
     assert!(refused.err.contains("is not empty"), "{refused:?}");
 }
 
-/// Nested directories are folders, files come when they are asked for, and a change is all that is
-/// written the next time.
+/// Nested directories are folders, files are fetched on request, and a second import writes only the changes.
 #[test]
 fn b001_9_imported_skills_are_folders_leaves_and_files() {
     let home = home();
@@ -196,7 +195,7 @@ fn b001_9_imported_skills_are_folders_leaves_and_files() {
     write(&from, &allowed());
     let source = from.to_str().unwrap();
     skills(&home, &["import", source, "--output", "json"]).json(0);
-    // A change shows, and only it is written.
+    // A change is visible, and only it is written.
     fs::write(
         from.join("a-0/SKILL.md"),
         "---\nname: a-0\ndescription: changed\n---\n",
@@ -245,7 +244,7 @@ fn b001_9_imported_skills_are_folders_leaves_and_files() {
     );
 }
 
-/// Names, frontmatters and what is said about them, of skills that are left out.
+/// Names, frontmatters and reported problems of skills that are skipped.
 const REFUSED: [(&str, &str, &str); 6] = [
     ("nameless", "description: d\n", "`name` is missing"),
     ("silent", "name: silent\n", "`description` is missing"),
@@ -259,7 +258,7 @@ const REFUSED: [(&str, &str, &str); 6] = [
     ("empty", "", "/SKILL.md"),
 ];
 
-/// The same of skills that break a rule of the format which Charter can do without.
+/// The same for skills that break a rule of the format that Charter tolerates.
 const ODD: [(&str, &str, &str); 9] = [
     ("PDF", "name: PDF\ndescription: d\n", "/SKILL.md:2"),
     ("a_b", "name: a_b\ndescription: d\n", "/SKILL.md:2"),
@@ -296,10 +295,10 @@ const ODD: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// Rounds of bad skills beside each other.
+/// The number of copies of each bad skill.
 const ROUNDS: usize = 30;
 
-/// Bad and odd skills: those of the tables, one that does not end, and two that are too long.
+/// Bad and odd skills: those of the tables, one with unterminated frontmatter, and two that are too long.
 fn forbidden() -> Tree {
     let mut tree = Tree::new();
     for round in 0..ROUNDS {
@@ -360,7 +359,7 @@ fn b001_9_every_violation_is_reported_and_the_rest_is_imported() {
     assert_eq!(count(&again, "left_out"), refused);
     assert_eq!(count(&again, "unchanged"), count(&dry, "created"));
     assert_eq!(again["problems"], dry["problems"]);
-    // The good ones come back as they were.
+    // The good ones are exported unchanged.
     let to = home.path("to");
     skills(&home, &["export", to.to_str().unwrap(), "--output", "json"]).json(0);
     let mut back = tree_of(&to);
@@ -371,7 +370,7 @@ fn b001_9_every_violation_is_reported_and_the_rest_is_imported() {
     );
 }
 
-/// Where nothing can be imported the command fails, and its hint is a command that works.
+/// If nothing can be imported, the command fails, and its hint is a command that works.
 #[test]
 fn b001_9_a_directory_without_a_skill_that_can_be_imported_is_refused() {
     let home = home();
@@ -395,7 +394,7 @@ fn b001_9_a_directory_without_a_skill_that_can_be_imported_is_refused() {
     assert_eq!(missing.code, Some(2), "{missing:?}");
 }
 
-/// A good skill, one in a directory that is hidden, files beside them, and what leads elsewhere or is no file.
+/// A good skill, one in a hidden directory, files beside them, and links and special files.
 fn hostile(home: &Home) -> PathBuf {
     let from = home.path("from");
     let plain = |text: &str| (text.as_bytes().to_vec(), false);
@@ -427,7 +426,7 @@ fn hostile(home: &Home) -> PathBuf {
     from
 }
 
-/// Links, devices, sizes, names: each is left out by name, nothing outside is read, and the skill beside them is imported.
+/// Links, devices, sizes, names: each is skipped and named, nothing outside is read, and the good skill is imported.
 #[test]
 fn b001_9_a_hostile_directory_gives_nothing_but_its_files() {
     let home = home();
@@ -483,7 +482,7 @@ fn b001_9_a_hostile_directory_gives_nothing_but_its_files() {
     assert!(problems >= 3, "{:#}", refused.body);
 }
 
-/// A single skill's directory is imported under its own name; its document is then its files'.
+/// A single skill's directory is imported under its own name; its document then follows its files.
 #[test]
 fn b001_9_an_imported_skill_is_changed_by_importing_it_again() {
     let home = home();
@@ -501,7 +500,7 @@ fn b001_9_an_imported_skill_is_changed_by_importing_it_again() {
     let server = home.serve();
     let skill = json!({"skill_id": "pdf", "summary": "s", "is_folder": false});
     put(&server.api, &skill).fails(409, "illegal_transition");
-    // A skill that was not imported is exported where the format can hold it.
+    // A skill that was not imported is exported if the format can hold it.
     let written = json!({"skill_id": "notes", "summary": "Takes: notes", "is_folder": false, "instruction": "# Do\n"});
     put(&server.api, &written).expect(201);
     put(
@@ -524,7 +523,7 @@ fn b001_9_an_imported_skill_is_changed_by_importing_it_again() {
     );
 }
 
-/// A server that acme's writer imported five skills into, the directory that they are from.
+/// A server into which acme's writer imported five skills, and their source directory.
 fn published() -> (Home, Server, PathBuf) {
     let home = home_with(&[
         ("writer", "acme", "operator", None),
@@ -562,7 +561,7 @@ fn index(server: &Server, key: &str) -> Value {
     index.expect(200)
 }
 
-/// The index names what the caller reaches, and each artifact is what its digest says.
+/// The index lists the skills in the caller's reach, and each artifact matches its digest.
 #[test]
 fn public_installers_find_what_the_caller_may_reach() {
     let (home, server, from) = published();
@@ -613,7 +612,7 @@ fn public_installers_find_what_the_caller_may_reach() {
     narrow
         .get("/.well-known/agent-skills/office.pdf/other.tar.gz")
         .fails(404, "not_found");
-    // Nothing is granted to whoever says not who it is.
+    // An unauthenticated caller gets nothing.
     for path in ["/.well-known/agent-skills/index.json", secret] {
         server.api.get(path).fails(401, "unauthenticated");
     }

@@ -94,7 +94,7 @@ fn b000_15_a_flow_is_known_and_has_its_fields() {
         .fails(404, "not_found");
 }
 
-/// B000-15: expired reads as absent.
+/// B000-15: expired tags look absent.
 #[test]
 fn b000_15_expired_tags_are_absent() {
     let server = Tenants::one();
@@ -155,8 +155,8 @@ fn b000_15_a_user_neither_reads_nor_writes_tags() {
         .fails(403, "permission_denied");
 }
 
-/// B000-15: a tag has where the chosen tools run, and of a change what its sentence bound; values that are given later
-/// are the run's.
+/// B000-15: tags contain the execution location of the chosen tools, and for a change the values from its sentence;
+/// later values belong to the run.
 #[test]
 fn b000_15_tags_have_where_tools_run_and_what_the_sentence_bound() {
     let server = Tenants::one();
@@ -207,8 +207,8 @@ fn tags_of(api: &Api, asked: &Value) -> Value {
     api.get(&format!("/v1/tags/req_{id}")).expect(200)
 }
 
-/// B000-15, B000-20: a rule that a lens answers is tagged with the filters of the search and with who answered; one that a
-/// node of the expert graph answers, with the node's domain.
+/// B000-15, B000-20: a rule that a lens answers is tagged with the filters of the search and the lens; one that a node
+/// of the expert graph answers, with the node's domain.
 #[test]
 fn b000_15_a_rule_is_tagged_with_its_filters_and_who_answered() {
     let server = Tenants::one();

@@ -1,5 +1,5 @@
-//! Traces and metrics as a collector gets them: names, parentage and attributes by OpenTelemetry's
-//! conventions, nothing of what people and tools said, and no harm where the collector is gone or hangs.
+//! Traces and metrics as a collector receives them: names, parents and attributes by OpenTelemetry's conventions,
+//! without content of people or tools, and no harm if the collector is gone or hangs.
 
 mod receiver;
 
@@ -15,7 +15,7 @@ use crate::packages::SKILL;
 use crate::service::{Service, package_calling};
 use receiver::{Receiver, attributes, family, named};
 
-/// In every text that people, tools and models bring.
+/// A mark in every text of people, tools and models.
 const MARK: &str = "amethyst-of-acme";
 const TOKEN: &str = "otlp-token-of-the-tests";
 const MODEL_KEY: &str = "sk-model-key-of-the-tests";
@@ -26,7 +26,7 @@ const KEYS: [(&str, &str, &str, &str); 2] = [
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
 
-/// A server with a tool and a model that are asked over HTTP.
+/// A server with a tool and a model that are called over HTTP.
 struct Estate {
     _home: Home,
     server: Server,
@@ -35,7 +35,7 @@ struct Estate {
 }
 
 impl Estate {
-    /// One that tells `endpoint`, with more lines in `[telemetry]`.
+    /// A server that exports to `endpoint`, with more lines in `[telemetry]`.
     fn telling(endpoint: &str, more: &str) -> Self {
         let tool = HttpStub::start(|_, number| match number {
             0 => backup(),
@@ -76,7 +76,7 @@ impl Estate {
         self.server.key(KEYS[1].0)
     }
 
-    /// Asks for what the skill finds, in the caller's trace where there is one.
+    /// Sends a request to the skill, in the caller's trace if there is one.
     fn ask_skill(&self, traceparent: Option<&str>) -> crate::home::Answer {
         let mut asked = request_of(SKILL, json!({"vault": MARK}));
         asked["input"] = json!(format!("Which backups have grown stale? {MARK}"));
@@ -92,7 +92,7 @@ fn backup() -> Reply {
     Reply::json(200, found.to_string())
 }
 
-/// A model's candidate, which says the mark.
+/// A model's candidate, which contains the mark.
 fn drafted() -> Reply {
     let draft = json!({"candidate": {
         "name": "Boiler pressure", "description": format!("Measures a boiler. {MARK}"),
@@ -116,7 +116,7 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs
 }
 
-/// A request's spans, from the client's own down to the tool's, with what the conventions want of each.
+/// A request's spans, from the client's own down to the tool's, with the attributes of the conventions.
 #[test]
 fn a_request_that_calls_a_tool_is_a_trace_that_continues_its_clients() {
     let receiver = Receiver::start();
@@ -192,7 +192,7 @@ fn told_of(answer: &Value) -> Vec<(String, &'static str, Value)> {
     of_tenant.to_vec()
 }
 
-/// A miss asks a model: its span, and the two histograms of the conventions.
+/// A miss calls a model: its span, and the two histograms of the conventions.
 #[test]
 fn a_call_of_a_model_is_a_span_and_is_measured() {
     let receiver = Receiver::start();
@@ -259,7 +259,7 @@ fn a_call_of_a_model_is_a_span_and_is_measured() {
     );
 }
 
-/// The figures of `/metrics` and those that are sent have one owner.
+/// The figures of `/metrics` and the exported ones have one source.
 #[test]
 fn what_is_counted_for_the_collector_is_what_metrics_shows() {
     let receiver = Receiver::start();
@@ -315,7 +315,7 @@ fn what_is_counted_for_the_collector_is_what_metrics_shows() {
     assert_eq!(told["service.name"], "charter-of-the-tests", "{told:#?}");
 }
 
-/// Texts, parameters, results, messages of failures and secrets stay here, whatever goes wrong.
+/// Texts, parameters, results, messages of failures and secrets are never exported, even after failures.
 #[test]
 fn telemetry_contains_no_content_and_no_secret() {
     let receiver = Receiver::start();
@@ -375,7 +375,7 @@ fn telemetry_contains_no_content_and_no_secret() {
     }
 }
 
-/// What was gathered last is sent at the end.
+/// The last data is exported at the end.
 #[test]
 fn a_server_that_stops_sends_what_is_left() {
     let receiver = Receiver::start();
@@ -385,7 +385,7 @@ fn a_server_that_stops_sends_what_is_left() {
     receiver.trace_with("execute_tool vault.list_backups");
 }
 
-/// Sampling decides where a trace begins; a client that keeps its trace decides for it.
+/// Sampling decides if a trace begins here; a client that keeps its trace decides for it.
 #[test]
 fn a_ratio_of_nothing_keeps_the_traces_of_clients_alone() {
     let receiver = Receiver::start();
@@ -408,7 +408,7 @@ fn a_ratio_of_nothing_keeps_the_traces_of_clients_alone() {
     assert_eq!(receiver.spans().len(), 1, "{:#?}", receiver.spans());
 }
 
-/// By the operator's word tools and models are told which trace a call belongs to.
+/// If the operator enables it, tools and models receive the trace context of a call.
 #[test]
 fn traces_reach_tools_and_models_when_configured() {
     let receiver = Receiver::start();
@@ -426,10 +426,10 @@ fn traces_reach_tools_and_models_when_configured() {
     }
 }
 
-/// A collector that is gone, hangs or fails holds nothing up: neither answers nor the end.
+/// A collector that is gone, hangs or fails delays nothing: neither answers nor the end.
 #[test]
 fn a_collector_that_does_not_take_anything_harms_nothing() {
-    // One that nobody listens at: the port was free a moment ago.
+    // An address without a listener: the port was free a moment ago.
     let gone = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -462,7 +462,7 @@ fn a_collector_that_does_not_take_anything_harms_nothing() {
     );
 }
 
-/// What the doctor says of telemetry: the state, and what it found.
+/// The doctor's check of telemetry: the state, and the finding.
 fn checked(home: &Home) -> (Value, String) {
     let doctor = home.run(&["doctor", "--output", "json"]);
     let checks: Value = serde_json::from_str(&doctor.out).unwrap();
@@ -478,8 +478,8 @@ fn telling(receiver: &Receiver) -> Home {
     Home::new().with("CHARTER_TELEMETRY__OTLP_ENDPOINT", &receiver.url())
 }
 
-/// An export of nothing goes to both addresses. `make check-telemetry` leaves this out: a Collector takes such an
-/// export and sends none on.
+/// An empty export goes to both addresses. `make check-telemetry` skips this: a Collector accepts such an export and
+/// forwards none.
 #[test]
 fn the_doctor_asks_both_addresses() {
     let receiver = Receiver::start();
@@ -492,7 +492,7 @@ fn the_doctor_asks_both_addresses() {
     assert_eq!(paths, ["/v1/traces", "/v1/metrics"]);
 }
 
-/// The doctor asks the collector, and settings that cannot work stop the start.
+/// The doctor checks the collector, and invalid settings stop the start.
 #[test]
 fn the_doctor_says_whether_the_collector_answers() {
     let off = Home::new();

@@ -1,4 +1,4 @@
-//! Templates: which one renders, and what is said when a value is missing.
+//! Templates: the selection, and the report of missing values.
 
 use serde_json::json;
 
@@ -131,10 +131,10 @@ fn b000_14_a_value_is_not_a_template() {
     );
 }
 
-/// The summary of the backups' skill as it is written.
+/// The summary of the backups' skill in its file.
 const SUMMARY: &str = "summary: \"{{ count }} stale backup(s).\"";
 
-/// A text that would overflow the parser's stack is refused where it is written, and the server goes on.
+/// A text that would overflow the parser's stack is refused at its position, and the server continues.
 #[test]
 fn a_template_that_nests_too_deep_is_refused() {
     let server = Tenants::one();
@@ -155,7 +155,7 @@ fn a_template_that_nests_too_deep_is_refused() {
     server.api.get("/readyz").expect(200);
 }
 
-/// A summary that multiplies ends the process that evaluates it. The answer lacks its summary and nothing else.
+/// A summary that grows exponentially ends the process that evaluates it. The answer lacks only its summary.
 #[test]
 fn a_summary_that_takes_all_memory_costs_an_answer_its_summary_alone() {
     let doubling = "{% set a = a ~ a %}".repeat(40);

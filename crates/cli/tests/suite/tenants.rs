@@ -1,4 +1,4 @@
-//! Export and erasure of a tenant, as somebody who keeps the store does it.
+//! Export and erasure of a tenant by an operator with access to the store.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::packages::SKILL;
 use crate::playbooks::{path_of, purge, waiting};
 use crate::service::Service;
 
-/// A package, a memory, a session's turn and an answered request of whoever has the key.
+/// Creates a package, a memory, a session's turn and an answered request of the caller.
 fn fill(api: &Api, service: &Service) -> String {
     api.register(&purge(service));
     api.post("/v1/memories", &memory("gold")).expect(201);
@@ -24,14 +24,14 @@ fn fill(api: &Api, service: &Service) -> String {
         .to_owned()
 }
 
-/// Ends the run that the tenant still has.
+/// Ends the tenant's unfinished run.
 fn leave(server: &Server, run: &str) {
     let reason = json!({"reason": "the tenant leaves"});
     let ann = server.key("ann");
     ann.post(&format!("{run}/abort"), &reason).expect(200);
 }
 
-/// What somebody sees of everything.
+/// All listings that a caller sees.
 fn shown(api: &Api) -> Vec<Value> {
     let paths = [
         "/v1/packages",
@@ -73,8 +73,8 @@ fn exported(home: &Home, tenant: &str, name: &str) -> BTreeMap<String, String> {
     tables.collect()
 }
 
-/// A server of two tenants with the same things, one of which has a run that waits; that run's path, and the
-/// proof of a record.
+/// A server of two tenants with the same data, one of which has a waiting run; also that run's path, and the proof of a
+/// record.
 fn two_tenants(home: &Home) -> (Server, Service, String, Value) {
     let server = home.serve();
     let service = Service::start();
@@ -88,7 +88,7 @@ fn two_tenants(home: &Home) -> (Server, Service, String, Value) {
     (server, service, run, proof)
 }
 
-/// The proof holds for whoever kept it and the key.
+/// The proof verifies for a holder of the proof and the key.
 fn verifies(home: &Home, proof: &Value) {
     let mut lines = vec![proof["header"].to_string()];
     let leaves = proof["leaves"].as_array().unwrap();
@@ -99,8 +99,8 @@ fn verifies(home: &Home, proof: &Value) {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// Refused while a run waits; told before it is done; then gone for every process that goes on, while another
-/// tenant notices nothing, and proofs that were handed out hold.
+/// Refused while a run waits; previewed before it is done; then gone for every running process, while another tenant is
+/// unaffected, and issued proofs stay valid.
 #[test]
 fn postgres_a_tenant_is_erased_while_servers_go_on() {
     let database = Arc::new(PostgresServer::shared().database());
@@ -150,7 +150,7 @@ fn postgres_a_tenant_is_erased_while_servers_go_on() {
     }
     verifies(&home, &proof);
 
-    // The tenant comes back: its log goes on, and an old head is consistent with the new one.
+    // The tenant returns: its log continues, and an old head is consistent with the new one.
     let ann = second.key("ann");
     let service = Service::start();
     fill(&ann, &service);
@@ -170,8 +170,8 @@ fn postgres_a_tenant_is_erased_while_servers_go_on() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// In a data directory one process at a time writes: the server is stopped first. Of what was said nothing is
-/// in the database's file any more.
+/// Only one process at a time writes to a data directory: the server is stopped first. The database's file then
+/// contains none of the tenant's texts.
 #[test]
 fn sqlite_a_tenant_is_erased_while_no_server_runs() {
     let home = self::home(None);
@@ -206,7 +206,7 @@ fn is_in_the_file(home: &Home, text: &str) -> bool {
     has(&data.join("charter.db")) || has(&data.join("charter.db-wal"))
 }
 
-/// An export is no backup.
+/// An export is not a backup.
 #[test]
 fn an_export_is_not_restored() {
     let home = self::home(None);

@@ -1,4 +1,4 @@
-//! Errors about ids that lead to nothing that the caller sees: they name what may have been meant, and what there is.
+//! Errors about ids that match nothing visible to the caller: they suggest the nearest id, and list existing ones.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::playbooks::{purge, waiting_run_of};
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// A letter too few: the error names what may have been meant, of what the caller sees.
+/// For a misspelled id, the error suggests the nearest one that is visible to the caller.
 #[test]
 fn an_unknown_id_comes_with_the_nearest_that_the_caller_sees() {
     let server = Tenants::with_keys(&KEYS);
@@ -103,10 +103,10 @@ fn known(refused: Answer) -> Vec<String> {
     known
 }
 
-/// Ids of absent tasks: one of a request, and one of a form that no task's id has.
+/// Ids of absent tasks: one of a request, and one that is not a valid task id.
 const ABSENT_TASKS: [&str; 2] = ["req-01930000-0000-7000-8000-000000000001", "task-1"];
 
-/// The ids that the errors of A2A about an absent task list, whichever method finds it absent.
+/// The ids in the errors of A2A about an absent task, equal for all methods.
 #[track_caller]
 fn known_tasks(api: &Api, absent: &str) -> Value {
     let headers = [("content-type", "application/json"), ("a2a-version", "1.0")];
@@ -166,7 +166,7 @@ fn an_unknown_id_comes_with_ids_of_records_that_the_caller_sees() {
     }
 }
 
-/// The same about an absent approval or mission.
+/// Also for an absent approval or mission.
 #[test]
 fn an_unknown_id_comes_with_approvals_and_missions_that_the_caller_sees() {
     let server = Tenants::with_keys(&PEOPLE);
@@ -252,7 +252,7 @@ fn an_unknown_id_comes_with_ids_of_the_catalogue_that_the_caller_sees() {
     assert_eq!(prompt(&ann), json!([-32_602, message, null]));
 }
 
-/// Only an active lens is indexed again.
+/// Only an active lens can be reindexed.
 #[test]
 fn an_inactive_lens_is_refused_with_the_active_ones() {
     let server = Tenants::one();

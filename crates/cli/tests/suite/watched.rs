@@ -47,7 +47,7 @@ impl Watched {
         eventually("the command's end", ended).code()
     }
 
-    /// Whether it ended by itself.
+    /// Whether it ended on its own.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }

@@ -1,5 +1,5 @@
-//! Searching the web as a caller meets it: off until somebody is configured, then a tool like any
-//! other. The provider is a server of the tests that answers as SearxNG and Brave do.
+//! Web search for callers: off until a provider is configured, then an ordinary tool. The provider is a stub server
+//! that answers as SearxNG and Brave do.
 
 use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn event<'r>(run: &'r Value, word: &str) -> &'r Value {
     events.find(|event| event["event"] == word).unwrap()
 }
 
-/// The tool is in every catalogue, reads, and has a rate limit for each tenant.
+/// The tool is in every catalogue, only reads, and has a rate limit for each tenant.
 #[test]
 fn the_tool_is_listed_as_one_that_reads() {
     let server = Tenants::with_keys(&[("uma", "acme", "uma", "user")]);
@@ -108,7 +108,7 @@ fn without_a_provider_a_plan_is_refused_with_a_hint() {
     );
 }
 
-/// What `doctor` says of it.
+/// The finding of `doctor`.
 fn doctor(home: &Home, code: i32) -> Value {
     let checks = home.run(&["doctor", "--output", "json"]).json(code);
     let mut checks = checks.as_array().unwrap().iter();
@@ -116,7 +116,7 @@ fn doctor(home: &Home, code: i32) -> Value {
     json!([check["state"], check["found"]])
 }
 
-/// B003-3: the key is in the request and nowhere else, whatever is logged and whatever the provider says.
+/// B003-3: the key appears only in the request, regardless of the log level and the provider's answer.
 #[test]
 fn b003_3_the_key_is_sent_and_shown_nowhere() {
     let refusal =
@@ -148,7 +148,7 @@ fn b003_3_the_key_is_sent_and_shown_nowhere() {
     );
 }
 
-/// What is configured must hold: nothing starts with half of it, and `doctor` says what is wrong.
+/// Invalid configuration stops the start, and `doctor` describes the fault.
 #[test]
 fn a_provider_that_cannot_work_stops_the_start() {
     let searxng = |more: &[(&str, &str)]| {

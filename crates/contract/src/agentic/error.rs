@@ -58,7 +58,7 @@ pub struct AgentError {
 pub struct RecommendedAction {
     /// Description of the action.
     pub description: String,
-    /// The role that does it.
+    /// Role that executes the task.
     pub action_type: RecommendedActionType,
     /// Additional details.
     #[serde(

@@ -21,7 +21,7 @@ pub struct MemoryEntry {
     pub id: MemoryId,
     /// Title of the memory.
     pub title: String,
-    /// Its content.
+    /// Content of the item.
     pub content: String,
     /// Creation time; immutable (B003-10).
     pub created_at: Timestamp,

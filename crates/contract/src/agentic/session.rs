@@ -60,7 +60,7 @@ pub struct Turn {
 string_enum! {
     /// Speaker of a turn (this project).
     pub enum TurnRole {
-        /// The user.
+        /// The user acts.
         User = "user",
         /// The system.
         Assistant = "assistant",

@@ -191,7 +191,7 @@ macro_rules! documents {
         pub enum Document { $( $(#[$meta])* $variant($inner) ),+ }
 
         impl Document {
-            /// Its type.
+            /// Type of the node.
             #[must_use]
             pub const fn kind(&self) -> DocumentKind {
                 match self { $( Self::$variant(_) => DocumentKind::$variant ),+ }

@@ -81,7 +81,7 @@ pub struct PolicyTest {
     /// Caller.
     #[serde(default)]
     pub principal: TestPrincipal,
-    /// The tool.
+    /// Tool to call.
     pub tool: ToolId,
     /// Arguments of the call; the tool's defaults are filled in.
     #[serde(default)]

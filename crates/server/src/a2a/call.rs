@@ -1,4 +1,4 @@
-//! The protocol's methods, whatever the binding.
+//! The protocol's methods, for both bindings.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) enum Method {
     CancelTask,
     SubscribeToTask,
     GetExtendedAgentCard,
-    /// Any of the four about push notifications, which are not sent.
+    /// Any of the four about push notifications, which are not supported.
     PushNotifications,
 }
 
@@ -51,7 +51,7 @@ impl FromStr for Method {
     }
 }
 
-/// The methods, for whoever has a rule for each.
+/// All methods, for the test that each has a rule.
 #[cfg(test)]
 pub(crate) const METHODS: [Method; 8] = [
     Method::SendMessage,
@@ -64,15 +64,15 @@ pub(crate) const METHODS: [Method; 8] = [
     Method::PushNotifications,
 ];
 
-/// What a method answers.
+/// The answer of a method.
 pub(super) enum Reply {
     /// One value.
     One(Value),
-    /// A `StreamResponse` after the other, and the place of the stream.
+    /// A sequence of `StreamResponse` objects, and the slot of the stream.
     Many(Events, Box<StreamSlot>),
 }
 
-/// Carries out a method.
+/// Executes a method.
 pub(super) async fn call(
     state: &AppState,
     caller: &Caller,
@@ -110,7 +110,7 @@ fn no_push() -> A2aError {
     A2aError::new(Kind::PushNotificationNotSupported, message)
 }
 
-/// A request to send a message, with everything checked that needs no task.
+/// A request to send a message, after all checks that need no task.
 struct Sending {
     message: TaskMessage,
     /// The id of the task that it replies to.
@@ -144,7 +144,7 @@ impl Sending {
         })
     }
 
-    /// Hands the message to the engine; the task that it began or replied to.
+    /// Passes the message to the engine; returns the task that it started or replied to.
     async fn submit_message(
         &self,
         state: &AppState,
@@ -171,7 +171,7 @@ async fn task_key(state: &AppState, caller: &Caller, id: &str) -> Result<TaskKey
     key.map_err(|error| A2aError::of_engine(&error))
 }
 
-/// How long an answer that is not streamed is waited for: a little less than the server gives it.
+/// How long to wait for an answer that is not streamed: slightly less than the server's timeout.
 fn answer_timeout(state: &AppState) -> Duration {
     state.limits.timeout.mul_f64(0.9)
 }

@@ -16,10 +16,10 @@ use crate::error::ApiError;
 use crate::json::Json;
 use crate::state::AppState;
 
-/// How long readers may keep the public card (section 8.6.1).
+/// How long readers may cache the public card (section 8.6.1).
 const KEPT: &str = "public, max-age=300";
 
-/// The card with what a caller may see. A caller without a credential sees that none is needed.
+/// The card with what is visible to the caller. A caller without a credential sees that none is needed.
 pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
     let engine = &state.engine;
     let keyed = match caller.credential {
@@ -28,14 +28,14 @@ pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
             Keyed::Yes
         }
     };
-    // The catalogue's revision is a part, so that a reader sees when the card may have changed.
+    // The version includes the catalogue's revision, so that readers detect possible changes of the card.
     let revision = engine.live().revision.0;
     let version = format!("{}+{revision}", env!("CARGO_PKG_VERSION"));
     let (abilities, agents) = (engine.abilities(caller), engine.agent_names(caller));
     state.publisher.card(&version, &abilities, &agents, keyed)
 }
 
-/// The card that anybody may read. Without keys that is whoever uses this machine, who sees all.
+/// The public agent card. Without keys, the caller is the local user with full access.
 #[utoipa::path(get, path = "/.well-known/agent-card.json", tag = "a2a", operation_id = "get_agent_card",
     responses((status = 200, description = "An AgentCard of A2A 1.0, signed", body = Object)))]
 pub(super) async fn public(
@@ -69,7 +69,7 @@ pub(super) async fn public(
     Ok((caching, [(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// The keys by which the cards' signatures are checked.
+/// The public keys that verify the cards' signatures.
 #[utoipa::path(get, path = "/.well-known/jwks.json", tag = "a2a", operation_id = "get_agent_card_keys",
     responses((status = 200, description = "A JSON Web Key Set (RFC 7517)", body = Object)))]
 pub(super) async fn keys(State(state): State<AppState>) -> Response {

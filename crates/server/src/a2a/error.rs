@@ -1,4 +1,4 @@
-//! The protocol's errors (sections 3.3.2, 5.4, 9.5, 11.6), and what becomes of the engine's.
+//! The protocol's errors (sections 3.3.2, 5.4, 9.5, 11.6), and their mapping from the engine's.
 
 use axum::http::StatusCode;
 use charter_contract::error_code::ErrorCode;
@@ -9,19 +9,19 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{log, status, unnamed};
 
-/// Whose reasons the protocol's are.
+/// The domain of the protocol's error reasons.
 const PROTOCOL_DOMAIN: &str = "a2a-protocol.org";
 
-/// Whose reasons the others are.
+/// The domain of Charter's error reasons.
 const OWN_DOMAIN: &str = "charter";
 
-/// Where a request has what the data parts of a message give.
+/// The field of a request that receives the data parts of a message.
 const METADATA: &str = "/metadata";
 
-/// JSON-RPC's code for what an implementation defines itself.
+/// JSON-RPC's code for implementation-defined errors.
 const IMPLEMENTATION_DEFINED: i32 = -32_000;
 
-/// What kind of failure.
+/// The kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Parse,
@@ -35,12 +35,12 @@ pub(crate) enum Kind {
     UnsupportedOperation,
     ContentTypeNotSupported,
     VersionNotSupported,
-    /// One that the protocol has no name for.
+    /// A failure for which the protocol has no name.
     Own(ErrorCode),
 }
 
 impl Kind {
-    /// The JSON-RPC code, and the reason of the error's details.
+    /// The JSON-RPC code, and the reason in the error's details.
     fn code_and_reason(self) -> (i32, String) {
         let (code, reason) = match self {
             Self::Parse => (-32_700, "JSON_PARSE_ERROR"),
@@ -112,7 +112,7 @@ fn own_status(code: ErrorCode) -> (StatusCode, &'static str) {
     (status, name)
 }
 
-/// An error on its way to the client.
+/// An error for the client.
 #[derive(Debug)]
 pub(crate) struct A2aError(Box<Failure>);
 
@@ -121,47 +121,47 @@ struct Failure {
     kind: Kind,
     message: String,
     metadata: Map<String, Value>,
-    /// The parameters that are wrong.
+    /// The invalid parameters.
     fields: Vec<FieldViolation>,
 }
 
-/// What is wrong with a parameter (`google.rpc.BadRequest.FieldViolation`).
+/// The fault of a parameter (`google.rpc.BadRequest.FieldViolation`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct FieldViolation {
-    /// Its path by the names of ProtoJSON: `message.parts[0].data`.
+    /// The parameter's path with the names of ProtoJSON: `message.parts[0].data`.
     field: String,
     description: String,
 }
 
-/// Everything that is wrong with the parameters of a call.
+/// The faults of all parameters of a call.
 #[derive(Debug, Default)]
 pub(super) struct Violations {
     fields: Vec<FieldViolation>,
-    /// What kind of failure they are together.
+    /// The kind of failure of all together.
     kind: Option<Kind>,
 }
 
 impl Violations {
-    /// Adds a parameter that is wrong.
+    /// Adds an invalid parameter.
     pub(super) fn add(&mut self, field: &str, description: impl Into<String>) {
         self.take(A2aError::param(field, description));
     }
 
-    /// Keeps what was read, or adds what is wrong with it.
+    /// Returns the parsed value, or adds its fault.
     pub(super) fn keep<T>(&mut self, read: Result<T, A2aError>) -> Option<T> {
         read.map_err(|error| self.take(error)).ok()
     }
 
     fn take(&mut self, error: A2aError) {
         let Failure { kind, fields, .. } = *error.0;
-        // What is wrong in itself counts for more than what is not taken.
+        // An invalid parameter takes precedence over an unsupported one.
         if self.kind != Some(Kind::InvalidParams) {
             self.kind = Some(kind);
         }
         self.fields.extend(fields);
     }
 
-    /// What was read, unless anything is wrong.
+    /// Returns the parsed value unless there is a fault.
     pub(super) fn unless_any<T>(self, read: Option<T>) -> Result<T, A2aError> {
         match (self.kind, read) {
             (None, Some(read)) => Ok(read),
@@ -183,12 +183,12 @@ impl A2aError {
         }))
     }
 
-    /// A parameter that is wrong.
+    /// The error for an invalid parameter.
     pub(super) fn param(field: &str, message: impl Into<String>) -> Self {
         Self::of_field(Kind::InvalidParams, field, message)
     }
 
-    /// A failure that comes of one parameter.
+    /// A failure because of one parameter.
     pub(super) fn of_field(kind: Kind, field: &str, message: impl Into<String>) -> Self {
         let violation = FieldViolation {
             field: field.to_owned(),
@@ -213,18 +213,18 @@ impl A2aError {
         error
     }
 
-    /// Parameters of another form than they must have.
+    /// The error for parameters that violate their schema.
     pub(super) fn of_violations(violations: &[Violation]) -> Self {
         Self::of_fields(Kind::InvalidParams, fields(violations))
     }
 
-    /// Adds a fact for a program. Values are text (`google.rpc.ErrorInfo`).
+    /// Adds a machine-readable fact. Values are strings (`google.rpc.ErrorInfo`).
     pub(super) fn about(mut self, name: &str, value: &str) -> Self {
         self.0.metadata.insert(name.to_owned(), Value::from(value));
         self
     }
 
-    /// An error of the engine, as the protocol names it. It is logged here, where it leaves.
+    /// Maps an error of the engine to the protocol's, and logs it.
     pub(super) fn of_engine(error: &EngineError) -> Self {
         log(error, &unnamed());
         let kind = match error.code {
@@ -252,7 +252,7 @@ impl A2aError {
         }
     }
 
-    /// The same failure under another name of the protocol's.
+    /// Replaces the kind `from` by `to`.
     pub(super) fn renamed(mut self, from: Kind, to: Kind) -> Self {
         if self.0.kind == from {
             self.0.kind = to;
@@ -292,7 +292,7 @@ impl A2aError {
     }
 }
 
-/// Violations as the protocol has them.
+/// The violations in the protocol's form.
 fn fields(violations: &[Violation]) -> Vec<FieldViolation> {
     let fields = violations.iter().map(|violation| FieldViolation {
         field: path(&violation.pointer),
@@ -304,8 +304,8 @@ fn fields(violations: &[Violation]) -> Vec<FieldViolation> {
     fields.collect()
 }
 
-/// A JSON pointer as a path of the protocol: `/message/parts/0` is `message.parts[0]`. What a data part gives is the
-/// metadata of a request.
+/// Converts a JSON pointer to a path of the protocol: `/message/parts/0` is `message.parts[0]`. A request's metadata
+/// comes from a data part.
 fn path(pointer: &str) -> String {
     let data = pointer.strip_prefix(METADATA);
     let data = data.map(|below| format!("/data{below}"));

@@ -1,6 +1,6 @@
-//! A client's message, read into what a task takes: its text, and what its data parts give.
+//! Reads a client's message into a task's input: its text, and the options in its data parts.
 //!
-//! Files are refused, whether they are sent or pointed at: nothing is fetched for a client.
+//! Files are refused, whether sent inline or by URL: nothing is fetched for a client.
 
 use charter_contract::validate::nearest;
 use charter_engine::{Confirmation, TaskMessage};
@@ -16,8 +16,8 @@ const MAX_PARTS: usize = 64;
 /// Longest text of a message, over all its parts, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// What a data part may give: the fields of a request's `metadata` that choose and fill what is run, or an
-/// order of a mission.
+/// The allowed fields of a data part: the fields of a request's `metadata` that select and parameterize the work, or a
+/// mission command.
 const OPTION_FIELDS: [&str; 9] = [
     "parameters",
     "skill_id",
@@ -30,13 +30,13 @@ const OPTION_FIELDS: [&str; 9] = [
     "mission",
 ];
 
-/// The field of a data part that agrees to a plan.
+/// The field of a data part that confirms a plan.
 const CONFIRM: &str = "confirm";
 
-/// What a part may hold, exactly one of them (section 4.1.6).
+/// The possible contents of a part, exactly one of them (section 4.1.6).
 const CONTENTS: [&str; 4] = ["text", "raw", "url", "data"];
 
-/// An agreement to the plan that a task shows.
+/// A confirmation of the plan that a task shows.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Confirm {
@@ -45,7 +45,7 @@ struct Confirm {
     typed: Option<String>,
 }
 
-/// Reads a message of the client's, or says everything that is wrong with it.
+/// Reads a client's message; an error lists all its faults.
 pub(super) fn read(message: &Message) -> Result<TaskMessage, A2aError> {
     let mut violations = Violations::default();
     if message.role.as_deref() != Some("ROLE_USER") {
@@ -111,12 +111,12 @@ fn take(read: &mut TaskMessage, part: &Map<String, Value>, here: &str, wrong: &m
     }
 }
 
-/// What a part holds that is not taken.
+/// The error for unsupported content of a part.
 fn not_taken(here: &str, message: impl Into<String>) -> A2aError {
     A2aError::of_field(Kind::ContentTypeNotSupported, here, message)
 }
 
-/// A media type that is not said is the part's own.
+/// Checks a part's media type. An absent media type is that of the content.
 fn expect(media: &str, fits: bool, here: &str) -> Result<(), A2aError> {
     if media.is_empty() || fits {
         return Ok(());

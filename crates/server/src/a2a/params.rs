@@ -1,7 +1,7 @@
 //! The parameters of the protocol's methods as clients send them.
 //!
-//! Unknown fields are passed over, as newer minor versions may have more (section 5.7); names are read
-//! as ProtoJSON writes them, or as the protocol's definition does. Errors name fields as ProtoJSON writes them.
+//! Unknown fields are ignored, because newer minor versions may add some (section 5.7). Names may be those of ProtoJSON
+//! or of the protocol's definition. Errors use those of ProtoJSON.
 
 use charter_contract::json::{JsonFault, Profile, decode};
 use charter_contract::registry::read_typed;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::error::{A2aError, Kind};
 
-/// Tasks of a page when nothing else is asked for, and at most (`ListTasksRequest`).
+/// The default and the largest page size of tasks (`ListTasksRequest`).
 const PAGE: usize = 50;
 const MAX_PAGE: usize = 100;
 
@@ -29,7 +29,7 @@ pub(crate) struct SendMessage {
     pub(super) configuration: Option<Configuration>,
 }
 
-/// `Message`, as far as one from a client is read.
+/// `Message`, with the fields that are read from a client's message.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Message {
@@ -100,7 +100,7 @@ pub(super) struct GetCard {
     pub(super) tenant: Option<String>,
 }
 
-/// Reads a body, which was bounded in bytes where it came in.
+/// Parses a body, whose bytes were limited when it was received.
 pub(super) fn parsed(body: &[u8]) -> Result<Value, A2aError> {
     decode(body, Profile::MESSAGE.of_bytes(usize::MAX)).map_err(|fault| {
         let message = match fault {
@@ -133,7 +133,7 @@ where
     read_typed(&params).map_err(|violations| A2aError::of_violations(&violations))
 }
 
-/// Writes fields as ProtoJSON does: by their names in JSON, and left out where they are `null`.
+/// Normalizes fields to ProtoJSON: JSON names, without `null` values.
 fn settle(fields: &mut Map<String, Value>) {
     fields.retain(|_, value| !value.is_null());
     let by_definition: Vec<String> = fields
@@ -148,7 +148,7 @@ fn settle(fields: &mut Map<String, Value>) {
     }
 }
 
-/// The name in JSON of a field of the protocol's definition.
+/// The JSON name of a field of the protocol's definition.
 fn in_json(name: &str) -> String {
     let mut parts = name.split('_');
     let mut written = parts.next().unwrap_or_default().to_owned();
@@ -160,7 +160,7 @@ fn in_json(name: &str) -> String {
     written
 }
 
-/// The card declares no tenant for any interface, and whose data it is the credential says.
+/// Refuses a tenant: the card declares none for its interfaces, and the credential determines the tenant.
 pub(super) fn no_tenant(tenant: Option<&String>) -> Result<(), A2aError> {
     match tenant {
         Some(tenant) if !tenant.is_empty() => Err(A2aError::param(
@@ -171,7 +171,7 @@ pub(super) fn no_tenant(tenant: Option<&String>) -> Result<(), A2aError> {
     }
 }
 
-/// How much history is wanted: all that there is when it is not said.
+/// The requested length of the history; unlimited if absent.
 pub(super) fn history(length: Option<i32>) -> Result<usize, A2aError> {
     match length {
         None => Ok(usize::MAX),

@@ -1,4 +1,4 @@
-//! The HTTP+JSON binding (section 11). A path's last part may have a verb behind a colon.
+//! The HTTP+JSON binding (section 11). The last segment of a path may end with a colon and a verb.
 
 use axum::extract::FromRequestParts;
 use axum::http::header::CONTENT_TYPE;
@@ -28,7 +28,7 @@ use crate::streams;
 /// The media type of the binding (section 11.1).
 const MEDIA_TYPE: &str = "application/a2a+json";
 
-/// Parameters of `ListTasks` and `GetTask` that are numbers, and those that are truth values.
+/// The numeric parameters of `ListTasks` and `GetTask`, and the boolean ones.
 const NUMBERS: [&str; 2] = ["pageSize", "historyLength"];
 const TRUTHS: [&str; 1] = ["includeArtifacts"];
 
@@ -45,7 +45,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .route(&format!("{configs}/{{config}}"), get(push).delete(push))
 }
 
-/// The version that a client speaks (section 3.6).
+/// The client's protocol version (section 3.6).
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(
@@ -53,12 +53,12 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
     reason = "for the document: `version` reads the header, or the query"
 )]
 struct VersionHeader {
-    /// `1.0`; without it the version is 0.3, which is not spoken.
+    /// `1.0`; if absent, the version is 0.3, which is not supported.
     #[param(rename = "A2A-Version", pattern = r"^1\.0$")]
     version: String,
 }
 
-/// Everything about a request but its body.
+/// A request without its body.
 struct Asker {
     state: AppState,
     caller: Caller,
@@ -113,7 +113,7 @@ fn body(bytes: &[u8]) -> Result<Value, A2aError> {
     }
 }
 
-/// Query parameters as the fields that they stand for.
+/// Converts query parameters to the fields that they set.
 fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError> {
     let mut violations = Violations::default();
     let mut fields = Map::new();
@@ -132,7 +132,7 @@ fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError>
     violations.unless_any(Some(fields))
 }
 
-/// Send a message: begin a task, or reply to one (A2A 1.0 SendMessage).
+/// Send a message: start a task, or reply to one (A2A 1.0 SendMessage).
 #[utoipa::path(post, path = "/a2a/v1/message:send", tag = "a2a", operation_id = "a2a_send_message",
     params(VersionHeader), request_body = ref("#/components/schemas/a2a_message"), responses((status = 200, description = "The task", body = Object, content_type = "application/a2a+json")))]
 async fn send(asker: Asker, Bytes(bytes): Bytes) -> Response {
@@ -146,7 +146,7 @@ async fn send_streaming(asker: Asker, Bytes(bytes): Bytes) -> Response {
     asker.call(Method::SendStreamingMessage, body(&bytes)).await
 }
 
-/// List the caller's tasks, the one that changed last first (A2A 1.0 ListTasks).
+/// List the caller's tasks, most recently changed first (A2A 1.0 ListTasks).
 #[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list_tasks",
     params(VersionHeader), responses((status = 200, description = "A page of tasks", body = Object, content_type = "application/a2a+json")))]
 async fn list(asker: Asker, QueryParams(asked): QueryParams<HashMap<String, String>>) -> Response {
@@ -155,7 +155,7 @@ async fn list(asker: Asker, QueryParams(asked): QueryParams<HashMap<String, Stri
         .await
 }
 
-/// Show a task, or follow it with `:subscribe` behind its id (A2A 1.0 GetTask, SubscribeToTask).
+/// Show a task, or follow it with `:subscribe` after its id (A2A 1.0 GetTask, SubscribeToTask).
 #[utoipa::path(get, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_get_task",
     params(("id" = String, Path, description = "`req-…`"), VersionHeader),
     responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
@@ -176,7 +176,7 @@ async fn read_task(
     asker.call(method, params).await
 }
 
-/// Cancel or follow a task: `:cancel` or `:subscribe` behind its id (A2A 1.0 CancelTask).
+/// Cancel or follow a task: `:cancel` or `:subscribe` after its id (A2A 1.0 CancelTask).
 #[utoipa::path(post, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_act_on_task",
     params(("id" = String, Path, description = "`req-…:cancel` or `req-…:subscribe`"), VersionHeader),
     responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
@@ -199,7 +199,7 @@ async fn push(asker: Asker) -> Response {
     asker.call(Method::PushNotifications, Ok(Value::Null)).await
 }
 
-/// The agent card with what the caller may see (A2A 1.0 GetExtendedAgentCard).
+/// The agent card with what is visible to the caller (A2A 1.0 GetExtendedAgentCard).
 #[utoipa::path(get, path = "/a2a/v1/extendedAgentCard", tag = "a2a", operation_id = "get_extended_agent_card",
     params(VersionHeader), responses((status = 200, description = "An AgentCard, signed", body = Object, content_type = "application/a2a+json")))]
 async fn card(asker: Asker) -> Response {

@@ -1,5 +1,5 @@
-//! The JSON-RPC binding (section 9): one call for each HTTP request. A failure that the protocol knows
-//! is an answer with status 200; who may not call at all, or sends too much, gets what REST answers.
+//! The JSON-RPC binding (section 9): one call for each HTTP request. A failure that the protocol defines has status
+//! 200. A caller without permission, or with too large a body, gets REST's error.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
@@ -19,7 +19,7 @@ use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 
-/// A call as it is sent, for the document.
+/// The schema of a call, for the OpenAPI document.
 #[derive(JsonSchema)]
 #[expect(
     dead_code,
@@ -29,11 +29,11 @@ pub(crate) struct JsonRpcCall {
     /// `2.0`.
     #[schemars(regex(pattern = r"^2\.0$"))]
     jsonrpc: String,
-    /// Comes back with the answer: a text or a whole number.
+    /// The id that the answer repeats: a string or an integer.
     id: Option<String>,
     /// `SendMessage`, `GetTask`, …
     method: String,
-    /// Its parameters.
+    /// The method's parameters.
     params: Option<Map<String, Value>>,
 }
 
@@ -46,8 +46,7 @@ struct Call {
 
 /// Call a method of A2A 1.0 by JSON-RPC 2.0.
 ///
-/// Needs `A2A-Version: 1.0`. `SendStreamingMessage` and `SubscribeToTask` answer with
-/// `text/event-stream`.
+/// Needs `A2A-Version: 1.0`. `SendStreamingMessage` and `SubscribeToTask` answer with `text/event-stream`.
 #[utoipa::path(post, path = "/a2a", tag = "a2a", operation_id = "a2a_call", params(("A2A-Version" = String, Header, description = "`1.0`")), request_body = ref("#/components/schemas/a2a_call"),
     responses((status = 200, description = "A JSON-RPC response, or a stream of them", content((Object = "application/json"), (String = "text/event-stream")))))]
 pub(super) async fn call(
@@ -77,7 +76,7 @@ pub(super) async fn call(
     }
 }
 
-/// Reads a call; what is wrong goes with the call's id, where it has one that can be read.
+/// Reads a call; an error carries the call's id if it is readable.
 fn read(body: &[u8]) -> Result<Call, (Value, A2aError)> {
     let sent = parsed(body).map_err(|error| (Value::Null, error))?;
     let refused =

@@ -1,4 +1,4 @@
-//! Tasks as the protocol writes them (section 4.1), in ProtoJSON.
+//! Tasks in the protocol's form (section 4.1), as ProtoJSON.
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::json::{Profile, extent_of};
@@ -12,7 +12,7 @@ use super::params::state_name;
 const TEXT: &str = "text/plain";
 const DATA: &str = "application/json";
 
-/// Which parts a client takes: all that it does not rule out.
+/// The kinds of parts that a client accepts; all by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Accepts {
     text: bool,
@@ -25,7 +25,7 @@ impl Accepts {
         data: true,
     };
 
-    /// What `acceptedOutputModes` lets through.
+    /// Reads the kinds that `acceptedOutputModes` allows.
     pub(super) fn from_modes(modes: Option<&[String]>) -> Result<Self, A2aError> {
         let Some(modes) = modes.filter(|modes| !modes.is_empty()) else {
             return Ok(Self::ALL);
@@ -54,23 +54,23 @@ impl Accepts {
     }
 }
 
-/// What of a task is shown.
+/// The parts of a task to show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View {
-    /// How many of the newest messages.
+    /// The number of newest messages to include.
     pub(super) history: usize,
-    /// Whether with what it came to.
+    /// Whether to include artifacts.
     pub(super) artifacts: bool,
     pub(super) accepts: Accepts,
 }
 
-/// Puts a value into an object, which `json!` would do with a copy of it: an answer has up to 16 MiB.
+/// Sets a field of an object without the copy that `json!` would make: an answer has up to 16 MiB.
 pub(super) fn with(mut object: Value, name: &str, value: Value) -> Value {
     object[name] = value;
     object
 }
 
-/// A part for people.
+/// A text part, for people.
 fn text(text: impl Into<String>) -> Value {
     with(
         json!({"mediaType": TEXT}),
@@ -79,8 +79,8 @@ fn text(text: impl Into<String>) -> Value {
     )
 }
 
-/// A part for programs. Clients read a data part as Protocol Buffers, which nest up to a limit: a value that nests deeper is
-/// sent as its JSON text, under the same media type.
+/// A data part, for programs. Clients read it as Protocol Buffers, which limit nesting. A value that nests deeper is
+/// sent as its JSON text, with the same media type.
 fn data(shown: &impl Serialize) -> Value {
     let part = json!({"mediaType": DATA});
     let value = json!(shown);
@@ -121,7 +121,7 @@ pub(super) fn status_update(task: &Task) -> Value {
     }})
 }
 
-/// What a task came to since it was told of last, each as a `TaskArtifactUpdateEvent` in a
+/// The artifacts of a task that are newer than the last reported state, each as a `TaskArtifactUpdateEvent` in a
 /// `StreamResponse`.
 pub(super) fn artifact_updates(told: Option<&Task>, task: &Task, accepts: Accepts) -> Vec<Value> {
     let last = told.and_then(|told| told.artifacts.last());
@@ -189,7 +189,7 @@ fn user(task: &Task, said: &TaskInput) -> Value {
     with(message, "parts", Value::Array(parts))
 }
 
-/// What a task came to: a request's result and answer, or what a mission has written after a place.
+/// The artifacts of a task: a request's result and answer, or those that a mission wrote after a position.
 fn artifacts(task: &Task, after: u64, accepts: Accepts) -> Vec<Value> {
     let written = task.artifacts.iter().filter(|shown| shown.place > after);
     let written = written.map(|shown| of_mission(shown, accepts));
@@ -203,8 +203,8 @@ fn artifacts(task: &Task, after: u64, accepts: Accepts) -> Vec<Value> {
     written.chain(answers).collect()
 }
 
-/// An artifact of a mission. People get the summary of what was reviewed; of the others, what programs
-/// get, where they take nothing else.
+/// An artifact of a mission. The text is the summary of a review; for other kinds, it is the JSON that programs get, if
+/// the client accepts only text.
 fn of_mission(shown: &ArtifactView, accepts: Accepts) -> Value {
     let (kind, id) = (shown.kind, &shown.artifact_id);
     let mut parts = Vec::new();
@@ -225,15 +225,15 @@ fn of_mission(shown: &ArtifactView, accepts: Accepts) -> Value {
     artifact
 }
 
-/// What the answer to a request is.
+/// The description of the answer to a request.
 const ANSWER: &str =
     "The answer as text, and as an AgentResponse with findings, evidence and runs.";
 
-/// What the result of a change is.
+/// The description of the result of a change.
 const RESULT: &str = "What the change came to, as text and as an AgentResponse: what was changed, from what to what, by which evidence, and \
      what was left undone.";
 
-/// A response to a request, for people and for programs. The newest comes first.
+/// A response to a request, as text and as data. The newest comes first.
 fn answer(answer: &AgentResponse, name: &str, about: &str, accepts: Accepts) -> Value {
     let mut parts = Vec::new();
     if accepts.text {

@@ -1,5 +1,5 @@
-//! What becomes of a task, event by event (sections 3.1.2 and 3.1.6): first the task, then progress and
-//! changes, and at the end what it came to.
+//! The events of a task (sections 3.1.2 and 3.1.6): first the task, then progress and changes, and at the end its
+//! artifacts.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use tokio::sync::mpsc;
 
 use super::show::{self, Accepts, View};
 
-/// Events as they are sent: each a `StreamResponse`.
+/// The events of a stream, each a `StreamResponse`.
 pub(super) type Events = Pin<Box<dyn Stream<Item = Value> + Send>>;
 
-/// When a stream is over.
+/// When a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// When the task has ended, or waits: whoever sent a message has to do something first.
+    /// When the task has ended, or waits for the sender of the message.
     Settled,
     /// When the task has ended.
     Ended,
@@ -33,13 +33,13 @@ impl Until {
     }
 }
 
-/// A stream's place.
+/// The state of a stream.
 struct Teller {
     tasks: Pin<Box<dyn Stream<Item = Task> + Send>>,
     progress: Option<mpsc::Receiver<ProgressEvent>>,
     until: Until,
     accepts: Accepts,
-    /// The task as it was told of last.
+    /// The task as last reported.
     last: Option<Task>,
     told: usize,
     waiting: VecDeque<Value>,
@@ -83,7 +83,7 @@ impl Teller {
         }
     }
 
-    /// Waits for the next thing to tell.
+    /// Waits for the next event.
     async fn wait_for_event(&mut self) {
         if self.last.is_none() {
             let first = self.tasks.next().await;
@@ -101,7 +101,7 @@ impl Teller {
                 None => self.progress = None,
             },
             task = self.tasks.next() => {
-                // What led to the change was said before it.
+                // Progress before the change is sent before it.
                 while let Some(event) = self.progress.as_mut().and_then(|p| p.try_recv().ok()) {
                     self.send_event(&event);
                 }

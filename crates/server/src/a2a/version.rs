@@ -1,20 +1,20 @@
-//! Which version of the protocol a client speaks (section 3.6).
+//! Checks the client's protocol version (section 3.6).
 
 use axum::http::{HeaderMap, Uri};
 
 use super::error::{A2aError, Kind};
 use crate::agent_card::PROTOCOL;
 
-/// The service parameter that says it, as a header or in the query.
+/// The service parameter with the version, as a header or in the query.
 const PARAMETER: &str = "A2A-Version";
 
-/// What an absent or empty version means (section 3.6.2).
+/// The meaning of an absent or empty version (section 3.6.2).
 const DEFAULT_VERSION: &str = "0.3";
 
-/// Longest version that is repeated to a client, in characters.
+/// Longest version that an error repeats, in characters.
 const SHOWN: usize = 16;
 
-/// Refuses whoever speaks another version. A patch number says nothing (section 3.6).
+/// Refuses a client of another version. The patch number is ignored (section 3.6).
 pub(super) fn check(headers: &HeaderMap, uri: &Uri) -> Result<(), A2aError> {
     let header = headers.get(PARAMETER);
     let header = header.map(|value| value.to_str().unwrap_or("?").trim().to_owned());
@@ -40,7 +40,7 @@ fn in_query(uri: &Uri) -> Option<String> {
     named.next().map(|(_, value)| value.to_owned())
 }
 
-/// `MAJOR.MINOR` of a version that is written `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`.
+/// Returns `MAJOR.MINOR` of a version written `MAJOR.MINOR` or `MAJOR.MINOR.PATCH`.
 fn major_minor(version: &str) -> Option<&str> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let parts: Vec<&str> = version.split('.').collect();
@@ -66,7 +66,7 @@ mod tests {
         check(&headers, &uri.parse().unwrap()).is_ok()
     }
 
-    /// A2A 1.0 section 3.6: `MAJOR.MINOR` decides, and who says nothing speaks 0.3.
+    /// A2A 1.0 section 3.6: `MAJOR.MINOR` decides, and an absent version means 0.3.
     #[test]
     fn only_1_0_is_spoken_and_silence_means_0_3() {
         for (header, uri, allowed) in [

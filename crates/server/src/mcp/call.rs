@@ -1,4 +1,4 @@
-//! One call: who makes it, what the client can do, and what is under way because of it.
+//! One call: its caller, the client's capabilities, and the work that it has started.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::failure::failed;
 use super::question::PendingQuestion;
 use super::work::WorkSubject;
 
-/// How long a person may take to answer a question that is asked during a call.
+/// How long a person may take to answer a question during a call.
 const ELICITATION_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How long what a client keeps for the server between two rounds stays good.
+/// How long the state that a client keeps between two rounds stays valid.
 const STATE_TTL: Duration = Duration::from_secs(3_600);
 
 /// One call.
@@ -31,40 +31,40 @@ pub(super) struct Call {
     engine: Arc<Engine>,
     pub(super) caller: Caller,
     pub(super) context: RequestContext<RoleServer>,
-    /// Progress notifications that the client has had, while the engine was loading.
+    /// Progress notifications that the client received while the engine was loading.
     pub(super) progress_sent: f64,
-    /// What the client answers to questions of the round before.
+    /// The client's answers to the questions of the previous round.
     pub(super) answers: InputResponses,
-    /// The question that the round before ended with.
+    /// The question that ended the previous round.
     pub(super) pending: Option<PendingQuestion>,
-    /// What the rounds before started, which goes on with the answer.
+    /// The work that previous rounds started, which continues with the answer.
     pub(super) started_before: Option<WorkSubject>,
     under_way: watch::Sender<Option<WorkSubject>>,
 }
 
-/// What a client keeps for the server between two rounds.
+/// The state that a client keeps for the server between two rounds.
 #[derive(Debug, Serialize, Deserialize)]
 struct RoundState {
-    /// The question that the round ended with.
+    /// The question that ended the round.
     pending: PendingQuestion,
-    /// The id of what the call had started by then.
+    /// The id of the work that the call had started.
     #[serde(skip_serializing_if = "Option::is_none")]
     started: Option<String>,
 }
 
-/// How a question can be put to the person at the client.
+/// How the client's user can be asked a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElicitationMode {
-    /// By a request of the server while the call goes on (before 2026-07-28).
+    /// By a request of the server during the call (before 2026-07-28).
     Inline,
-    /// By a result that asks, and another round (2026-07-28).
+    /// By a result with a question, and another round (2026-07-28).
     Rounds,
-    /// Not at all: the client did not say that it can.
+    /// Not at all: the client declares no elicitation.
     No,
 }
 
 impl Call {
-    /// A call of a caller, once the engine is loaded.
+    /// Starts a call of a caller, as soon as the engine is loaded.
     pub(super) async fn begin(
         shared: Arc<Shared>,
         caller: Caller,
@@ -88,7 +88,7 @@ impl Call {
         &self.engine
     }
 
-    /// Takes over what a client sends with the next round of a call.
+    /// Reads the state and answers that a client sends with the next round of a call.
     pub(super) fn with_round_state(
         mut self,
         request: &CallToolRequestParams,
@@ -108,7 +108,7 @@ impl Call {
         Ok(self)
     }
 
-    /// What the client keeps until the next round: sealed, and only good for this caller.
+    /// Seals the state that the client keeps until the next round; it is valid only for this caller.
     pub(super) fn sealed(&self, pending: &PendingQuestion) -> Result<String, EngineError> {
         let binding = self.binding();
         let options = SealOptions::new().associated_data(&binding).ttl(STATE_TTL);
@@ -131,15 +131,15 @@ impl Call {
         self.context.client_capabilities().unwrap_or_default()
     }
 
-    /// Whether the client takes a task for an answer.
+    /// Whether the client accepts a task as the answer.
     pub(super) fn takes_tasks(&self) -> bool {
         self.capabilities().supports_tasks()
     }
 
-    /// How the person at the client can be asked.
+    /// How the client's user can be asked.
     pub(super) fn elicitation_mode(&self) -> ElicitationMode {
         let elicitation = self.capabilities().elicitation;
-        // Neither form nor URL said means forms.
+        // A capability without form and URL means forms.
         let forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
         let version = self.context.protocol_version();
         match (forms, version) {
@@ -151,7 +151,7 @@ impl Call {
         }
     }
 
-    /// Puts a form to the person at the client and waits for the answer.
+    /// Shows a form to the client's user and waits for the answer.
     pub(super) async fn elicit(
         &self,
         form: ElicitRequestParams,
@@ -164,12 +164,12 @@ impl Call {
         })
     }
 
-    /// Notes what a cancellation of the call has to stop.
+    /// Records the work that a cancellation of the call must stop.
     pub(super) fn started(&self, subject: WorkSubject) {
         self.under_way.send_replace(Some(subject));
     }
 
-    /// Waits until there is something to stop.
+    /// Waits until there is work to stop.
     pub(super) async fn has_started(&self) {
         let mut under_way = self.under_way.subscribe();
         // The call holds the other end.

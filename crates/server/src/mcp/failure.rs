@@ -1,4 +1,4 @@
-//! Failures as clients of the protocol see them: the public code, message and hint, nothing internal.
+//! Failures for clients of the protocol: the public code, message and hint, without internals.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::{log, unnamed};
 
-/// A tool that failed: an AgentError (seed 003), which the client's model reads.
+/// The result of a failed tool: an AgentError (seed 003), for the client's model.
 pub(super) fn failed(
     engine: &Engine,
     error: &EngineError,
@@ -21,13 +21,13 @@ pub(super) fn failed(
     error_result(&serde_json::to_value(error).unwrap_or_default())
 }
 
-/// A tool's result that is an error, as JSON in its text. `structuredContent` would have to keep the tool's
-/// `outputSchema`: clients check it of errors too, and show the violation in place of the error.
+/// A tool's error result, as JSON in its text. `structuredContent` would have to match the tool's `outputSchema`:
+/// clients also validate errors against it, and then show the violation in place of the error.
 pub(super) fn error_result(error: &Value) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
-/// A request of the protocol that failed and is no tool call.
+/// The error of a failed request that is not a tool call.
 pub(super) fn protocol_error(error: &EngineError) -> ErrorData {
     log(error, &unnamed());
     let data = data_of(error);
@@ -43,13 +43,13 @@ pub(super) fn protocol_error(error: &EngineError) -> ErrorData {
     }
 }
 
-/// The same for what is asked by an id that the extensions want to be a parameter like any other.
+/// The error of a request whose id the extensions treat as an ordinary parameter.
 pub(super) fn invalid_params(error: &EngineError) -> ErrorData {
     let refused = protocol_error(error);
     ErrorData::invalid_params(refused.message, refused.data)
 }
 
-/// A cursor that no page gave out.
+/// The error for a cursor that no page returned.
 pub(super) fn invalid_cursor() -> ErrorData {
     ErrorData::invalid_params("the cursor is none that a page gave out", None)
 }

@@ -1,4 +1,4 @@
-//! The protocol for clients of this machine, each over a stream of its own: standard input and output, or a socket.
+//! The protocol for clients on this machine, each over its own stream: standard input and output, or a socket.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ pub struct LocalMcp {
 /// Why a connection ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
-    /// The client did not shake hands.
+    /// The client did not complete the handshake.
     #[error("starting the protocol")]
     Start(#[source] Box<ServerInitializeError>),
-    /// The connection's task broke.
+    /// The connection's task panicked.
     #[error("serving the protocol")]
     Serve(#[source] tokio::task::JoinError),
 }
 
 impl LocalMcp {
-    /// Clients may connect at once. Their calls wait until the loader has finished.
+    /// Creates a server to which clients may connect at once. Their calls wait until the loader has finished.
     #[must_use]
     pub fn new(caller: Caller) -> (Self, EngineLoader) {
         let (engine, loader) = LoadingEngine::begin();

@@ -10,13 +10,13 @@ use super::call::Call;
 use super::question;
 use super::work::{MISSION, WorkSubject};
 
-/// The form of missions and artifacts.
+/// The media type of missions and artifacts.
 const JSON: &str = "application/json";
 
-/// Artifacts that a page names.
+/// Artifacts in a page.
 const PAGE: usize = 100;
 
-/// What of missions may be read.
+/// The templates of missions' resources.
 pub(super) fn templates() -> [ResourceTemplate; 3] {
     let template = |rest: &str, name: &str, title: &str, what: &str| {
         ResourceTemplate::new(format!("{MISSION}{{mission_id}}{rest}"), name)
@@ -46,7 +46,7 @@ pub(super) fn templates() -> [ResourceTemplate; 3] {
     ]
 }
 
-/// A mission, a page of its artifacts, or one of them.
+/// Reads a mission, a page of its artifacts, or one of them.
 pub(super) async fn read(call: &Call, uri: &str, place: &str) -> Result<String, EngineError> {
     let (engine, caller) = (call.engine(), &call.caller);
     let absent = || EngineError::not_found("resource", uri);
@@ -94,7 +94,7 @@ async fn artifacts(call: &Call, id: &MissionId, after: u64) -> Result<Value, Eng
     Ok(json!({"entries": entries.collect::<Vec<_>>(), "next": next}))
 }
 
-/// The mission that a run carries out.
+/// The mission that a run executes.
 pub(super) async fn of_run(call: &Call, run: &RunId) -> Result<WorkSubject, EngineError> {
     let shown = call.engine().show_run(&call.caller, run).await?;
     let envelope = shown.state.parameters.get("envelope");

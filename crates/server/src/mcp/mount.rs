@@ -34,7 +34,7 @@ use crate::state::AppState;
 use crate::streams::{self, StreamSlot};
 use crate::transfer::HeldBody;
 
-/// The types of answers. The SDK refuses a client that does not name both.
+/// The media types of answers. The SDK refuses a client that does not name both.
 const ANSWERS: &str = "application/json, text/event-stream";
 
 const SESSION: &str = "mcp-session-id";
@@ -53,7 +53,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
     let shared = Shared::new(engine, refused(Use::Calls));
     let shared = Arc::new(shared);
     let sessions = Arc::new(Sessions::new(refused(Use::Sessions)));
-    // The gate below looks at host and origin, by who may call at all.
+    // The gate below checks host and origin, by the caller's access.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_json_response(true)
@@ -81,7 +81,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         .layer(from_fn_with_state(gate, admit))
 }
 
-/// A request that is let in, and the places that its answer may need.
+/// An admitted request, and the slots that its answer may need.
 struct AdmittedRequest {
     caller: Caller,
     /// For the session that it may open.
@@ -90,7 +90,7 @@ struct AdmittedRequest {
     stream: Option<StreamSlot>,
 }
 
-/// Lets a request in whose caller is known, whose page is of this server, and whose session is its own. A stream ends
+/// Admits a request with an authenticated caller, an origin of this server, and a session of the caller. A stream ends
 /// with the credential that opened it.
 async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     name_accepted(request.headers_mut());
@@ -122,7 +122,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     }
 }
 
-/// Names the types of answers for a client that accepts `*/*`.
+/// Names the media types of answers for a client that accepts `*/*`.
 fn name_accepted(headers: &mut HeaderMap) {
     let given = headers.get_all(ACCEPT).iter();
     let mut given = given.filter_map(|value| value.to_str().ok());
@@ -131,7 +131,7 @@ fn name_accepted(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a range of media types is `*/*`, and not one of weight 0, which refuses it (RFC 9110, section 12.4.2).
+/// Whether a range of media types is `*/*` without weight 0, which refuses it (RFC 9110, section 12.4.2).
 fn accepts_all(range: &str) -> bool {
     let mut parts = range.split(';').map(str::trim);
     let refuses = |part: &str| {
@@ -189,7 +189,7 @@ impl IntoResponse for RejectedRequest {
 }
 
 impl Gate {
-    /// The request with its body read and measured: the SDK reads it twice over, and bounds its bytes only.
+    /// Reads and measures the body of a request: the SDK parses it twice, and limits only its bytes.
     async fn measured(&self, request: Request) -> Result<(Request, Bytes), RejectedRequest> {
         let (head, body) = request.into_parts();
         let mut read = ReadBody::read(&head, body, &self.state).await?;
@@ -206,17 +206,17 @@ impl Gate {
             };
         }
         let bytes = Bytes::from(read.bytes);
-        // The SDK reads no mark.
+        // The SDK accepts no byte order mark.
         let bytes = bytes.slice_ref(bytes_without_mark(&bytes));
         let body = HeldBody::new(Body::from(bytes.clone()), read.share);
         let request = Request::from_parts(head, Body::new(body));
         Ok((request, bytes))
     }
 
-    /// The SDK's answer, with the status that clients expect where the SDK sends another.
+    /// Corrects the SDK's status where clients expect another.
     fn corrected(&self, facts: &RequestFacts, mut response: Response) -> Response {
         match response.status() {
-            // The SDK's status for a body that it cannot read.
+            // The SDK's status for an unreadable body.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if facts.is_json => message::refused(&facts.body),
             // Clients accept 200 and 204 for the end of a session, and report any other status.
             StatusCode::ACCEPTED if facts.method == Method::DELETE => {
@@ -251,7 +251,7 @@ impl Gate {
         })
     }
 
-    /// Refuses a session that is not the caller's; a place for one where the request may open it.
+    /// Refuses a session that is not the caller's. Takes a slot for a new session if the request may open one.
     async fn session(
         &self,
         headers: &HeaderMap,
@@ -264,7 +264,7 @@ impl Gate {
             let refused = || EngineError::new(ErrorCode::SessionNotFound, message);
             return own.then_some(None).ok_or_else(refused);
         }
-        // The revision of 2026-07-28 has no sessions; before it a request without one can only open one.
+        // The revision of 2026-07-28 has no sessions; before it, a request without one can only open one.
         if text(headers, VERSION) == Some(ProtocolVersion::V_2026_07_28.as_str()) {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Progress of a call, told to a client that asked for it.
+//! Progress notifications of a call, for a client that requests them.
 
 use charter_contract::ids::MissionId;
 use charter_engine::{EngineError, MissionEvent, Progress, ProgressEvent};
@@ -13,7 +13,7 @@ use super::call::Call;
 const PAGE: usize = 500;
 
 impl Call {
-    /// Runs `work` with progress that goes to the client as notifications, in order, before the answer.
+    /// Runs `work` and sends its progress to the client as notifications, in order, before the answer.
     pub(super) async fn telling<T>(&self, work: impl AsyncFnOnce(Progress) -> T) -> T {
         let Some(mut reporter) = ProgressReporter::for_client(&self.context, self.progress_sent)
         else {
@@ -25,14 +25,14 @@ impl Call {
                 reporter.report(progress_text(&event)).await;
             }
         };
-        // The channel closes with the work, so what was told goes out before the answer.
+        // The channel closes with the work, so all progress is sent before the answer.
         let (done, ()) = futures_util::future::join(work(progress), telling).await;
         done
     }
 }
 
 impl Call {
-    /// Does `work` on a mission while each state that the mission comes to goes to the client.
+    /// Does `work` on a mission, and reports each new state of the mission to the client.
     pub(super) async fn reporter_for<T>(
         &self,
         mission: &MissionId,
@@ -73,8 +73,8 @@ pub(super) struct ProgressReporter {
 }
 
 impl ProgressReporter {
-    /// A reporter for a client that asks for progress and has had `count` notifications. Each has a higher number than the
-    /// one before.
+    /// A reporter for a client that requests progress and has received `count` notifications. Each has a higher number
+    /// than the one before.
     pub(super) fn for_client(context: &RequestContext<RoleServer>, count: f64) -> Option<Self> {
         Some(Self {
             token: context.meta.get_progress_token()?,
@@ -83,12 +83,12 @@ impl ProgressReporter {
         })
     }
 
-    /// The number of notifications that the client has had.
+    /// The number of notifications that the client has received.
     pub(super) fn count(&self) -> f64 {
         self.count
     }
 
-    /// Tells where a mission has come to, if it has moved.
+    /// Reports a mission's state, if it has changed.
     async fn report_state(&mut self, event: &MissionEvent) {
         if event.moved {
             let state = event.mission_state.as_str();
@@ -96,7 +96,7 @@ impl ProgressReporter {
         }
     }
 
-    /// Tells what happened after the event `seen`, so that nothing of it comes after the answer.
+    /// Reports the events after `seen`, so that none follows the answer.
     async fn report_rest(
         &mut self,
         call: &Call,

@@ -16,10 +16,10 @@ use serde_json::Value;
 use super::call::Call;
 use super::failure::{invalid_cursor, invalid_params};
 
-/// Prompts of a page.
+/// Prompts in a page.
 const PAGE: usize = 100;
 
-/// Prompts that an unknown name is compared with: each is resolved for the caller.
+/// The most prompts that an unknown name is compared with: each is resolved for the caller.
 const MAX_COMPARED: usize = 1_000;
 
 /// A page of prompts, by id.
@@ -66,7 +66,7 @@ pub(super) fn get(
     Ok(GetPromptResult::new(messages).with_description(playbook.name.to_string()))
 }
 
-/// Values that a parameter of a prompt may have and that begin with what is typed.
+/// Values of a prompt's parameter that begin with the typed text.
 pub(super) fn complete(
     call: &Call,
     request: &CompleteRequestParams,
@@ -90,7 +90,7 @@ pub(super) fn complete(
     Ok(CompleteResult::new(completion))
 }
 
-/// A prompt that is not there is no resource: the protocol wants plain invalid parameters.
+/// The error for a missing prompt. The protocol requires plain invalid parameters, because it is not a resource.
 fn absent(call: &Call, name: &str) -> ErrorData {
     let active = DocumentFilter {
         status: Some(Status::Active),
@@ -106,7 +106,7 @@ fn absent(call: &Call, name: &str) -> ErrorData {
     invalid_params(&error.or_nearest(name, seen))
 }
 
-/// An active playbook that somebody accepted.
+/// An active playbook; `None` for a candidate that is not accepted.
 fn offered(call: &Call, id: &str) -> Option<Playbook> {
     let found: InForce<Playbook> = call.engine().resolve_playbook(&call.caller, id).ok()?;
     let playbook = found.document();

@@ -1,4 +1,4 @@
-//! What a person has to say before work goes on: how it is asked, and what becomes of the answer.
+//! Questions that a person must answer before work continues: how they are asked, and how answers are applied.
 
 mod forms;
 mod waits;
@@ -28,7 +28,7 @@ use forms::{
     plan_of,
 };
 
-/// What is said to the answer of a question that was another tool's.
+/// The error for an answer to another tool's question.
 pub(super) fn foreign() -> EngineError {
     EngineError::new(
         ErrorCode::InvalidRequest,
@@ -36,9 +36,9 @@ pub(super) fn foreign() -> EngineError {
     )
 }
 
-/// Whether an answer through a caller's client counts as a person's decision. A client can answer without its
-/// user, so the credential must name the scope; `*`, the default of every key, is not enough. The local user has
-/// no credential that could name it.
+/// Whether an answer through a caller's client counts as a person's decision. A client can answer without its user, so
+/// the credential must name the scope; `*`, the default of every key, is not enough. The local user has no credential
+/// that could name it.
 fn may_decide(caller: &Caller) -> bool {
     match caller.credential {
         CredentialId::Local => true,
@@ -61,33 +61,33 @@ fn must_decide(caller: &Caller) -> Result<(), EngineError> {
     Err(error.with_details(json!({"scope": scope})))
 }
 
-/// A question that somebody may answer.
+/// A question for a person.
 #[derive(Debug, Clone)]
 pub(super) enum Question {
-    /// Values for parameters of a skill, before anything runs.
+    /// Values for parameters of a skill, before any run starts.
     Skill {
         skill: SkillId,
         missing: Vec<Parameter>,
     },
-    /// Which of several things is meant, before anything runs.
+    /// Which of several candidates is meant, before any run starts.
     Choose {
         question: String,
         options: Vec<Choice>,
     },
     /// Values for parameters of a run.
     Give { run: RunId, missing: Vec<Parameter> },
-    /// Whether exactly this plan is to be carried out.
+    /// Whether to execute exactly this plan.
     Confirm {
         run: RunId,
         digest: String,
         typed: Option<Label>,
         plan: String,
     },
-    /// Whether exactly this call is to be made.
+    /// Whether to make exactly this call.
     Approve { approval: Box<Approval> },
 }
 
-/// A question that was put, as the client keeps it until the answer.
+/// A question that was asked, as the client keeps it until the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub(super) enum PendingQuestion {
@@ -109,20 +109,20 @@ pub(super) enum PendingQuestion {
     },
 }
 
-/// What became of an answer.
+/// The outcome of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum AnswerOutcome {
-    /// The work goes on.
+    /// The work continues.
     Acted,
-    /// The person does not want to say it, or said no.
+    /// The person declined to answer, or answered no.
     Declined,
     /// Values to start with.
     Values(Map<String, Value>),
 }
 
 impl Question {
-    /// The question of a run, also where the caller may not answer it. Of several approvals it is one that the
-    /// caller may give.
+    /// The question of a run, even if the caller may not answer it. Of several approvals, one that the caller may
+    /// decide.
     pub(super) async fn of_run(
         engine: &Arc<Engine>,
         caller: &Caller,
@@ -171,7 +171,7 @@ impl Question {
         }
     }
 
-    /// What the client keeps.
+    /// The question as the client keeps it.
     pub(super) fn pending(&self) -> PendingQuestion {
         match self {
             Self::Skill { skill, .. } => PendingQuestion::Skill {
@@ -191,7 +191,7 @@ impl Question {
         }
     }
 
-    /// The form that is put to a person.
+    /// The form for a person.
     pub(super) fn form(&self) -> Result<ElicitRequestParams, EngineError> {
         let schema = match self {
             Self::Skill { missing, .. } | Self::Give { missing, .. } => fields(missing),
@@ -208,7 +208,7 @@ impl Question {
         })
     }
 
-    /// The form, as it stands in a result that asks.
+    /// The form as a part of a result.
     pub(super) fn request(&self) -> Result<InputRequest, EngineError> {
         Ok(InputRequest::Elicitation(ElicitRequest::new(self.form()?)))
     }
@@ -235,7 +235,7 @@ impl Question {
 }
 
 impl PendingQuestion {
-    /// What the question is called among the questions of a result.
+    /// The key of the question among those of a result.
     pub(super) fn key(&self) -> String {
         match self {
             Self::Skill { .. } | Self::Give { .. } => "parameters".to_owned(),
@@ -245,7 +245,7 @@ impl PendingQuestion {
         }
     }
 
-    /// The run that it is about; a question before there was one is another tool's.
+    /// The run of the question. One without a run belongs to another tool.
     pub(super) fn run(&self) -> Result<&RunId, EngineError> {
         match self {
             Self::Skill { .. } | Self::Choose => Err(foreign()),
@@ -253,7 +253,7 @@ impl PendingQuestion {
         }
     }
 
-    /// Does what the person said, in the caller's name.
+    /// Applies the person's answer on behalf of the caller.
     pub(super) async fn apply(
         &self,
         engine: &Arc<Engine>,

@@ -16,14 +16,14 @@ use super::work::{EVIDENCE, MISSION};
 use super::{mission, skills};
 use crate::operations;
 
-/// The form of evidence.
+/// The media type of evidence.
 const JSON: &str = "application/json";
 
-/// Resources of a page.
+/// Resources in a page.
 const PAGE: usize = 100;
 
-/// A page: first of the files of skills that the caller reaches, by skill, then of the evidence that the
-/// caller sees, by capture time.
+/// A page: first the files of skills that the caller reaches, by skill, then the evidence that is visible to the
+/// caller, by capture time.
 pub(super) async fn list(
     call: &Call,
     after: Option<String>,
@@ -40,13 +40,13 @@ pub(super) async fn list(
     listed.await.map_err(|error| protocol_error(&error))
 }
 
-/// Where a page starts.
+/// The position at which a page starts.
 enum ResourceCursor {
     Skill(SkillId),
     Evidence(String),
 }
 
-/// What the cursors of the two kinds begin with.
+/// The prefixes of the two kinds of cursors.
 const SKILLS_AFTER: &str = "skills ";
 const EVIDENCE_AFTER: &str = "evidence ";
 
@@ -102,7 +102,7 @@ async fn evidence_page(
     Ok(listed)
 }
 
-/// What may be read besides what is listed.
+/// The templates of resources that are readable but not listed.
 pub(super) fn templates() -> ListResourceTemplatesResult {
     let evidence = ResourceTemplate::new(format!("{EVIDENCE}{{evidence_id}}"), "evidence")
         .with_title("Evidence")
@@ -113,7 +113,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(templates)
 }
 
-/// One resource, exactly.
+/// Reads one resource.
 pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let json = |text: String| ResourceContents::text(text, uri).with_mime_type(JSON);
     let contents = async {
@@ -146,7 +146,7 @@ async fn evidence(call: &Call, uri: &str, id: &str) -> Result<String, EngineErro
         .map_err(|error| EngineError::internal("writing an evidence record", error))
 }
 
-/// The address that was asked for, which the protocol wants in a refusal.
+/// Adds the requested URI, which the protocol requires in a refusal.
 fn with_uri(mut error: ErrorData, uri: &str) -> ErrorData {
     if let Some(serde_json::Value::Object(data)) = &mut error.data {
         data.insert("uri".to_owned(), uri.into());

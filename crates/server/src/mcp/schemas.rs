@@ -1,5 +1,5 @@
-//! The schemas of tools, with no keyword or format that JSON Schema 2020-12 does not define: clients compile them with
-//! validators that warn of such a format, or refuse the schema.
+//! The schemas of tools, with only keywords and formats that JSON Schema 2020-12 defines: clients' validators warn of
+//! other formats, or refuse the schema.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const FORMATS: [&str; 19] = [
     "regex",
 ];
 
-/// Keywords whose value is data and no schema.
+/// Keywords whose value is data, not a schema.
 const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 
 /// The schema of a tool's arguments.
@@ -52,7 +52,7 @@ fn standard(schema: &JsonObject) -> Arc<JsonObject> {
     Arc::new(schema)
 }
 
-/// Takes out the formats that only Rust knows (`uint64`, `float`), and writes `items: true` as the schema that it is.
+/// Removes the formats that only Rust knows (`uint64`, `float`), and replaces `items: true` by an equivalent schema.
 fn standardise(schema: &mut JsonObject) {
     let format = schema.get("format").and_then(Value::as_str);
     if format.is_some_and(|format| !FORMATS.contains(&format)) {

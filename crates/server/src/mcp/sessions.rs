@@ -1,5 +1,5 @@
-//! Whose session is whose. Revisions before 2026-07-28 have sessions; one belongs to the credential that opened it, with
-//! the rights that it then had, and looks absent to all others. Callers share the sessions that may be open.
+//! The owners of sessions. Revisions before 2026-07-28 have sessions. A session belongs to the credential that opened
+//! it, with its rights at that time, and looks absent to all others. Callers share the allowed number of sessions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +18,10 @@ use crate::shares::Use;
 use crate::state::AppState;
 use crate::streams;
 
-/// A session that is silent for so long is closed.
+/// How long a session may be idle before it is closed.
 const IDLE: Duration = Duration::from_secs(1_800);
 
-/// How often the credential of a session is looked at again. Its requests and streams look at it themselves.
+/// How often the credential of a session is checked again. Its requests and streams check it themselves.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The caller that opened a session. Another token of the same holder may have other rights.
@@ -57,7 +57,7 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// None yet; `refused` counts those that found no place.
+    /// Creates an empty table; `refused` counts the sessions without a free slot.
     pub(super) fn new(refused: Counter) -> Self {
         let mut config = SessionConfig::default();
         config.keep_alive = Some(IDLE);
@@ -82,10 +82,10 @@ impl Sessions {
         found.is_some_and(|session| session.owner == Owner::new(caller))
     }
 
-    /// A place for one more session of a caller; those that are closed give theirs back first.
+    /// A slot for one more session of a caller; closed sessions release theirs first.
     ///
     /// # Errors
-    /// `overloaded` when as many are open as may be.
+    /// `overloaded` when the limit of open sessions is reached.
     pub(super) async fn place(&self, caller: &Caller) -> Result<Share, EngineError> {
         {
             let open = self.manager.sessions.read().await;
@@ -95,7 +95,7 @@ impl Sessions {
         self.shares.take(caller)
     }
 
-    /// Notes who opened a session, and closes it when the credential ends.
+    /// Records the owner of a session, and closes it when the credential ends.
     pub(super) fn opened(
         self: &Arc<Self>,
         state: &AppState,
@@ -118,7 +118,7 @@ impl Sessions {
         self.open().remove(id);
     }
 
-    /// Waits until a session is closed, or closes it when its credential ends; then gives its place back.
+    /// Waits until a session is closed, or closes it when its credential ends; then releases its slot.
     async fn end_with(&self, state: &AppState, credential: &HeaderMap, id: &str) {
         let stopping = state.engine.stopping();
         loop {

@@ -1,5 +1,4 @@
-//! Going on with something until it has ended, waits for somebody who cannot be asked here, or takes too
-//! long for one call.
+//! Follows work until it has ended, waits for a person who cannot be asked here, or takes too long for one call.
 
 use std::time::Duration;
 
@@ -20,24 +19,24 @@ use super::question::{AnswerOutcome, PendingQuestion, Question, wait_hint_of};
 use super::tool::ToolReply;
 use super::work::{WorkReport, WorkSubject};
 
-/// How long a call waits before its client is told to look after the work itself.
+/// How long a call waits before its client must poll for the work itself.
 const CALL_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// The same for a client that takes tasks: it loses nothing by that.
+/// The same wait for a client that accepts tasks, which loses nothing by a short one.
 const TASK_CALL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often a client had better look.
 const POLL_MS: u64 = 1_000;
 
-/// Questions that one call puts.
+/// The most questions in one call.
 const MAX_QUESTIONS: usize = 16;
 
-/// Where something stands, and what a person could say to it.
+/// The status of work, and the question for a person.
 pub(super) struct WorkStatus {
     pub(super) work: WorkReport,
-    /// The question that it waits for, also where the caller may not answer it.
+    /// The question that it waits for, even if the caller may not answer it.
     pub(super) question: Option<Question>,
-    /// Since when there is news of it.
+    /// The times of its creation and last change.
     pub(super) since: WorkTimestamps,
 }
 
@@ -49,25 +48,25 @@ impl WorkStatus {
     }
 }
 
-/// When it was started, and when it last changed.
+/// The times of creation and of the last change.
 #[derive(Debug, Clone)]
 pub(super) struct WorkTimestamps {
     pub(super) created_at: String,
     pub(super) updated_at: String,
 }
 
-/// How a question ended.
+/// The outcome of asking a question.
 pub(super) enum QuestionOutcome {
-    /// Somebody said something that counts.
+    /// A valid answer was applied.
     Applied(AnswerOutcome),
     /// The client asks, and calls again.
     Later(InputRequiredResult),
-    /// Nobody can be asked here.
+    /// The client cannot ask its user.
     Nobody,
 }
 
 impl Call {
-    /// How long this client waits for an answer.
+    /// How long to wait for an answer to this client.
     pub(super) fn answer_timeout(&self) -> Duration {
         if self.takes_tasks() {
             TASK_CALL_TIMEOUT
@@ -76,7 +75,7 @@ impl Call {
         }
     }
 
-    /// Puts a question to the person at the client.
+    /// Asks the client's user a question.
     pub(super) async fn ask(&self, question: &Question) -> Result<QuestionOutcome, EngineError> {
         let pending = question.pending();
         match self.elicitation_mode() {
@@ -97,7 +96,7 @@ impl Call {
         }
     }
 
-    /// The client's answer to the question of the round before; `None` without one.
+    /// The client's answer to the question of the previous round; `None` without one.
     pub(super) async fn answered(
         &self,
     ) -> Result<Option<(PendingQuestion, AnswerOutcome)>, EngineError> {
@@ -113,7 +112,7 @@ impl Call {
     }
 }
 
-/// A client's answer to a form.
+/// Parses a client's answer to a form.
 pub(super) fn elicited(answer: &Value) -> Result<ElicitResult, EngineError> {
     serde_json::from_value(answer.clone()).map_err(|error| {
         let message = format!("an answer of the client's user cannot be read: {error}");
@@ -122,7 +121,7 @@ pub(super) fn elicited(answer: &Value) -> Result<ElicitResult, EngineError> {
 }
 
 impl WorkSubject {
-    /// Goes on with what this call started, or a round before it, after a person's answer. One who said no
+    /// Continues the work that this call, or a previous round, started, after a person's answer. After a no, the person
     /// is not asked again.
     pub(super) async fn resume(
         self,
@@ -136,7 +135,7 @@ impl WorkSubject {
         }
     }
 
-    /// Goes on with it as far as this call can.
+    /// Continues the work as far as this call can.
     pub(super) async fn run_until_settled(
         &self,
         call: &Call,
@@ -163,7 +162,7 @@ impl WorkSubject {
         Ok(reply(self.status(call, Duration::ZERO).await?.work))
     }
 
-    /// Where it stands once it has ended or waits for somebody, or after `patience`.
+    /// Returns the status once the work has ended or waits for a person, or after `patience`.
     pub(super) async fn status(
         &self,
         call: &Call,
@@ -213,7 +212,7 @@ impl WorkSubject {
         let runs = engine.request_runs(caller, id).await?;
         let mut shown = None;
         for run in &runs {
-            // A run that the request has not created yet is not there.
+            // The request may not have created the run yet.
             match engine.await_run(caller, run, patience).await {
                 Ok(run) if run.state.outcome.is_none() => shown = Some(run),
                 Ok(_) => {}
@@ -223,10 +222,10 @@ impl WorkSubject {
         }
         let recorded = engine.request(caller, id).await?;
         if let Some(run) = &recorded.run_id {
-            // A change is answered when it waits for somebody; how it goes on says its run.
+            // A change is answered when it first waits for a person; its further status is that of its run.
             match engine.await_run(caller, run, patience).await {
                 Ok(run) => return self.change_status(call, recorded, &run).await,
-                // The run is no longer kept.
+                // The run is past its retention.
                 Err(error) if error.code == ErrorCode::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -254,7 +253,7 @@ impl WorkSubject {
         }
     }
 
-    /// Where a change stands by its run, with the newest that was said of it: its result, once it has ended.
+    /// The status of a change from its run, with its newest response: the result, after it has ended.
     async fn change_status(
         &self,
         call: &Call,
@@ -262,7 +261,7 @@ impl WorkSubject {
         run: &RunView,
     ) -> Result<WorkStatus, EngineError> {
         let recorded = match (&run.state.outcome, &recorded.result) {
-            // It has ended since the request was read.
+            // The run has ended since the request was read.
             (Some(_), None) => {
                 let id = &recorded.request_id;
                 call.engine().request(&call.caller, id).await?
@@ -273,7 +272,7 @@ impl WorkSubject {
         let mut work = WorkReport::of_run(self, run);
         if let Some(Value::Object(newest)) = recorded.result.or(recorded.answer) {
             let status = newest.get("metadata").and_then(|told| told.get("status"));
-            // An answer from before a person's word describes what the change waited for then.
+            // An answer from before a person's decision describes what the change waited for at that time.
             let holds = status.and_then(Value::as_str) == Some(run.summary.status.as_str());
             let newest = WorkReport::of_answer(self, newest);
             if has_result {
@@ -286,7 +285,7 @@ impl WorkSubject {
         self.run_status(call, run, work).await
     }
 
-    /// Waits for the answer of a request whose runs have ended, or go on.
+    /// Waits for the answer of a request whose runs have ended or continue.
     async fn retry_request(
         &self,
         call: &Call,

@@ -1,7 +1,6 @@
 //! Agent skills by the Skills extension (`io.modelcontextprotocol/skills`, stable,
-//! <https://github.com/modelcontextprotocol/ext-skills>): manifests with digests, and their files as
-//! resources. A directory of the link graph is a path of addresses: `sql.migration` is
-//! `skill://sql/migration`.
+//! <https://github.com/modelcontextprotocol/ext-skills>): manifests with digests, and their files as resources. A
+//! directory of the link graph is a path of URIs: `sql.migration` is `skill://sql/migration`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,19 +17,19 @@ use serde_json::Value;
 use super::call::Call;
 use super::failure::{invalid_cursor, invalid_params, protocol_error};
 
-/// What the addresses of skills begin with.
+/// The prefix of skills' URIs.
 pub(super) const SKILL: &str = "skill://";
 
-/// Skills of a page: each comes with all its files.
+/// Skills in a page: each comes with all its files.
 pub(super) const PAGE: usize = 20;
 
-/// An answer is its caller's, and a change of grants or skills holds at once.
+/// An answer is only for its caller, and a change of grants or skills applies at once.
 const TTL_MS: u64 = 0;
 
 const MARKDOWN: &str = "text/markdown";
 const BYTES: &str = "application/octet-stream";
 
-/// What a name in an address is written without.
+/// The characters of a file name that a URI escapes.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -38,24 +37,24 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// The address of a file by its path among all skills.
+/// The URI of a file by its path among all skills.
 fn uri(directory: &str, file: &str) -> String {
     format!("{SKILL}{directory}/{}", utf8_percent_encode(file, ESCAPED))
 }
 
-/// The address of a file of a skill.
+/// The URI of a file of a skill.
 pub(super) fn uri_of(id: &SkillId, file: &str) -> String {
     uri(&id.as_str().replace('.', "/"), file)
 }
 
-/// The path that an address names among all skills.
+/// The path among all skills that a URI names.
 fn path_of(uri: &str) -> Option<String> {
     let path = percent_decode_str(uri.strip_prefix(SKILL)?).decode_utf8();
     path.ok().map(String::from)
 }
 
-/// A page of the skills that the caller reaches and that keep the format: a client that checks it refuses a list that
-/// has another one.
+/// A page of the skills that the caller reaches and that conform to the format: a strict client refuses a list with any
+/// other.
 pub(super) async fn list(
     call: &Call,
     after: Option<String>,
@@ -76,11 +75,11 @@ pub(super) async fn list(
     Ok(listed)
 }
 
-/// One skill, by the address of its `SKILL.md`; also one that is not listed.
+/// One skill, by the URI of its `SKILL.md`; also one that is not listed.
 pub(super) async fn get(call: &Call, uri: &str) -> Result<GetSkillResult, ErrorData> {
     let found = async {
         let absent = || EngineError::not_found("skill", uri);
-        // Only one way of writing an address is answered, so that one skill has one.
+        // Only one spelling of a URI is answered, so that one skill has one URI.
         let directory = uri
             .strip_prefix(SKILL)
             .and_then(|path| path.strip_suffix(SKILL_MD));
@@ -98,18 +97,18 @@ pub(super) async fn get(call: &Call, uri: &str) -> Result<GetSkillResult, ErrorD
     Ok(found.with_cache_scope(CacheScope::Private))
 }
 
-/// The entry of a skill; `None` where the extension has no place for it, as for one whose name is not its directory's.
+/// The entry of a skill; `None` if the extension cannot represent it, e.g. if its name is not that of its directory.
 fn entry(manifest: SkillManifest) -> Option<Skill> {
     let directory = &manifest.directory;
     let files = manifest.files.iter().chain(&manifest.below);
     let files =
         files.map(|file| SkillResource::new(uri(directory, &file.path), &file.digest, file.bytes));
     let files = SkillResources::Files(files.collect());
-    // Both are there: the format wants them, and an import without them is refused.
+    // Both fields exist: the format requires them, and an import without them is refused.
     let frontmatter: SkillFrontmatter =
         serde_json::from_value(Value::Object(manifest.frontmatter)).ok()?;
     let skill = Skill::new(uri(directory, SKILL_MD), frontmatter, files);
-    // The SDK refuses a whole answer for an entry that breaks a rule of the extension.
+    // The SDK refuses a whole answer for an entry that violates a rule of the extension.
     skill.validate().is_ok().then_some(skill)
 }
 
@@ -129,7 +128,7 @@ pub(super) fn resources(manifest: &SkillManifest) -> Vec<Resource> {
     manifest.files.iter().map(resource).collect()
 }
 
-/// What may be read of a skill.
+/// The template of skills' resources.
 pub(super) fn template() -> ResourceTemplate {
     ResourceTemplate::new(format!("{SKILL}{{+skill}}/{{+file}}"), "skill")
         .with_title("Agent skill")
@@ -138,7 +137,7 @@ pub(super) fn template() -> ResourceTemplate {
         )
 }
 
-/// One file, exactly.
+/// Reads one file.
 pub(super) async fn read(call: &Call, uri: &str) -> Result<ResourceContents, EngineError> {
     let path = path_of(uri).ok_or_else(|| EngineError::not_found("resource", uri))?;
     let file = call.engine().skill_source(&call.caller, &path).await?;

@@ -1,4 +1,4 @@
-//! The tools that are offered: one type each, and a line in the table.
+//! The tools: one type each, and a row in the table.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::tools::{
 };
 use crate::operations;
 
-/// A line of the table.
+/// A row of the table.
 pub(crate) struct ToolEntry {
     name: &'static str,
     pub(crate) tool: fn() -> Tool,
@@ -28,7 +28,7 @@ pub(crate) struct ToolEntry {
     call: fn(Arc<Call>, JsonObject) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
 }
 
-/// Everything that is offered, in the order of use.
+/// All tools, in the order of use.
 pub(crate) const TOOLS: [ToolEntry; 10] = [
     entry::<find::Find>(),
     entry::<open::Open>(),
@@ -43,7 +43,7 @@ pub(crate) const TOOLS: [ToolEntry; 10] = [
 ];
 
 impl ToolEntry {
-    /// Lets a caller use it, or refuses it.
+    /// Admits a caller, or refuses it.
     pub(super) fn admit(&self, caller: &Caller) -> Result<(), EngineError> {
         operations::admit(&format!("mcp:{}", self.name), caller)
     }
@@ -86,12 +86,12 @@ impl ToolEntry {
 
 static TABLE: [ToolEntry; TOOLS.len()] = TOOLS;
 
-/// The tool of a name.
+/// Finds a tool by its name.
 pub(super) fn find(name: &str) -> Option<&'static ToolEntry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
-/// Whether a tool changes nothing, so that a call of it may be sent again.
+/// Whether a tool changes nothing, so that its call may be repeated.
 #[must_use]
 pub fn only_reads(name: &str) -> bool {
     let annotations = find(name).and_then(|entry| (entry.tool)().annotations);
@@ -114,15 +114,15 @@ fn tool<T: McpTool>() -> Tool {
         .with_annotations(T::annotations())
 }
 
-/// The arguments without those that are `null`, which count as absent, as for tools of the catalogue: models write null
-/// for what they leave out.
+/// Removes the `null` arguments, which count as absent, as for tools of the catalogue: models write null for omitted
+/// arguments.
 fn without_nulls(mut arguments: JsonObject) -> JsonObject {
     arguments.retain(|_, value| !value.is_null());
     arguments
 }
 
-/// Reads the arguments of a tool. An argument that there is not, and that resembles none, is answered with the names of
-/// all: a model that made it up can write the right one then.
+/// Reads the arguments of a tool. The error for an unknown argument that resembles no other lists all names, so that a
+/// model that invented it can correct the call.
 fn input<T: McpTool>(arguments: JsonObject) -> Result<T::Input, EngineError> {
     read_typed(&Value::Object(without_nulls(arguments))).map_err(|mut violations| {
         for violation in &mut violations {
@@ -134,7 +134,7 @@ fn input<T: McpTool>(arguments: JsonObject) -> Result<T::Input, EngineError> {
     })
 }
 
-/// Whether an argument itself is unknown, and not a field of its value.
+/// Whether the argument itself is unknown, and not a field of its value.
 fn is_unknown_argument(violation: &Violation) -> bool {
     violation.keyword == "additionalProperties" && violation.pointer.matches('/').count() == 1
 }
@@ -154,7 +154,7 @@ async fn run_tool<T: McpTool>(
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
     let input = input::<T>(arguments)?;
-    // An answer is a value and its text.
+    // A result contains a value and its text.
     let result = |output: T::Output, shown: fn(Value) -> CallToolResult| {
         let written = apart(|| serde_json::to_value(output).map(shown));
         written.map_err(|error| EngineError::internal("writing a tool's answer", error))

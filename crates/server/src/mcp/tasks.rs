@@ -1,5 +1,5 @@
-//! Tasks (the protocol's extension of 2026): a request or run that a client looks after. They are durable;
-//! a task's id is the request's or the run's.
+//! Tasks (the protocol's extension of 2026): a request or run that a client polls. They are durable; a task's id is the
+//! request's or the run's.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::failure::{error_result, invalid_params};
 use super::settle::{WorkStatus, elicited, task};
 use super::work::{WorkReport, WorkSubject};
 
-/// Where a task stands.
+/// The status of a task.
 pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, ErrorData> {
     let detailed = detailed(call, id).await;
     detailed
@@ -25,7 +25,7 @@ pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, ErrorDat
         .map_err(|error| invalid_params(&error))
 }
 
-/// Takes a person's answers to what a task waits for.
+/// Applies a person's answers to the questions of a task.
 pub(super) async fn update(
     call: &Call,
     id: &str,
@@ -37,7 +37,7 @@ pub(super) async fn update(
             return Ok(());
         };
         let pending = question.pending();
-        // Answers to questions that are no longer put are passed over, as the extension wants.
+        // The extension requires ignoring answers to questions that are no longer pending.
         if let Some(answer) = answers.get(&pending.key()) {
             let answer = elicited(answer)?;
             pending.apply(call.engine(), &call.caller, answer).await?;
@@ -47,7 +47,7 @@ pub(super) async fn update(
     updated.await.map_err(|error| invalid_params(&error))
 }
 
-/// Stops a task.
+/// Cancels a task.
 pub(super) async fn cancel(call: &Call, id: &str) -> Result<(), ErrorData> {
     let cancelled = async {
         let subject = WorkSubject::parse(id)?;
@@ -75,7 +75,7 @@ fn payload(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineErro
         return Ok(TaskPayload::InputRequired { input_requests });
     }
     match standing.work.status {
-        // What waits for somebody else goes on without this client.
+        // Work that waits for another person continues without this client.
         RunStatus::Working
         | RunStatus::Stopping
         | RunStatus::RollingBack

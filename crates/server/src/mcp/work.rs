@@ -1,4 +1,4 @@
-//! What was started, and where it stands: the answer of the tools that act, and of tasks.
+//! Started work and its status: the result of the tools that act, and of tasks.
 
 mod mission;
 
@@ -23,46 +23,46 @@ pub(super) const EVIDENCE: &str = "evidence://";
 /// What the addresses of missions begin with.
 pub(super) const MISSION: &str = "mission://";
 
-/// What a client may look after: a request, a mission, or a run of its own.
+/// The work that a client may follow: a request, a mission, or a run without a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WorkSubject {
-    /// A question or task that was answered, or is being answered.
+    /// A question or task, answered or not.
     Request(RequestId),
-    /// A run that no request led to.
+    /// A run without a request.
     Run(RunId),
     /// A mission.
     Mission(MissionId),
 }
 
-/// Where something stands.
+/// The status of work.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(super) struct WorkReport {
     /// The status: that of the run; of a request without a run, `working`, `completed`, `failed` or `aborted`.
     pub(super) status: RunStatus,
-    /// What `status` and `cancel` take.
+    /// The id for `status` and `cancel`.
     pub(super) id: String,
-    /// The runs that it led to.
+    /// The runs of the work.
     pub(super) run_ids: Vec<String>,
-    /// The answer, or the state, in words.
+    /// The answer, or the status, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) content: Option<String>,
-    /// The recorded answer to a request: an AgentResponse, or an AgentError. Of a change that has ended, its result; of
-    /// one that goes on, the answer only while it waits for the same as then.
+    /// The recorded answer to a request: an AgentResponse, or an AgentError. For a change that has ended, its result;
+    /// for an unfinished one, the answer only while it still waits for the same input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response: Option<Map<String, Value>>,
-    /// What the tool of a single call gave.
+    /// The output of the tool of a single call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<Value>,
-    /// Of a mission: where it stands, and what it came to.
+    /// For a mission: its state and results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mission: Option<MissionWork>,
     /// Evidence, as resources that can be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) evidence: Vec<String>,
-    /// What somebody has to say before it goes on.
+    /// The input from a person that it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) waits_for: Option<WaitHint>,
-    /// Why it did not succeed.
+    /// The reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<String>,
 }
@@ -73,7 +73,7 @@ pub(super) fn evidence_uri(id: &str) -> String {
 }
 
 impl WorkSubject {
-    /// Reads what a client names. A mission is called as whoever began it likes.
+    /// Parses an id. Clients choose the ids of missions, so any other text is tried as one.
     pub(super) fn parse(text: &str) -> Result<Self, EngineError> {
         let invalid = || {
             let message = format!("`{text}` is the id of no request, mission or run");
@@ -95,7 +95,7 @@ impl WorkSubject {
         mission.map(Self::Mission).map_err(|_| invalid())
     }
 
-    /// Its id.
+    /// The id.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Request(id) => id.as_ref(),
@@ -104,7 +104,7 @@ impl WorkSubject {
         }
     }
 
-    /// Stops it; what has ended stays as it is.
+    /// Cancels the work; work that has ended is unchanged.
     pub(super) async fn cancel(
         &self,
         engine: &Arc<Engine>,
@@ -146,7 +146,7 @@ impl WorkReport {
         }
     }
 
-    /// Something that goes on.
+    /// The report of running work.
     pub(super) fn working(subject: &WorkSubject, runs: &[RunId]) -> Self {
         Self {
             run_ids: runs.iter().map(ToString::to_string).collect(),
@@ -155,7 +155,7 @@ impl WorkReport {
         }
     }
 
-    /// A run, as somebody sees it who looks after `subject`.
+    /// The report of a run to the client that follows `subject`.
     pub(super) fn of_run(subject: &WorkSubject, run: &RunView) -> Self {
         let evidence = run.evidence.iter();
         Self {
@@ -174,7 +174,7 @@ impl WorkReport {
         }
     }
 
-    /// A request's recorded answer.
+    /// The report of a request's recorded answer.
     pub(super) fn of_answer(subject: &WorkSubject, answer: Map<String, Value>) -> Self {
         let text = |field: &str| answer.get(field).and_then(Value::as_str).map(str::to_owned);
         let metadata = answer.get("metadata");
@@ -203,13 +203,13 @@ impl WorkReport {
         }
     }
 
-    /// Whether it ended without having done what was wanted.
+    /// Whether the work failed.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 }
 
-/// What the one step of a single call gave.
+/// The output of the only step of a single call.
 fn output_of(run: &RunView) -> Option<Value> {
     if run.state.steps.len() != 1 {
         return None;

@@ -1,5 +1,5 @@
-//! The forms that metrics are shown in. They are written as OpenMetrics, from which the older form follows. Must not know
-//! what is counted.
+//! The formats of metrics. They are serialized as OpenMetrics and converted to the older format. Must not know the
+//! metrics.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use axum::http::HeaderMap;
 
 use crate::accept::preference;
 
-/// A form of metrics.
+/// A format of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exposition {
     /// OpenMetrics 1.0.0.
     OpenMetrics,
-    /// The text form of Prometheus, version 0.0.4, which every scraper reads.
+    /// The text format of Prometheus, version 0.0.4, which every scraper reads.
     Prometheus,
 }
 
 impl Exposition {
-    /// The form that a client wants; the text form where it does not care.
+    /// The client's preferred format; the text format without a preference.
     pub(crate) fn wanted(headers: &HeaderMap) -> Self {
         let open = preference(
             headers,
@@ -36,7 +36,7 @@ impl Exposition {
         }
     }
 
-    /// What the header `Content-Type` says of it.
+    /// The value of `Content-Type`.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -44,7 +44,7 @@ impl Exposition {
         }
     }
 
-    /// Metrics of OpenMetrics in this form.
+    /// Converts metrics from OpenMetrics to this format.
     pub(super) fn of(self, metrics: String) -> String {
         match self {
             Self::OpenMetrics => metrics,
@@ -53,11 +53,11 @@ impl Exposition {
     }
 }
 
-/// What a line of a description begins with.
+/// The prefixes of descriptive lines.
 const HELP: &str = "# HELP ";
 const TYPE: &str = "# TYPE ";
 
-/// The text form: a counter is described by the name of its samples, and there are no units and no end mark.
+/// Converts to the text format: counters are described by their samples' names; units and the end mark are omitted.
 fn prometheus(metrics: &str) -> String {
     let types = metrics.lines().filter_map(|line| line.strip_prefix(TYPE));
     let counters: BTreeSet<&str> = types

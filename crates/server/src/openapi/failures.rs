@@ -1,6 +1,6 @@
-//! The failures of operations, with the codes that each can have: those of its status, by the table that answers are
-//! written with ([`crate::error::status`]). The failures that operations share stand here. A handler's annotation names those that are its own; what comes
-//! of the limits, the credential, the path, the body and storage follows from the operation's shape.
+//! The failures of operations, with the codes of each: those of its status, by the table of statuses
+//! ([`crate::error::status`]). This module defines the shared failures, and a handler's annotation names its own.
+//! Failures of limits, credential, path, body and storage follow from the operation's properties.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ const AGENT_ERROR: &str = "#/components/schemas/agent_error";
 /// The component of failures of the HTTP+JSON binding of A2A.
 const A2A_ERROR: &str = "a2a_error";
 
-/// The head of a request is too long. Whatever else is wrong is known only when it was read, so that the answer has
-/// no body.
+/// The status for a too long request head. The response has no body, because the server cannot know whether other
+/// faults exist.
 const LONG_HEAD: &str = "431";
 
-/// Operations that anybody may call: what describes the server to those who have no key yet.
+/// Operations without a credential: they describe the server to clients that have no key yet.
 const PUBLIC: [&str; 5] = [
     "get_agent_card",
     "get_agent_card_keys",
@@ -46,7 +46,7 @@ const OPERATIONS_WITH_EFFECTS: [&str; 11] = [
     "rollback_run",
 ];
 
-/// Adds them to every operation, and says which operations need no credential.
+/// Adds the failures to every operation, and marks the operations that need no credential.
 pub(super) fn describe(document: &mut Value) {
     let Some(paths) = document["paths"].as_object_mut() else {
         return;
@@ -79,14 +79,14 @@ fn component(status: &str) -> String {
     format!("error_{}", status.to_lowercase())
 }
 
-/// The codes that are answered with a status, or with one of its class.
+/// The codes with a status, or with one of its class.
 fn codes(status: &str) -> impl Iterator<Item = ErrorCode> {
     let digits = status.trim_end_matches('X').to_owned();
     let all = ErrorCode::ALL.iter().copied();
     all.filter(move |code| error::status(*code).as_str().starts_with(&digits))
 }
 
-/// Lets each failure of an operation say which codes it can have.
+/// Restricts each failure of an operation to its possible codes.
 fn name_codes(operation: &mut Value, named: &mut BTreeSet<String>) {
     let Some(answers) = operation["responses"].as_object_mut() else {
         return;
@@ -108,7 +108,7 @@ fn coded(status: &str) -> Value {
     json!({"allOf": [{"$ref": AGENT_ERROR}, {"properties": {"error_code": {"enum": codes}}}]})
 }
 
-/// Every code, with what it means and where more is said of it.
+/// Every code, with its meaning and a link to its page.
 fn explained() -> Value {
     let codes = ErrorCode::ALL.iter().map(|code| {
         json!({
@@ -145,13 +145,13 @@ fn add(path: &str, method: &str, operation: &mut Value) {
     }
 }
 
-/// A status that is described, alone or with its class.
+/// Whether a status is described, alone or with its class.
 fn covered(answers: &Map<String, Value>, status: &str) -> bool {
     let class = format!("{}XX", &status[..1]);
     answers.contains_key(status) || answers.contains_key(&class)
 }
 
-/// An `AgentError`; the HTTP+JSON binding of A2A has a form of its own, except where no caller is known.
+/// The schema of a failure: an `AgentError`, or under the HTTP+JSON binding of A2A also that binding's error.
 fn body(path: &str) -> Value {
     let error = json!({"$ref": AGENT_ERROR});
     if path.starts_with(REST_PATH) {
@@ -162,7 +162,7 @@ fn body(path: &str) -> Value {
     json!({"application/json": {"schema": error}})
 }
 
-/// What the HTTP+JSON binding of A2A fails with (section 11.6).
+/// The error of the HTTP+JSON binding of A2A (section 11.6).
 fn of_a2a() -> Value {
     let details =
         json!({"type": "array", "items": {"type": "object", "additionalProperties": true}});
@@ -195,7 +195,7 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
         .as_str()
         .is_some_and(|id| OPERATIONS_WITH_EFFECTS.contains(&id));
     let known = [
-        // Each refuses query parameters that it does not take.
+        // Each refuses unknown query parameters.
         (
             true,
             "400",

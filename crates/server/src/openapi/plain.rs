@@ -1,6 +1,6 @@
-//! Schemas as generators of clients read them. They know JSON Schema in part: `true` as a schema, a list without items,
-//! a class for each place of any object and an object without a name within a choice stop them, though validators take
-//! all four.
+//! Rewrites schemas for client generators, which support JSON Schema only in part. They fail on `true` as a schema, on
+//! a list without items, on a class for each position of an arbitrary object, and on an object without a name within a
+//! choice. Validators accept all four.
 
 use std::collections::BTreeSet;
 
@@ -35,16 +35,16 @@ pub(super) const NAMED: [&str; 4] = [
 /// Keywords of a choice.
 const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
 
-/// Keywords that describe a place, not its type.
+/// Keywords that describe a position, not its type.
 const WORDS: [&str; 2] = ["default", "description"];
 
-/// The component of any object.
+/// The component of an arbitrary object.
 const OBJECT: &str = "json_object";
 
-/// Rewrites the components, which accept and refuse what they did before.
+/// Rewrites the components; they accept the same values as before.
 pub(super) fn write(components: &mut Map<String, Value>) {
     for schema in components.values_mut() {
-        // A contract has an id of its own, to which references inside of it are relative.
+        // A contract has its own id, to which its internal references are relative.
         let refers = schema.get("$id").is_none();
         each(schema, &mut |part: &mut Value| {
             spell_out(part);
@@ -58,7 +58,7 @@ pub(super) fn write(components: &mut Map<String, Value>) {
     name_parts(components);
 }
 
-/// Does something with every schema inside of a schema, and with the schema itself last.
+/// Applies `act` to every schema inside a schema, and last to the schema itself.
 fn each(schema: &mut Value, act: &mut impl FnMut(&mut Value)) {
     if let Value::Object(keywords) = schema {
         for (keyword, value) in keywords {
@@ -79,7 +79,7 @@ fn each(schema: &mut Value, act: &mut impl FnMut(&mut Value)) {
     act(schema);
 }
 
-/// Writes what accepts anything, or nothing, as an object, and says of a list that it may hold anything.
+/// Replaces a boolean schema by an equivalent object, and adds a schema for arbitrary items to lists.
 fn spell_out(schema: &mut Value) {
     match schema {
         Value::Bool(true) => *schema = json!({}),
@@ -101,7 +101,7 @@ fn is_of(kind: &str, types: Option<&Value>) -> bool {
     }
 }
 
-/// Has what takes any object refer to the component of it.
+/// Replaces a schema of an arbitrary object by a reference to its component.
 fn refer_to_object(schema: &mut Value) {
     let Some(keywords) = schema.as_object_mut() else {
         return;
@@ -127,8 +127,8 @@ fn refer_to_object(schema: &mut Value) {
     keywords.remove("additionalProperties");
 }
 
-/// Makes components of the objects that properties of a choice's forms have in them, each named after its component and
-/// property. A generator may read a choice twice, and drops a form whose classes it has made before.
+/// Turns the objects in properties of a choice's forms into components, each named after its component and property. A
+/// generator may read a choice twice, and then drops a form whose classes exist already.
 fn name_parts(components: &mut Map<String, Value>) {
     let taken: BTreeSet<String> = components.keys().cloned().collect();
     let mut named = Map::new();
@@ -176,7 +176,7 @@ fn properties_of_forms(schema: &mut Value) -> impl Iterator<Item = (&String, &mu
     properties.flatten()
 }
 
-/// Where in a place an object is written out, or a choice that has one: as a pointer.
+/// The pointer to an inline object within a property, or to a choice that contains one.
 fn unnamed(place: &Value) -> Option<String> {
     if is_of("object", place.get("type")) {
         return Some(String::new());

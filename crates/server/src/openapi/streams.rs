@@ -1,8 +1,8 @@
-//! Streams of events: what each operation that can answer with one sends, from the types that it writes.
+//! Adds the streams of events to the operations that can answer with one, from the types that they write.
 //!
-//! OpenAPI 3.1 has no word for a stream: the schema under `text/event-stream` is that of one event, as
-//! `itemSchema` is in OpenAPI 3.2, with the fields of an event source. `data` is the text that is sent; what it
-//! holds is its `contentSchema`.
+//! OpenAPI 3.1 cannot describe a stream: the schema under `text/event-stream` is that of one event, as `itemSchema` is
+//! in OpenAPI 3.2, with the fields of an event source. `data` is the text that is sent, and `contentSchema` describes
+//! its content.
 
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ const STREAMS: [(&str, &str); 5] = [
     ("get_request", "request_stream"),
 ];
 
-/// Adds the streams to their operations, and what they are made of to the components.
+/// Adds the streams to their operations, and their events to the components.
 pub(super) fn describe(document: &mut Value) {
     let announced = document["components"]["schemas"]["announced_event"].take();
     let announced = announced["oneOf"].as_array().cloned().unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn describe(document: &mut Value) {
     }
 }
 
-/// One of several forms; a choice of one is none.
+/// A choice of several forms; a single form stays as it is.
 fn one_of(mut forms: Vec<Value>) -> Value {
     match forms.pop() {
         Some(only) if forms.is_empty() => only,
@@ -69,14 +69,14 @@ fn component(name: &str) -> Value {
     json!({"$ref": format!("{COMPONENTS}{name}")})
 }
 
-/// Whether a reader can go on after an event.
+/// Whether a reader can resume after an event.
 #[derive(Clone, Copy)]
 enum Id {
     Sent,
     None,
 }
 
-/// An event of one of these names, with what its data holds.
+/// The schema of an event with one of these names, and of its data.
 fn event(names: &[&str], id: Id, data: &Value) -> Value {
     let mut properties = Map::new();
     properties.insert("event".to_owned(), json!({"type": "string", "enum": names}));
@@ -93,7 +93,7 @@ fn event(names: &[&str], id: Id, data: &Value) -> Value {
     json!({"type": "object", "required": required, "properties": properties})
 }
 
-/// One of what is announced to a tenant: its topic is the event's name.
+/// The schema of a tenant's event: its topic is the event's name.
 fn event_schema(announced: &Value) -> Value {
     let topic = announced["properties"]["topic"]["const"].as_str();
     let at = json!({"type": "string", "format": "date-time", "description": "When."});

@@ -1,6 +1,6 @@
-//! Files of imported skills: one by one, and as public installers find them.
+//! Files of imported skills: one by one, and in the layout for public installers.
 //!
-//! What somebody imported is served as data that no browser runs: never as HTML, and sandboxed.
+//! Imported files are served as data that no browser executes: never as HTML, and sandboxed.
 
 use axum::extract::State;
 use axum::http::header::{
@@ -92,7 +92,7 @@ pub(crate) async fn artifact(
 
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// What a caller gets depends on its key, so no shared cache may keep it.
+/// The answer depends on the caller's key, so no shared cache may store it.
 const PRIVATE: &str = "private, no-cache";
 
 fn data(kind: &'static str, content: Vec<u8>) -> Response {

@@ -1,7 +1,7 @@
 //! The skill link graph (seed 001): documents, discovery, navigation, targeted fetch.
 //!
-//! What acts on all skills is asked for with POST, at words that may also be ids: GET, PUT and DELETE
-//! at `/v1/agent-skills/search` are about the skill `search` ([`taken_words`]).
+//! Operations on all skills use POST, at words that may also be ids: GET, PUT and DELETE at `/v1/agent-skills/search`
+//! are about the skill `search` ([`taken_words`]).
 
 use axum::Router;
 use axum::extract::{FromRequestParts, State};
@@ -28,22 +28,22 @@ use crate::extract::{Authenticated, JsonBody, QueryParams, ScopeQuery, Valid, pa
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Entries of a page when nothing else is asked for.
+/// The default page size.
 const PAGE: usize = 100;
 
 /// The largest page.
 const MAX_PAGE: usize = 1_000;
 
-/// Where the skills are.
+/// The path prefix of skills.
 const ROOT: &str = "/v1/agent-skills/";
 
 /// The path of one skill.
 pub(crate) const ONE_SKILL: &str = "/v1/agent-skills/{id}";
 
-/// What comes after [`ROOT`] and is asked for with POST.
+/// The words after [`ROOT`] that operations on all skills use with POST.
 const RESERVED_IDS: [&str; 4] = ["search", "bulk", "import", "lint"];
 
-/// The skill of a path below `/v1/agent-skills/`, also where the path is one of [`TAKEN_WORDS`].
+/// The skill of a path below `/v1/agent-skills/`, even if the path is one of [`RESERVED_IDS`].
 pub(crate) struct SkillPath(pub(crate) SkillId);
 
 impl FromRequestParts<AppState> for SkillPath {
@@ -56,20 +56,19 @@ impl FromRequestParts<AppState> for SkillPath {
     }
 }
 
-/// The routes of skills whose ids are words that other routes take.
+/// The routes of skills whose ids are words of other routes.
 pub(crate) fn taken_words() -> Router<AppState> {
     taken_paths().fold(Router::new(), |router, path| {
         router.route(&path, get(show).put(put_agent_skill).delete(delete))
     })
 }
 
-/// Where skills of those names are.
+/// The paths of skills with those ids.
 pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
     RESERVED_IDS.iter().map(|word| format!("{ROOT}{word}"))
 }
 
-/// Write a skill over whatever has its id; `skill_desc_vector` is made from the summary where it is
-/// not given.
+/// Create or replace a skill; if `skill_desc_vector` is absent, it is computed from the summary.
 #[utoipa::path(put, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "put_agent_skill",
     params(("id" = String, Path, description = "The skill, as in the body"), ScopeQuery),
     request_body = ref("#/components/schemas/agent_skill"),
@@ -117,7 +116,7 @@ pub(crate) struct DeleteQuery {
     /// `tenant` (the default) or `global`.
     #[param(value_type = Option<String>)]
     scope: Option<PackageScope>,
-    /// Delete it although other skills point at it.
+    /// Delete it even if other skills point at it.
     #[serde(default)]
     force: bool,
 }
@@ -156,9 +155,9 @@ pub(crate) async fn instruction(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageQuery {
-    /// Start after this id.
+    /// The cursor: start after this id.
     after: Option<String>,
-    /// At most so many, up to 1000; 100 when absent.
+    /// Page size, up to 1000; 100 when absent.
     limit: Option<usize>,
 }
 
@@ -170,7 +169,7 @@ impl PageQuery {
     }
 }
 
-/// List what a folder points at.
+/// List the skills that a folder points at.
 #[utoipa::path(get, path = "/v1/agent-skills/{id}/children", tag = "agent skills", operation_id = "list_agent_skill_children",
     params(("id" = String, Path, description = "The folder"), PageQuery),
     responses((status = 200, description = "A page, in the folder's order", body = ref("#/components/schemas/agent_skill_page"))))]
@@ -187,7 +186,7 @@ pub(crate) async fn children(
     Ok(Json(children))
 }
 
-/// List the skills that nothing points at, as far as the caller sees.
+/// List the skills that no other skill points at, among those visible to the caller.
 #[utoipa::path(get, path = "/v1/agent-skills", tag = "agent skills", operation_id = "list_agent_skill_roots", params(PageQuery),
     responses((status = 200, description = "A page, by id", body = ref("#/components/schemas/agent_skill_page"))))]
 pub(crate) async fn roots(
@@ -206,8 +205,8 @@ pub(crate) struct Hits {
     hits: Vec<AgentSkillHit>,
 }
 
-/// Find skills by words (`query`) or by a vector of the index's model (`vector`), at most `top_k`, with
-/// `only` `folders` or `leaves` where that is wanted.
+/// Find skills by words (`query`) or by a vector of the index's model (`vector`), at most `top_k`, optionally `only`
+/// `folders` or `leaves`.
 #[utoipa::path(post, path = "/v1/agent-skills/search", tag = "agent skills", operation_id = "search_agent_skills", request_body = ref("#/components/schemas/skill_search"),
     responses((status = 200, description = "Id, summary, sub-skills and score of each hit, best first", body = ref("#/components/schemas/agent_skill_hits"))))]
 pub(crate) async fn search(
@@ -230,7 +229,7 @@ fn skills(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": reference(SchemaName::AgentSkill)})
 }
 
-/// Write many skills: `{"skills": […]}`. Each has an answer of its own.
+/// Write many skills: `{"skills": […]}`. Each has its own result.
 #[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = ref("#/components/schemas/skill_bulk"),
     responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skill_bulk_result")), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn bulk(
@@ -252,13 +251,13 @@ pub(crate) struct ImportQuery {
     /// `tenant` (the default) or `global`.
     #[param(value_type = Option<String>)]
     scope: Option<PackageScope>,
-    /// Say what would happen and write nothing.
+    /// Report what would happen, and write nothing.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`. A skill that cannot be read
-/// is left out, and the others are imported.
+/// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`. An unreadable skill
+/// is skipped, and the others are imported.
 #[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
     responses((status = 200, description = "What is new, changed, unchanged and left out, and why", body = ref("#/components/schemas/agent_skill_import_result")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
@@ -286,7 +285,7 @@ pub(crate) struct Findings {
     findings: Vec<LinkFinding>,
 }
 
-/// Look for what is wrong among the skills: children that do not exist, empty folders, cycles.
+/// Check the skills for missing children, empty folders and cycles.
 #[utoipa::path(post, path = "/v1/agent-skills/lint", tag = "agent skills", operation_id = "lint_agent_skills",
     responses((status = 200, description = "What is worth a look, by skill", body = ref("#/components/schemas/link_findings"))))]
 pub(crate) async fn lint(

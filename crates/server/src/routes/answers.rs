@@ -1,5 +1,5 @@
-//! The schemas of answers, for the OpenAPI document: those that operations refer to, and all that these are made of.
-//! What a contract describes is referred to as that contract.
+//! The schemas of answers, for the OpenAPI document, with all their parts. A part with a contract refers to that
+//! contract.
 
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::mission_type::MissionType;
@@ -26,12 +26,12 @@ use serde_json::{Map, Value, json};
 
 use super::{COMPONENTS, agent_skill_files, agent_skills, catalogue, gate, missions, schemas};
 
-/// Where the generator puts what it refers to.
+/// The path under which the generator puts definitions.
 const DEFINITIONS: &str = "/components/schemas";
 
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
-/// Each by the name that operations refer to it with.
+/// Each answer by the name that operations refer to.
 const ANSWERS: [(&str, Describe); 74] = [
     (
         "agent_manifest_in_force",
@@ -122,7 +122,7 @@ fn schema_of<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema
     generator.subschema_for::<T>()
 }
 
-/// The schemas of all answers, and of what they are made of, by name.
+/// The schemas of all answers, and of their parts, by name.
 pub(crate) fn schemas() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let settings = settings.with(|settings| settings.definitions_path = DEFINITIONS.into());
@@ -141,7 +141,7 @@ pub(crate) fn schemas() -> Map<String, Value> {
     within_reach(found)
 }
 
-/// What answers are made of; contracts, which are left out here, have parts of their own.
+/// The parts of answers, without contracts, which have their own parts.
 fn within_reach(mut found: Map<String, Value>) -> Map<String, Value> {
     let mut kept = Map::new();
     let mut next: Vec<String> = ANSWERS.map(|(name, _)| name.to_owned()).into();
@@ -190,8 +190,8 @@ fn contract_of(title: &str) -> Option<&'static str> {
     Some(entry.name.as_str())
 }
 
-/// Writes a schema as readers of OpenAPI documents understand it: components by their names, nothing but words beside a
-/// reference, and no `null` for what is left out instead.
+/// Adapts a schema to readers of OpenAPI documents: components by name, only descriptions beside a reference, and no
+/// `null` for omitted values.
 fn settle(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -213,7 +213,7 @@ fn settle(schema: &mut Value) {
     }
 }
 
-/// A field that is not always there is left out where it has no value.
+/// An optional field is omitted if it has no value.
 fn never_null_if_absent(object: &mut Map<String, Value>) {
     let always: Vec<String> = match object.get("required") {
         Some(Value::Array(names)) => names
@@ -264,7 +264,7 @@ fn without_null(schema: &mut Value) {
 mod tests {
     use super::*;
 
-    /// Operations name an answer by text: it is the name that its type has.
+    /// Operations name an answer by text, which must be the name of its type.
     #[test]
     fn an_answer_is_called_as_its_type_is() {
         let settings = SchemaSettings::draft2020_12().for_serialize();
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// Two types of one name would be told apart by a number.
+    /// The generator would distinguish two types of one name by a number.
     #[test]
     fn no_two_parts_of_answers_have_one_name() {
         let numbered = schemas().into_iter().map(|(name, _)| name);

@@ -1,4 +1,4 @@
-//! What waits for a person, and what people decide.
+//! Pending approvals, and decisions on them.
 
 use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
@@ -16,7 +16,7 @@ use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Approvals of a page when nothing else is asked for.
+/// The default page size.
 const PAGE: usize = 50;
 
 #[derive(Deserialize, IntoParams)]
@@ -24,11 +24,11 @@ const PAGE: usize = 50;
 pub(crate) struct ListQuery {
     /// `pending`, `approved`, `rejected`, `consumed` or `lapsed`; every state when absent.
     state: Option<String>,
-    /// Of this run.
+    /// Only approvals of this run.
     run_id: Option<String>,
-    /// Where the page starts: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<String>,
-    /// At most so many, up to 1000; 50 when absent.
+    /// Page size, up to 1000; 50 when absent.
     limit: Option<usize>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn show(
     Ok(Json(state.engine.approval(&caller, &id).await?))
 }
 
-/// What a person saw, and why they decide so.
+/// A decision: the digest of the call that the person saw, and the reason.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DecisionBody {
@@ -71,14 +71,14 @@ pub(crate) struct DecisionBody {
     reason: Option<String>,
 }
 
-/// What a person saw of a call that was interrupted, and what it came to.
+/// A report on an interrupted call: its digest as the person saw it, and its output.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResultReport {
     digest: String,
     #[serde(default)]
     reason: Option<String>,
-    /// `null`, or nothing, when nobody knows.
+    /// The output; `null` or absent if unknown.
     #[serde(default)]
     output: Value,
 }
@@ -96,7 +96,7 @@ pub(crate) async fn approve(
     decide(&state, &caller, &id, seen, ApprovalAnswer::Approve).await
 }
 
-/// Reject it; the step fails.
+/// Reject the call; its step fails.
 #[utoipa::path(post, path = "/v1/approvals/{id}/reject", tag = "approvals", operation_id = "reject",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_decision"),
     responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval"))))]
@@ -109,8 +109,8 @@ pub(crate) async fn reject(
     decide(&state, &caller, &id, seen, ApprovalAnswer::Reject).await
 }
 
-/// Say that an interrupted call did happen: `{"digest": "sha256:…", "reason": "…", "output": …}`. Its
-/// step succeeds with the output, which is what the tool would have given, or `null`.
+/// Report that an interrupted call did happen: `{"digest": "sha256:…", "reason": "…", "output": …}`. Its step succeeds
+/// with the output, which is the tool's result, or `null`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/report", tag = "approvals", operation_id = "report_approval_result",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_report"),
     responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::a2a::{JsonRpcCall, SentMessage};
 
-/// Each by the name that operations refer to it with, which is its title as well: names of types may be taken twice.
+/// Each body by the name that operations refer to, which is also its title: two types may have one name.
 pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
     let bodies = [
         ("a2a_call", schema_of::<JsonRpcCall>()),

@@ -1,4 +1,4 @@
-//! Who is asking, as the server knows them.
+//! The authenticated caller.
 
 use axum::extract::State;
 use charter_engine::CallerView;
@@ -8,7 +8,7 @@ use crate::extract::Authenticated;
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Show who the caller is, what it may do, and what its tenant may ask.
+/// Show the caller's identity and rights, and the quotas of its tenant.
 #[utoipa::path(get, path = "/v1/caller", tag = "caller", operation_id = "get_caller",
     responses((status = 200, description = "The caller", body = ref("#/components/schemas/caller"))))]
 pub(crate) async fn show(

@@ -1,4 +1,4 @@
-//! Candidates: accepting one.
+//! Promotion of candidates.
 
 use axum::extract::State;
 use charter_contract::ids::{DocumentId, RunId};
@@ -11,14 +11,14 @@ use crate::extract::{Authenticated, JsonBody, Path, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// The run that a candidate is accepted on.
+/// The run on which a candidate is accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PromotionBody {
     run_id: RunId,
 }
 
-/// Accept a candidate on a run of exactly this version that succeeded: `{"run_id": "run-…"}`. It is routed to from then on.
+/// Accept a candidate on a successful run of exactly this version: `{"run_id": "run-…"}`. From then on it is routed to.
 #[utoipa::path(post, path = "/v1/candidates/{id}/promote", tag = "candidates", operation_id = "promote_candidate",
     params(("id" = String, Path, description = "The candidate skill or playbook")), request_body = ref("#/components/schemas/candidate_promotion"),
     responses((status = 200, description = "What was registered", body = ref("#/components/schemas/registration_report")), (status = 409, description = "It is no candidate, or the run is no success of this version", body = ref("#/components/schemas/agent_error"))))]

@@ -1,4 +1,4 @@
-//! What is registered: listed by kind, and counted.
+//! The catalogue: documents listed by kind, and counted.
 
 use axum::extract::State;
 use charter_contract::catalogue::vocabulary::Status;
@@ -16,7 +16,7 @@ use crate::extract::{Authenticated, Path, QueryParams};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Entries of a page when nothing else is asked for.
+/// The default page size.
 const PAGE: usize = 100;
 
 /// The largest page.
@@ -25,18 +25,18 @@ const MAX_PAGE: usize = 1_000;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Start after this id.
+    /// The cursor: start after this id.
     after: Option<String>,
-    /// At most so many, up to 1000; 100 when absent.
+    /// Page size, up to 1000; 100 when absent.
     limit: Option<usize>,
-    /// Only those whose id or title contains this, in capitals or not.
+    /// Only documents whose id or title contains this text, regardless of case.
     query: Option<String>,
-    /// Only those of this domain.
+    /// Only documents of this domain.
     domain: Option<String>,
-    /// Only those that are `active`, or `inactive`.
+    /// Only documents with this status: `active` or `inactive`.
     #[param(value_type = Option<String>)]
     status: Option<Status>,
-    /// Only those of this package.
+    /// Only documents of this package.
     package: Option<String>,
 }
 
@@ -44,13 +44,13 @@ pub(crate) struct ListQuery {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DocumentPage")]
 pub(crate) struct Listing {
-    /// By id.
+    /// The documents, by id.
     entries: Vec<DocumentSummary>,
     /// The id after which the next page starts.
     next: Option<String>,
 }
 
-/// List the documents of one kind that the caller sees.
+/// List the documents of one kind that are visible to the caller.
 #[utoipa::path(get, path = "/v1/list/{kind}", tag = "catalogue", operation_id = "list_documents",
     params(("kind" = String, Path, description = "skill, tool, guardrail, domain_lens, template, playbook, agent, graph_node, graph_edge, domain, policy, mission_type or prompt_template"), ListQuery),
     responses((status = 200, description = "A page", body = ref("#/components/schemas/document_page")), (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
@@ -78,7 +78,7 @@ pub(crate) async fn list(
     Ok(Json(Listing { entries, next }))
 }
 
-/// Count the documents of each kind that the caller sees.
+/// Count the documents of each kind that are visible to the caller.
 #[utoipa::path(get, path = "/v1/catalogue", tag = "catalogue", operation_id = "get_catalogue",
     responses((status = 200, description = "The kinds", body = ref("#/components/schemas/catalogue"))))]
 pub(crate) async fn show(
@@ -88,7 +88,7 @@ pub(crate) async fn show(
     Json(state.engine.show_catalogue(&caller))
 }
 
-/// A collection that can be listed. The deprecated ones answer 410 with their successor (ruling 1).
+/// Parses a kind that can be listed. Deprecated collections answer 410 with their successor (ruling 1).
 pub(super) fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
     match DocumentKind::parse(text) {
         Ok(kind) if kind.is_registrable() => Ok(kind),
@@ -107,7 +107,7 @@ pub(super) fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
     }
 }
 
-/// The kinds of documents that are listed.
+/// The kinds of documents that can be listed.
 fn listed() -> impl Iterator<Item = DocumentKind> {
     let kinds = DocumentKind::ALL.iter().copied();
     kinds.filter(|kind| kind.is_registrable())

@@ -1,5 +1,5 @@
-//! The web console: the files that `console/` is built into, as part of the binary. In a debug build they are read
-//! from that folder. A binary that was built without them works as well; it has no console.
+//! The web console: the files that `console/` is built into, embedded in the binary. A debug build reads them from that
+//! folder. A binary that was built without them works too, but has no console.
 
 use axum::extract::Path;
 use axum::http::header::{
@@ -18,17 +18,17 @@ use crate::error::ApiError;
 #[folder = "../../console/dist"]
 struct Built;
 
-/// The one page; what it shows follows from the address.
+/// The only page; its content follows from the address.
 const PAGE: &str = "index.html";
 
-/// Files whose name has a digest of their content.
+/// Files whose names contain a digest of their content.
 const ASSETS: &str = "assets/";
 
-/// Scripts and data come from this server alone; the component library writes styles into the page.
+/// Scripts and data come only from this server; the component library writes styles into the page.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
      connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
 
-/// Where somebody begins who only knows the address of the server.
+/// Redirects from the server's root address.
 pub(crate) async fn start() -> Response {
     match Built::get(PAGE) {
         Some(_) => Redirect::temporary("/console/").into_response(),
@@ -45,7 +45,7 @@ pub(crate) async fn page(headers: HeaderMap) -> Result<Response, ApiError> {
     answer::<Built>(PAGE, &headers).ok_or_else(without_console)
 }
 
-/// A file of the console. What has no ending is a place within the page.
+/// A file of the console. Any other path, except below `assets/`, is an address within the page.
 pub(crate) async fn show(
     Path(path): Path<String>,
     uri: Uri,
@@ -64,7 +64,7 @@ fn without_console() -> ApiError {
     EngineError::new(ErrorCode::NotFound, message).into()
 }
 
-/// The file at `path`; the page where it is a place within it. Nothing where neither was built.
+/// The file at `path`; the page for an address within it. `None` if neither was built.
 fn answer<Files: RustEmbed>(path: &str, asked: &HeaderMap) -> Option<Response> {
     let (path, plain) = match Files::get(path) {
         Some(file) => (path, file),
@@ -118,7 +118,7 @@ fn tag(file: &EmbeddedFile) -> HeaderValue {
     HeaderValue::try_from(format!("\"{hex}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// Whether the client takes what is packed with brotli.
+/// Whether the client accepts brotli compression.
 fn takes_brotli(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter();
     let named = values.filter_map(|value| value.to_str().ok());
@@ -145,7 +145,7 @@ fn content_type(path: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    /// A page, a script with a packed twin, and one without.
+    /// A page, a script with a compressed twin, and one without.
     #[derive(RustEmbed)]
     #[folder = "tests/console"]
     struct Sample;

@@ -11,7 +11,7 @@ use crate::extract::{Authenticated, Path, QueryParams};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Show a document as the tenant's layer and the global one have it, with its text as it was written.
+/// Show a document in the tenant's layer and in the global one, with its original text.
 #[utoipa::path(get, path = "/v1/documents/{kind}/{document}", tag = "catalogue", operation_id = "get_document",
     params(("kind" = String, Path, description = "A kind that can be listed"), ("document" = String, Path, description = "The exact id")),
     responses((status = 200, description = "The document", body = ref("#/components/schemas/document")),
@@ -28,15 +28,15 @@ pub(crate) async fn show(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct DependenciesQuery {
-    /// `needs`: what the document cannot do without; `needed_by`: what cannot do without it; both when absent.
+    /// `needs`: the documents that it depends on; `needed_by`: the documents that depend on it; both when absent.
     #[param(value_type = Option<String>)]
     direction: Option<DependencySide>,
-    /// How many references away, 1 to 10; 10 when absent.
+    /// The largest distance in references, 1 to 10; 10 when absent.
     #[param(value_type = Option<u8>, minimum = 1, maximum = 10)]
     depth: Option<Depth>,
 }
 
-/// Show what a document needs and what needs it: what breaks if it changes.
+/// Show the documents that a document depends on, and those that depend on it: they may break if it changes.
 #[utoipa::path(get, path = "/v1/documents/{kind}/{document}/dependencies", tag = "catalogue", operation_id = "get_document_dependencies",
     params(("kind" = String, Path, description = "A kind that can be listed"), ("document" = String, Path, description = "The exact id"), DependenciesQuery),
     responses((status = 200, description = "The documents around it", body = ref("#/components/schemas/document_dependencies")),

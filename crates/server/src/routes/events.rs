@@ -1,4 +1,4 @@
-//! What happens, for whoever watches.
+//! The events of a tenant, as pages or streams.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -15,11 +15,11 @@ use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 
-/// The header by which an event source goes on where it stopped.
+/// The header with which an event source resumes.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// What events of journals are called in streams: those by which a run, or a mission, comes to stand elsewhere, and
-/// all others.
+/// The names of journal events in streams: those that change the status of a run, or the state of a mission, and all
+/// others.
 pub(crate) const STATUS: &str = "status";
 pub(crate) const STATE: &str = "state";
 pub(crate) const JOURNAL: &str = "journal";
@@ -27,14 +27,15 @@ pub(crate) const JOURNAL: &str = "journal";
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventsQuery {
-    /// Only of this topic, e.g. `approval.requested`, or of those below it, e.g. `approval`.
+    /// Only events of this topic, e.g. `approval.requested`, or of the topics below it, e.g. `approval`.
     topic: Option<String>,
-    /// Only after the event of this id. A stream begins with what happens from now on when this is
-    /// absent, a page with the oldest event that is kept.
+    /// Only events after the one with this id. If absent, a stream begins with new events, a page with the oldest event
+    /// that is kept.
     after: Option<u64>,
 }
 
-/// Events of the caller's tenant, and changes of the global catalogue: a page of them, or with `Accept: text/event-stream` as they happen.
+/// Show the events of the caller's tenant, and changes of the global catalogue: a page, or a stream of new events with
+/// `Accept: text/event-stream`.
 ///
 /// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.reported`,
 /// `approval.consumed`, `approval.lapsed`, `run.status`, `request.result`, `catalogue.changed`, and for whoever keeps keys
@@ -66,12 +67,12 @@ pub(crate) async fn events(
     Ok(streams::sent(&state, &headers, place, events))
 }
 
-/// Whether a client asks for a stream of events.
+/// Whether a client requests a stream of events.
 pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
     accept::names(headers, "text/event-stream")
 }
 
-/// The event after which a client's event source goes on.
+/// The event after which a client's event source resumes.
 pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
     let last = headers.get(LAST_EVENT_ID)?.to_str().ok()?;
     last.parse().ok()

@@ -15,40 +15,40 @@ use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Where one record is.
+/// The path of one record.
 pub(crate) const RECORD: &str = "/v1/evidence/{id}";
 
-/// Records of a page when nothing else is asked for.
+/// The default page size.
 const PAGE: usize = 50;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FindQuery {
-    /// Of this type, e.g. `config_snapshot`.
+    /// Only records of this type, e.g. `config_snapshot`.
     r#type: Option<String>,
-    /// From this system, e.g. `aws.ec2`.
+    /// Only records from this system, e.g. `aws.ec2`.
     system: Option<String>,
-    /// Attached to this finding.
+    /// Only records attached to this finding.
     finding_id: Option<String>,
-    /// Attached to this run.
+    /// Only records attached to this run.
     run_id: Option<String>,
-    /// Attached to this report item.
+    /// Only records attached to this report item.
     report_item_id: Option<String>,
-    /// Attached to this plan.
+    /// Only records attached to this plan.
     plan_id: Option<String>,
-    /// Attached to this bundle.
+    /// Only records attached to this bundle.
     bundle_id: Option<String>,
-    /// Captured at or after.
+    /// Only records captured at this time or later.
     captured_from: Option<String>,
-    /// Captured before.
+    /// Only records captured before this time.
     captured_until: Option<String>,
-    /// Where the page starts: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<String>,
-    /// At most so many, up to 1000; 50 when absent.
+    /// Page size, up to 1000; 50 when absent.
     limit: Option<usize>,
 }
 
-/// Find evidence by what it is attached to, type, system and time. Payloads and attachments are read with each record.
+/// Find evidence by what it is attached to, type, system and time. Read a record for its payload and attachments.
 #[utoipa::path(get, path = "/v1/evidence", tag = "evidence", operation_id = "list_evidence", params(FindQuery),
     responses((status = 200, description = "A page, by time of capture", body = ref("#/components/schemas/evidence_page"))))]
 pub(crate) async fn find(
@@ -62,7 +62,7 @@ pub(crate) async fn find(
     Ok(Json(found))
 }
 
-/// What is looked for, without the page.
+/// The query, without the page.
 pub(super) fn query(asked: &FindQuery) -> Result<EvidenceQuery, ApiError> {
     let time = |text: &Option<String>| text.as_deref().map(parsed).transpose();
     Ok(EvidenceQuery {
@@ -112,8 +112,8 @@ pub(crate) async fn show(
     Ok(Json(state.engine.evidence(&caller, &id).await?))
 }
 
-/// Attach a record to one thing more: `{"finding_id": "…"}`, or another of its keys. The record stays as
-/// it was captured; the log gets a link record.
+/// Attach a record to one more target: `{"finding_id": "…"}`, or another key. The record stays as it was captured; the
+/// log gets a link record.
 #[utoipa::path(post, path = "/v1/evidence/{id}/attachments", tag = "evidence", operation_id = "attach_evidence",
     params(("id" = String, Path, description = "`ev_…`")), request_body = ref("#/components/schemas/evidence_attachment"),
     responses((status = 200, description = "The record with all its attachments", body = ref("#/components/schemas/evidence"))))]

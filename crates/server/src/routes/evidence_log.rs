@@ -33,7 +33,7 @@ pub(crate) struct ConsistencyQuery {
     to: u64,
 }
 
-/// The signed head of the evidence log as it is now.
+/// Show the current signed head of the evidence log.
 #[utoipa::path(get, path = "/v1/evidence/log/checkpoint", tag = "evidence", operation_id = "get_evidence_checkpoint",
     responses((status = 200, description = "Size, hash and the signed note (C2SP `tlog-checkpoint`)", body = ref("#/components/schemas/evidence_log_checkpoint"))))]
 pub(crate) async fn checkpoint(
@@ -56,7 +56,7 @@ pub(crate) async fn proof(
     Ok(Json(state.engine.evidence_proof(&caller, &id).await?))
 }
 
-/// Prove that the evidence log of one size is the beginning of that of another.
+/// Prove that the evidence log of one size is a prefix of that of another.
 #[utoipa::path(get, path = "/v1/evidence/log/consistency", tag = "evidence", operation_id = "get_evidence_consistency_proof",
     params(ConsistencyQuery),
     responses((status = 200, description = "Both heads and the proof (RFC 9162 §2.1.4)", body = ref("#/components/schemas/evidence_log_consistency"))))]
@@ -72,7 +72,7 @@ pub(crate) async fn consistency(
     Ok(Json(proof))
 }
 
-/// The public key that signs the evidence log.
+/// Show the public key that signs the evidence log.
 #[utoipa::path(get, path = "/v1/evidence/log/key", tag = "evidence", operation_id = "get_evidence_key",
     responses((status = 200, description = "The key in the form of C2SP `signed-note`", body = ref("#/components/schemas/evidence_log_key"))))]
 pub(crate) async fn key(
@@ -82,7 +82,7 @@ pub(crate) async fn key(
     Ok(Json(state.engine.evidence_key(&caller)?))
 }
 
-/// Export evidence with its proofs, as JSON lines: everything, or the records that fit.
+/// Export evidence with its proofs, as JSON lines: everything, or the matching records.
 #[utoipa::path(get, path = "/v1/evidence/export", tag = "evidence", operation_id = "export_evidence", params(FindQuery),
     responses((status = 200, description = "A header, then one line for each leaf; see docs/reference/evidence.md", body = String, content_type = "application/x-ndjson")))]
 pub(crate) async fn export(
@@ -96,7 +96,7 @@ pub(crate) async fn export(
     Ok(([(CONTENT_TYPE, JSON_LINES)], Body::from_stream(lines)).into_response())
 }
 
-/// The next lines. A failure breaks the stream off, which leaves the export visibly incomplete.
+/// The next lines. A failure ends the stream early, which leaves the export visibly incomplete.
 async fn next(
     (engine, mut export): (Arc<Engine>, EvidenceExport),
 ) -> Result<Option<(String, (Arc<Engine>, EvidenceExport))>, EngineError> {

@@ -1,4 +1,4 @@
-//! Calls of client tools for executors: leased, held, reported.
+//! Calls of client tools for executors: leases, renewals, outcomes.
 
 use axum::Extension;
 use axum::extract::State;
@@ -15,7 +15,7 @@ use crate::json::Json;
 use crate::limits::RequestSlot;
 use crate::state::AppState;
 
-/// Take the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
+/// Lease the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
 #[utoipa::path(post, path = "/v1/executor/leases", tag = "executor", operation_id = "lease_executor_call", request_body = ref("#/components/schemas/lease_request"),
     responses((status = 200, description = "A call, held for `lease_ms`; it is begun with the first renewal", body = ref("#/components/schemas/executor_call")), (status = 204, description = "No call came in that time")))]
 pub(crate) async fn lease(
@@ -24,10 +24,10 @@ pub(crate) async fn lease(
     Extension(request): Extension<RequestSlot>,
     JsonBody(asked): JsonBody<LeaseRequest>,
 ) -> Result<Response, ApiError> {
-    // An executor that waits for a call keeps no request out.
+    // An executor that waits for a call occupies no request slot.
     let _waiting = state.stream_place(&caller)?;
     request.give_back();
-    // The answer has to be out before the server gives the request up.
+    // The answer must be sent before the request's timeout.
     let longest = state.limits.timeout / 2;
     match state.engine.lease_call(&caller, asked, longest).await? {
         Some(call) => Ok(Json(call).into_response()),
@@ -35,7 +35,7 @@ pub(crate) async fn lease(
     }
 }
 
-/// Hold a call for another term. A refusal means: end it, nobody waits for it any more.
+/// Renew the lease of a call. After a refusal, end the call: its result is no longer needed.
 #[utoipa::path(post, path = "/v1/executor/leases/{id}/renew", tag = "executor", operation_id = "renew_executor_lease",
     params(("id" = String, Path, description = "`lease-…`")),
     responses((status = 200, description = "`lease_ms` from now on", body = ref("#/components/schemas/lease_renewal")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
@@ -48,7 +48,7 @@ pub(crate) async fn renew(
     Ok(Json(state.engine.renew_call(&caller, &id)?))
 }
 
-/// The files that a leased script may open or import.
+/// Show the files that a leased script may open or import.
 #[utoipa::path(get, path = "/v1/executor/leases/{id}/files", tag = "executor", operation_id = "list_executor_call_files",
     params(("id" = String, Path, description = "`lease-…`")),
     responses((status = 200, description = "Path to content", body = ref("#/components/schemas/package_bundle")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
@@ -61,7 +61,7 @@ pub(crate) async fn files(
     Ok(Json(state.engine.files_of_call(&caller, &id)?))
 }
 
-/// Say what came of a leased call; its run goes on, and the lease is over.
+/// Report the outcome of a leased call; its run continues, and the lease ends.
 #[utoipa::path(post, path = "/v1/executor/leases/{id}/outcome", tag = "executor", operation_id = "report_executor_outcome",
     params(("id" = String, Path, description = "`lease-…`")), request_body = ref("#/components/schemas/executor_outcome"),
     responses((status = 204, description = "Taken"), (status = 409, description = "The lease is not held; nothing was recorded", body = ref("#/components/schemas/agent_error")), (status = 413, description = "The output is too large; the lease is still held", body = ref("#/components/schemas/agent_error"))))]

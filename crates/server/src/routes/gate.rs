@@ -1,4 +1,4 @@
-//! What the gate says, and why.
+//! Explanations of the gate's decisions.
 
 use axum::extract::State;
 use charter_contract::error_code::ErrorCode;
@@ -13,7 +13,7 @@ use crate::extract::{Authenticated, JsonBody};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// A call that is only thought of, or a run.
+/// A hypothetical call, or a run.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExplainBody {
@@ -29,13 +29,13 @@ pub(crate) struct ExplainBody {
     step: Option<StepId>,
 }
 
-/// What a body asks about.
+/// The subject of a request.
 enum Subject {
     Call(Box<HypotheticalCall>),
     Run(RunId, Option<StepId>),
 }
 
-/// What the gate would say to a call, or said to a run.
+/// The gate's decision on a hypothetical call, or its decisions in a run.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "GateExplanation")]
 #[serde(untagged)]
@@ -46,10 +46,9 @@ pub(crate) enum GateExplanation {
     Run(Box<RunExplanation>),
 }
 
-/// Explain the gate: `{"tool": "…", "parameters": {…}, "playbook": "…", "step": "…", "dry_run": true, "persona": "…"}`
-/// what it would say to the caller about a call, with `skill` in place of `playbook`, or neither for a
-/// plan of one step; `{"run": "run-…", "step": "…"}` what it said to a run. Nothing is called, written
-/// or counted.
+/// Explain the gate. `{"tool": "…", "parameters": {…}, "playbook": "…", "step": "…", "dry_run": true, "persona": "…"}`
+/// shows its decision on a call of the caller, with `skill` in place of `playbook`, or neither for a plan of one step.
+/// `{"run": "run-…", "step": "…"}` shows its decisions in a run. Nothing is called, written or counted.
 #[utoipa::path(post, path = "/v1/gate/explain", tag = "gate", operation_id = "explain_gate", request_body = ref("#/components/schemas/gate_explain_request"),
     responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = ref("#/components/schemas/gate_explanation")), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn explain(

@@ -1,4 +1,4 @@
-//! Questions to the expert graph.
+//! Queries of the expert graph.
 
 use axum::extract::State;
 use charter_engine::{GraphAnswer, GraphQuery};
@@ -8,10 +8,9 @@ use crate::extract::{Authenticated, JsonBody};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Ask the expert graph, on the advanced tier: `{"query": "neighbours", "node": "…", "direction": "out",
-/// "edges": ["requires"], "depth": 1}`, `{"query": "paths", "from": "…", "to": {"type": "ResourceType"},
-/// "depth": 10, "limit": 100}`, `{"query": "unremediated", "domain": "…"}` or `{"query": "coverage",
-/// "framework": "…"}`.
+/// Query the expert graph, on the advanced tier: `{"query": "neighbours", "node": "…", "direction": "out", "edges":
+/// ["requires"], "depth": 1}`, `{"query": "paths", "from": "…", "to": {"type": "ResourceType"}, "depth": 10, "limit":
+/// 100}`, `{"query": "unremediated", "domain": "…"}` or `{"query": "coverage", "framework": "…"}`.
 #[utoipa::path(post, path = "/v1/graph/query", tag = "graph", operation_id = "query_graph", request_body = ref("#/components/schemas/graph_query"),
     responses((status = 200, description = "What the graph says", body = ref("#/components/schemas/graph_answer")), (status = 403, description = "The caller is not on the advanced tier", body = ref("#/components/schemas/agent_error")), (status = 404, description = "The caller sees no such node or framework", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn query(

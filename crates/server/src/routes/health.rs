@@ -10,13 +10,13 @@ use crate::json::Json;
 use crate::metrics::Exposition;
 use crate::state::AppState;
 
-/// The process answers.
+/// Reports that the process is alive.
 pub(crate) async fn alive() -> Json<Value> {
     Json(json!({"status": "ok"}))
 }
 
-/// The server can answer requests: storage reads, and routing says what it compares by. How the index of
-/// skills on a search node stands is told, and no reason to be passed by.
+/// Reports whether the server can answer requests: storage answers, and the server is not stopping. Also shows the
+/// model of routing and the state of the skill index, which do not affect readiness.
 pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     let routing = match state.engine.embedder() {
         Some(embedder) => {
@@ -41,7 +41,7 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
 }
 
-/// Metrics in the form that the client wants: that of OpenMetrics, or the text form of Prometheus.
+/// Metrics in the client's preferred format: OpenMetrics, or the text format of Prometheus.
 pub(crate) async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Response {
     let form = Exposition::wanted(&headers);
     match state.metrics.text(&state.engine, form) {

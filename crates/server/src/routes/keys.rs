@@ -1,5 +1,5 @@
-//! API keys of the caller's tenant. The text of a key is in the answer that made it, which nobody may keep,
-//! and nowhere else.
+//! API keys of the caller's tenant. The text of a key appears only in the response that created it, which must not be
+//! cached.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -15,23 +15,23 @@ use crate::extract::{Authenticated, JsonBody, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Keys of a page when nothing else is asked for.
+/// The default page size.
 const PAGE: usize = 50;
 
-/// What answers an order for a key.
+/// The response to the creation of a key.
 type CreatedKeyResponse = (StatusCode, [(HeaderName, &'static str); 1], Json<NewKey>);
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Where the page starts: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<String>,
-    /// At most so many, up to 1000; 50 when absent.
+    /// Page size, up to 1000; 50 when absent.
     limit: Option<usize>,
 }
 
-/// Make a key: `{"name": "ci", "role": "operator", "scopes": ["catalogue:write"], "expires_in_s": 86400}`.
-/// The answer holds its `secret`, which is not shown again.
+/// Create a key: `{"name": "ci", "role": "operator", "scopes": ["catalogue:write"], "expires_in_s": 86400}`. The
+/// response contains its `secret`, which is not shown again.
 #[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "create_key", request_body = ref("#/components/schemas/key_request"),
     responses((status = 201, description = "The key with its secret", body = ref("#/components/schemas/new_key"))))]
 pub(crate) async fn create(
@@ -43,7 +43,7 @@ pub(crate) async fn create(
     Ok(shown_once(made))
 }
 
-/// List the tenant's keys, newest first, ended ones too; never a secret.
+/// List the tenant's keys, newest first, including expired and revoked ones; never with secrets.
 #[utoipa::path(get, path = "/v1/keys", tag = "keys", operation_id = "list_keys", params(ListQuery),
     responses((status = 200, description = "A page", body = ref("#/components/schemas/key_page"))))]
 pub(crate) async fn list(
@@ -68,8 +68,8 @@ pub(crate) async fn show(
     Ok(Json(state.engine.key(&caller, &id).await?))
 }
 
-/// Put a new key with the same rights in the place of one, which ends after the overlap:
-/// `{"overlap_s": 3600}`. The answer holds the new `secret`.
+/// Replace a key by a new one with the same rights; the old one ends after the overlap: `{"overlap_s": 3600}`. The
+/// response contains the new `secret`.
 #[utoipa::path(post, path = "/v1/keys/{id}/rotate", tag = "keys", operation_id = "rotate_key",
     params(("id" = String, Path, description = "`key-…`")), request_body = ref("#/components/schemas/key_rotation"),
     responses((status = 201, description = "The new key with its secret", body = ref("#/components/schemas/new_key")), (status = 409, description = "The key has ended, or was rotated before", body = ref("#/components/schemas/agent_error"))))]
@@ -84,7 +84,7 @@ pub(crate) async fn rotate(
     Ok(shown_once(made))
 }
 
-/// End a key at once.
+/// Revoke a key at once.
 #[utoipa::path(post, path = "/v1/keys/{id}/revoke", tag = "keys", operation_id = "revoke_key",
     params(("id" = String, Path, description = "`key-…`")),
     responses((status = 200, description = "The key, which lets nobody in any more", body = ref("#/components/schemas/key")), (status = 409, description = "The last key that lets an admin of the tenant in", body = ref("#/components/schemas/agent_error"))))]

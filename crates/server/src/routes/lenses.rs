@@ -1,4 +1,4 @@
-//! Lenses: what the reference library holds, questions to it, and indexing it again.
+//! Lenses: listings, searches, and reindexing.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -16,11 +16,11 @@ use crate::state::AppState;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Only of this domain.
+    /// Only lenses of this domain.
     domain: Option<String>,
 }
 
-/// List lenses, with what became of their sources.
+/// List lenses, with the state of their sources.
 #[utoipa::path(get, path = "/v1/lenses", tag = "lenses", operation_id = "list_lenses", params(ListQuery),
     responses((status = 200, description = "By id", body = ref("#/components/schemas/lens_list")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn list(
@@ -32,7 +32,7 @@ pub(crate) async fn list(
     Ok(Json(state.engine.lenses(&caller, domain.as_ref())?))
 }
 
-/// Show a lens: its index, how far indexing is, and what the last one came to.
+/// Show a lens: its index, the indexing progress, and the outcome of the last indexing.
 #[utoipa::path(get, path = "/v1/lenses/{id}", tag = "lenses", operation_id = "get_lens",
     params(("id" = String, Path, description = "The lens")),
     responses((status = 200, description = "The lens", body = ref("#/components/schemas/lens"))))]
@@ -45,7 +45,7 @@ pub(crate) async fn show(
     Ok(Json(state.engine.lens(&caller, &id)?))
 }
 
-/// A question to lenses.
+/// A search of several lenses.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
@@ -62,7 +62,7 @@ pub(crate) struct Question {
     top_k: Option<usize>,
 }
 
-/// A question to one lens.
+/// A search of one lens.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuestionToOne {
@@ -73,8 +73,8 @@ pub(crate) struct QuestionToOne {
     top_k: Option<usize>,
 }
 
-/// Find the passages that come closest, in every lens that the caller sees: `{"query": "…", "domain":
-/// "security", "lens_ids": […], "tags": […], "top_k": 5}`.
+/// Find the closest passages in every lens that is visible to the caller: `{"query": "…", "domain": "security",
+/// "lens_ids": […], "tags": […], "top_k": 5}`.
 #[utoipa::path(post, path = "/v1/lenses/search", tag = "lenses", operation_id = "search_lenses", request_body = ref("#/components/schemas/lens_search"),
     responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_search_result")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn search(
@@ -95,7 +95,7 @@ pub(crate) async fn search(
     Ok(Json(found))
 }
 
-/// Find the passages of one lens that come closest: `{"query": "…", "top_k": 5}`.
+/// Find the closest passages of one lens: `{"query": "…", "top_k": 5}`.
 #[utoipa::path(post, path = "/v1/lenses/{id}/search", tag = "lenses", operation_id = "search_lens", request_body = ref("#/components/schemas/single_lens_search"),
     params(("id" = String, Path, description = "The lens")),
     responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_search_result"))))]
@@ -117,8 +117,7 @@ pub(crate) async fn search_one(
     Ok(Json(found))
 }
 
-/// Look at a lens's source again, and index it if it changed. Answers at once; the lens says how far
-/// it is.
+/// Check a lens's source again, and index it if it changed. Returns at once; the lens shows the progress.
 #[utoipa::path(post, path = "/v1/lenses/{id}/reindex", tag = "lenses", operation_id = "reindex_lens",
     params(("id" = String, Path, description = "The lens")),
     responses((status = 202, description = "It has begun", body = ref("#/components/schemas/lens")), (status = 503, description = "It is being indexed already", body = ref("#/components/schemas/agent_error"))))]

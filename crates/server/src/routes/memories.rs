@@ -16,12 +16,12 @@ use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// Memories on a page that names no number.
+/// The default page size.
 const PAGE: usize = 50;
 
-/// Remember something: `{"memory": {"title": "…", "content": "…", "tags": ["…"], "metadata": {"source":
-/// "user_statement", "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`.
-/// What an agent writes, and what a user shares, is a proposal.
+/// Add a memory: `{"memory": {"title": "…", "content": "…", "tags": ["…"], "metadata": {"source": "user_statement",
+/// "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`. A memory that an agent
+/// writes, or that a user shares, is a proposal.
 #[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "create_memory", request_body = ref("#/components/schemas/new_memory"),
     responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn add(
@@ -36,12 +36,12 @@ pub(crate) async fn add(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Whether to list memories that have a proposal which waits for a decision.
+    /// Whether to list only memories with a proposal that waits for a decision.
     #[serde(default)]
     proposed: bool,
-    /// Where the page starts: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<String>,
-    /// How many.
+    /// Page size.
     limit: Option<usize>,
 }
 
@@ -62,8 +62,8 @@ pub(crate) async fn list(
     Ok(Json(page))
 }
 
-/// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",
-/// "min_importance": 5, "proposed": false, "limit": 10}`; every field may be left out.
+/// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…", "min_importance": 5,
+/// "proposed": false, "limit": 10}`; every field is optional.
 #[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "search_memories", request_body = ref("#/components/schemas/memory_search"),
     responses((status = 200, description = "What was found, best first", body = ref("#/components/schemas/memory_hits"))))]
 pub(crate) async fn find(
@@ -74,8 +74,8 @@ pub(crate) async fn find(
     Ok(Json(state.engine.find_memories(&caller, &query).await?))
 }
 
-/// Show a memory: its version in force, or the newest that the caller may see; of a removed one, that
-/// it existed.
+/// Show a memory: its version in force, or the newest that is visible to the caller; for a deleted one, only that it
+/// existed.
 #[utoipa::path(get, path = "/v1/memories/{id}", tag = "memories", operation_id = "get_memory",
     params(("id" = String, Path, description = "`mem-…`")),
     responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 404, description = "The caller sees no such memory", body = ref("#/components/schemas/agent_error"))))]
@@ -104,11 +104,11 @@ pub(crate) async fn history(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RelatedQuery {
-    /// How many memories one after another, 1 to 5.
+    /// The largest number of links to follow, 1 to 5.
     depth: Option<u8>,
 }
 
-/// Follow what a memory names as related.
+/// Show the memories that a memory names as related.
 #[utoipa::path(get, path = "/v1/memories/{id}/related", tag = "memories", operation_id = "list_related_memories",
     params(("id" = String, Path, description = "`mem-…`"), RelatedQuery),
     responses((status = 200, description = "The memories, nearest first", body = ref("#/components/schemas/related_memories"))))]
@@ -124,8 +124,8 @@ pub(crate) async fn related(
     Ok(Json(found))
 }
 
-/// Write the next version of a memory: `{"memory": {…}, "expected_version": 1, "agent_id": "…"}`. The
-/// version before it stays readable.
+/// Write the next version of a memory: `{"memory": {…}, "expected_version": 1, "agent_id": "…"}`. The previous version
+/// stays readable.
 #[utoipa::path(post, path = "/v1/memories/{id}/versions", tag = "memories", operation_id = "supersede_memory", request_body = ref("#/components/schemas/memory_version"),
     params(("id" = String, Path, description = "`mem-…`")),
     responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
@@ -179,7 +179,7 @@ async fn decide(
     Ok(Json(decided))
 }
 
-/// Remove the content of a memory and of all its versions. That it existed stays.
+/// Delete the content of a memory and of all its versions. A record that it existed remains.
 #[utoipa::path(delete, path = "/v1/memories/{id}", tag = "memories", operation_id = "delete_memory",
     params(("id" = String, Path, description = "`mem-…`")),
     responses((status = 200, description = "What is left", body = ref("#/components/schemas/memory"))))]

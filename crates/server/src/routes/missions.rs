@@ -1,4 +1,4 @@
-//! Missions: beginning and stopping them, what they produced, how they went, and their bundles.
+//! Missions: starting, cancelling, artifacts, journals, and bundles.
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -27,15 +27,15 @@ use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 
-/// Entries of a page when nothing else is asked for.
+/// The default page size.
 const PAGE: usize = 50;
-/// Most entries of a page.
+/// The largest page.
 const MAX_PAGE: usize = 1_000;
 
-/// Begin a mission: `{"goal": "…", "mission_type": "…", "mission_id": "…", "model": "offline", …}`.
+/// Start a mission: `{"goal": "…", "mission_type": "…", "mission_id": "…", "model": "offline", …}`.
 ///
-/// The same order with the same `mission_id` finds the mission that it began; another order is a
-/// conflict. An order without one may have an `Idempotency-Key` instead.
+/// The same command with the same `mission_id` returns the mission that it started; another command is a conflict. A
+/// command without an id may have an `Idempotency-Key` instead.
 #[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(IdempotencyHeader), request_body = ref("#/components/schemas/mission_request"),
     responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal order began before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
@@ -57,12 +57,12 @@ pub(crate) async fn start(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Only those that stand there: `running`, `awaiting_approval`, `completed`, …
+    /// Only missions in this state: `running`, `awaiting_approval`, `completed`, …
     #[param(value_type = Option<String>)]
     state: Option<MissionState>,
-    /// Where the page starts: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<String>,
-    /// At most so many, up to 1000; 50 when absent.
+    /// Page size, up to 1000; 50 when absent.
     limit: Option<usize>,
 }
 
@@ -79,8 +79,7 @@ pub(crate) async fn list(
     Ok(Json(found))
 }
 
-/// Show a mission: where it stands, its tasks, its reviewed output, its proposals with the approvals
-/// that they wait for.
+/// Show a mission: its state, its tasks, its reviewed output, and its proposals with their pending approvals.
 #[utoipa::path(get, path = "/v1/missions/{id}", tag = "missions", operation_id = "get_mission",
     params(("id" = String, Path, description = "The mission")),
     responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission"))))]
@@ -96,14 +95,14 @@ pub(crate) async fn show(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ArtifactsQuery {
-    /// Only of this kind: `worker_result`.
+    /// Only artifacts of this kind: `worker_result`.
     #[param(value_type = Option<String>)]
     kind: Option<ArtifactKind>,
-    /// Only those made for this task.
+    /// Only artifacts of this task.
     task: Option<String>,
-    /// Only those after this place: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<u64>,
-    /// At most so many, up to 1000; 50 when absent.
+    /// Page size, up to 1000; 50 when absent.
     limit: Option<usize>,
 }
 
@@ -131,7 +130,7 @@ pub(crate) async fn artifacts(
     Ok(Json(found))
 }
 
-/// Show one artifact of a mission, in the present form of its contract.
+/// Show one artifact of a mission, in the current version of its contract.
 #[utoipa::path(get, path = "/v1/missions/{id}/artifacts/{kind}/{artifact}", tag = "missions", operation_id = "get_mission_artifact",
     params(("id" = String, Path, description = "The mission"), ("kind" = String, Path, description = "`worker_result`, …"), ("artifact" = String, Path, description = "Its id; the mission's for the envelope and the task graph")),
     responses((status = 200, description = "The artifact with its place", body = ref("#/components/schemas/mission_artifact"))))]
@@ -152,18 +151,16 @@ pub(crate) async fn artifact(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct JournalQuery {
-    /// Only after the event of this number.
+    /// Only events after the one with this number.
     pub(super) after: Option<u64>,
-    /// At most so many, up to 1000; 50 when absent. Not for a stream.
+    /// Page size, up to 1000; 50 when absent. Not for a stream.
     pub(super) limit: Option<usize>,
 }
 
-/// A mission's journal: a page of it, or with `Accept: text/event-stream` as it is written, until the
-/// mission is over.
+/// Show a mission's journal: a page, or with `Accept: text/event-stream` a stream until the mission has ended.
 ///
-/// Each event carries `mission_state`, where the mission stands after it. In a stream an event by which
-/// the mission comes to another state is called `state`, any other `journal`; its id is its number. A
-/// stream that broke off is taken up with `Last-Event-ID` or `after`.
+/// Each event carries `mission_state`, the mission's state after it. In a stream, an event that changes the state is
+/// named `state`, any other `journal`; its id is its number. To resume a stream, send `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/missions/{id}/events", tag = "missions", operation_id = "list_mission_events",
     params(("id" = String, Path, description = "The mission"), JournalQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/mission_event_page"))))]
@@ -195,7 +192,7 @@ pub(crate) async fn events(
     Ok(streams::sent(&state, &headers, place, events))
 }
 
-/// Why a mission is stopped.
+/// The reason for a cancellation.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CancelBody {
@@ -203,7 +200,7 @@ pub(crate) struct CancelBody {
     reason: Option<String>,
 }
 
-/// Stop a mission; what it produced stays: `{"reason": "…"}`.
+/// Cancel a mission; its artifacts remain: `{"reason": "…"}`.
 #[utoipa::path(post, path = "/v1/missions/{id}/cancel", tag = "missions", operation_id = "cancel_mission",
     params(("id" = String, Path, description = "The mission")), request_body = ref("#/components/schemas/mission_cancellation"),
     responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
@@ -220,8 +217,7 @@ pub(crate) async fn cancel(
     Ok(Json(stopped))
 }
 
-/// Replay a mission from its journal without a model or a tool, and say where it comes out otherwise
-/// than it is stored, if it does.
+/// Replay a mission from its journal without a model or a tool, and show the differences from the stored results.
 #[utoipa::path(post, path = "/v1/missions/{id}/replay", tag = "missions", operation_id = "replay_mission",
     params(("id" = String, Path, description = "The mission")),
     responses((status = 200, description = "What was found", body = ref("#/components/schemas/mission_replay"))))]
@@ -234,7 +230,7 @@ pub(crate) async fn replay(
     Ok(Json(state.engine.replay_mission(&caller, &id).await?))
 }
 
-/// Export a mission as one text that proves itself: its artifacts, its journal, and a manifest.
+/// Export a mission as one text that contains its own proof: its artifacts, its journal, and a manifest.
 #[utoipa::path(get, path = "/v1/missions/{id}/bundle", tag = "missions", operation_id = "export_mission",
     params(("id" = String, Path, description = "The mission")),
     responses((status = 200, description = "The bundle as JSON lines; see docs/concepts/missions.md", body = String, content_type = "application/x-ndjson")))]
@@ -248,7 +244,7 @@ pub(crate) async fn bundle(
     Ok(([(CONTENT_TYPE, JSON_LINES)], bundle.to_text()).into_response())
 }
 
-/// Import a mission that has ended elsewhere from its bundle, which is the body. It is read only.
+/// Import a mission that ended on another installation from its bundle, which is the body. It is read-only.
 #[utoipa::path(post, path = "/v1/missions/import", tag = "missions", operation_id = "import_mission",
     request_body(content = String, content_type = "application/x-ndjson"),
     responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which was there before", body = ref("#/components/schemas/mission")), (status = 409, description = "There is another mission of its id", body = ref("#/components/schemas/agent_error"))))]
@@ -264,21 +260,21 @@ pub(crate) async fn import(
     }
 }
 
-/// What two missions differ in, ids and times apart.
+/// The differences of two missions, apart from ids and times.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "MissionDiff")]
 pub(crate) struct MissionComparison {
-    /// Whether both do and say the same, however long it took.
+    /// Whether there are no differences, regardless of durations.
     same: bool,
-    /// For people.
+    /// The differences as text, for people.
     text: String,
-    /// Part by part.
+    /// The differences of each part.
     differences: MissionDiff,
 }
 
-/// Say what two missions differ in: goal, tasks, artifacts, outcome, and what they used.
+/// Compare two missions: goal, tasks, artifacts, outcome, and usage.
 ///
-/// Ids and times are not compared. `text` says the same for people.
+/// Ids and times are not compared. `text` describes the differences for people.
 #[utoipa::path(get, path = "/v1/missions/{id}/diff/{other}", tag = "missions", operation_id = "diff_missions",
     params(("id" = String, Path, description = "The first mission"), ("other" = String, Path, description = "The second")),
     responses((status = 200, description = "`same`, `differences` and `text`", body = ref("#/components/schemas/mission_diff"))))]

@@ -1,4 +1,4 @@
-//! Packages: what is registered, checked, compared and put in force.
+//! Packages: listed, checked, compared and put in force.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -38,7 +38,7 @@ pub(crate) async fn validate(
     Ok(Json(state.engine.validate_package(&caller, bundle).await?))
 }
 
-/// Compare a package with what it has in force.
+/// Compare a package with its version in force.
 #[utoipa::path(post, path = "/v1/packages/diff", tag = "packages", operation_id = "diff_package",
     request_body = ref("#/components/schemas/package_bundle"),
     responses((status = 200, description = "What would change", body = ref("#/components/schemas/package_diff"))))]
@@ -53,11 +53,11 @@ pub(crate) async fn diff(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RegisterQuery {
-    /// Say what would happen and write nothing.
+    /// Report what would happen, and write nothing.
     #[serde(default)]
     dry_run: bool,
-    /// Put it in force as the manifest's version with `+draft.` and a part of the content's hash, so that other
-    /// content of the same version is taken.
+    /// Put it in force as the manifest's version with `+draft.` and a part of the content's hash, so that different
+    /// content of the same version is accepted.
     #[serde(default)]
     draft: bool,
 }
@@ -87,7 +87,7 @@ pub(crate) async fn register(
     Ok((status, Json(registered)))
 }
 
-/// Show everything that happened to a package.
+/// Show the history of a package.
 #[utoipa::path(get, path = "/v1/packages/{name}/history", tag = "packages", operation_id = "list_package_history",
     params(("name" = String, Path, description = "The package"), ScopeQuery),
     responses((status = 200, description = "Oldest first", body = ref("#/components/schemas/package_list"))))]
@@ -105,25 +105,25 @@ pub(crate) async fn history(
     Ok(Json(history))
 }
 
-/// Changes of a page when nothing else is asked for.
+/// The default page size of changes.
 const PAGE: usize = 100;
 
-/// Most changes of a page.
+/// The largest page of changes.
 const MAX_PAGE: usize = 1_000;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct VersionsQuery {
-    /// The earlier version; when absent the last one before `to` with another number.
+    /// The earlier version; when absent, the last one before `to` with another number.
     from: Option<String>,
     /// The later version; the last one when absent.
     to: Option<String>,
     /// `tenant` (the default) or `global`.
     #[param(value_type = Option<String>)]
     scope: Option<PackageScope>,
-    /// Where the page starts: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<String>,
-    /// At most so many changes, up to 1000; 100 when absent.
+    /// Page size, up to 1000 changes; 100 when absent.
     limit: Option<usize>,
 }
 

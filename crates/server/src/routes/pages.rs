@@ -1,5 +1,4 @@
-//! The browsable API reference: one page that draws the OpenAPI document, with nothing from
-//! elsewhere.
+//! The browsable API reference: one page that renders the OpenAPI document, without external resources.
 
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;

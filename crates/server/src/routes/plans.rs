@@ -1,4 +1,4 @@
-//! Runs of plans that callers send.
+//! Runs of plans that callers submit.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,7 +18,7 @@ use crate::extract::{Authenticated, IdempotencyHeader, JsonBody};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// A plan and what it is run with.
+/// A plan and the inputs of its run.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = one_kind)]
@@ -38,7 +38,7 @@ pub(crate) struct StartPlanBody {
     dry_run: bool,
 }
 
-/// Fields with a schema of their own count as required, which of these exactly one is.
+/// Removes the required fields that have their own schema: exactly one of them is required.
 fn one_kind(schema: &mut Schema) {
     let kinds = schema.remove("required").unwrap_or_default();
     let kinds = kinds.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -63,11 +63,11 @@ fn fallbacks(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": {"anyOf": kinds}})
 }
 
-/// Run a plan: exactly one of `execution_plan`, `pipeline` and `decision_tree`, with `fallbacks` of the
-/// same kind, `parameters` and `dry_run`.
+/// Run a plan: exactly one of `execution_plan`, `pipeline` and `decision_tree`, with `fallbacks` of the same kind,
+/// `parameters` and `dry_run`.
 ///
-/// An execution plan sent again under the same `id` and `request_id` finds its run; so does any other plan with
-/// the same `Idempotency-Key`. Other content is a conflict. A dry run of an execution plan is a run beside its run.
+/// An execution plan sent again with the same `id` and `request_id` returns its existing run; so does any other plan
+/// with the same `Idempotency-Key`. Different content is a conflict. A dry run of an execution plan is a separate run.
 #[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", params(IdempotencyHeader), request_body = ref("#/components/schemas/plan_run_request"),
     responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error")), (status = 409, description = "The same ids, or the same `Idempotency-Key`, came with other content before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
@@ -91,7 +91,7 @@ pub(crate) async fn start(
 }
 
 impl StartPlanBody {
-    /// The plan that the body carries.
+    /// The plan in the body.
     fn plan(&self) -> Result<SubmittedPlan, EngineError> {
         match (&self.execution_plan, &self.pipeline, &self.decision_tree) {
             (Some(plan), None, None) => {
@@ -120,7 +120,7 @@ impl StartPlanBody {
         }
     }
 
-    /// A plan and its fallbacks, which are of the same kind; or what is wrong with any of them.
+    /// Reads a plan and its fallbacks, which are of the same kind; an error lists all their violations.
     fn with_fallbacks<T: Contract>(
         &self,
         plan: &Value,
@@ -147,7 +147,7 @@ fn refused(message: &str) -> EngineError {
     EngineError::new(ErrorCode::InvalidRequest, message)
 }
 
-/// A part of the body that keeps its contract; the pointers of violations lead into the body.
+/// Reads a part of the body by its contract; pointers of violations refer to the body.
 fn contract<T: Contract>(part: &Value, pointer: &str, report: &mut Report) -> Option<T> {
     match read_value(part) {
         Ok((document, _warnings)) => Some(document),

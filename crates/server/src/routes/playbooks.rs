@@ -14,7 +14,7 @@ use crate::extract::{Authenticated, IdempotencyHeader, JsonBody, Path, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
-/// What a playbook is run with.
+/// The inputs of a playbook's run.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StartPlaybookBody {
@@ -28,9 +28,9 @@ pub(crate) struct StartPlaybookBody {
     request_id: Option<RequestId>,
 }
 
-/// Start a run of a playbook: `{"parameters": {…}, "dry_run": true}`. It waits for what it needs.
+/// Start a run of a playbook: `{"parameters": {…}, "dry_run": true}`. It waits for missing input.
 ///
-/// The same order with the same `Idempotency-Key` finds the run that it started; another one is a conflict.
+/// The same command with the same `Idempotency-Key` returns the run that it started; another command is a conflict.
 #[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook_run",
     params(("id" = String, Path, description = "The playbook"), IdempotencyHeader), request_body = ref("#/components/schemas/playbook_run_request"),
     responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 409, description = "The same `Idempotency-Key` came with another order before", body = ref("#/components/schemas/agent_error"))))]

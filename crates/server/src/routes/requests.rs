@@ -1,4 +1,4 @@
-//! Asking, and seeing what was answered.
+//! Requests and their answers.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -21,11 +21,11 @@ use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 
-/// Ask.
+/// Send a request.
 ///
-/// With `Accept: text/event-stream` the answer comes as events: any number of `progress`, then one
-/// `response` (an AgentResponse) or `error` (an AgentError). The same request sent again gets the
-/// recorded answer; once a change that it asked for has ended, its result.
+/// With `Accept: text/event-stream` the answer is a stream of events: any number of `progress`, then one `response` (an
+/// AgentResponse) or `error` (an AgentError). The same request sent again returns the recorded answer; or the result of
+/// its change, after that has ended.
 #[utoipa::path(post, path = "/v1/requests", tag = "requests", operation_id = "create_request",
     request_body = ref("#/components/schemas/agent_request"),
     responses(
@@ -52,7 +52,7 @@ pub(crate) async fn ask(
                 .await;
             closing(&answering, &id, answer)
         };
-        // The progress channel closes when the answer is there, so the answer comes last.
+        // The progress channel closes when the answer is ready, so the answer comes last.
         let (answer, said) = tokio::sync::oneshot::channel();
         tokio::spawn(async move {
             if answer.send(last.await).is_err() {
@@ -92,11 +92,11 @@ fn closing(
     }
 }
 
-/// Show a request: what was asked, where it was routed, its answer if there is one, and of a change that has ended its result.
+/// Show a request: its text, its route, its answer if there is one, and the result of a change that has ended.
 ///
-/// With `Accept: text/event-stream` the answer and the result come as events when they are there: one `response` (an
-/// AgentResponse) or `error` (an AgentError), and of a request that changes something one `result` (an AgentResponse with
-/// an id of its own).
+/// With `Accept: text/event-stream` the answer and the result are events, sent when they are ready: one `response` (an
+/// AgentResponse) or `error` (an AgentError), and for a request that changes something one `result` (an AgentResponse
+/// with its own id).
 #[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", operation_id = "get_request",
     params(("id" = String, Path, description = "The request's id")),
     responses((status = 200, description = "The request", body = ref("#/components/schemas/request"))))]

@@ -1,4 +1,4 @@
-//! Which documents are in force for something.
+//! The documents that are in force for a skill, agent, domain, tool or output.
 
 use axum::extract::State;
 use charter_contract::catalogue::agent::AgentManifest;
@@ -22,18 +22,18 @@ use crate::state::AppState;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SubjectQuery {
-    /// A skill or playbook.
+    /// The id of a skill or playbook.
     skill_id: Option<String>,
-    /// An agent; the skill's owner when absent.
+    /// The agent's id; that of the skill's owner when absent.
     agent_id: Option<String>,
-    /// A domain; the skill's when absent.
+    /// The domain; the skill's when absent.
     domain: Option<String>,
-    /// The persona that is answered; that of requests which name none when absent.
+    /// The persona; when absent, that of requests without one.
     #[param(value_type = Option<String>)]
     persona: Option<Label>,
 }
 
-/// Resolve guardrails: every match, in the order skill, agent, domain, global; within a level those for the persona first.
+/// Resolve guardrails: all matches, in the order skill, agent, domain, global; in a level, those for the persona first.
 #[utoipa::path(get, path = "/v1/resolve/guardrails", tag = "resolve", operation_id = "resolve_guardrails",
     params(SubjectQuery), responses((status = 200, description = "The guardrails", body = ref("#/components/schemas/resolved_guardrails"))))]
 pub(crate) async fn guardrails(
@@ -53,11 +53,11 @@ pub(crate) async fn guardrails(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PolicyQuery {
-    /// The tool.
+    /// The tool's id.
     tool: String,
 }
 
-/// Resolve policies: those in force that govern a tool, the tenant's own and the global ones.
+/// Resolve the policies that govern a tool: the tenant's own and the global ones.
 #[utoipa::path(get, path = "/v1/resolve/policies", tag = "resolve", operation_id = "resolve_policies",
     params(PolicyQuery), responses((status = 200, description = "The policies", body = ref("#/components/schemas/resolved_policies"))))]
 pub(crate) async fn policies(
@@ -71,21 +71,21 @@ pub(crate) async fn policies(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TemplateQuery {
-    /// What the template renders; must match.
+    /// The template's output type.
     output_type: String,
-    /// The skill.
+    /// The skill's id.
     skill_id: Option<String>,
-    /// The agent.
+    /// The agent's id.
     agent_id: Option<String>,
     /// The domain.
     domain: Option<String>,
-    /// The persona that is answered; that of requests which name none when absent.
+    /// The persona; when absent, that of requests without one.
     #[param(value_type = Option<String>)]
     persona: Option<Label>,
 }
 
-/// Resolve the template for an output: skill, then agent, then domain, then the global default; within a level one for the
-/// persona first. A template above the caller's tier is passed over.
+/// Resolve the template for an output: skill, then agent, then domain, then the global default; within a level, one for
+/// the persona first. A template above the caller's tier is skipped.
 #[utoipa::path(get, path = "/v1/resolve/template", tag = "resolve", operation_id = "resolve_template",
     params(TemplateQuery), responses((status = 200, description = "The template", body = ref("#/components/schemas/resolved_template"))))]
 pub(crate) async fn template(

@@ -13,12 +13,12 @@ use crate::state::AppState;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RouteQuery {
-    /// What to route.
+    /// The query to route.
     query: String,
-    /// `request` (what the intent of the query asks for, the default), `skills`, `playbooks` or `agents`.
+    /// `request` (what the query's intent requires, the default), `skills`, `playbooks` or `agents`.
     #[param(value_type = Option<String>)]
     purpose: Option<Purpose>,
-    /// How many candidates, at least 1.
+    /// The largest number of candidates, at least 1.
     top_k: Option<usize>,
     /// The floor to try, 0 to 1; the one in force when absent.
     #[param(minimum = 0, maximum = 1)]
@@ -31,12 +31,12 @@ pub(crate) struct RouteQuery {
     margin: Option<f32>,
 }
 
-/// Route a query without acting: the verdict, with candidates, scores, thresholds and reason, as it is or as
-/// it would be with other thresholds.
+/// Route a query without acting: the verdict, with candidates, scores, thresholds and reason, for the thresholds in
+/// force or for others.
 ///
-/// With the purpose `request` the intent is decided first: skills are ranked for a question, playbooks for a change,
-/// and lenses are looked at for a rule. `thresholds` decided; `in_force` are those that apply when none are tried.
-/// `dropped` was found and is below the floor.
+/// With the purpose `request`, the intent is decided first: skills are ranked for a question, playbooks for a change,
+/// and lenses are searched for a rule. `thresholds` are those that decided; `in_force` are those without overrides.
+/// `dropped` lists candidates below the floor.
 #[utoipa::path(get, path = "/v1/route", tag = "routing", operation_id = "route_query", params(RouteQuery),
     responses((status = 200, description = "The verdict", body = ref("#/components/schemas/verdict"))))]
 pub(crate) async fn route(

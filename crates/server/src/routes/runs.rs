@@ -1,4 +1,4 @@
-//! Runs: their journals, and what people do to them.
+//! Runs: their journals, and commands to them.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -22,33 +22,33 @@ use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 
-/// Runs of a page when nothing else is asked for.
+/// The default page size.
 const PAGE: usize = 50;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Where they stand: a status such as `awaiting_approval`, or `open` for all that have not ended, or `ended`.
+    /// Only runs with this status, e.g. `awaiting_approval`; `open` for unfinished runs, `ended` for the others.
     status: Option<String>,
-    /// What started them.
+    /// Only runs of this origin.
     #[param(value_type = Option<String>)]
     origin: Option<RunOrigin>,
-    /// What their titles have in them, in whatever case.
+    /// Only runs whose titles contain this text, regardless of case.
     title: Option<String>,
-    /// Created at or after.
+    /// Only runs created at this time or later.
     created_from: Option<String>,
-    /// Created before.
+    /// Only runs created before this time.
     created_until: Option<String>,
-    /// Where the page starts: `next` of the page before.
+    /// The cursor: `next` of the previous page.
     after: Option<String>,
-    /// At most so many, up to 1000; 50 when absent.
+    /// Page size, up to 1000; 50 when absent.
     limit: Option<usize>,
 }
 
-/// List runs, newest first: all, or those of a status, an origin, a text in the title, a time.
+/// List runs, newest first, optionally by status, origin, text in the title, and time.
 ///
-/// Where titles are looked at (`origin`, `title`) a page looks at so many runs and no more: it may hold fewer than it
-/// has room for, and the next one starts at `next`.
+/// With `origin` or `title`, each page examines a limited number of runs: it may have fewer entries than its size, and
+/// the next page starts at `next`.
 #[utoipa::path(get, path = "/v1/runs", tag = "runs", operation_id = "list_runs", params(ListQuery),
     responses((status = 200, description = "A page", body = ref("#/components/schemas/run_page"))))]
 pub(crate) async fn list(
@@ -82,7 +82,7 @@ pub(crate) async fn show(
     Ok(Json(shown).into_response())
 }
 
-/// Show a run as it stood after an event of its journal.
+/// Show a run's state after an event of its journal.
 #[utoipa::path(get, path = "/v1/runs/{id}/at/{sequence}", tag = "runs", operation_id = "get_run_at",
     params(("id" = String, Path, description = "`run-…`"), ("sequence" = u64, Path, description = "The event's position, from 1")),
     responses((status = 200, description = "The run as it stood then", body = ref("#/components/schemas/run_at"))))]
@@ -92,17 +92,16 @@ pub(crate) async fn show_at(
     Path((id, sequence)): Path<(String, String)>,
 ) -> Result<Json<RunAt>, ApiError> {
     let id: RunId = parsed(&id)?;
-    // What is no number is no event: the run is looked for first, whatever is asked of it.
+    // A position that is not a number matches no event: first the run is looked up, so that a missing run is reported.
     let sequence = sequence.parse().unwrap_or_default();
     let shown = state.engine.show_run_at(&caller, &id, sequence).await?;
     Ok(Json(shown))
 }
 
-/// A run's journal: a page of it, or with `Accept: text/event-stream` as it is written, until the run has ended.
+/// Show a run's journal: a page, or with `Accept: text/event-stream` a stream until the run has ended.
 ///
-/// Each event carries `status`, where the run stands after it. In a stream an event by which the run comes to
-/// another status is called `status`, any other `journal`; its id is its number. A stream that broke off is taken
-/// up with `Last-Event-ID` or `after`.
+/// Each event carries `status`, the run's status after it. In a stream, an event that changes the status is named
+/// `status`, any other `journal`; its id is its number. To resume a stream, send `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "list_run_events",
     params(("id" = String, Path, description = "`run-…`"), JournalQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/run_event_page"))))]
@@ -131,7 +130,7 @@ pub(crate) async fn events(
     Ok(streams::sent(&state, &headers, place, events))
 }
 
-/// Replay a run's journal without any effect, and say where it diverges if it does.
+/// Replay a run's journal without any effect, and show any divergence.
 #[utoipa::path(get, path = "/v1/runs/{id}/replay", tag = "runs", operation_id = "replay_run",
     params(("id" = String, Path, description = "`run-…`")),
     responses((status = 200, description = "What was found", body = ref("#/components/schemas/run_replay"))))]
@@ -151,7 +150,7 @@ pub(crate) struct ParametersBody {
     parameters: Map<String, Value>,
 }
 
-/// Give values for parameters of a run that has not begun: `{"parameters": {…}}`.
+/// Set parameters of a run that has not started: `{"parameters": {…}}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/parameters", tag = "runs", operation_id = "set_run_parameters",
     params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_parameters"),
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
@@ -169,7 +168,7 @@ pub(crate) async fn give(
     Ok(Json(run))
 }
 
-/// A person's agreement to a plan.
+/// A person's confirmation of a plan.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfirmationBody {
@@ -197,7 +196,7 @@ pub(crate) async fn confirm(
     Ok(Json(run))
 }
 
-/// Pause a run: nothing new starts.
+/// Pause a run: no new step starts.
 #[utoipa::path(post, path = "/v1/runs/{id}/pause", tag = "runs", operation_id = "pause_run",
     params(("id" = String, Path, description = "`run-…`")),
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
@@ -223,7 +222,7 @@ pub(crate) async fn resume(
     Ok(Json(state.engine.resume_run(&caller, &id).await?))
 }
 
-/// Why and how a run is ended.
+/// The reason for an abort, and whether to roll back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AbortBody {
@@ -254,7 +253,7 @@ pub(crate) async fn abort(
     Ok(Json(run))
 }
 
-/// Reverse what a run that has ended wrote, by a run of its own.
+/// Roll back the writes of a run that has ended, in a new run.
 #[utoipa::path(post, path = "/v1/runs/{id}/rollback", tag = "runs", operation_id = "rollback_run",
     params(("id" = String, Path, description = "`run-…`")),
     responses((status = 201, description = "The run that reverses", body = ref("#/components/schemas/run")), (status = 409, description = "It goes on, or nothing of it can be reversed", body = ref("#/components/schemas/agent_error"))))]
@@ -268,7 +267,7 @@ pub(crate) async fn roll_back(
     Ok((StatusCode::CREATED, Json(run)))
 }
 
-/// A run that an order started just now, or before.
+/// The response with a run that the command started now, or earlier.
 pub(super) fn started(run: RunStarted) -> (StatusCode, Json<RunView>) {
     match run {
         RunStarted::New(run) => (StatusCode::CREATED, Json(*run)),

@@ -1,4 +1,4 @@
-//! The contracts themselves.
+//! The contracts' schemas.
 
 use charter_contract::registry;
 use charter_engine::EngineError;
@@ -30,7 +30,7 @@ pub(crate) async fn list() -> Json<Vec<Summary>> {
     Json(summaries.collect())
 }
 
-/// Show a schema. Of what packages have files of, it takes a document and a list of them.
+/// Show a schema. The schema of a package's document kind accepts one document or a list of them.
 #[utoipa::path(get, path = "/v1/schemas/{name}", tag = "schemas", operation_id = "get_schema",
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "A JSON Schema", body = Object)))]

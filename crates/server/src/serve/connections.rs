@@ -1,4 +1,4 @@
-//! All open connections: how many there may be, and which makes room when one more comes.
+//! The open connections: their limit, and which one is closed for a new one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,18 +29,18 @@ struct Connection {
     closed: CancellationToken,
 }
 
-/// A connection that is counted until this is dropped.
+/// A connection that counts until this is dropped.
 #[derive(Debug)]
 pub(super) struct OpenConnection {
     all: Arc<Connections>,
     id: u64,
     pub(super) pace: Arc<Pace>,
-    /// Cancelled when the connection has to make room, or has had its time.
+    /// Cancelled when the connection must make room, or has timed out.
     pub(super) closed: CancellationToken,
 }
 
 impl Connections {
-    /// At most so many, each with so long for the head of a request.
+    /// Creates an empty set of at most `most` connections, each with the timeout `head` for the head of a request.
     pub(super) fn new(most: usize, head: Duration) -> Self {
         Self {
             most,
@@ -54,8 +54,8 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one more. Where there are as many as there may be, the one whose client has kept the server waiting for
-    /// longest makes room; `None` where all are being served.
+    /// Adds a connection. At the limit, the one for whose client the server has waited longest is closed; `None` if all
+    /// are being served.
     pub(super) fn open(self: &Arc<Self>, now: Instant) -> Option<OpenConnection> {
         let mut open = self.all();
         while open.connections.len() >= self.most {
@@ -80,12 +80,12 @@ impl Connections {
         })
     }
 
-    /// Closes the one that has been waited for longest.
+    /// Closes the connection for whose client the server has waited longest.
     pub(super) fn make_room(&self) {
         self.all().make_room();
     }
 
-    /// Closes those whose clients have had their time.
+    /// Closes the connections that have timed out.
     pub(super) fn close_overdue(&self, now: Instant) {
         self.all().connections.retain(|_, connection| {
             let overdue = connection.pace.is_overdue(self.head, now);
@@ -98,7 +98,7 @@ impl Connections {
 }
 
 impl Open {
-    /// Closes the connection that has been waited for longest; whether there was one.
+    /// Closes the connection for whose client the server has waited longest; returns whether there was one.
     fn make_room(&mut self) -> bool {
         let waiting = self.connections.iter();
         let waiting = waiting.filter_map(|(id, one)| Some((one.pace.waits_since()?, *id)));

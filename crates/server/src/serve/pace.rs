@@ -1,4 +1,4 @@
-//! The pace of one connection: what it waits for, and since when.
+//! The phase of one connection, and since when the server waits for its client.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,21 +13,21 @@ use tokio::time::Instant;
 /// How long a connection may be idle between two requests.
 const IDLE: Duration = Duration::from_millis(CONNECTION_IDLE_MS as u64);
 
-/// How long a client may take nothing of an answer.
+/// How long a client may receive nothing of an answer.
 const ANSWER_PAUSE: Duration = Duration::from_millis(ANSWER_PAUSE_MS as u64);
 
-/// What a connection does.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The head of a request has begun to come; so has that of the first one when the connection opens.
+    /// The head of a request is arriving; also when the connection opens.
     Head(Instant),
-    /// Nothing, since the last answer.
+    /// Idle since the last answer.
     Idle(Instant),
     /// A request is being answered.
     Serving,
 }
 
-/// What a connection does, and since when its client takes nothing of what is written to it.
+/// The phase of a connection, and since when its client has accepted no bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct State {
     phase: Phase,
@@ -35,14 +35,14 @@ struct State {
 }
 
 impl State {
-    /// Bytes came from the client.
+    /// Records bytes from the client.
     fn read(&mut self, now: Instant) {
         if let Phase::Idle(_) = self.phase {
             self.phase = Phase::Head(now);
         }
     }
 
-    /// The client took bytes. What is left of an answer when all of it has been handed over is no idleness.
+    /// Records bytes to the client. While it still receives a complete answer, the connection is not idle.
     fn wrote(&mut self, now: Instant) {
         self.blocked = None;
         match &mut self.phase {
@@ -51,12 +51,12 @@ impl State {
         }
     }
 
-    /// The client takes no more bytes at the moment.
+    /// Records that the client accepts no more bytes at the moment.
     fn is_blocked(&mut self, now: Instant) {
         self.blocked.get_or_insert(now);
     }
 
-    /// Since when the server waits for the client; not at all while it works for it.
+    /// Since when the server waits for the client; `None` while it works on a request.
     fn waits_since(&self) -> Option<Instant> {
         match (self.blocked, self.phase) {
             (Some(since), _) => Some(since),
@@ -65,7 +65,7 @@ impl State {
         }
     }
 
-    /// Whether the client has had its time; `head` is that for the head of a request.
+    /// Whether the client has timed out; `head` is the timeout for the head of a request.
     fn is_overdue(&self, head: Duration, now: Instant) -> bool {
         let (since, allowed) = match (self.blocked, self.phase) {
             (Some(since), _) => (since, ANSWER_PAUSE),
@@ -77,12 +77,12 @@ impl State {
     }
 }
 
-/// The pace of a connection, for those who serve it and for those who count connections.
+/// The pace of a connection, shared by its server task and the count of connections.
 #[derive(Debug)]
 pub(super) struct Pace(Mutex<State>);
 
 impl Pace {
-    /// Of a connection that opens.
+    /// The pace of a new connection.
     pub(super) fn new(now: Instant) -> Self {
         Self(Mutex::new(State {
             phase: Phase::Head(now),
@@ -103,7 +103,7 @@ impl Pace {
         self.state().is_overdue(head, now)
     }
 
-    /// A request has come and is answered until what this returns is dropped.
+    /// Records a request, which is being answered until the result is dropped.
     pub(super) fn serving(self: &Arc<Self>) -> Serving {
         self.state().phase = Phase::Serving;
         Serving(Arc::clone(self))
@@ -119,7 +119,7 @@ impl Drop for Serving {
     }
 }
 
-/// A stream that keeps its pace up to date.
+/// A stream that updates its connection's pace.
 pub(super) struct PacedStream<S> {
     stream: S,
     pace: Arc<Pace>,
@@ -202,7 +202,7 @@ mod tests {
         begun + Duration::from_secs(seconds)
     }
 
-    /// When a connection in this state has had its time.
+    /// The time until a connection in this state times out.
     fn end(state: State, begun: Instant) -> Option<u64> {
         (0..200).find(|seconds| state.is_overdue(HEAD, after(begun, *seconds)))
     }
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Bytes of a head buy no more time for it; bytes that a client takes do, so that a slow reader has its answer.
+    /// Bytes of a head do not extend its timeout; bytes of an answer do, so that a slow reader receives it.
     #[test]
     fn only_a_client_that_takes_its_answer_has_more_time() {
         let begun = Instant::now();

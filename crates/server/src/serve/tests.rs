@@ -19,21 +19,21 @@ const NEVER: &[u8] = b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n";
 const LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 const HALF: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nx-half: ";
 
-/// The body of `/large`: more than the buffers of a connection take.
+/// The body of `/large`: larger than the buffers of a connection.
 const LARGE_BYTES: usize = 32 << 20;
 
 /// A part of the body of `/endless`.
 const PART: &[u8] = &[b'x'; 4_096];
 
-/// How long a client of these tests waits for anything.
+/// The longest wait of a client in these tests.
 const DEADLINE: Duration = Duration::from_secs(30);
 
 struct Served {
     address: SocketAddr,
-    /// A permit lets a request to `/waits` be answered; one that has come took a permit of the other.
+    /// A permit lets a request to `/waits` be answered; an arrived request adds a permit to `came`.
     answers: Arc<Semaphore>,
     came: Arc<Semaphore>,
-    /// Its permit is held by a request to `/never`, and by the answer to one to `/large`.
+    /// A request to `/never`, and the answer to one to `/large`, hold its permit.
     held: Arc<Semaphore>,
     stop: CancellationToken,
     ended: JoinHandle<()>,
@@ -110,7 +110,7 @@ async fn served_with(connections: usize, head: Duration) -> Served {
 }
 
 impl Served {
-    /// A connection on which so much was sent.
+    /// A connection on which these bytes were sent.
     fn sent(&self, bytes: &[u8]) -> TcpStream {
         sent(self.address, bytes)
     }
@@ -123,14 +123,14 @@ fn sent(address: SocketAddr, bytes: &[u8]) -> TcpStream {
     client
 }
 
-/// What comes until `end`, or until the connection is closed.
+/// Reads until `end`, or until the connection is closed.
 fn read_to(client: &mut TcpStream, end: &str) -> String {
     let (mut text, mut bytes) = (String::new(), [0; 4_096]);
     while !text.ends_with(end) || end.is_empty() {
         match client.read(&mut bytes) {
             Ok(0) => break,
             Ok(count) => text.push_str(std::str::from_utf8(&bytes[..count]).unwrap()),
-            // What was closed with something unread is reset.
+            // A connection that is closed with unread bytes is reset.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
             Err(error) => panic!("{error}, after {text:?}"),
         }
@@ -199,7 +199,7 @@ async fn a_client_that_takes_nothing_of_its_answer_is_closed_after_the_pause() {
     came.acquire().await.unwrap().forget();
     let blocked = async {
         loop {
-            // While a request is answered, nothing else is waited for.
+            // While a request is answered, the server waits for nothing else.
             if let Some(since) = pace.waits_since() {
                 return since;
             }
@@ -210,7 +210,7 @@ async fn a_client_that_takes_nothing_of_its_answer_is_closed_after_the_pause() {
     connections.close_overdue(since + pause - Duration::from_secs(1));
     assert!(!closed.is_cancelled());
     let overdue = async {
-        // A part that the buffers still take starts the pause again.
+        // Each part that still fits into the buffers restarts the pause.
         while !closed.is_cancelled() {
             connections.close_overdue(Instant::now() + pause);
             yield_now().await;

@@ -1,5 +1,5 @@
-//! The stack that the deepest policies take: each is registered, decided by and explained on a thread whose stack is large
-//! enough that none is added, and the pages of the stack that were touched are counted.
+//! Measures the stack that the deepest policies use: each is registered, evaluated and explained on a thread with a
+//! stack so large that none is added, and the touched pages of the stack are counted.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -11,20 +11,20 @@ use charter_testkit::measured::Cost;
 
 use super::{Failure, head, kibibytes, milliseconds, most, row};
 
-/// The stack of a measured thread, in bytes: 64 MiB. The server's threads get 16 MiB more where they have less than that left.
+/// Stack of a measured thread, in bytes: 64 MiB. The server adds 16 MiB to threads with less than that left.
 const STACK: usize = 64 << 20;
 
-/// A page of memory, in bytes.
+/// Size of a memory page, in bytes.
 const PAGE: usize = 4 << 10;
 
-/// Bytes and bit by which the system says whether a page is in memory (`/proc/self/pagemap`).
+/// Entry size, in bytes, and the bit that marks a page as present in memory (`/proc/self/pagemap`).
 const ENTRY: usize = 8;
 const PRESENT: u64 = 1 << 63;
 
-/// A condition that nests as deep as the number.
+/// Builds a condition with the given nesting.
 type Deep = fn(usize) -> String;
 
-/// The ways in which rules nest.
+/// The ways in which rules can nest.
 const DEEP: [(&str, Deep); 10] = [
     ("brackets", |n| nested("(", n, "true", ")")),
     ("if", |n| nested("if ", n, "true", " then true else true")),
@@ -58,7 +58,7 @@ pub(super) fn measure() -> Result<(), Failure> {
             format!("@id(\"a\") permit (principal, action, resource) when {{ {condition} }};")
         };
         let measured = |levels: usize| touched_by(target, &rule(levels));
-        // Rules that are flat to Cedar are bounded by their operators.
+        // Rules that Cedar parses without nesting are limited by their operators.
         let levels = most(CEDAR_OPERATORS, |levels| {
             measured(levels).is_ok_and(|measured| measured.is_some())
         });
@@ -83,7 +83,7 @@ struct Measured {
     cost: Cost,
 }
 
-/// The cost of a policy that is accepted; nothing for one that is refused.
+/// Returns the cost of an accepted policy; `None` for a refused one.
 fn touched_by(target: &FuzzTarget, text: &str) -> Result<Option<Measured>, Failure> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK);
@@ -103,7 +103,7 @@ fn touched_by(target: &FuzzTarget, text: &str) -> Result<Option<Measured>, Failu
     })
 }
 
-/// Bytes below this place in the thread's stack, down to the deepest page that was touched. A stack that is this large is
+/// Returns the bytes between this position in the thread's stack and the deepest touched page. A stack this large is
 /// new memory in each thread.
 fn touched() -> Result<usize, Failure> {
     let here = 0_u8;

@@ -1,4 +1,4 @@
-//! The largest expressions that `CEL_STEPS` allows: each over the most values that are not refused.
+//! Measures the largest expressions that `CEL_STEPS` allows, each over as many values as are accepted.
 
 use charter_contract::bounds::{CEL_BYTES, CEL_OPERATORS, CEL_STEPS};
 use charter_domain::expression::{Budget, Condition, ExpressionError, Facts, Roots};
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::{Failure, head, kibibytes, milliseconds, most, row};
 
-/// An expression over parameters that grow with a number.
+/// An expression over parameters whose size depends on a number.
 struct Growing {
     name: &'static str,
     source: &'static str,
-    /// The parameter `values`, of this size.
+    /// Builds the parameter `values` of a given size.
     values: fn(usize) -> Value,
 }
 
@@ -112,7 +112,7 @@ const fn growing(name: &'static str, source: &'static str, values: fn(usize) -> 
     }
 }
 
-/// Most values that are tried: no parameter may have more bytes.
+/// Maximum number of values: no parameter may have more bytes.
 const MOST_VALUES: usize = 16 << 20;
 
 pub(super) fn measure() -> Result<(), Failure> {
@@ -156,10 +156,10 @@ pub(super) fn measure() -> Result<(), Failure> {
     Ok(())
 }
 
-/// An expression with this many parts.
+/// Builds an expression with the given number of parts.
 type Source = fn(usize) -> String;
 
-/// The largest expressions that compile.
+/// Measures the largest expressions that compile.
 fn compile() {
     let title = format!("Compiling at CEL_BYTES = {CEL_BYTES}, CEL_OPERATORS = {CEL_OPERATORS}");
     head(&title, &["Expression", "Parts", "Time", "Memory"]);

@@ -1,5 +1,5 @@
-//! The memory of JSON: what a value takes for each byte of its text, beside what the weights count, and what reading it
-//! takes. The shares of memory assume the weights.
+//! Measures the memory of JSON per byte of text: the memory of a value compared with the estimate, and the memory of
+//! parsing it. The memory budgets rely on the estimates.
 
 use charter_contract::ids::StepId;
 use charter_contract::json::{Profile, decode, decode_stored, extent, memory_of};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::{Failure, head, row};
 
-/// Bytes of each text, about.
+/// Approximate size of each text, in bytes.
 const BYTES: usize = 1 << 20;
 
-/// A list of equal parts, as text.
+/// The items of a list of equal items, as text.
 const PARTS: [(&str, &str); 9] = [
     ("empty lists", "[]"),
     ("empty objects", "{}"),
@@ -43,9 +43,9 @@ fn list(part: &str) -> String {
     format!("[{}]", vec![part; count].join(","))
 }
 
-/// A number of bytes for each byte of text.
+/// Formats bytes per byte of text.
 fn per_byte(bytes: usize, text: &str) -> String {
-    // Sizes of memory are exact in a double.
+    // Memory sizes are exact in a double.
     format!("{:.1}", bytes as f64 / text.len() as f64)
 }
 
@@ -77,7 +77,8 @@ fn values() -> Result<(), Failure> {
     Ok(())
 }
 
-/// An event of a journal with such an output: its reader keeps the parts of an event until it knows which one it is.
+/// Measures a journal event with such an output: its parser keeps the parts of an event until it knows the event's
+/// type.
 fn events() -> Result<(), Failure> {
     let columns = ["Output: a list of", "Counted", "Kept", "Most while read"];
     head(
@@ -111,7 +112,7 @@ fn events() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Documents as interfaces read them: the most that is held at once, of what is counted.
+/// Measures documents as interfaces parse them: the peak of the memory, compared with the estimate.
 fn messages() -> Result<(), Failure> {
     let columns = [
         "Read as",

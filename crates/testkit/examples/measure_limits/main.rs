@@ -1,9 +1,9 @@
-//! Measures what the limits that are estimates allow: time and memory of the largest expressions (`CEL_STEPS`), the stack
-//! that the deepest policies take (`CEDAR_LEVELS`), and the memory of JSON beside what the weights count. Prints tables in
+//! Measures the actual cost of limits that are estimates: time and memory of the largest expressions (`CEL_STEPS`),
+//! stack of the deepest policies (`CEDAR_LEVELS`), and memory of JSON compared with its estimate. Prints tables in
 //! Markdown.
 //!
-//! `cargo run --release -p charter-testkit --example measure_limits` measures everything; `cel`, `cedar` or `json` after
-//! `--` measures that part. It takes some minutes, and needs the machine for itself.
+//! `cargo run --release -p charter-testkit --example measure_limits` measures everything; `cel`, `cedar` or `json`
+//! after `--` measures that part. It takes some minutes, and needs an otherwise idle machine.
 
 mod cedar;
 mod cel;
@@ -17,17 +17,17 @@ use charter_testkit::measured::{CountingAllocator, is_counted};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Measures a part and prints its table.
+/// Measures one part and prints its table.
 type Measurement = fn() -> Result<(), Failure>;
 
-/// The parts by name.
+/// The parts, by name.
 const PARTS: [(&str, Measurement); 3] = [
     ("cel", cel::measure),
     ("cedar", cedar::measure),
     ("json", json::measure),
 ];
 
-/// Why a part was not measured.
+/// The reason why a part could not be measured.
 type Failure = Box<dyn Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
@@ -47,7 +47,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the head of a table, whose first column has names and the others numbers.
+/// Prints the head of a table with names in the first column and numbers in the others.
 fn head(title: &str, columns: &[&str]) {
     println!("\n## {title}\n\n| {} |", columns.join(" | "));
     println!("|---|{}", "--:|".repeat(columns.len().saturating_sub(1)));
@@ -66,7 +66,8 @@ fn kibibytes(bytes: usize) -> String {
     format!("{} KiB", bytes.div_ceil(1 << 10))
 }
 
-/// The largest number up to a limit for which this is so, where it is so for all smaller ones; 0 where it is so for none.
+/// Returns the largest number up to `limit` for which `is_so` holds for it and all smaller ones; 0 if it holds for
+/// none.
 fn most(limit: usize, is_so: impl Fn(usize) -> bool) -> usize {
     let mut beyond = 1;
     while beyond <= limit && is_so(beyond) {

@@ -1,4 +1,4 @@
-//! Exports that Charter reads again, from any sender: evidence, and bundles of missions.
+//! Exports that Charter imports or verifies, from any sender: evidence, and mission bundles.
 
 use std::str::from_utf8;
 
@@ -42,7 +42,7 @@ pub(super) const WORDS: &[&str] = &[
     "{\"event\":\"started\"",
 ];
 
-/// An export of evidence is verified, line by line.
+/// Verifies an evidence export, line by line.
 pub(super) fn evidence(input: &[u8]) -> Verdict {
     let Ok(text) = from_utf8(input) else {
         return Verdict::Refused;
@@ -59,8 +59,8 @@ pub(super) fn evidence(input: &[u8]) -> Verdict {
     Verdict::Accepted
 }
 
-/// A bundle is verified as it is. Its lines are verified and replayed once more in a bundle whose digests are right: those
-/// that begin with `{"event":` as events, the others as artifacts.
+/// Verifies a bundle as it is. Its lines are then verified and replayed in a bundle with correct digests: lines that
+/// begin with `{"event":` as events, the others as artifacts.
 pub(super) fn mission_bundle(input: &[u8]) -> Verdict {
     if extent(input, Profile::BUNDLE).is_err() {
         return Verdict::Refused;

@@ -1,4 +1,4 @@
-//! Packages and skills: YAML files, packages as a whole, directories with a `SKILL.md`.
+//! Packages and skills: YAML files, whole packages, directories with a `SKILL.md`.
 
 use std::collections::BTreeMap;
 use std::str::from_utf8;
@@ -71,7 +71,7 @@ pub(super) const SKILL_WORDS: &[&str] = &[
     "[x](y)",
 ];
 
-/// A YAML file, with the places of its parts.
+/// Parses a YAML file, with the locations of its parts.
 pub(super) fn yaml(input: &[u8]) -> Verdict {
     let Ok(text) = from_utf8(input) else {
         return Verdict::Refused;
@@ -83,7 +83,7 @@ pub(super) fn yaml(input: &[u8]) -> Verdict {
     Verdict::of(&read)
 }
 
-/// A package, read and checked as a registration does.
+/// Parses and checks a package as registration does.
 pub(super) fn package(input: &[u8]) -> Verdict {
     match from_utf8(input) {
         Ok(text) => registered(package_files(text)),
@@ -91,7 +91,7 @@ pub(super) fn package(input: &[u8]) -> Verdict {
     }
 }
 
-/// Whether a package of these files would be registered, routing tests apart.
+/// Whether a package of these files would be registered, apart from routing tests.
 pub(super) fn registered(files: BTreeMap<String, String>) -> Verdict {
     let bundle = PackageBundle { files };
     let mut report = Report::new();
@@ -130,7 +130,7 @@ fn checked(package: &Package) -> Vec<Problem> {
     )
 }
 
-/// A catalogue with nothing but the domains that are always there.
+/// A catalogue with only the predefined domains.
 fn domains() -> View {
     let origin = Arc::new(Origin {
         scope: Scope::Global,
@@ -147,7 +147,7 @@ fn domains() -> View {
     }
 }
 
-/// A directory whose `SKILL.md` is the input.
+/// Parses a directory whose `SKILL.md` is the input.
 pub(super) fn skill(input: &[u8]) -> Verdict {
     drop(skill_md_fields(input));
     let file = |path: &str, content: &[u8]| SkillFile {

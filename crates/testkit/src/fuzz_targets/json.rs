@@ -1,4 +1,4 @@
-//! JSON from outside: messages, outputs of tools, bodies of requests.
+//! JSON from external sources: messages, outputs of tools, bodies of requests.
 
 use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::agentic::request::AgentRequest;
@@ -39,13 +39,13 @@ pub(super) const BODY_WORDS: &[&str] = &[
     "null",
 ];
 
-/// A message is measured, in one piece and in two, and read; what is read is no larger than what was measured.
+/// Measures a message in one piece and in two, and parses it; the result is no larger than the measurement.
 pub(super) fn message(input: &[u8]) -> Verdict {
     let whole = extent(input, Profile::MESSAGE);
     let (first, rest) = input.split_at(input.len() / 2);
     let mut meter = Meter::new(Profile::MESSAGE);
     let fed = meter.feed(first).and_then(|()| meter.feed(rest));
-    // The meter does not read numbers.
+    // The meter does not check numbers.
     if !matches!(whole, Err(JsonLimitExceeded::Number { .. })) {
         assert_eq!(fed.map(|()| meter.extent()), whole, "in two pieces");
     }
@@ -59,7 +59,7 @@ pub(super) fn message(input: &[u8]) -> Verdict {
     Verdict::Accepted
 }
 
-/// An output that is admitted can be put into an envelope and stored, and be read again, by a client too, which reads 127
+/// An accepted output can be put into an envelope, stored and parsed again, also by a client with a limit of 127
 /// levels.
 pub(super) fn output(input: &[u8]) -> Verdict {
     let Ok(value) = decode::<Value>(input, Profile::OUTPUT) else {
@@ -75,7 +75,7 @@ pub(super) fn output(input: &[u8]) -> Verdict {
     Verdict::Accepted
 }
 
-/// The body of a request, and of a plan, with all violations of either.
+/// Parses the body of a request and of a plan, with all violations of each.
 pub(super) fn body(input: &[u8]) -> Verdict {
     let request = parse::<AgentRequest>(input);
     let plan = parse::<ExecutionPlan>(input);

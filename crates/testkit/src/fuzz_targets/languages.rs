@@ -1,4 +1,4 @@
-//! Languages that documents are written in: templates, CEL, jq, and `${…}` references.
+//! The languages inside documents: templates, CEL, jq, and `${…}` references.
 
 use std::collections::BTreeMap;
 use std::str::from_utf8;
@@ -151,7 +151,7 @@ pub(super) const REFERENCE_WORDS: &[&str] = &[
     ",",
 ];
 
-/// Values that documents are filled with: a text, a list, and what nests deep.
+/// Values for filling documents: a text, a list, and deeply nested values.
 static VALUES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let list: Vec<Value> = (0..2_000)
         .map(|at| json!({"name": format!("n{at}"), "at": at}))
@@ -168,13 +168,13 @@ static VALUES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     values
 });
 
-/// A structure: the input as JSON, or else as one text.
+/// Parses the input as a JSON structure, or else takes it as one text.
 fn structure(input: &[u8]) -> Option<Value> {
     let read = decode::<Value>(input, Profile::OUTPUT).ok();
     read.or_else(|| from_utf8(input).ok().map(Value::from))
 }
 
-/// A template is checked, and filled in where the server does that itself.
+/// Checks a template, and renders it if the server itself would.
 pub(super) fn template(input: &[u8]) -> Verdict {
     let Some(structure) = structure(input) else {
         return Verdict::Refused;
@@ -189,7 +189,7 @@ pub(super) fn template(input: &[u8]) -> Verdict {
     Verdict::of(&checked)
 }
 
-/// A template with expressions is filled in, as its process does.
+/// Renders a template with expressions, as its process does.
 pub(super) fn evaluation(input: &[u8]) -> Verdict {
     let Some(structure) = structure(input) else {
         return Verdict::Refused;
@@ -205,10 +205,10 @@ pub(super) fn evaluation(input: &[u8]) -> Verdict {
     }
 }
 
-/// A filled structure is no larger than the limit, and no deeper than an output.
+/// Checks that a filled structure is within the size limit and nests no deeper than an output may.
 fn admit_filled(filled: &Value) {
     let texts = filled.to_string().len();
-    // An escape is up to six bytes of JSON.
+    // An escape takes up to six bytes of JSON.
     assert!(texts <= 6 * FILLED_BYTES, "{texts} bytes were filled in");
     assert!(
         extent_of(filled, Profile::OUTPUT).is_ok(),
@@ -216,7 +216,7 @@ fn admit_filled(filled: &Value) {
     );
 }
 
-/// An expression of a guardrail and of a plan is compiled, and asked about a call with long lists.
+/// Compiles an expression of a guardrail and of a plan, and evaluates it for a call with long lists.
 pub(super) fn cel(input: &[u8]) -> Verdict {
     static STEPS: LazyLock<Value> =
         LazyLock::new(|| json!({"step_1": {"output": &*VALUES, "status": "completed"}}));
@@ -245,7 +245,7 @@ pub(super) fn cel(input: &[u8]) -> Verdict {
     verdict
 }
 
-/// A filter is compiled; only its own process runs it.
+/// Compiles a filter; only its own process would run it.
 pub(super) fn jq(input: &[u8]) -> Verdict {
     match from_utf8(input) {
         Ok(source) => Verdict::of(&Filter::compile(source)),
@@ -253,7 +253,7 @@ pub(super) fn jq(input: &[u8]) -> Verdict {
     }
 }
 
-/// The references of a value are listed, and filled in.
+/// Lists the references of a value and fills them in.
 pub(super) fn references(input: &[u8]) -> Verdict {
     static OUTPUTS: LazyLock<BTreeMap<StepId, Value>> = LazyLock::new(|| {
         let step = StepId::parse("step_1").expect("an id");

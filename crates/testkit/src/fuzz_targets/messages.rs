@@ -1,5 +1,5 @@
-//! The Model Context Protocol, from both sides: messages as the SDK reads them once they are measured, and the tools that a
-//! server lists.
+//! The Model Context Protocol, from both sides: messages as the SDK parses them after measurement, and the tools that
+//! a server lists.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -65,14 +65,14 @@ pub(super) const TOOL_WORDS: &[&str] = &[
     ":",
 ];
 
-/// A message is measured and read, as from a client and as from a server.
+/// Measures and parses a message, as from a client and as from a server.
 pub(super) fn message(input: &[u8]) -> Verdict {
     let from_client = decode::<ClientJsonRpcMessage>(input, Profile::MESSAGE).map(drop);
     let from_server = decode::<ServerJsonRpcMessage>(input, Profile::MESSAGE).map(drop);
     Verdict::of(&from_client.or(from_server))
 }
 
-/// The tools that a server lists become documents, or are left out.
+/// Converts the tools that a server lists to documents; some are omitted.
 pub(super) fn tools(input: &[u8]) -> Verdict {
     static OPTIONS: LazyLock<McpServerOptions> = LazyLock::new(|| McpServerOptions {
         name: Label::parse("files").expect("a name"),

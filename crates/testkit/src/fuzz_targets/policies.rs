@@ -1,5 +1,5 @@
-//! Cedar policies: registered, decided by and explained. One that registration refuses is asked as well, as if an older
-//! version had stored it.
+//! Cedar policies: registered, evaluated and explained. A policy that registration refuses is evaluated too, as if an
+//! older version had stored it.
 
 use std::collections::BTreeMap;
 use std::str::from_utf8;
@@ -78,7 +78,7 @@ static TOOL: LazyLock<Value> = LazyLock::new(|| {
     })
 });
 
-/// A policy is registered, and decides on a call of a tool.
+/// Registers a policy and evaluates it for a tool call.
 pub(super) fn cedar(input: &[u8]) -> Verdict {
     let Ok(text) = from_utf8(input) else {
         return Verdict::Refused;

@@ -1,4 +1,4 @@
-//! JSON Schemas that tools and MCP servers bring along: measured, compiled, and checked against.
+//! JSON Schemas of tools and MCP servers: measured, compiled, and used for validation.
 
 use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::json::{Profile, decode};
@@ -51,7 +51,7 @@ pub(super) const WORDS: &[&str] = &[
     ":",
 ];
 
-/// A schema, and a value to check; without a value, some that are long, wide and deep.
+/// Compiles a schema and validates a value; without a value, some that are long, wide and deep.
 pub(super) fn schema(input: &[u8]) -> Verdict {
     let Ok(Value::Object(mut sent)) = decode::<Value>(input, Profile::OUTPUT) else {
         return Verdict::Refused;

@@ -1,4 +1,4 @@
-//! Texts of sources, as the process that takes them out reads them.
+//! Source documents, as parsed by the extraction process.
 
 use charter_effects::{MAX_TEXT_BYTES, MediaType, extract};
 
@@ -79,17 +79,17 @@ pub(super) const PDF_WORDS: &[&str] = &[
     "99999999999",
 ];
 
-/// A page.
+/// Extracts the text of an HTML page.
 pub(super) fn html(input: &[u8]) -> Verdict {
     text_of(input, MediaType::Html)
 }
 
-/// A text in Markdown.
+/// Extracts the text of a Markdown document.
 pub(super) fn markdown(input: &[u8]) -> Verdict {
     text_of(input, MediaType::Markdown)
 }
 
-/// A PDF, whose reader panics on what it does not expect and knows no limits: its process ends it.
+/// Extracts the text of a PDF. Its parser may panic and has no limits, so it runs in a process that ends it.
 pub(super) fn pdf(input: &[u8]) -> Verdict {
     text_of(input, MediaType::Pdf)
 }

@@ -1,13 +1,13 @@
-//! Compressed bytes that inflate to 150 times as many: DEFLATE with its fixed codes (RFC 1951), written by hand, so that
-//! a bomb of any size is made at once.
+//! Compressed data that decompresses to 150 times its size: DEFLATE with its fixed codes (RFC 1951), written by hand,
+//! so that a bomb of any size is built immediately.
 
-/// The longest match, in bytes.
+/// Length of the longest match, in bytes.
 const MATCH: usize = 258;
 
-/// Bits of a match: eight of its length, five of its distance.
+/// Bits of a match: eight for its length, five for its distance.
 const MATCH_BITS: usize = 13;
 
-/// Bits, packed from the lowest of each byte on.
+/// A bit buffer, filled from the lowest bit of each byte.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -15,7 +15,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Adds the lowest `count` bits of a code, its highest bit first, as Huffman codes are written.
+    /// Adds the lowest `count` bits of a code, highest bit first, as Huffman codes are written.
     fn code(&mut self, code: u16, count: u32) {
         for at in (0..count).rev() {
             if self.count.is_multiple_of(8) {
@@ -31,10 +31,10 @@ impl Bits {
     }
 }
 
-/// One byte, below 144, and `matches` times [`MATCH`] more of it.
+/// Compresses one byte below 144, followed by `matches` times [`MATCH`] copies of it.
 fn deflated(byte: u8, matches: usize) -> Vec<u8> {
     let mut bits = Bits::default();
-    // The last block, with fixed codes.
+    // The final block, with fixed codes.
     bits.code(0b1, 1);
     bits.code(0b10, 2);
     bits.code(0x30 + u16::from(byte), 8);
@@ -43,19 +43,20 @@ fn deflated(byte: u8, matches: usize) -> Vec<u8> {
         bits.code(0b1100_0101, 8);
         bits.code(0, 5);
     }
-    // The end of the block.
+    // End of the block.
     bits.code(0, 7);
     bits.bytes
 }
 
-/// A gzip stream of zeros in about `bytes` bytes. Its checksum is missing: a reader that comes to it has inflated all.
+/// Returns a gzip stream of zeros in about `bytes` bytes. It has no checksum: a decoder that reaches it has
+/// decompressed everything.
 #[must_use]
 pub fn gzip_bomb(bytes: usize) -> Vec<u8> {
     let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
     [header.to_vec(), deflated(0, bytes * 8 / MATCH_BITS)].concat()
 }
 
-/// A zlib stream of at least `inflated` spaces.
+/// Returns a zlib stream that decompresses to at least `inflated` spaces.
 #[must_use]
 pub fn zlib_bomb(inflated: usize) -> Vec<u8> {
     const SPACE: u8 = b' ';
@@ -87,7 +88,7 @@ mod tests {
         let bomb = gzip_bomb(10_000);
         assert!((9_900..10_100).contains(&bomb.len()), "{}", bomb.len());
         let mut inflated = Vec::new();
-        // The checksum is missing, behind all that is inflated.
+        // The missing checksum would follow all decompressed data.
         assert!(
             GzDecoder::new(bomb.as_slice())
                 .read_to_end(&mut inflated)

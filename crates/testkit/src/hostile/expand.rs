@@ -1,15 +1,15 @@
-//! Inputs too large to be kept, as descriptions: text as it is, with parts between `«` and `»`.
+//! Descriptions of inputs that are too large to store: literal text, with parts between `«` and `»`.
 //!
-//! - `«50000*[»` is `[`, 50,000 times. Within the part, `§` is how often it came before, and `§+` one more than that:
-//!   `«3*"a§":"a§+",»` is `"a0":"a1","a1":"a2","a2":"a3",`.
-//! - `«hex ff00»` are bytes.
-//! - `«zlib 1000000»` is a zlib stream that inflates to a million spaces.
+//! - `«50000*[»` is `[`, 50,000 times. Inside a part, `§` is the index of the repetition, from 0, and `§+` is the next
+//!   index: `«3*"a§":"a§+",»` is `"a0":"a1","a1":"a2","a2":"a3",`.
+//! - `«hex ff00»` is a sequence of bytes.
+//! - `«zlib 1000000»` is a zlib stream that decompresses to a million spaces.
 
 use std::fmt;
 
 use super::bomb::zlib_bomb;
 
-/// Longest input that a description makes, in bytes: 64 MiB.
+/// Maximum size of the described input, in bytes: 64 MiB.
 const MOST_BYTES: usize = 64 << 20;
 
 const OPEN: char = '«';
@@ -17,7 +17,7 @@ const CLOSE: char = '»';
 const INDEX: &str = "§";
 const NEXT_INDEX: &str = "§+";
 
-/// A description that cannot be read.
+/// Error: an invalid description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadShape(String);
 
@@ -34,10 +34,10 @@ impl fmt::Display for BadShape {
 
 impl std::error::Error for BadShape {}
 
-/// The input of a description.
+/// Expands a description to its input.
 ///
 /// # Errors
-/// [`BadShape`] for the first part that cannot be read, is not closed, or is too large.
+/// [`BadShape`] for the first part that is invalid, unclosed or too large.
 pub fn expand(description: &str) -> Result<Vec<u8>, BadShape> {
     let mut made = Vec::new();
     let mut rest = description;

@@ -92,10 +92,10 @@ fn put(skill: &NewSkill) -> SkillChange {
     SkillChange::Put(Box::new(skill.clone()))
 }
 
-/// Listing has everything but the instruction, which a fetch of exactly that skill has.
+/// A listing has all fields except the instruction, which a fetch of that skill returns.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b001_3_a_skill_reads_back_without_its_instruction(store: &dyn Store) -> Outcome {
     let scope = tenant("acme")?;
     let leaf = skill("leaf")?;
@@ -120,10 +120,10 @@ pub async fn b001_3_a_skill_reads_back_without_its_instruction(store: &dyn Store
     Ok(())
 }
 
-/// A second write of the same id is the first one written over, vector and files where it says so.
+/// A second write of an id replaces the first, including vector and files where the write sets them.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b001_1_a_put_writes_over(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let first = NewSkill {
@@ -159,10 +159,10 @@ pub async fn b001_1_a_put_writes_over(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Decided on another state: nothing of it is written; of several at once one is.
+/// A write based on an older revision changes nothing; of concurrent writes, one succeeds.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b001_7_a_write_on_a_stale_revision_writes_nothing(store: &dyn Store) -> Outcome {
     let (scope, a, b) = (tenant("acme")?, skill("a")?, skill("b")?);
     let start = store.load_skills().await?.revision;
@@ -182,10 +182,10 @@ pub async fn b001_7_a_write_on_a_stale_revision_writes_nothing(store: &dyn Store
     Ok(())
 }
 
-/// Scopes are apart, also when they use the same ids.
+/// Scopes are separate, even with equal ids.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
     let (acme, umbrella) = (tenant("acme")?, tenant("umbrella")?);
     let a = NewSkill {
@@ -204,16 +204,16 @@ pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
     assert_eq!(scopes, [&Scope::Global, &acme]);
     assert_eq!(store.skill_instruction(&umbrella, &a.id).await?, None);
     assert_eq!(store.all_skill_files(&umbrella).await?, []);
-    // The content is still there for those who have it too.
+    // The content still exists for the other scopes that use it.
     let found = store.skill_file(&acme, &a.id, "SKILL.md").await?;
     assert_eq!(found, Some(file("SKILL.md", b"same")));
     Ok(())
 }
 
-/// Byte for byte, with the executable bit.
+/// Files are stored byte for byte, with the executable bit.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b001_9_files_read_back_byte_for_byte(store: &dyn Store) -> Outcome {
     let scope = tenant("acme")?;
     let binary: Vec<u8> = (0..=255).collect();
@@ -249,10 +249,10 @@ pub async fn b001_9_files_read_back_byte_for_byte(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
-/// Ruling 4: the index's vectors are one model's; another model begins anew.
+/// Ruling 4: all vectors of an index are from one model; another model replaces them.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b001_2_an_index_has_one_model(store: &dyn Store) -> Outcome {
     let scope = tenant("acme")?;
     let (a, b) = (skill("a")?, skill("b")?);
@@ -290,11 +290,10 @@ pub async fn b001_2_an_index_has_one_model(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What follows storage learns of every change from the outbox, in order and without a gap, and reads what
-/// became of it.
+/// Readers of the outbox receive every change in order and without a gap, and can read the result.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn every_change_of_skills_is_published_with_it(store: &dyn Store) -> Outcome {
     let (acme, model) = (
         tenant("acme")?,

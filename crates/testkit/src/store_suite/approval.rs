@@ -1,4 +1,4 @@
-//! What storage guarantees about approvals, and about runs that wait.
+//! Cases of approvals and of waiting runs.
 
 use charter_contract::ids::{ApprovalId, UserId};
 use charter_contract::run_status::RunStatus;
@@ -53,7 +53,7 @@ fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
     })
 }
 
-/// A run that waits for approval `n`.
+/// Creates a run that waits for approval `n`.
 async fn asked(store: &dyn Store, run: u128, n: u128) -> Outcome {
     let (record, first) = sample::new_run("acme", run, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
@@ -67,7 +67,7 @@ async fn state(store: &dyn Store, n: u128) -> Made<ApprovalState> {
     Ok(found.ok_or("no approval")?.record.state)
 }
 
-/// An approval is there exactly when the event that asks for it is.
+/// An approval is stored together with the event that requests it.
 pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> Outcome {
     asked(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
@@ -95,7 +95,7 @@ pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> 
     Ok(())
 }
 
-/// Of several decisions at the same time exactly one is recorded; it wakes the run.
+/// Of concurrent decisions exactly one is recorded; it wakes the run.
 pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     asked(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
@@ -115,7 +115,7 @@ pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Used in the append that resumes its run, once, and by no other run.
+/// An approval is used in the append that resumes its run, once, and by no other run.
 pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
     asked(store, 1, 1).await?;
     asked(store, 2, 2).await?;
@@ -149,7 +149,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Newest first, by state and run, each once, with the title of its run.
+/// Approvals are listed newest first, by state and run, each once, with the title of the run.
 pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
     for n in 1..=3 {
         asked(store, n, n).await?;
@@ -200,7 +200,7 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// An approval has the user of its run, and is listed by it.
+/// An approval has the user of its run, and can be listed by user.
 pub async fn an_approval_is_its_runs_users(store: &dyn Store) -> Outcome {
     let acme = sample::tenant("acme")?;
     let (ann, eve) = (UserId::parse("ann")?, UserId::parse("eve")?);
@@ -235,8 +235,7 @@ pub async fn an_approval_is_its_runs_users(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A run that waits is claimable when its moment has come, and not before; whoever parks it has given
-/// its lease back.
+/// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease.
 pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
@@ -266,7 +265,7 @@ pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// An append that gives the lease back leaves the run free at once.
+/// An append that releases the lease frees the run immediately.
 pub async fn an_append_may_release_the_lease(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
@@ -288,7 +287,7 @@ pub async fn an_append_may_release_the_lease(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A decision that crosses with the beginning of the wait for it is not lost: the run does not wait.
+/// A decision that arrives while the wait begins is not lost: the run does not wait.
 pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
     store: &dyn Store,
 ) -> Outcome {

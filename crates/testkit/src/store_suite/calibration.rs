@@ -6,10 +6,10 @@ use charter_store::calibration::CalibrationRecord;
 use super::Outcome;
 use super::sample::at;
 
-/// One calibration per model; the newest stands.
+/// There is one calibration per model: the newest.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_calibration_replaces_the_one_before(store: &dyn Store) -> Outcome {
     let mut calibration = CalibrationRecord {
         model: "all-MiniLM-L6-v2/f32".to_owned(),

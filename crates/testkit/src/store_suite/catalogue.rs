@@ -25,7 +25,7 @@ fn key(scope: &Scope, id: &str) -> DocumentKey {
     }
 }
 
-/// The documents that a registration puts in force, created and updated when it happened.
+/// Returns the documents that a registration puts in force, created and updated at its time.
 fn in_force(of: &Registration) -> Vec<StoredDocument> {
     let stored = of.documents.iter().map(|document| StoredDocument {
         key: DocumentKey {
@@ -57,7 +57,7 @@ fn history_entry(of: &Registration, revision: u64) -> PackageVersion {
     }
 }
 
-/// Everything a catalogue can tell about one package and the messages of its changes.
+/// Returns all stored facts about one package, with the messages of its changes.
 async fn whole(
     store: &dyn Store,
     of: &Registration,
@@ -73,10 +73,10 @@ async fn whole(
     ))
 }
 
-/// Documents, package, files and history all say what was registered.
+/// Documents, package, files and history all reflect the registration.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_puts_documents_in_force(store: &dyn Store) -> Outcome {
     assert_eq!(store.load().await?, (CatalogueRevision(0), Vec::new()));
     let first = registration(
@@ -117,10 +117,10 @@ pub async fn register_puts_documents_in_force(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// One message per change, with the payload that the trait documents.
+/// Each change publishes one message, with the payload that the trait documents.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_tells_the_outbox(store: &dyn Store) -> Outcome {
     let acme = Scope::Tenant(tenant("acme")?);
     let change = registration(&acme, "p", "1", 0, vec![skill("a", "one")])?;
@@ -145,10 +145,10 @@ pub async fn register_tells_the_outbox(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What the new version lacks goes out of force; the history tells each change and only changes.
+/// Documents absent from the new version are no longer in force; the history lists each change, and only changes.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_replaces_what_the_package_had(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let documents = ["stays", "changes", "goes"].map(|id| skill(id, "one"));
@@ -197,10 +197,10 @@ pub async fn register_replaces_what_the_package_had(store: &dyn Store) -> Outcom
     Ok(())
 }
 
-/// B000-9 rests on it: an unchanged document shows no change.
+/// B000-9 depends on this: an unchanged document shows no change.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_keeps_the_times_of_unchanged_documents(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let first = registration(&scope, "p", "1", 0, vec![skill("a", "one")])?;
@@ -213,10 +213,10 @@ pub async fn register_keeps_the_times_of_unchanged_documents(store: &dyn Store) 
     Ok(())
 }
 
-/// A caller that checked against an older catalogue is sent back.
+/// A registration based on an older revision is refused.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_on_a_stale_revision_writes_nothing(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     store
@@ -254,10 +254,10 @@ pub async fn register_on_a_stale_revision_writes_nothing(store: &dyn Store) -> O
     Ok(())
 }
 
-/// The foreign document comes last, so that everything before it has to be undone (B000-7).
+/// The document of another package comes last, so that all previous writes must be rolled back (B000-7).
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_of_a_foreign_document_writes_nothing(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let own = registration(&scope, "p", "1", 0, vec![skill("own", "one")])?;
@@ -275,10 +275,10 @@ pub async fn register_of_a_foreign_document_writes_nothing(store: &dyn Store) ->
     Ok(())
 }
 
-/// Two documents of one kind and id have no order.
+/// Two documents with equal kind and id have no order.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_refuses_a_document_twice(store: &dyn Store) -> Outcome {
     let documents = vec![skill("a", "one"), skill("a", "two")];
     let twice = registration(&Scope::Global, "p", "1", 0, documents)?;
@@ -287,10 +287,10 @@ pub async fn register_refuses_a_document_twice(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Taking out of force is its own call.
+/// Unregistering is a separate call.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_refuses_to_unregister(store: &dyn Store) -> Outcome {
     let mut wrong = registration(&Scope::Global, "p", "1", 0, vec![])?;
     wrong.change = Change::Unregistered;
@@ -299,10 +299,10 @@ pub async fn register_refuses_to_unregister(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Everybody read revision 0; one of them gets to write.
+/// All callers read revision 0; one of them may write.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_at_the_same_time_has_one_winner(store: &dyn Store) -> Outcome {
     let mut calls = Vec::new();
     for n in 0..8 {
@@ -316,10 +316,10 @@ pub async fn register_at_the_same_time_has_one_winner(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// Files follow the content that was registered last under a version.
+/// The stored files are those of the last registration of a version.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn register_again_replaces_the_files_of_the_version(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let first = registration(&scope, "p", "1", 0, vec![])?;
@@ -333,10 +333,10 @@ pub async fn register_again_replaces_the_files_of_the_version(store: &dyn Store)
     Ok(())
 }
 
-/// B000-1: the same ids in another scope are other documents and other packages.
+/// B000-1: equal ids in another scope are different documents and packages.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
     let acme = Scope::Tenant(tenant("acme")?);
     let other = Scope::Tenant(tenant("other")?);
@@ -364,10 +364,10 @@ pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Out of force, still readable.
+/// Unregistered documents are not in force, but still readable.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn unregister_takes_out_and_keeps_history(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let documents = vec![skill("a", "one"), skill("b", "one")];
@@ -404,10 +404,10 @@ pub async fn unregister_takes_out_and_keeps_history(store: &dyn Store) -> Outcom
     Ok(())
 }
 
-/// Never registered, registered elsewhere, or out of force already.
+/// Never registered, registered in another scope, or no longer in force.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn unregister_of_what_is_not_in_force_is_refused(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let acme = Scope::Tenant(tenant("acme")?);
@@ -430,10 +430,10 @@ pub async fn unregister_of_what_is_not_in_force_is_refused(store: &dyn Store) ->
     Ok(())
 }
 
-/// `created_at` is the first registration ever.
+/// `created_at` is the time of the very first registration.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_returning_document_keeps_its_first_time(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let first = registration(&scope, "p", "1", 0, vec![skill("a", "one")])?;
@@ -450,10 +450,10 @@ pub async fn a_returning_document_keeps_its_first_time(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// A rollback is a registration of earlier content under its own name.
+/// A rollback registers earlier content, under its own kind of change.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn rollback_is_told_in_the_history(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let first = registration(&scope, "p", "1", 0, vec![skill("a", "one")])?;
@@ -487,10 +487,10 @@ pub async fn rollback_is_told_in_the_history(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// By scope, kind and id, whatever order they were registered in.
+/// Documents are ordered by scope, kind and id, in any order of registration.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn load_is_ordered(store: &dyn Store) -> Outcome {
     let acme = Scope::Tenant(tenant("acme")?);
     let mut documents = vec![skill("b", "one"), skill("a", "one"), skill("c", "one")];
@@ -508,10 +508,10 @@ pub async fn load_is_ordered(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// By name, whatever order they were registered in.
+/// Packages are ordered by name, in any order of registration.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn packages_are_ordered_by_name(store: &dyn Store) -> Outcome {
     let b = registration(&Scope::Global, "b", "1", 0, vec![])?;
     let a = registration(&Scope::Global, "a", "1", 1, vec![])?;

@@ -19,17 +19,17 @@ async fn found(
     let acme = tenant("acme")?;
     let found = store.find_evidence(&acme, filter, &page).await?;
     assert_eq!(found.next, None);
-    // The heads are those of the same records, whatever is asked.
+    // For every filter, the heads are those of the same records.
     let listed = store.list_evidence(&acme, filter, &page).await?;
     let heads = found.entries.iter().cloned().map(EvidenceHead::from);
     assert_eq!((listed.entries, listed.next), (heads.collect(), None));
     Ok(found.entries)
 }
 
-/// All fields, alone and in a batch, and integers that a double would round.
+/// All fields are kept, alone and in a batch, including integers that a double would round.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_record_reads_back_whole(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut records = [evidence("acme", 1, at(0)?)?, evidence("acme", 2, at(1)?)?];
@@ -45,10 +45,10 @@ pub async fn a_record_reads_back_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// B000-19: append-only; the batch is all or none.
+/// B000-19: the store is append-only, and a batch is written completely or not at all.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_duplicate_writes_nothing_of_its_batch(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let first = evidence("acme", 1, at(0)?)?;
@@ -66,10 +66,10 @@ pub async fn a_duplicate_writes_nothing_of_its_batch(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// The same id is another record in another tenant, and neither sees the other's.
+/// Equal ids in two tenants are two records, and neither tenant sees the other's.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     let own = evidence("acme", 1, at(0)?)?;
@@ -99,10 +99,10 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The tenant of the call is the tenant of the record.
+/// The tenant of the call must be the tenant of the record.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_record_of_another_tenant_is_refused(store: &dyn Store) -> Outcome {
     let record = evidence("other", 1, at(0)?)?;
     let put = store
@@ -113,10 +113,10 @@ pub async fn a_record_of_another_tenant_is_refused(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// B000-19: exactly one known key.
+/// B000-19: an attachment has exactly one known key.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn an_unclear_attachment_is_refused(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let both = Attachment {
@@ -151,10 +151,10 @@ pub async fn an_unclear_attachment_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Ruling 17: later attachments are added, in order, and a repeat changes nothing.
+/// Ruling 17: later attachments are added in order, and a repeat changes nothing.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn attachments_are_added_once(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut record = evidence("acme", 1, at(0)?)?;
@@ -171,10 +171,10 @@ pub async fn attachments_are_added_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Nothing to attach.
+/// Attaching to an unknown record is refused.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn attaching_unknown_evidence_is_refused(store: &dyn Store) -> Outcome {
     let unknown = EvidenceId::parse("ev_unknown")?;
     let attached = store
@@ -184,10 +184,10 @@ pub async fn attaching_unknown_evidence_is_refused(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// By what was attached at capture and by what came later; the kind counts as well as the id.
+/// Records are found by attachments made at capture and later; kind and id must match.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn lookup_by_attachment(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut first = evidence("acme", 1, at(0)?)?;
@@ -218,10 +218,10 @@ pub async fn lookup_by_attachment(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Each restriction alone and all together; a range includes its start and not its end.
+/// Filters work alone and combined; a time range includes its start and excludes its end.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn lookup_by_type_system_and_time(store: &dyn Store) -> Outcome {
     let mut records = Vec::new();
     for n in 0..4 {
@@ -277,10 +277,10 @@ pub async fn lookup_by_type_system_and_time(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// By capture time and id; records of the same time are not lost between pages.
+/// Records are ordered by capture time and id; records with equal times are not lost between pages.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn pages_give_every_record_once(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut records = Vec::new();
@@ -310,10 +310,10 @@ pub async fn pages_give_every_record_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A cursor comes from a page.
+/// A cursor must come from a page.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
     for made_up in ["", "x", "12", "x.ev_1"] {
         let page = PageRequest::new(Some(made_up.to_owned()), 2);

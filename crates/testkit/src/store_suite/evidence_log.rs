@@ -1,5 +1,4 @@
-//! Cases of the evidence log (B000-19): its leaves, its tree, its checkpoints,
-//! and what stays when a payload goes.
+//! Cases of the evidence log (B000-19): its leaves, tree and checkpoints, and the effects of removing a payload.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +53,7 @@ async fn head(store: &dyn Store, tenant: &TenantId, size: u64) -> Made<TreeHead>
     Ok(TreeHead { size, root })
 }
 
-/// Every leaf is under the head of the whole log.
+/// Checks that every leaf is included in the head of the whole log.
 async fn proved(store: &dyn Store, tenant: &TenantId) -> Made<Vec<StoredLeaf>> {
     let leaves = leaves(store, tenant).await?;
     let now = head(store, tenant, leaves.len() as u64).await?;
@@ -70,10 +69,10 @@ async fn proved(store: &dyn Store, tenant: &TenantId) -> Made<Vec<StoredLeaf>> {
     Ok(leaves)
 }
 
-/// In order, with digests that are those of the stored texts; a repeated attachment adds nothing.
+/// Leaves are in order, with the digests of the stored texts; a repeated attachment adds none.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_19_every_record_and_later_attachment_is_a_leaf(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     assert_eq!(leaves(store, &acme).await?, vec![]);
@@ -124,7 +123,7 @@ pub async fn b000_19_every_record_and_later_attachment_is_a_leaf(store: &dyn Sto
 /// Record and leaf are written together or not at all.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_19_a_failed_batch_leaves_no_leaf(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let first = put(store, &acme, 1..2).await?;
@@ -142,10 +141,10 @@ pub async fn b000_19_a_failed_batch_leaves_no_leaf(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// At every size, also where the tree is ragged; what is beyond the log is not there.
+/// Heads and proofs are correct at every size, including incomplete trees; positions beyond the log are absent.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_19_heads_and_proofs_come_from_stored_nodes(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut heads = vec![head(store, &acme, 0).await?];
@@ -173,10 +172,10 @@ pub async fn b000_19_heads_and_proofs_come_from_stored_nodes(store: &dyn Store) 
     Ok(())
 }
 
-/// Neither leaves nor hashes nor checkpoints of one are seen by another.
+/// A tenant sees no leaves, hashes or checkpoints of another.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_19_logs_of_tenants_are_apart(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     let own = put(store, &acme, 1..4).await?;
@@ -202,10 +201,10 @@ pub async fn b000_19_logs_of_tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// No place is given twice and none is left out.
+/// Each index is assigned once, without gaps.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_19_writers_at_the_same_time_get_places_of_their_own(
     store: &dyn Store,
 ) -> Outcome {
@@ -228,10 +227,10 @@ fn checkpoint(size: u64, key: &str, note: &str) -> Made<PublishedCheckpoint> {
     })
 }
 
-/// A repeat changes nothing; another key's stands beside it and is the one that is shown.
+/// A repeat changes nothing; a checkpoint by another key is stored in addition and is the one returned.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_19_a_checkpoint_is_kept_as_it_was_handed_out(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (key, note) in [("a", "first"), ("a", "again")] {
@@ -248,17 +247,17 @@ pub async fn b000_19_a_checkpoint_is_kept_as_it_was_handed_out(store: &dyn Store
     Ok(())
 }
 
-/// The oldest go first, no more than asked, each once; record, leaf and proof stay, and the record
-/// says when.
+/// The oldest payloads are removed first, up to the requested number, each once; record, leaf and proof remain, and
+/// the record has the time of removal.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_19_a_removed_payload_still_proves(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     put(store, &other, 2..3).await?;
     let records = put(store, &acme, 1..4).await?;
     let before = leaves(store, &acme).await?;
-    // Of the same moment, the tenant's whose name comes first.
+    // At equal times, tenants are processed in order of name.
     let counts = [
         store.remove_payloads(at(1)?, at(50)?, 10).await?,
         store.remove_payloads(at(3)?, at(50)?, 1).await?,

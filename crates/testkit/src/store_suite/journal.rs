@@ -38,7 +38,7 @@ pub(super) async fn create_for(store: &dyn Store, of: &str, n: u128, at: i64) ->
     Ok(record)
 }
 
-/// What a worker gets at a moment, for ten seconds.
+/// Claims runs for a worker at a time, for ten seconds.
 pub(super) async fn claim(
     store: &dyn Store,
     worker: &str,
@@ -60,7 +60,7 @@ async fn claimed(store: &dyn Store, claim: &Claim) -> Made<Vec<RunId>> {
     Ok(runs.into_iter().map(|claimed| claimed.run.run_id).collect())
 }
 
-/// The run, its journal and the number of messages.
+/// Returns the run, its journal and the number of messages.
 async fn whole(store: &dyn Store, n: u128) -> Made<(Option<RunRecord>, Vec<JournalEvent>, usize)> {
     Ok((
         store.run(&tenant("acme")?, &run(n)).await?,
@@ -69,17 +69,17 @@ async fn whole(store: &dyn Store, n: u128) -> Made<(Option<RunRecord>, Vec<Journ
     ))
 }
 
-/// Finishes the `n`th run at two seconds after the start.
+/// Finishes the `n`th run two seconds after the start.
 pub(super) async fn finish(store: &dyn Store, n: u128) -> Outcome {
     let append = second_append(n, NextPhase::Ends, &[r#"{"finished":true}"#])?;
     assert_eq!(store.append(append).await?, 2);
     Ok(())
 }
 
-/// The record, its first events and its messages; absent for another tenant.
+/// The record, its first events and its messages are stored; another tenant does not see them.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_run_reads_back_whole(store: &dyn Store) -> Outcome {
     let (mut record, _) = new_run("acme", 1, 0)?;
     let first = events(GENESIS, 0, &[r#"{"n":1}"#, r#"{"n":2}"#])?;
@@ -116,7 +116,7 @@ pub async fn a_run_reads_back_whole(store: &dyn Store) -> Outcome {
 /// A run id is unique over all tenants.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_duplicate_run_writes_nothing(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
@@ -130,10 +130,10 @@ pub async fn a_duplicate_run_writes_nothing(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The version is the number of events, and the events chain from the start.
+/// The version must be the number of events, and the events must chain from the start.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
     let (mut record, first) = new_run("acme", 1, 0)?;
     record.version = 2;
@@ -147,11 +147,11 @@ pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A run that is created held belongs to its worker at once: its fence writes, nobody else's does, and
-/// giving the lease back with the creation leaves the run to whoever comes next.
+/// A run that is created with a lease belongs to its worker at once: only its fencing token may write. If the creation
+/// also releases the lease, the next worker may claim the run.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
     let (record, first) = new_run("acme", 1, 0)?;
     let held = |n: u128, release| -> Made<NewLeasedRun> {
@@ -203,10 +203,10 @@ pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Nothing of a run is there when a lease on its id is live.
+/// Nothing of a run is created while another worker's lease on its id is live.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_run_is_not_created_under_anothers_lease(store: &dyn Store) -> Outcome {
     let (run, events) = new_run("acme", 1, 0)?;
     store
@@ -228,10 +228,10 @@ pub async fn a_run_is_not_created_under_anothers_lease(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// B002-14: positions from 1 without gaps; the run follows; the messages are there.
+/// B002-14: positions start at 1 without gaps; the run record and the messages follow.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
     let mut record = create(store, 1, 0).await?;
     let append = second_append(
@@ -251,10 +251,10 @@ pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Whoever decided on an older state decides again.
+/// An append based on an older version is refused.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn append_on_a_stale_version_writes_nothing(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let append = second_append(1, NextPhase::Runs, &["{}"])?;
@@ -284,10 +284,10 @@ pub async fn append_on_a_stale_version_writes_nothing(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// A run is created before it is written to.
+/// A run must be created before it is appended to.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn append_to_an_unknown_run_is_refused(store: &dyn Store) -> Outcome {
     let append = second_append(1, NextPhase::Runs, &["{}"])?;
     let refused = store.append(append).await;
@@ -296,10 +296,10 @@ pub async fn append_to_an_unknown_run_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Final is final, also for a caller that knows the version.
+/// A finished run is final, even for a caller that knows the version.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     finish(store, 1).await?;
@@ -316,10 +316,10 @@ pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A phase changes by an event only.
+/// A phase changes only with an event.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
@@ -330,10 +330,10 @@ pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The first event has to follow the stored ones, and every other the one before it.
+/// The first event must chain to the stored ones, and every other to the previous one.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn append_off_the_chain_writes_nothing(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
@@ -349,10 +349,10 @@ pub async fn append_off_the_chain_writes_nothing(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A worker that was declared dead writes nothing more, even at the right version.
+/// A worker whose lease was taken over cannot write, even with the right version.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn append_after_a_takeover_is_fenced_off(store: &dyn Store) -> Outcome {
     let record = create(store, 1, 0).await?;
     let resource = record.run_id.as_str();
@@ -378,10 +378,10 @@ pub async fn append_after_a_takeover_is_fenced_off(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// Many callers with the same expected version.
+/// Of many callers with the same expected version, one succeeds.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let append = second_append(1, NextPhase::Runs, &["{}"])?;
@@ -392,10 +392,10 @@ pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// Sharing a commit, a failing append takes nobody along.
+/// A failing append in a shared commit does not affect the others.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn appends_to_many_runs_all_succeed(store: &dyn Store) -> Outcome {
     let mut calls = Vec::new();
     for n in 0..32 {
@@ -417,10 +417,10 @@ pub async fn appends_to_many_runs_all_succeed(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// After a position, oldest first, so many.
+/// Events are read after a position, oldest first, up to a limit.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let payloads = ["{}", "[]", "1", "2"];
@@ -444,11 +444,10 @@ pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// However many may be read at once, large events come on pages of their own; and a journal is measured without being
-/// read.
+/// Large events have pages of their own, for any page limit; and the size of a journal is read without its events.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn large_events_are_read_page_by_page(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     create(store, 1, 0).await?;
@@ -481,7 +480,7 @@ pub async fn large_events_are_read_page_by_page(store: &dyn Store) -> Outcome {
 /// B002-14: a changed, removed or moved event is found at its position.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_stored_chain_verifies_and_shows_tampering(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     store
@@ -503,10 +502,10 @@ pub async fn a_stored_chain_verifies_and_shows_tampering(store: &dyn Store) -> O
     Ok(())
 }
 
-/// Page by page, each once, those of other tenants never.
+/// Runs are listed page by page, each once, without those of other tenants.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn runs_are_listed_newest_first(store: &dyn Store) -> Outcome {
     let mut expected = Vec::new();
     for (n, seconds) in [(1, 0), (2, 5), (3, 5), (4, 2), (5, 9)] {
@@ -533,10 +532,10 @@ pub async fn runs_are_listed_newest_first(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A cursor comes from a page.
+/// A cursor must come from a page.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
     let page = PageRequest::new(Some("yesterday".to_owned()), 2);
     let filter = RunFilter::default();
@@ -545,10 +544,10 @@ pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// After a crash: runnable, and nobody's hold is live. Oldest first.
+/// After a crash, runs are claimable if they are runnable and have no live lease. Oldest first.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome {
     for (n, seconds) in [(1, 4), (2, 3), (3, 2), (4, 1), (5, 0), (6, 5)] {
         create(store, n, seconds).await?;
@@ -582,7 +581,7 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
     let rest: Vec<Lease> = rest.into_iter().map(|claimed| claimed.lease).collect();
     assert_eq!(rest, [lease(4, 2)?, lease(6, 2)?]);
     assert_eq!(claim(store, "b", 10, 10).await?, []);
-    // Who claimed holds the lease, which it extends under the same fence, and nobody else gets it.
+    // The claiming worker holds the lease, extends it under the same fencing token, and excludes others.
     let own = store
         .acquire(run(4).as_str(), "b", at(11)?, at(50)?)
         .await?;
@@ -595,10 +594,10 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
-/// What a worker cannot drive is left to others.
+/// A claim leaves excepted runs to other workers.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_claim_leaves_what_it_excepts(store: &dyn Store) -> Outcome {
     for n in 1..=3 {
         create(store, n, i64::try_from(n)?).await?;
@@ -616,10 +615,10 @@ pub async fn a_claim_leaves_what_it_excepts(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A tenant with many runs does not hold up another's.
+/// A tenant with many runs does not delay another's.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn claims_take_turns_among_tenants(store: &dyn Store) -> Outcome {
     for n in 1..=4 {
         create(store, n, i64::try_from(n)?).await?;
@@ -632,11 +631,10 @@ pub async fn claims_take_turns_among_tenants(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What a tenant has under way or waiting is counted, without what has ended and what others have, and no
-/// further than asked.
+/// A tenant's running and waiting runs are counted, without finished runs and other tenants' runs, up to a limit.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn unfinished_runs_are_counted_by_tenant(store: &dyn Store) -> Outcome {
     for n in 1..=4 {
         create(store, n, 0).await?;
@@ -660,10 +658,10 @@ pub async fn unfinished_runs_are_counted_by_tenant(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// Retention: what finished before a time goes whole, oldest first, so many at a time.
+/// Retention: runs that finished before a time are deleted completely, oldest first, up to a limit.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn sweep_takes_whole_finished_runs_only(store: &dyn Store) -> Outcome {
     for n in 1..=4 {
         create(store, n, 0).await?;
@@ -677,7 +675,7 @@ pub async fn sweep_takes_whole_finished_runs_only(store: &dyn Store) -> Outcome 
     store.append(later).await?;
     assert_eq!(store.sweep_runs(at(2)?, 10).await?, 0);
     assert_eq!(store.sweep_runs(at(3)?, 1).await?, 1);
-    // Of the same moment, the one whose id comes first.
+    // At equal times, the run with the lowest id is first.
     assert_eq!(
         (whole(store, 1).await?.0, whole(store, 2).await?.1.len()),
         (None, 2)

@@ -21,7 +21,7 @@ fn id(n: u8) -> KeyId {
     KeyId::from_uuid(Uuid::from_u128(n.into()))
 }
 
-/// The `n`th key of a tenant, made at the `n`th second.
+/// Returns the `n`th key of a tenant, created at the `n`th second.
 fn made(tenant_id: &str, n: u8, until: Option<i64>) -> Made<KeyRecord> {
     Ok(KeyRecord {
         key_id: id(n),
@@ -69,10 +69,10 @@ fn revocation(seconds: i64, by: &str) -> Made<Revocation> {
     })
 }
 
-/// All fields, by id and by hash; and it is told.
+/// All fields are found, by id and by hash; the creation is published.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_key_reads_back_whole(store: &dyn Store) -> Outcome {
     assert_eq!(store.keys_kept(at(0)?).await?, KeyPresence::None);
     let key = made("acme", 1, Some(100))?;
@@ -87,10 +87,10 @@ pub async fn a_key_reads_back_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A key keeps its makers, also one without any and one that replaces another.
+/// A key keeps its creators, also if it has none or replaces another key.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_key_keeps_its_makers(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let makers = |names: &[&str]| -> Made<BTreeSet<UserId>> {
@@ -112,10 +112,10 @@ pub async fn a_key_keeps_its_makers(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Neither an id nor a hash is taken twice, and nothing is told of it.
+/// A duplicate id or hash is refused and not published.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_duplicate_key_is_refused(store: &dyn Store) -> Outcome {
     let key = made("acme", 1, None)?;
     store.create_key(&key, vec![]).await?;
@@ -125,11 +125,11 @@ pub async fn a_duplicate_key_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Another tenant's key is absent, and cannot be ended or replaced. By its hash it is found: that is
-/// how its tenant is known.
+/// Another tenant's key is absent, and cannot be revoked or rotated. A look-up by hash finds it, because that
+/// determines the tenant.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let other = tenant("other")?;
     let key = made("acme", 1, None)?;
@@ -152,10 +152,10 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// In pages, ended ones too.
+/// Keys are listed in pages, including ended keys.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn keys_are_listed_newest_first(store: &dyn Store) -> Outcome {
     for n in 1..=5 {
         let key = made("acme", n, (n == 2).then_some(3))?;
@@ -178,10 +178,10 @@ pub async fn keys_are_listed_newest_first(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The first word stands, and is told once.
+/// The first revocation counts and is published once.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_key_is_revoked_once(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let key = made("acme", 1, None)?;
@@ -206,10 +206,10 @@ pub async fn a_key_is_revoked_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// It ends at its own moment.
+/// A key expires at its expiry time.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_key_expires(store: &dyn Store) -> Outcome {
     let key = made("acme", 1, Some(10))?;
     store.create_key(&key, vec![]).await?;
@@ -219,10 +219,10 @@ pub async fn a_key_expires(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The new one comes and the old one's end is set, in one transaction; an earlier end stays.
+/// One transaction creates the new key and sets the old key's end; an earlier end remains.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_rotated_key_ends(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (n, until, ends) in [(1, None, 30), (2, Some(25), 25), (3, Some(90), 30)] {
@@ -240,10 +240,10 @@ pub async fn a_rotated_key_ends(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Nothing is written for one that ended or was replaced.
+/// A rotation of an ended or replaced key writes nothing.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_key_that_ended_is_not_rotated(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     store
@@ -266,10 +266,10 @@ pub async fn a_key_that_ended_is_not_rotated(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// One of them.
+/// One of several concurrent rotations succeeds.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn rotations_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
     let old = made("acme", 1, None)?;
     store.create_key(&old, vec![]).await?;
@@ -291,10 +291,10 @@ pub async fn rotations_at_the_same_time_have_one_winner(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// Later uses only, and not too often.
+/// Only later uses are recorded, and only at intervals.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn the_last_use_is_noted(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     store.create_key(&made("acme", 1, None)?, vec![]).await?;

@@ -29,7 +29,7 @@ fn lease(
     })
 }
 
-/// What `holder` has lost of run-1, which it would have until `until`.
+/// Returns the resources that `holder` has lost when it renews run-1 until `until`.
 async fn renew(
     store: &dyn Store,
     holder: &str,
@@ -39,13 +39,13 @@ async fn renew(
     Ok(store.renew(holder, &runs, at(until)?).await?)
 }
 
-/// Nothing was lost.
+/// No lost resources.
 const NOTHING: [String; 0] = [];
 
-/// The first lease of a resource has a fence above 0, which is the fence of no lease.
+/// The first lease of a resource has a fencing token above 0, the token of no lease.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_free_resource_is_taken(store: &dyn Store) -> Outcome {
     assert_eq!(acquire(store, "a", 0, 10).await?, Some(lease("a", 1, 10)?));
     let other = store.acquire("run-2", "b", at(0)?, at(10)?).await?;
@@ -53,10 +53,10 @@ pub async fn a_free_resource_is_taken(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Until it expires, exclusive.
+/// A lease is exclusive until it expires.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_live_lease_keeps_others_out(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     assert_eq!(acquire(store, "b", 9, 20).await?, None);
@@ -64,10 +64,10 @@ pub async fn a_live_lease_keeps_others_out(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Acquiring what one holds is renewing it.
+/// A holder that acquires its own lease again renews it.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn the_holder_extends_under_the_same_fence(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     assert_eq!(acquire(store, "a", 5, 15).await?, Some(lease("a", 1, 15)?));
@@ -75,10 +75,10 @@ pub async fn the_holder_extends_under_the_same_fence(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// Also when the old holder itself comes back: what it did under the old fence is over.
+/// An expired lease gets a new fencing token, even for the same holder: writes with the old token are refused.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn an_expired_lease_changes_hands_with_a_new_fence(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     assert_eq!(acquire(store, "a", 11, 20).await?, Some(lease("a", 2, 20)?));
@@ -86,10 +86,10 @@ pub async fn an_expired_lease_changes_hands_with_a_new_fence(store: &dyn Store) 
     Ok(())
 }
 
-/// Nobody took it over, so it is still the holder's.
+/// An expired lease that no other worker took over still belongs to its holder.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn renew_extends_also_after_expiry(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     assert_eq!(renew(store, "a", 40).await?, NOTHING);
@@ -97,10 +97,10 @@ pub async fn renew_extends_also_after_expiry(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A holder that was declared dead learns it, and the new holder keeps its lease.
+/// A holder learns that its lease was taken over, and the new holder keeps it.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn renew_after_a_takeover_is_refused(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     acquire(store, "b", 11, 20).await?;
@@ -117,10 +117,10 @@ pub async fn renew_after_a_takeover_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Free at once, but never under an old fence again.
+/// A released resource is free at once, and its fencing token still increases.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn release_frees_at_once_and_the_fence_grows(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     store.release(&lease("a", 1, 10)?).await?;
@@ -129,10 +129,10 @@ pub async fn release_frees_at_once_and_the_fence_grows(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// Somebody else's lease is not given back, nor one's own newer one.
+/// Neither another holder's lease nor a newer lease of the same holder is released.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn release_after_a_takeover_does_nothing(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     acquire(store, "b", 11, 20).await?;
@@ -143,10 +143,10 @@ pub async fn release_after_a_takeover_does_nothing(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// One of many gets it.
+/// One of many concurrent callers acquires the lease.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn acquiring_at_the_same_time_has_one_winner(store: &dyn Store) -> Outcome {
     let holders: Vec<String> = (0..8).map(|n| format!("worker-{n}")).collect();
     let calls = holders.iter().map(|holder| acquire(store, holder, 0, 10));

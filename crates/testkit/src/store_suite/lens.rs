@@ -1,4 +1,4 @@
-//! Cases of indexes of lenses.
+//! Cases of lens indexes.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::ids::{LensId, PackageName, TenantId};
@@ -49,7 +49,7 @@ fn index(
     })
 }
 
-/// Registers the lens with an index; the catalogue is at `expected` before.
+/// Registers the lens with an index; the catalogue is at revision `expected` before.
 async fn register(
     store: &dyn Store,
     expected: u64,
@@ -71,7 +71,7 @@ async fn only(store: &dyn Store) -> Result<LensRecord, Box<dyn std::error::Error
 /// B000-16: document and index come into force in one transaction.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_16_an_index_comes_with_its_lens(store: &dyn Store) -> Outcome {
     register(
         store,
@@ -104,10 +104,10 @@ pub async fn b000_16_an_index_comes_with_its_lens(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
-/// B000-16: a registration that is refused leaves no index.
+/// B000-16: a refused registration leaves no index.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_16_a_refused_registration_leaves_the_index(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], vec![index("{}", &["one"])?]).await?;
     let before = only(store).await?;
@@ -117,10 +117,10 @@ pub async fn b000_16_a_refused_registration_leaves_the_index(store: &dyn Store) 
     Ok(())
 }
 
-/// An index is replaced whole, and the one before is gone.
+/// An index is replaced completely, and the previous one is gone.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_16_an_index_is_replaced_whole(store: &dyn Store) -> Outcome {
     register(
         store,
@@ -147,10 +147,10 @@ pub async fn b000_16_an_index_is_replaced_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Of two that replace the same index, one is refused.
+/// One of two replacements of the same index is refused.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn replacing_another_index_is_refused(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], vec![index("{}", &["one"])?]).await?;
     let before = only(store).await?;
@@ -167,10 +167,10 @@ pub async fn replacing_another_index_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// An index needs a lens in force in its scope.
+/// An index needs a lens that is in force in its scope.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn an_index_without_a_lens_is_refused(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], Vec::new()).await?;
     let tenant = Scope::Tenant(sample::tenant("acme")?);
@@ -187,10 +187,10 @@ pub async fn an_index_without_a_lens_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// B000-16: what leaves the catalogue leaves the library, and other packages change nothing.
+/// B000-16: unregistering a lens deletes its index; other packages do not affect it.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_16_an_index_goes_with_its_lens(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], vec![index("{}", &["one"])?]).await?;
     let other = sample::registration(&Scope::Global, "other", "0.1.0", 1, Vec::new())?;
@@ -212,10 +212,10 @@ pub async fn b000_16_an_index_goes_with_its_lens(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What is noted of a source changes nothing else.
+/// A note about a source changes nothing else.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_note_leaves_the_chunks(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], vec![index("{}", &["one"])?]).await?;
     let before = only(store).await?;
@@ -240,7 +240,7 @@ pub async fn a_note_leaves_the_chunks(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The indexes of a tenant's and of a global lens, in this order.
+/// Returns the indexes of a tenant's lens and of a global lens, in this order.
 async fn of_two_scopes(
     store: &dyn Store,
 ) -> Result<[LensGeneration; 2], Box<dyn std::error::Error + Send + Sync>> {
@@ -265,10 +265,10 @@ async fn of_two_scopes(
     }
 }
 
-/// B000-1: a passage is read by whom it is for: everybody, or its tenant.
+/// B000-1: a passage is visible to its scope only: all tenants, or one.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_1_passages_are_read_within_a_tenant(store: &dyn Store) -> Outcome {
     let [own, global] = of_two_scopes(store).await?;
     let of = |generation, ordinal| PassageKey {
@@ -296,7 +296,7 @@ pub async fn b000_1_passages_are_read_within_a_tenant(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// The parts that are found, in order, with their cosines in thousandths.
+/// Returns the found parts in order, with their cosines in thousandths.
 async fn found(
     store: &dyn Store,
     tenant: &TenantId,
@@ -318,11 +318,11 @@ async fn found(
     Ok(found)
 }
 
-/// B000-16, where storage compares vectors: parts are found within the indexes named, what is asked for is
-/// compared however far it is, and no index is passed over in silence.
+/// B000-16, if storage compares vectors: parts are found in the named indexes only, every requested index is compared,
+/// however far its parts are, and a missing index is an error.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
     store: &dyn Store,
 ) -> Outcome {

@@ -15,7 +15,7 @@ use super::Outcome;
 use super::sample::{Made, at, tenant, user};
 use crate::assert_refused;
 
-/// More than any case writes.
+/// A limit that no case reaches.
 const MOST: u64 = 100;
 
 fn memory(n: u128) -> MemoryId {
@@ -74,10 +74,10 @@ fn read_back(new: &NewVersion, version: u64) -> MemoryVersion {
     }
 }
 
-/// All fields, of the memory and of its version.
+/// All fields of the memory and of its version are kept.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b003_10_a_memory_reads_back_whole(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut new = first(1, MemoryState::Proposed)?;
@@ -104,10 +104,10 @@ pub async fn b003_10_a_memory_reads_back_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The same id, and more than the tenant may have.
+/// A duplicate id is refused, and so is a memory beyond the tenant's limit.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_duplicate_and_one_too_many_are_refused(store: &dyn Store) -> Outcome {
     let new = first(1, MemoryState::Accepted)?;
     store.add_memory(&new, 2).await?;
@@ -127,10 +127,10 @@ pub async fn a_duplicate_and_one_too_many_are_refused(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// A later version takes the place of the one in force; both can be read.
+/// A later version replaces the one in force; both remain readable.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b003_10_a_version_is_superseded_and_never_overwritten(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let new = first(1, MemoryState::Accepted)?;
@@ -169,10 +169,10 @@ pub async fn b003_10_a_version_is_superseded_and_never_overwritten(store: &dyn S
     Ok(())
 }
 
-/// One open proposal at a time; accepted it supersedes, rejected it leaves the one in force.
+/// A memory has one open proposal at a time. Accepting it supersedes the version in force; rejecting it does not.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b003_10_a_proposal_comes_into_force_by_a_persons_word(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     store
@@ -231,10 +231,10 @@ pub async fn b003_10_a_proposal_comes_into_force_by_a_persons_word(store: &dyn S
     Ok(())
 }
 
-/// Content and embeddings go; that it existed, and its history's dates, stay.
+/// Removal deletes content and embeddings; the memory's existence and the dates of its history remain.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b003_10_removal_takes_the_content_and_leaves_the_fact(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let new = first(1, MemoryState::Accepted)?;
@@ -270,10 +270,10 @@ pub async fn b003_10_removal_takes_the_content_and_leaves_the_fact(store: &dyn S
     Ok(())
 }
 
-/// Expired reads as removed before any sweep; the sweep takes the content.
+/// An expired memory reads as removed before any sweep; the sweep deletes the content.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn what_has_expired_is_gone_and_swept(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let (short, mut long) = (
@@ -306,10 +306,10 @@ pub async fn what_has_expired_is_gone_and_swept(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Another tenant's memory is absent, whoever asks for what.
+/// Another tenant's memory is absent for every call.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let umbra = tenant("umbra")?;
     store
@@ -327,17 +327,17 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
         .remove_memory(&umbra, &memory(1), &user()?, at(2)?)
         .await;
     assert_refused!(removed, StoreError::NotFound { .. });
-    // The same id is free in another tenant.
+    // The same id is available in another tenant.
     let mut own = first(1, MemoryState::Accepted)?;
     own.tenant_id = umbra.clone();
     store.add_memory(&own, MOST).await?;
     Ok(())
 }
 
-/// Newest first, in pages: the reader's own and what is shared; proposals apart.
+/// Memories are listed newest first, in pages: the reader's own and shared ones; proposals separately.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn listings_show_what_the_reader_may_see(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let other = UserId::parse("other")?;
@@ -387,10 +387,10 @@ pub async fn listings_show_what_the_reader_may_see(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// Each memory once, as it now is, with what can be found of it.
+/// Each changed memory is listed once, in its current state, with its searchable fields.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn changes_come_in_order_and_once(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for n in [1, 2, 3] {
@@ -435,10 +435,10 @@ pub async fn changes_come_in_order_and_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Of several words on one proposal at the same time exactly one counts.
+/// Exactly one of several concurrent decisions on one proposal counts.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn decisions_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     store
@@ -457,10 +457,10 @@ pub async fn decisions_at_the_same_time_have_one_winner(store: &dyn Store) -> Ou
     Ok(())
 }
 
-/// What has no embedding of the model is told, and a new one takes the place of the old.
+/// Versions without an embedding of the model are listed, and a new embedding replaces the old one.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn ruling_4_embeddings_of_another_model_are_replaced(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let new = first(1, MemoryState::Accepted)?;

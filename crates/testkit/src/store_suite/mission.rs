@@ -1,4 +1,4 @@
-//! Cases of missions: the example mission of the contracts, written as a run would write it.
+//! Cases of missions: the example mission of the contracts, written as its run would write it.
 
 mod import;
 pub mod writer;
@@ -26,13 +26,13 @@ pub use import::{
 
 const OLD_RESULT: &str = include_str!("../../../contract/tests/versions/worker_result.v0.json");
 
-/// Places in the example.
+/// Indexes into the example.
 const PLAN: usize = 1;
 const PACKAGE: usize = 5;
 const RESULT: usize = 9;
 const REVIEW: usize = 11;
 
-/// The record, from the creation of its run; the envelope is its first artifact.
+/// The record exists from the creation of its run; the envelope is its first artifact.
 pub async fn a_mission_comes_with_its_run(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     let mission = writer.mission().clone();
@@ -62,7 +62,7 @@ pub async fn a_mission_comes_with_its_run(store: &dyn Store) -> Outcome {
         record: writer.record(0)?,
     };
     assert_eq!(writer.stored(store).await?, [envelope]);
-    // A run that nobody holds has its mission in the same way; most runs have none.
+    // A run without a lease has its mission in the same way; most runs have none.
     let (record, events) = sample::new_run("acme", 2, 0)?;
     let second = Writer::new("acme", 2)?;
     let artifacts = vec![second.record(0)?];
@@ -78,7 +78,7 @@ pub async fn a_mission_comes_with_its_run(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Without its envelope, or under another tenant's run, nothing is created.
+/// Nothing is created without an envelope, or with a run of another tenant.
 pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
     for artifacts in [
@@ -102,7 +102,7 @@ pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
         StoreError::Refused { .. }
     );
     assert_eq!(writer.all(store).await?, (None, vec![], 0, 0));
-    // A mission's id is taken once in a tenant, whichever run comes with it.
+    // A mission id is unique in a tenant, for all runs.
     store.create_held_run(writer.first(0)?).await?;
     let again = NewLeasedRun {
         artifacts: vec![writer.record(0)?],
@@ -113,7 +113,7 @@ pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
         StoreError::AlreadyExists { .. }
     );
     assert_eq!(store.run(writer.tenant(), &sample::run(2)).await?, None);
-    // A run without one gets none later.
+    // A run without a mission cannot get one later.
     let (record, events) = sample::new_run("acme", 3, 0)?;
     store.create_run(&record, events, vec![], vec![]).await?;
     let late = Append {
@@ -124,7 +124,7 @@ pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Every kind, with its place, in the order of writing; the task graph among them.
+/// Every kind is stored with its index, in the order of writing, including the task graph.
 pub async fn b002_18_artifacts_read_back_byte_for_byte(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.whole(store).await?;
@@ -144,7 +144,7 @@ pub async fn b002_18_artifacts_read_back_byte_for_byte(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// What fits, after a place, so many.
+/// Artifacts that match a filter are found after an index, up to a limit.
 pub async fn artifacts_are_found_by_kind_task_place_and_id(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.whole(store).await?;
@@ -187,7 +187,7 @@ pub async fn artifacts_are_found_by_kind_task_place_and_id(store: &dyn Store) ->
     Ok(())
 }
 
-/// Events, artifacts, state and messages are one: whatever is wrong, nothing of it is there.
+/// Events, artifacts, state and messages are written together: for every fault, none of them is written.
 pub async fn a_refused_append_leaves_no_artifact(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.begin(store).await?;
@@ -239,7 +239,7 @@ pub async fn a_refused_append_leaves_no_artifact(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Neither another mission's nor another tenant's, and none where the run has no mission.
+/// An artifact of another mission or tenant is refused, and so is one for a run without a mission.
 pub async fn b002_3_an_artifact_is_of_its_runs_mission(store: &dyn Store) -> Outcome {
     let (mut writer, mut second) = (Writer::new("acme", 1)?, Writer::new("acme", 2)?);
     writer.begin(store).await?;
@@ -264,7 +264,7 @@ pub async fn b002_3_an_artifact_is_of_its_runs_mission(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// Before the plan there is no task, and a task of another mission is none.
+/// Before the plan no task exists, and a task of another mission does not count.
 pub async fn b002_5_an_artifact_names_a_task_of_its_mission(store: &dyn Store) -> Outcome {
     let (mut writer, mut second) = (Writer::new("acme", 1)?, Writer::new("acme", 2)?);
     second.begin(store).await?;
@@ -274,7 +274,7 @@ pub async fn b002_5_an_artifact_names_a_task_of_its_mission(store: &dyn Store) -
         let append = writer.append(vec![writer.record(place)?])?;
         assert_refused!(store.append(append).await, StoreError::Refused { .. });
     }
-    // Plan and package with one append, in this order.
+    // Plan and package in one append, in this order.
     writer.add(store, &[PLAN, PACKAGE]).await?;
     let places: Vec<u64> = writer
         .stored(store)
@@ -286,7 +286,7 @@ pub async fn b002_5_an_artifact_names_a_task_of_its_mission(store: &dyn Store) -
     Ok(())
 }
 
-/// The second is refused, also with the same append.
+/// A second review is refused, also in the same append.
 pub async fn b002_11_there_is_one_review(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.begin(store).await?;
@@ -300,7 +300,7 @@ pub async fn b002_11_there_is_one_review(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Of every kind: the same to the byte writes nothing more; anything else under the id is refused.
+/// For every kind, a byte-identical repeat writes nothing; any other content under the id is refused.
 pub async fn b002_15_a_repeat_is_accepted_and_another_payload_is_not(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.begin(store).await?;
@@ -321,7 +321,7 @@ pub async fn b002_15_a_repeat_is_accepted_and_another_payload_is_not(store: &dyn
     Ok(())
 }
 
-/// An older version, or an unknown one, is not written, with an append or a creation.
+/// An older or unknown version is refused in appends and creations.
 pub async fn b002_1_an_older_version_is_not_written(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     for version in ["v0", "v2"] {
@@ -343,14 +343,14 @@ pub async fn b002_1_an_older_version_is_not_written(store: &dyn Store) -> Outcom
     Ok(())
 }
 
-/// The example's worker result in its older form.
+/// Returns the example's worker result in its older form.
 fn old_result(writer: &Writer) -> Made<ArtifactRecord> {
     let old = OLD_RESULT.replace("\"uuid\"", &format!("\"{}\"", writer.mission()));
     let old = charter_contract::canonical::text(serde_json::from_str(&old)?);
     made(ArtifactRecord::of_payload(old, &writer.root))
 }
 
-/// With the append of the events that lead there; without a word it stays.
+/// The state changes with the append of the events; an append without a state leaves it unchanged.
 pub async fn b002_12_the_state_comes_with_the_events(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.begin(store).await?;
@@ -371,7 +371,7 @@ pub async fn b002_12_the_state_comes_with_the_events(store: &dyn Store) -> Outco
         let found = store.mission(writer.tenant(), writer.mission()).await?;
         assert_eq!(state(found), Some(last));
     }
-    // A run that is created may begin further on.
+    // A run may be created in a later state.
     let further = NewLeasedRun {
         mission_state: Some(MissionState::Planned),
         ..Writer::new("acme", 2)?.first(0)?
@@ -384,7 +384,7 @@ pub async fn b002_12_the_state_comes_with_the_events(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// The same ids in two tenants are two missions, and neither sees the other.
+/// Equal ids in two tenants are two missions, and neither tenant sees the other's.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let mut acme = Writer::new("acme", 1)?;
     acme.whole(store).await?;
@@ -423,7 +423,7 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Newest first, each once, those of one state only if one is asked for.
+/// Missions are listed newest first, each once, and filtered by state on request.
 pub async fn missions_are_listed_newest_first(store: &dyn Store) -> Outcome {
     for n in 1..=5 {
         let mut writer = Writer::new("acme", n)?;
@@ -466,7 +466,7 @@ pub async fn missions_are_listed_newest_first(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Those that a user began, alone and with a state.
+/// Missions are listed by their user, alone and with a state.
 pub async fn missions_are_listed_of_a_user(store: &dyn Store) -> Outcome {
     for n in 1..=3 {
         let mut writer = Writer::new("acme", n)?;
@@ -495,7 +495,7 @@ pub async fn missions_are_listed_of_a_user(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A cursor that no page gave out.
+/// A cursor must come from a page.
 pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
     let page = PageRequest::new(Some("made up".to_owned()), 2);
     let all = MissionFilter::default();
@@ -504,7 +504,7 @@ pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Of workers that add at the same time one has its artifact there, the others nothing.
+/// Of several workers that append concurrently, one has its artifact stored, the others nothing.
 pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.begin(store).await?;
@@ -517,7 +517,7 @@ pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// Artifacts, tasks and all; a mission that goes on stays.
+/// A sweep deletes an ended mission with artifacts and tasks; a running mission stays.
 pub async fn sweep_takes_a_mission_with_its_run(store: &dyn Store) -> Outcome {
     let (mut ended, mut going) = (Writer::new("acme", 1)?, Writer::new("acme", 2)?);
     ended.whole(store).await?;
@@ -527,7 +527,7 @@ pub async fn sweep_takes_a_mission_with_its_run(store: &dyn Store) -> Outcome {
     assert_eq!(ended.all(store).await?.0, None);
     assert_eq!(ended.stored(store).await?, []);
     assert_eq!(going.stored(store).await?.len(), 3);
-    // Nothing of it is in the way of the same mission again.
+    // Its remains do not prevent the same mission from being created again.
     let mut again = Writer::new("acme", 1)?;
     again.run = 3;
     again.whole(store).await?;

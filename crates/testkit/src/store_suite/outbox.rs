@@ -6,10 +6,10 @@ use charter_store::catalogue::CATALOGUE_CHANGED;
 use super::Outcome;
 use super::sample::{at, message, tenant, user};
 
-/// Delivered in the order of their ids, as often as they are asked for.
+/// Messages are delivered in the order of their ids, on every read.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn messages_come_in_order_and_stay(store: &dyn Store) -> Outcome {
     assert_eq!(store.last_message().await?, 0);
     let mut sent = vec![message("a", 0)?, message("b", 0)?, message("c", 0)?];
@@ -27,10 +27,10 @@ pub async fn messages_come_in_order_and_stay(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// In both ways of reading, with and without one.
+/// A message keeps its user, or none, in both ways of reading.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_message_keeps_its_user(store: &dyn Store) -> Outcome {
     let mut sent = vec![message("a", 0)?, message("b", 0)?];
     sent[1].user_id = Some(user()?);
@@ -45,10 +45,10 @@ pub async fn a_message_keeps_its_user(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A reader that stands at the newest id misses nothing that is published after a sweep.
+/// A reader at the newest id misses no message that is published after a sweep.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn the_last_message_survives_a_sweep(store: &dyn Store) -> Outcome {
     store
         .publish(vec![message("a", 0)?, message("b", 1)?])
@@ -65,10 +65,10 @@ pub async fn the_last_message_survives_a_sweep(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Strictly older than the given time.
+/// A sweep deletes messages strictly older than the given time.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn sweep_takes_only_older_messages(store: &dyn Store) -> Outcome {
     let sent = vec![message("a", 0)?, message("b", 1)?, message("c", 2)?];
     store.publish(sent).await?;
@@ -80,11 +80,11 @@ pub async fn sweep_takes_only_older_messages(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A tenant reads its own messages and those about the global catalogue, and none of another or about the
-/// rest of the server.
+/// A tenant reads its own messages and those about the global catalogue, but none about other tenants or the rest of
+/// the server.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn messages_of_a_tenant_are_its_own(store: &dyn Store) -> Outcome {
     let mut sent = vec![message("a", 0)?, message("b", 0)?, message("c", 0)?];
     sent[0].tenant = Some("acme".to_owned());

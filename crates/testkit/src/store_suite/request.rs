@@ -36,10 +36,10 @@ fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestR
     })
 }
 
-/// Opened, routed and answered, each once; all fields.
+/// A request is opened, routed and answered, each once; all fields are kept.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 0)?;
     let acme = tenant("acme")?;
@@ -65,10 +65,10 @@ pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What was asked, decided and answered stays as it was.
+/// Request, verdict and answer cannot be overwritten.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn nothing_is_recorded_twice(store: &dyn Store) -> Outcome {
     let first = opened("acme", 1, 0)?;
     let acme = tenant("acme")?;
@@ -105,10 +105,10 @@ pub async fn nothing_is_recorded_twice(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A verdict or an answer belongs to a request.
+/// A verdict or an answer needs an existing request.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn recording_for_an_unknown_request_is_refused(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let verdict = store.record_verdict(&acme, &request(1), "1", at(1)?).await;
@@ -123,7 +123,7 @@ pub async fn recording_for_an_unknown_request_is_refused(store: &dyn Store) -> O
 /// Each tenant has its own requests.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let own = opened("acme", 1, 0)?;
     store.open_request(&own, &hold("a", 0)?).await?;
@@ -140,10 +140,10 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A user's own requests, or those of the whole tenant, newest first, page by page.
+/// Requests of one user or of the whole tenant are listed newest first, page by page.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn requests_of_a_user_or_a_tenant_are_listed_newest_first(store: &dyn Store) -> Outcome {
     let (acme, ann) = (tenant("acme")?, UserId::parse("ann")?);
     let own = [
@@ -182,10 +182,10 @@ pub async fn requests_of_a_user_or_a_tenant_are_listed_newest_first(store: &dyn 
     Ok(())
 }
 
-/// What a crash left open is found, oldest first, and only that.
+/// Unanswered requests are found after a crash, oldest first, and no others.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Outcome {
     let (late, early, answered) = (
         opened("acme", 1, 5)?,
@@ -205,10 +205,10 @@ pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// Whoever holds a request is left alone until its hold is over, and others are kept out.
+/// A held request stays with its holder until the lease expires, and other workers cannot take it.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_held_request_is_left_to_its_holder(store: &dyn Store) -> Outcome {
     let (acme, one) = (tenant("acme")?, request(1));
     let record = opened("acme", 1, 0)?;
@@ -251,10 +251,10 @@ pub async fn a_held_request_is_left_to_its_holder(store: &dyn Store) -> Outcome 
     Ok(())
 }
 
-/// Answered, and last changed strictly before the given time.
+/// A sweep deletes answered requests last changed strictly before the given time.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn sweep_takes_older_answered_requests(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for n in 1..=3 {
@@ -275,7 +275,7 @@ pub async fn sweep_takes_older_answered_requests(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A request of `acme` that is answered, and whose result is the end of the run `n`.
+/// Creates an answered request of `acme` whose result depends on the end of run `n`.
 async fn awaiting(store: &dyn Store, n: u128) -> Made<RequestRecord> {
     let record = opened("acme", n, 0)?;
     let acme = tenant("acme")?;
@@ -291,10 +291,10 @@ async fn awaiting(store: &dyn Store, n: u128) -> Made<RequestRecord> {
     })
 }
 
-/// The result of a change is recorded once, with what announces it, and the answer stays.
+/// The result of a change is recorded once, with its message, and the answer remains.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_result_is_recorded_once(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let record = awaiting(store, 1).await?;
@@ -325,10 +325,10 @@ pub async fn a_result_is_recorded_once(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Only a request whose answer names a run has a result.
+/// Only a request whose answer names a run can have a result.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_request_without_a_run_takes_no_result(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     store
@@ -349,10 +349,10 @@ pub async fn a_request_without_a_run_takes_no_result(store: &dyn Store) -> Outco
     Ok(())
 }
 
-/// What a crash left without its result is found: the run has ended, and nothing says what it came to.
+/// Requests without a result whose runs have ended are found after a crash.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn requests_of_ended_runs_are_found_until_they_have_results(
     store: &dyn Store,
 ) -> Outcome {
@@ -378,10 +378,10 @@ pub async fn requests_of_ended_runs_are_found_until_they_have_results(
     Ok(())
 }
 
-/// A change may take longer than requests are kept.
+/// A change may take longer than the retention of requests.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn sweep_leaves_requests_whose_runs_go_on(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for n in 1..=2 {

@@ -14,7 +14,7 @@ use super::Outcome;
 use super::sample::{Made, at, message, request, tenant, user};
 use crate::assert_refused;
 
-/// Limits that the cases do not reach.
+/// Limits that no case reaches.
 const ROOM: ExampleRoom = ExampleRoom {
     document: 9,
     tenant: 9,
@@ -24,7 +24,7 @@ fn id(n: u8) -> RouteExampleId {
     RouteExampleId::from_uuid(Uuid::from_u128(n.into()))
 }
 
-/// The `n`th example of a tenant, of the skill `backups.list`, suggested at the `n`th second.
+/// Returns the `n`th example of a tenant, for the skill `backups.list`, suggested at the `n`th second.
 fn suggested(tenant_id: &str, n: u8) -> Made<RouteExampleRecord> {
     Ok(RouteExampleRecord {
         example_id: id(n),
@@ -57,10 +57,10 @@ fn accepted(n: u8) -> Made<ExampleMove> {
     step(n, ExampleStatus::Suggested, ExampleStatus::Accepted)
 }
 
-/// All fields, before and after a decision.
+/// All fields are kept, before and after a decision.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn an_example_reads_back_whole(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut bare = suggested("acme", 2)?;
@@ -86,7 +86,7 @@ pub async fn an_example_reads_back_whole(store: &dyn Store) -> Outcome {
 /// The words of an example are unique for a document, in any status.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn the_same_words_are_kept_once_for_a_document(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let first = suggested("acme", 1)?;
@@ -113,7 +113,7 @@ pub async fn the_same_words_are_kept_once_for_a_document(store: &dyn Store) -> O
 /// Only suggested examples count against the limits.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn suggestions_keep_within_their_room(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let room = ExampleRoom {
@@ -147,7 +147,7 @@ pub async fn suggestions_keep_within_their_room(store: &dyn Store) -> Outcome {
 /// Concurrent suggestions do not exceed the limits.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn suggestions_at_the_same_time_keep_within_their_room(store: &dyn Store) -> Outcome {
     let room = ExampleRoom {
         document: 3,
@@ -167,7 +167,7 @@ pub async fn suggestions_at_the_same_time_keep_within_their_room(store: &dyn Sto
 /// Another tenant's example is not found and cannot be decided.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let other = tenant("other")?;
     let example = suggested("acme", 1)?;
@@ -186,7 +186,7 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
 /// Pages of all examples, and of those with a status or document.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn examples_are_listed_newest_first(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let document = DocumentId::parse("backups.other")?;
@@ -233,7 +233,7 @@ pub async fn examples_are_listed_newest_first(store: &dyn Store) -> Outcome {
 /// Accepting and withdrawing increment the catalogue's revision, rejecting does not. Each writes its messages.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_move_raises_the_revision_where_routing_changes(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for n in 1..=2 {
@@ -269,7 +269,7 @@ pub async fn a_move_raises_the_revision_where_routing_changes(store: &dyn Store)
 /// A transition from another status is refused and changes neither the revision nor the outbox.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn an_example_is_decided_once(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     store.suggest_example(&suggested("acme", 1)?, ROOM).await?;
@@ -294,7 +294,7 @@ pub async fn an_example_is_decided_once(store: &dyn Store) -> Outcome {
 /// Lists the accepted examples of all tenants in order, and the open ones of a document.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn accepted_examples_are_those_in_force(store: &dyn Store) -> Outcome {
     for tenant_id in ["zeta", "acme"] {
         for n in 1..=3 {

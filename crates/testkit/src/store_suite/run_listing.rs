@@ -1,4 +1,4 @@
-//! Cases of listings of runs by what they are.
+//! Cases of filtered listings of runs.
 
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::ids::{EvidenceRunId, RunId, UserId};
@@ -11,7 +11,7 @@ use charter_store::page::PageRequest;
 use super::Outcome;
 use super::sample::{self, Made, at, new_run, run, second_append, tenant, user};
 
-/// The runs that fit, through pages of one, by their number.
+/// Returns the matching runs by number, through pages of one.
 async fn fitting(store: &dyn Store, filter: &RunFilter) -> Made<Vec<RunId>> {
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
@@ -26,11 +26,11 @@ async fn fitting(store: &dyn Store, filter: &RunFilter) -> Made<Vec<RunId>> {
     }
 }
 
-/// It is read back, and runs are listed by it: alone and with where they stand. What a run leads to is its
-/// user's too, also after the run is swept.
+/// The user is stored, and filters runs alone and with a status. Records that a run produces have its user too, even
+/// after the run is swept.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_run_keeps_its_user(store: &dyn Store) -> Outcome {
     let (acme, page) = (tenant("acme")?, PageRequest::new(None, 9));
     let ann = UserId::parse("ann")?;
@@ -86,10 +86,10 @@ pub async fn a_run_keeps_its_user(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// By where they stand, by what started them, by a text in their titles and by time, alone and together.
+/// Runs are filtered by status, origin, title text and time, alone and combined.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn runs_are_listed_that_fit(store: &dyn Store) -> Outcome {
     for (n, title) in [
         (1, "skill aws.find_buckets"),

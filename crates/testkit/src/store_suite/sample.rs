@@ -1,4 +1,4 @@
-//! Records for the cases: small, whole and different from one another.
+//! Sample records for the cases: small, complete and distinct.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -22,10 +22,10 @@ use charter_store::outbox::NewMessage;
 use serde_json::json;
 use uuid::Uuid;
 
-/// What a sample is made with.
+/// The result of making a sample.
 pub type Made<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// `seconds` after the start of the samples' day.
+/// Returns the time `seconds` after the start of the samples' day.
 ///
 /// # Errors
 /// Beyond the year 9999.
@@ -34,15 +34,15 @@ pub fn at(seconds: i64) -> Result<Timestamp, TimeError> {
     Timestamp::from_micros((START + seconds) * 1_000_000)
 }
 
-/// A tenant.
+/// Returns a tenant id.
 ///
 /// # Errors
-/// For a name that is no id.
+/// If the name is not a valid id.
 pub fn tenant(name: &str) -> Made<TenantId> {
     Ok(TenantId::parse(name)?)
 }
 
-/// The user of every sample.
+/// Returns the user of every sample.
 ///
 /// # Errors
 /// None in practice.
@@ -50,25 +50,25 @@ pub fn user() -> Made<UserId> {
     Ok(UserId::parse("user_456")?)
 }
 
-/// The `n`th request.
+/// Returns the id of the `n`th request.
 #[must_use]
 pub fn request(n: u128) -> RequestId {
     RequestId::from_uuid(Uuid::from_u128(n))
 }
 
-/// The `n`th session.
+/// Returns the id of the `n`th session.
 #[must_use]
 pub fn session(n: u128) -> SessionId {
     SessionId::from_uuid(Uuid::from_u128(n))
 }
 
-/// The `n`th run.
+/// Returns the id of the `n`th run.
 #[must_use]
 pub fn run(n: u128) -> RunId {
     RunId::from_uuid(Uuid::from_u128(n))
 }
 
-/// A skill with a body of its own.
+/// Returns a skill with its own body.
 #[must_use]
 pub fn skill(id: &str, body: &str) -> NewDocument {
     let body = json!({ "skill_id": id, "description": body }).to_string();
@@ -84,10 +84,10 @@ pub fn skill(id: &str, body: &str) -> NewDocument {
     }
 }
 
-/// A registration of one package; its file says its version.
+/// Returns a registration of one package; its file contains its version.
 ///
 /// # Errors
-/// For a name that is no id.
+/// If the name is not a valid id.
 pub fn registration(
     scope: &Scope,
     package: &str,
@@ -111,10 +111,10 @@ pub fn registration(
     })
 }
 
-/// Tags of the `n`th request as the seed shows them (000 §2.10).
+/// Returns tags of the `n`th request, as in the seed (000 §2.10).
 ///
 /// # Errors
-/// When the seed's record does not parse.
+/// If the seed's record does not parse.
 pub fn tags(tenant: &str, n: u32, expires_at: Timestamp) -> Made<TagRecord> {
     Ok(serde_json::from_value(json!({
         "request_id": format!("req_abc{n}"),
@@ -133,10 +133,10 @@ pub fn tags(tenant: &str, n: u32, expires_at: Timestamp) -> Made<TagRecord> {
     }))?)
 }
 
-/// Evidence as the seed shows it (000 §2.14), captured at `captured_at`, attached to a finding.
+/// Returns evidence as in the seed (000 §2.14), captured at `captured_at` and attached to a finding.
 ///
 /// # Errors
-/// When the seed's record does not parse.
+/// If the seed's record does not parse.
 pub fn evidence(tenant: &str, n: u32, captured_at: Timestamp) -> Made<EvidenceRecord> {
     Ok(serde_json::from_value(json!({
         "id": format!("ev_01HX{n:022}"),
@@ -164,10 +164,10 @@ pub fn evidence(tenant: &str, n: u32, captured_at: Timestamp) -> Made<EvidenceRe
     }))?)
 }
 
-/// An attachment to a finding.
+/// Returns an attachment to a finding.
 ///
 /// # Errors
-/// For a name that is no id.
+/// If the name is not a valid id.
 pub fn finding(id: &str) -> Made<Attachment> {
     Ok(Attachment {
         finding_id: Some(FindingId::parse(id)?),
@@ -175,10 +175,10 @@ pub fn finding(id: &str) -> Made<Attachment> {
     })
 }
 
-/// An attachment to a bundle.
+/// Returns an attachment to a bundle.
 ///
 /// # Errors
-/// For a name that is no id.
+/// If the name is not a valid id.
 pub fn bundle(id: &str) -> Made<Attachment> {
     Ok(Attachment {
         bundle_id: Some(BundleId::parse(id)?),
@@ -186,7 +186,7 @@ pub fn bundle(id: &str) -> Made<Attachment> {
     })
 }
 
-/// A message about a tenant.
+/// Returns a message about a tenant.
 ///
 /// # Errors
 /// Beyond the year 9999.
@@ -200,7 +200,7 @@ pub fn message(topic: &str, seconds: i64) -> Made<NewMessage> {
     })
 }
 
-/// Events with these payloads, one second apart, chained from `previous` at `version`.
+/// Returns events with these payloads, one second apart, chained from `previous` at `version`.
 ///
 /// # Errors
 /// Beyond the year 9999.
@@ -218,10 +218,10 @@ pub fn events(previous: EventHash, version: u64, payloads: &[&str]) -> Made<Vec<
     Ok(events)
 }
 
-/// A runnable run and its first event, created `seconds` after the start.
+/// Returns a runnable run and its first event, created `seconds` after the start.
 ///
 /// # Errors
-/// For a tenant that is no id.
+/// If the tenant is not a valid id.
 pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<NewEvent>)> {
     let record = RunRecord {
         run_id: run(n),
@@ -238,7 +238,7 @@ pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<N
     Ok((record, events(GENESIS, 0, &[r#"{"started":true}"#])?))
 }
 
-/// An append of `payloads` after the one event of [`new_run`], by a caller without a lease.
+/// Returns an append of `payloads` after the one event of [`new_run`], by a caller without a lease.
 ///
 /// # Errors
 /// None in practice.

@@ -26,10 +26,10 @@ fn turn(n: u8, seconds: i64) -> Made<Turn> {
     })
 }
 
-/// All fields.
+/// All fields are kept.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_session_reads_back_whole(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let record = opened("acme", 1, 10)?;
@@ -41,10 +41,10 @@ pub async fn a_session_reads_back_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The first stands.
+/// The first session remains.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_duplicate_session_is_refused(store: &dyn Store) -> Outcome {
     let first = opened("acme", 1, 10)?;
     store.open_session(&first).await?;
@@ -56,10 +56,10 @@ pub async fn a_duplicate_session_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Another tenant's session is absent, and its turns too.
+/// Another tenant's session and its turns are absent.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     let own = opened("acme", 1, 10)?;
@@ -78,10 +78,10 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Absent from the moment it expires, before any sweep.
+/// A session is absent from its expiry time, before any sweep.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn an_expired_session_is_absent(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 10)?;
     store.open_session(&record).await?;
@@ -92,10 +92,10 @@ pub async fn an_expired_session_is_absent(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// The newest ones, oldest first.
+/// The newest turns are returned, oldest first.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn turns_are_bounded_and_in_order(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 100)?;
     store.open_session(&record).await?;
@@ -117,10 +117,10 @@ pub async fn turns_are_bounded_and_in_order(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Talking keeps a session alive; it never ends it early.
+/// A turn extends a session and never shortens it.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_turn_extends_and_never_shortens(store: &dyn Store) -> Outcome {
     let mut record = opened("acme", 1, 10)?;
     store.open_session(&record).await?;
@@ -137,10 +137,10 @@ pub async fn a_turn_extends_and_never_shortens(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A question is stored when it is asked and its answer when it is known.
+/// A request is stored at once, and its answer when it is known.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn an_answer_takes_the_place_of_its_turn(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 100)?;
     store.open_session(&record).await?;
@@ -158,10 +158,10 @@ pub async fn an_answer_takes_the_place_of_its_turn(store: &dyn Store) -> Outcome
     Ok(())
 }
 
-/// Unknown or expired at the time of the turn.
+/// A turn is refused if the session is unknown or expired at the time of the turn.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_turn_without_a_live_session_is_refused(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 10)?;
     store.open_session(&record).await?;
@@ -178,10 +178,10 @@ pub async fn a_turn_without_a_live_session_is_refused(store: &dyn Store) -> Outc
     Ok(())
 }
 
-/// Expired ones with everything that was said in them; no other.
+/// A sweep deletes only expired sessions, with all their turns.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn sweep_takes_expired_sessions_with_their_turns(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (n, until) in [(1, 10), (2, 11)] {

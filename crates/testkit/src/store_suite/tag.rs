@@ -6,10 +6,10 @@ use super::Outcome;
 use super::sample::{at, tags, tenant};
 use crate::assert_refused;
 
-/// All fields.
+/// All fields are kept.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_15_tags_read_back_whole(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let record = tags("acme", 1, at(10)?)?;
@@ -21,10 +21,10 @@ pub async fn b000_15_tags_read_back_whole(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Whatever its content, and also once the first has expired.
+/// A second write is refused, with any content, even after the first record has expired.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_15_a_second_write_is_refused(store: &dyn Store) -> Outcome {
     let first = tags("acme", 1, at(10)?)?;
     store.put_tags(&first).await?;
@@ -39,10 +39,10 @@ pub async fn b000_15_a_second_write_is_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// From the moment it expires, before any sweep.
+/// A record is absent from its expiry time, before any sweep.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn b000_15_an_expired_record_reads_as_absent(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let record = tags("acme", 1, at(10)?)?;
@@ -54,10 +54,10 @@ pub async fn b000_15_an_expired_record_reads_as_absent(store: &dyn Store) -> Out
     Ok(())
 }
 
-/// Nothing is kept for ever.
+/// Tags must expire.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tags_without_expiry_are_refused(store: &dyn Store) -> Outcome {
     let mut record = tags("acme", 1, at(10)?)?;
     record.expires_at = None;
@@ -69,7 +69,7 @@ pub async fn tags_without_expiry_are_refused(store: &dyn Store) -> Outcome {
 /// Each tenant has its own requests.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     let own = tags("acme", 1, at(10)?)?;
     store.put_tags(&own).await?;
@@ -83,10 +83,10 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Expired ones only; then the request may be written again.
+/// A sweep deletes only expired tags; then the request may be written again.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn sweep_takes_what_has_expired(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (n, until) in [(1, 10), (2, 11)] {

@@ -22,10 +22,10 @@ fn sorted(mut vectors: Vec<StoredVector>) -> Vec<StoredVector> {
     vectors
 }
 
-/// All of them and by key; what is missing is left out.
+/// All vectors are returned, or those of given keys; missing keys are omitted.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn vectors_read_back(store: &dyn Store) -> Outcome {
     assert_eq!(store.all_vectors(MODEL).await?, Vec::new());
     let all = vec![vector(1, 0.5), vector(2, -0.25), vector(3, 1.0)];
@@ -37,10 +37,10 @@ pub async fn vectors_read_back(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A vector is a function of its key: the second write is the same or wrong.
+/// A vector is a function of its key: a second write is equal or wrong.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn a_key_keeps_its_first_vector(store: &dyn Store) -> Outcome {
     store.put_vectors(MODEL, vec![vector(1, 0.5)]).await?;
     let batch = vec![vector(1, 0.75), vector(2, 0.75)];
@@ -53,7 +53,7 @@ pub async fn a_key_keeps_its_first_vector(store: &dyn Store) -> Outcome {
 /// Ruling 4: vectors of different models are never mixed.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn models_are_apart(store: &dyn Store) -> Outcome {
     let int8 = "all-MiniLM-L6-v2/int8";
     store.put_vectors(MODEL, vec![vector(1, 0.5)]).await?;
@@ -68,10 +68,10 @@ pub async fn models_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What is to be kept and not there does no harm.
+/// A key to be retained may be missing.
 ///
 /// # Errors
-/// As the store's.
+/// Any error of the store.
 pub async fn retain_deletes_the_rest(store: &dyn Store) -> Outcome {
     let all = (1..=5).map(|text| vector(text, 0.5)).collect();
     store.put_vectors(MODEL, all).await?;

@@ -16,14 +16,14 @@ use crate::config::Config;
 
 /// The keys that the store keeps.
 pub(super) enum StoredKeys {
-    /// The live ones, and whether a key was ever made.
+    /// The live keys, and whether a key was ever created.
     Read { live: Vec<KeyRecord>, made: bool },
-    /// The store was not opened: a server has it, or it is a database.
+    /// The store was not opened: a server holds it, or it is a database.
     NotRead,
 }
 
 impl StoredKeys {
-    /// The keys of an open store. A store that cannot be read is reported by its own check.
+    /// Reads the keys of an open store. A separate check reports a store that cannot be read.
     pub(super) async fn of(store: &SharedStore) -> Self {
         let Ok(clock) = SystemClock::start() else {
             return Self::NotRead;
@@ -94,8 +94,8 @@ impl People {
     }
 }
 
-/// Examines one tenant; an error where no request has an approver. `complete` is whether all credentials of the
-/// tenant are known.
+/// Examines one tenant; an error if no request has an approver. `complete` is whether all credentials of the tenant are
+/// known.
 fn examine(people: &People, complete: bool) -> Result<String, String> {
     if people.provided {
         return Ok("an identity provider admits approvers".to_owned());
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Ruling 33: an admin and the keys that they made are one person.
+    /// Ruling 33: an admin and the keys that they created are one person.
     #[test]
     fn ruling_33_a_tenant_without_two_people_is_found() {
         let (root, zoe, bob) = (

@@ -1,4 +1,4 @@
-//! What each registered MCP server offers, asked here and now. Must not know how a server is reached.
+//! Asks each registered MCP server for its tools, at the time of the check. Must not know how a server is reached.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::{Row, State};
 use crate::boot::{self, McpConsumer};
 use crate::config::Config;
 
-/// A start that took longer is slow: clients that wait for it give up at about this time.
+/// A start that took longer is slow: clients that wait for it time out after about this long.
 const SLOW_START: Duration = Duration::from_secs(10);
 
-/// A server that cannot be reached is wrong. One of which nothing is imported, and each tool that is not, is worth a look.
+/// An unreachable server is an error. A server without imports, and each skipped tool, is a warning.
 pub(super) async fn rows(config: &Config) -> Vec<Row> {
     if config.mcp.servers.is_empty() {
         return Vec::new();
@@ -50,7 +50,7 @@ fn row(state: State, found: String) -> Row {
     }
 }
 
-/// How a server stands, and how much of it is imported.
+/// The state of a server, and how many of its tools are imported.
 fn standing(server: &ServerImports) -> (State, String) {
     let slow = server.started_in.filter(|took| *took > SLOW_START);
     let slow = slow.map(|took| format!("; a slow start: it took {} s", took.as_secs()));
@@ -68,7 +68,7 @@ fn standing(server: &ServerImports) -> (State, String) {
     }
 }
 
-/// How many tools are imported, of how many. None is nothing to be content with.
+/// The number of imported tools out of all. Zero is a warning.
 fn counted(server: &ServerImports) -> (State, String) {
     let whole = |left: &&SkippedTool| left.part.is_none();
     let (imported, left_out) = (

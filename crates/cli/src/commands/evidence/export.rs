@@ -12,8 +12,8 @@ use crate::output::Format;
 
 /// Export evidence with its proofs into a file, and verify the file.
 ///
-/// Without a filter everything is exported, and `verify` finds what is missing from the file. Exit 0
-/// when the file is good, 1 when it is not, 2 when it could not be written.
+/// Without a filter, all evidence is exported, and `verify` detects records that are missing from the file. Exit 0 when
+/// the file is valid, 1 when it is not, 2 when it could not be written.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// The file to write.

@@ -1,4 +1,4 @@
-//! `charter evidence verify`: without a server, a data directory or a configuration.
+//! `charter evidence verify`: needs no server, data directory or configuration.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -19,27 +19,26 @@ use crate::output::{self, Format};
 
 /// Verify an export, without a server.
 ///
-/// Checks every record against its leaf, every leaf against the signed head, and the signature.
-/// Exit 0 when all is good, 1 when something is not, 2 when a file could not be read.
+/// Checks every record against its leaf, every leaf against the signed head, and the signature. Exit 0 when all checks
+/// pass, 1 when one fails, 2 when a file could not be read.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// The export.
     file: PathBuf,
-    /// The public key that must have signed: the key itself or a file that holds it. Without it the
-    /// export's own key is believed, which proves that nothing was changed since it was signed, and
-    /// not by whom.
+    /// The public key that must have signed: the key itself or a file that holds it. Without it, the export's own key
+    /// is trusted, which proves that nothing changed after signing but not by whom it was signed.
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// An older checkpoint, or an older export, that must be a beginning of this log.
+    /// An older checkpoint, or an older export, that must be a prefix of this log.
     #[arg(long, value_name = "FILE")]
     since: Option<PathBuf>,
-    /// Accept a selection: an export with filters, or the proof of one record. What was left out of it is not found, so
-    /// without this the file has to hold the whole log.
+    /// Accept a selection: an export with filters, or the proof of one record. Omissions from it cannot be detected, so
+    /// without this the file must hold the whole log.
     #[arg(long)]
     selection: bool,
 }
 
-/// The key and the earlier checkpoint that the file has to agree with, and how much of the log it has to hold.
+/// The key and the earlier checkpoint that the file must agree with, and whether it must hold the whole log.
 #[derive(Debug)]
 pub(super) struct TrustedInputs {
     key: Option<VerifierKey>,
@@ -48,7 +47,7 @@ pub(super) struct TrustedInputs {
 }
 
 impl TrustedInputs {
-    /// Of a file that was just written: it holds what was asked for, and says how much that is.
+    /// For a file that was just written: it holds the requested records and states their number.
     pub(super) fn nothing() -> Self {
         Self {
             key: None,
@@ -81,7 +80,7 @@ pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
     show(&checked, format)
 }
 
-/// What became of an export: a header that is not sound ends the check.
+/// The outcome of a check of an export: an unsound header ends the check.
 pub(super) enum ExportCheck {
     Unsound(ExportFault),
     Read(Verdict),
@@ -103,7 +102,7 @@ pub(super) fn check(file: &Path, known: &TrustedInputs) -> anyhow::Result<Export
     Ok(ExportCheck::Read(verifier.finish()))
 }
 
-/// Says what became of an export, and gives the exit code.
+/// Reports the outcome of a check, and returns the exit code.
 pub(super) fn show(checked: &ExportCheck, format: Format) -> anyhow::Result<u8> {
     let (value, faults) = match checked {
         ExportCheck::Unsound(fault) => {
@@ -153,7 +152,7 @@ fn text(checked: &ExportCheck, faults: &[ExportFault]) -> String {
     text.join("\n")
 }
 
-/// A key, or the key that a file holds.
+/// Parses a key, or reads the key in a file.
 fn key(given: &str) -> anyhow::Result<VerifierKey> {
     if let Ok(key) = given.parse() {
         return Ok(key);
@@ -168,7 +167,7 @@ fn key(given: &str) -> anyhow::Result<VerifierKey> {
     key.with_context(|| format!("reading the key in {given}"))
 }
 
-/// The checkpoint of a file: the note itself, or the one in an export's header.
+/// Reads the checkpoint in a file: the note itself, or the one in an export's header.
 fn checkpoint(path: &Path) -> anyhow::Result<String> {
     let first = Lines::open(path)?.next()?.unwrap_or_default();
     if let Ok(header) = decode_stored::<Header>(&first) {
@@ -188,7 +187,7 @@ fn read_start(path: &Path, limit: usize) -> anyhow::Result<String> {
     Ok(text.into_owned())
 }
 
-/// The lines of a file, each of bounded length.
+/// The lines of a file, each of limited length.
 struct Lines {
     reader: BufReader<File>,
     name: String,
@@ -206,7 +205,7 @@ impl Lines {
         })
     }
 
-    /// The next line with its end, if it has one. What is not UTF-8 becomes text that no leaf has.
+    /// Returns the next line with its line end, if any. Bytes that are not UTF-8 become text that matches no leaf.
     fn next(&mut self) -> anyhow::Result<Option<String>> {
         let mut bytes = Vec::new();
         let read = (&mut self.reader)

@@ -1,5 +1,5 @@
-//! One leased call: its files fetched, the lease held, the tool run in the sandbox, the outcome
-//! reported. It is ended as soon as the lease is not held any more, whoever says so.
+//! One leased call: fetches its files, renews the lease, runs the tool in the sandbox, and reports the outcome. Ends
+//! the call as soon as the lease is lost.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ const RESEND_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Packages(Mutex<BTreeMap<String, Arc<PackageFiles>>>);
 
-/// Carries out a call, and says in the log why it could not be.
+/// Executes a call, and logs the reason if that fails.
 pub(super) async fn execute_call(work: &Work, call: ExecutorCall) {
     let (tool, lease) = (call.tool_id.clone(), call.lease_id.clone());
     tracing::info!(tool.id = %tool, lease.id = %lease, "a call");
@@ -57,7 +57,7 @@ async fn attempt(work: &Work, call: ExecutorCall) -> anyhow::Result<()> {
         term: Duration::from_millis(call.lease_ms.get()),
         until: Instant::now() + Duration::from_millis(call.lease_ms.get()),
     };
-    // Nothing is begun before the server knows: until then it may offer the call to another.
+    // Start only after the renewal: until then the server may offer the call to another executor.
     let prepared = tool_call(work, &held, &call, end).await;
     held.renew().await?;
     let outcome = match prepared {
@@ -70,7 +70,7 @@ async fn attempt(work: &Work, call: ExecutorCall) -> anyhow::Result<()> {
     report(&mut held, outcome).await
 }
 
-/// A lease and until when it is surely held.
+/// A lease and the time until which it is surely held.
 struct ClaimedLease<'c> {
     client: &'c Client,
     path: String,
@@ -79,7 +79,7 @@ struct ClaimedLease<'c> {
 }
 
 impl ClaimedLease<'_> {
-    /// Holds the call for another term, counted from before the server heard of it.
+    /// Renews the lease for another term, counted from before the request was sent.
     async fn renew(&mut self) -> anyhow::Result<()> {
         let asked_at = Instant::now();
         let path = format!("{}/renew", self.path);
@@ -90,7 +90,7 @@ impl ClaimedLease<'_> {
         Ok(())
     }
 
-    /// Holds the call until that fails for good: the server refuses, or the term is over.
+    /// Renews the lease until that fails for good: the server refuses, or the term has ended.
     async fn keep(&mut self) -> anyhow::Error {
         loop {
             tokio::time::sleep(self.term / 3).await;
@@ -108,12 +108,12 @@ impl ClaimedLease<'_> {
     }
 }
 
-/// Whether the server answered, and said no.
+/// Whether the server answered with a refusal.
 fn is_refusal(error: &anyhow::Error) -> bool {
     error.downcast_ref::<ReportedFailure>().is_some()
 }
 
-/// Runs the tool for as long as the lease is held.
+/// Runs the tool as long as the lease is held.
 async fn run(
     work: &Work,
     held: &mut ClaimedLease<'_>,
@@ -121,7 +121,7 @@ async fn run(
 ) -> anyhow::Result<ExecutorOutcome> {
     let cancel = CancellationToken::new();
     let limit = call.limits.output_bytes;
-    // Dropping the run kills what it started.
+    // Dropping the run kills its processes.
     let outcome = tokio::select! {
         outcome = work.sandbox.run(call, cancel.clone()) => outcome,
         lost = held.keep() => return Err(lost.context("the lease was lost and the tool was ended")),
@@ -129,8 +129,8 @@ async fn run(
     Ok(written(outcome, limit)?)
 }
 
-/// Reports until the server answers or the lease is over. What it does not take because of its size
-/// or form is reported as a failure.
+/// Reports until the server answers or the lease has ended. An outcome that the server refuses because of its size or
+/// form is reported as a failure.
 async fn report(held: &mut ClaimedLease<'_>, outcome: ExecutorOutcome) -> anyhow::Result<()> {
     let path = format!("{}/outcome", held.path);
     let mut body = serde_json::to_value(outcome)?;
@@ -161,7 +161,7 @@ async fn report(held: &mut ClaimedLease<'_>, outcome: ExecutorOutcome) -> anyhow
     }
 }
 
-/// What the server is told of an outcome.
+/// The outcome as it is sent to the server.
 fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdError> {
     Ok(match outcome {
         ToolOutcome::Succeeded {
@@ -213,7 +213,7 @@ fn refused(kind: ErrorType, message: String) -> Result<ExecutorOutcome, IdError>
     })
 }
 
-/// An output that is not taken: the tool has done what it was asked.
+/// A failure because of an unacceptable output, after the tool has executed.
 fn unusable(message: String) -> Result<ExecutorOutcome, IdError> {
     let ended = CallFailure {
         answered: true,
@@ -257,13 +257,13 @@ fn failed(
     })
 }
 
-/// The end of a text that is too long.
+/// The last part of a text that is too long.
 fn ending(text: &str, limit: usize) -> String {
     let from = text.ceil_char_boundary(text.len().saturating_sub(limit));
     text[from..].to_owned()
 }
 
-/// The call as this machine's sandbox runs it, with what this machine grants.
+/// The call for this machine's sandbox, with this machine's grants.
 async fn tool_call(
     work: &Work,
     held: &ClaimedLease<'_>,
@@ -276,7 +276,7 @@ async fn tool_call(
             work.grants.variables(&call.environment),
             work.grants.hosts(&call.egress)?,
         ),
-        // The operator chose these tools, by giving them handlers.
+        // The operator chose these tools by giving them handlers.
         ExecutorGrants::Own if work.handlers.script(&call.tool_id).is_some() => {
             (work.grants.all_variables(), work.grants.all_hosts()?)
         }
@@ -344,7 +344,7 @@ async fn implementation(
 }
 
 impl Packages {
-    /// The files of a digest: known, or fetched and compared with it.
+    /// Returns the files of a digest: from memory, or fetched and checked against it.
     async fn get(
         &self,
         digest: &str,

@@ -1,5 +1,5 @@
-//! The handlers that an executor brings for tools without an implementation of their own (seed 000 §2.4): a directory with
-//! a script for each, named after its tool. They speak the protocol of every script.
+//! Handlers of an executor for tools without their own implementation (seed 000 §2.4): a directory with a script for
+//! each, named after its tool. They use the protocol of every script.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use charter_effects::{Language, PackageFiles, ScriptTool};
 
 use crate::commands::package::read_files;
 
-/// The folder of a package that Python finds modules in.
+/// The folder of a package in which Python finds modules.
 const FOLDER: &str = "scripts";
 
 /// Scripts by their tools.
@@ -22,7 +22,7 @@ pub(super) struct Handlers {
 }
 
 impl Handlers {
-    /// Reads a directory. A script that is named after no tool may be imported by the others.
+    /// Reads a directory. Scripts that are not named after a tool can be imported by the others.
     pub(super) fn read(dir: &Path) -> anyhow::Result<Self> {
         let mut by_tool = BTreeMap::new();
         let mut files = BTreeMap::new();
@@ -52,7 +52,7 @@ impl Handlers {
         })
     }
 
-    /// The tools that there are handlers for.
+    /// The tools that have handlers.
     pub(super) fn tools(&self) -> impl Iterator<Item = &ToolId> {
         self.by_tool.keys()
     }
@@ -67,7 +67,7 @@ impl Handlers {
         })
     }
 
-    /// How many there are, for the message of the start.
+    /// The number of handlers, for the start message.
     pub(super) fn count_text(&self) -> String {
         match self.by_tool.len() {
             0 => String::new(),
@@ -76,7 +76,7 @@ impl Handlers {
     }
 }
 
-/// The tool that a file of the directory is the handler of.
+/// The tool that a file of the directory handles.
 fn handled(path: &str) -> Option<(ToolId, Language)> {
     let known = [(".py", Language::Python), (".sh", Language::Bash)];
     let mut known = known.into_iter();
@@ -101,7 +101,7 @@ mod tests {
         Handlers::read(dir.path())
     }
 
-    /// A file is the handler of the tool that it is named after; others lie beside it.
+    /// A file handles the tool that it is named after; other files may be beside it.
     #[test]
     fn a_file_is_the_handler_of_the_tool_that_it_is_named_after() {
         let files = [

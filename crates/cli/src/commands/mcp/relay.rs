@@ -1,5 +1,5 @@
 //! Relays messages between one client and the process that answers it. When that process ends, the next one gets the
-//! client's handshake and the requests that may be repeated. Other requests fail, because they may have been carried out.
+//! client's handshake and the repeatable requests. Other requests fail, because they may have been executed.
 
 use std::collections::{HashMap, VecDeque};
 use std::error::Error;
@@ -57,7 +57,7 @@ pub(super) struct ClientConnection<C> {
     /// The client's handshake, once it is answered.
     handshake: Option<ClientRequest>,
     initialized: Option<JsonRpcNotification<ClientNotification>>,
-    /// Requests to the client: the id that the client has, and the id that the process gave.
+    /// Requests to the client: the id as sent to the client, and the id that the process chose.
     questions: HashMap<RequestId, RequestId>,
     /// The number of processes that have ended.
     lost: u32,
@@ -260,7 +260,7 @@ impl<C: Transport<RoleServer>> ClientConnection<C> {
         Some(self.open.remove(at).request)
     }
 
-    /// Removes a question by the id that the process gave; returns the id that the client has.
+    /// Removes a question by the process's id; returns the id as sent to the client.
     fn close_question(&mut self, own: &RequestId) -> Option<RequestId> {
         let mut questions = self.questions.iter();
         let (known, _) = questions.find(|(_, asked)| *asked == own)?;
@@ -269,7 +269,7 @@ impl<C: Transport<RoleServer>> ClientConnection<C> {
         Some(known)
     }
 
-    /// Repeats the client's handshake for a process that has not had it; `false` when that process ends first.
+    /// Repeats the client's handshake for a process without it; `false` when that process ends first.
     async fn repeat_handshake<A: Transport<RoleClient>>(
         &mut self,
         answerer: &mut A,

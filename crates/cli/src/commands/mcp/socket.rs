@@ -1,5 +1,5 @@
-//! The socket by which processes over one data directory reach the one that has it. It is in a folder that only the owner
-//! may enter, and both ends check that the other is the same user. Scripts of the sandbox cannot open such sockets.
+//! The socket by which processes over one data directory reach the one that holds it. It is in a folder that only the
+//! owner may enter, and both ends check that the other is the same user. Sandboxed scripts cannot open such sockets.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io;
@@ -16,11 +16,11 @@ const FOLDER: &str = "mcp";
 /// The socket, in the folder.
 const NAME: &str = "socket";
 
-/// Owner only.
+/// Permissions for the owner only.
 const PRIVATE: u32 = 0o700;
 
-/// Listens. Only the process that holds the data directory may call it: it takes the place of the socket of a process
-/// that was killed.
+/// Listens. Only the process that holds the data directory may call it: it replaces the socket of a process that was
+/// killed.
 pub(super) fn listen(data_dir: &Path) -> anyhow::Result<UnixListener> {
     let folder = data_dir.join(FOLDER);
     let mut builder = DirBuilder::new();
@@ -65,8 +65,8 @@ pub(super) fn is_of_this_user(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|other| other.uid() == own)
 }
 
-/// The socket's path by way of its open folder: a path of a socket has at most 107 bytes, and a data directory may have
-/// a longer one.
+/// The socket's path through its open folder: a socket's path has at most 107 bytes, and a data directory's may be
+/// longer.
 fn address(folder: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd()))
 }

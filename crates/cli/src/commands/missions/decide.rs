@@ -1,4 +1,4 @@
-//! `charter mission approve` and `reject`: a proposal's approval, decided on with the exact call in view.
+//! `charter mission approve` and `reject`: decides on a proposal's approval after showing the exact call.
 
 use std::time::Duration;
 
@@ -14,43 +14,43 @@ use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::output::{self, Format};
 
-/// Time between two looks at an approval that is being used.
+/// Time between two queries of an approval that is being used.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Approve a proposal: shows the exact call and its digest, and approves exactly that.
 ///
-/// Then the mission is followed until it is over or waits for a person again.
+/// Then follows the mission until it ends or waits for a person again.
 #[derive(Debug, Args)]
 pub(crate) struct Approve {
     #[command(flatten)]
     which: ProposalSelection,
-    /// Approve only if the digest of the call is this one.
+    /// Approve only if this is the digest of the call.
     #[arg(long, conflicts_with = "all")]
     digest: Option<String>,
-    /// Why.
+    /// The reason.
     #[arg(long)]
     reason: Option<String>,
 }
 
-/// Refuse a proposal: it is not carried out.
+/// Reject a proposal: it is not executed.
 #[derive(Debug, Args)]
 pub(crate) struct Reject {
     #[command(flatten)]
     which: ProposalSelection,
-    /// Why.
+    /// The reason.
     #[arg(long)]
     reason: Option<String>,
 }
 
-/// Which proposals.
+/// The selected proposals.
 #[derive(Debug, Args)]
 struct ProposalSelection {
-    /// The mission.
+    /// The mission's id.
     id: String,
-    /// The proposal.
+    /// The proposal's id.
     #[arg(required_unless_present = "all")]
     proposal: Option<String>,
-    /// Every proposal that waits for a person.
+    /// Decide on every proposal that waits for a person.
     #[arg(long, conflicts_with = "proposal")]
     all: bool,
 }
@@ -97,7 +97,7 @@ pub(super) async fn reject(
     .await
 }
 
-/// The approvals that are meant, each with its call.
+/// The selected approvals, each with its call.
 async fn waiting(which: &ProposalSelection, client: &Client) -> anyhow::Result<Vec<Value>> {
     let mission = client.get(&path(&which.id, "")).await?;
     let proposals = mission["proposals"].as_array().into_iter().flatten();
@@ -155,14 +155,14 @@ async fn decide(
     Ok(EXIT_OK)
 }
 
-/// Waits until the mission has taken the decisions in.
+/// Waits until the mission has processed the decisions.
 async fn taken(mission: &str, decided: &[Value], client: &Client) -> anyhow::Result<()> {
     let decided: Vec<&Value> = decided.iter().map(|one| &one["approval_id"]).collect();
     loop {
         let shown = client.get(&path(mission, "")).await?;
         let mut proposals = shown["proposals"].as_array().into_iter().flatten();
         let waits = proposals.any(|proposal| decided.contains(&&proposal["approval_id"]));
-        // A mission that is paused takes them in once it is resumed.
+        // A paused mission processes them after it is resumed.
         let status: RunStatus = read_field(&shown, "status")?;
         if !waits || status == RunStatus::Paused {
             return Ok(());

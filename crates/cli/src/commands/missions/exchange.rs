@@ -1,4 +1,4 @@
-//! `charter mission export`, `import` and `verify`: missions as bundles that prove themselves.
+//! `charter mission export`, `import` and `verify`: missions as bundles that contain their own proof.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,33 +17,33 @@ use crate::output::{self, Format};
 /// Largest bundle that is read, in bytes.
 const MAX_BUNDLE: u64 = 256 << 20;
 
-/// Export a mission: its artifacts and its journal, as one text that proves itself.
+/// Export a mission: its artifacts and its journal, as one text that contains its own proof.
 ///
-/// With --out the file is verified afterwards; exit code 1 when it is not good.
+/// With --out, the file is verified afterwards; exit code 1 when it is not valid.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The mission.
+    /// The mission's id.
     id: String,
-    /// The file to write; to standard output when absent.
+    /// The file to write; standard output if absent.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// Import a mission that has ended elsewhere; it is read only.
+/// Import a mission that ended on another installation; it is read-only.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The bundle.
+    /// The bundle file.
     file: PathBuf,
 }
 
 /// Verify a bundle, without a server.
 ///
-/// Checks every line against the manifest, the chain of the journal, that a run could have gone that
-/// way, and that its results come to exactly these artifacts. Exit code 0 when all is good, 1 when
-/// something is not, 2 when the file could not be read.
+/// Checks every line against the manifest, the hash chain of the journal, that a run can produce this journal, and that
+/// its results lead to exactly these artifacts. Exit code 0 when all checks pass, 1 when one fails, 2 when the file
+/// could not be read.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// The bundle.
+    /// The bundle file.
     file: PathBuf,
 }
 

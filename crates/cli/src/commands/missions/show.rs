@@ -1,4 +1,4 @@
-//! Missions for people.
+//! Missions as tables.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn page(found: &Value, columns: &[&str]) -> String {
     }
 }
 
-/// A mission: where it stands, its tasks, its output, what it proposes.
+/// A mission: its state, tasks, output and proposals.
 pub(super) fn mission(mission: &Value) -> String {
     let said = |field: &str| text(mission, field);
     let mut lines = vec![format!(

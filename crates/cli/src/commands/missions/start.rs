@@ -10,48 +10,48 @@ use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::output::{self, Format};
 
-/// Units of a length of time, in milliseconds.
+/// Units of a duration, in milliseconds.
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
-/// Begin a mission.
+/// Start a mission.
 ///
-/// With --wait, the exit code is 0 when the mission is completed or waits for a person, and 1 when it
-/// failed, was rejected or cancelled, or used up its budget. Where no server runs, the command carries
-/// the mission out itself, and always waits.
+/// With --wait, the exit code is 0 when the mission is completed or waits for a person, and 1 when it failed, was
+/// rejected or cancelled, or used up its budget. Without a server, the command runs the mission itself, and always
+/// waits.
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// What is to be achieved.
+    /// The mission's goal.
     goal: String,
-    /// The kind of mission; `general` when absent.
+    /// The mission type; `general` if absent.
     #[arg(long = "type", value_name = "TYPE")]
     mission_type: Option<String>,
-    /// Who answers: `offline` asks no model, `routes` the configured ones.
+    /// The model: `offline` calls none, `routes` calls the configured ones.
     #[arg(long, value_enum, default_value_t = Model::Routes)]
     model: Model,
-    /// The mission's id: the same order with the same id finds the mission that it began.
+    /// The mission's id: an equal command with the same id returns the mission that it started.
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// How long it may take: `45s`, `1500ms`, `2m`, `1h`.
+    /// The time budget: `45s`, `1500ms`, `2m`, `1h`.
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     time_budget: Option<u64>,
-    /// How many tokens it may use.
+    /// The token budget.
     #[arg(long, value_name = "N")]
     token_budget: Option<u64>,
-    /// Something that it is about: NAME=VALUE, JSON where it reads as such.
+    /// A reference to the mission's subject: NAME=VALUE, as JSON if it is valid JSON.
     #[arg(long = "context-ref", value_name = "NAME=VALUE", value_parser = parameter)]
     context_refs: Vec<(String, Value)>,
-    /// Something that it is to produce; what its kind says when absent.
+    /// An output to produce; those of the mission type if absent.
     #[arg(long = "requested-output", value_name = "WORD")]
     requested_outputs: Vec<String>,
-    /// Wait until it is over or needs a person.
+    /// Wait until it ends or needs a person.
     #[arg(long)]
     wait: bool,
 }
 
-/// Who answers a mission's roles.
+/// The models of a mission's roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Model {
-    /// The offline provider: deterministic and extractive, no model is asked.
+    /// The offline provider: deterministic and extractive, calls no model.
     Offline,
     /// The models that the prompts' routes lead to.
     Routes,
@@ -76,7 +76,7 @@ pub(super) async fn run(command: &Start, client: &Client, format: Format) -> any
     code_of(&mission)
 }
 
-/// What is sent.
+/// The body of the request.
 fn order(command: &Start) -> Value {
     let refs: Map<String, Value> = command.context_refs.iter().cloned().collect();
     let model = match command.model {
@@ -106,7 +106,7 @@ fn order(command: &Start) -> Value {
     Value::Object(given.collect())
 }
 
-/// `45s` in milliseconds.
+/// Parses a duration such as `45s` into milliseconds.
 fn milliseconds(text: &str) -> Result<u64, String> {
     let at = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(at.unwrap_or(text.len()));

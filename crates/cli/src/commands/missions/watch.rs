@@ -14,18 +14,18 @@ use crate::client::{Client, StreamEvent};
 use crate::commands::read_field;
 use crate::output::{self, Format};
 
-/// Time between two looks at a mission whose proposals a playbook carries out.
+/// Time between two queries of a mission whose proposals a playbook executes.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Follow a mission until it is over or waits for a person.
+/// Follow a mission until it ends or waits for a person.
 ///
-/// Prints its journal as it is written, with --output json an event on each line. The exit code is 0
-/// when the mission is completed or waits for a person, else 1.
+/// Prints its journal as it is written, with --output json one event on each line. The exit code is 0 when the mission
+/// is completed or waits for a person, else 1.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// Its id.
+    /// The mission's id.
     id: String,
-    /// Only after the event of this number.
+    /// Only events after the one with this number.
     #[arg(long, value_name = "EVENT")]
     after: Option<u64>,
 }
@@ -48,7 +48,7 @@ pub(super) async fn run(command: &Watch, client: &Client, format: Format) -> any
     code_of(&mission)
 }
 
-/// Tells the events of a mission until it is over or waits for a person; then the mission.
+/// Reports the events of a mission until it ends or waits for a person; then returns the mission.
 pub(super) async fn until_still(
     client: &Client,
     mission: &str,
@@ -75,8 +75,8 @@ pub(super) async fn until_still(
     }
 }
 
-/// Whether nothing more happens to a mission by itself: it is over, held, or every proposal that is open
-/// waits for a person, be it in the playbook that carries it out.
+/// Whether a mission no longer advances on its own: it has ended, is paused, or every open proposal waits for a person,
+/// possibly in the playbook that executes it.
 fn is_still(mission: &Value) -> anyhow::Result<bool> {
     let status: RunStatus = read_field(mission, "status")?;
     let proposals: Vec<Proposal> = read_field(mission, "proposals")?;
@@ -120,8 +120,7 @@ impl Proposal {
     }
 }
 
-/// Waits until a mission whose journal says nothing new stands still: a playbook's run has a journal of
-/// its own.
+/// Waits until a mission without new journal entries no longer advances: a playbook's run has its own journal.
 async fn waits_in_a_playbook(client: &Client, mission: &str, written: u64) -> anyhow::Result<()> {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 
-/// Fits weights and thresholds to every set that is named, and keeps them with the index.
+/// Fits weights and thresholds to every named set, and stores them with the index.
 pub(super) async fn run(of: &Calibrate, config: &Config, format: Format) -> anyhow::Result<u8> {
     let running = boot::start(config).await?;
     let mut trials = Vec::new();
@@ -79,7 +79,7 @@ fn reports(
     Ok(reports.collect::<Result<_, _>>()?)
 }
 
-/// The bounds that the fitted settings break; `None` where they keep all.
+/// The bounds that the fitted settings violate; `None` if there are none.
 fn broken(broken: &[BrokenBound]) -> Option<String> {
     if broken.is_empty() {
         return None;

@@ -13,7 +13,7 @@ use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
-/// Measures what labelled sentences come to over the registered catalogue.
+/// Measures the outcomes of labelled sentences over the registered catalogue.
 pub(super) async fn eval(path: &Path, config: &Config, format: Format) -> anyhow::Result<u8> {
     let sentences = LabelledSentence::read(path)?;
     let running = boot::start(config).await?;
@@ -74,7 +74,7 @@ fn outcome(
     }
 }
 
-/// The columns of the table: a title, and the field over which field it is a share of.
+/// The columns of the table: a title, a field, and the field that it is a share of.
 const COLUMNS: [(&str, &str, &str); 7] = [
     ("intent", "intent_right", "sentences"),
     ("unsafe", "unsafe_starts", ""),

@@ -13,15 +13,15 @@ use crate::commands::{parameter, validate};
 
 /// Run an execution plan, a pipeline or a decision tree from a file (JSON or YAML).
 ///
-/// One that writes waits until its plan is confirmed, and again for an approval of each write.
+/// A plan that writes waits for a confirmation of the plan, and for an approval of each write.
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// The document; what it is follows from its id.
+    /// The document; its id determines its kind.
     file: PathBuf,
     /// A document of the same kind that may take over when a step fails.
     #[arg(long = "fallback", value_name = "FILE")]
     fallbacks: Vec<PathBuf>,
-    /// A value for a parameter: NAME=VALUE, JSON where it reads as such.
+    /// A value for a parameter: NAME=VALUE, as JSON if it is valid JSON.
     #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", value_parser = parameter)]
     parameters: Vec<(String, Value)>,
     /// Show what it would do, and change nothing.
@@ -30,7 +30,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// What is sent.
+    /// The body of the request.
     pub(super) fn body(&self) -> anyhow::Result<Value> {
         let plan = document(&self.file)?;
         let file = self.file.display();
@@ -51,7 +51,7 @@ impl Start {
     }
 }
 
-/// The field of the request that a document of a kind goes into.
+/// The field of the request that holds a document of this kind.
 fn field(name: SchemaName) -> Option<&'static str> {
     let fields = [
         (SchemaName::ExecutionPlan, "execution_plan"),
@@ -79,7 +79,7 @@ pub(in crate::commands) fn document(file: &Path) -> anyhow::Result<Value> {
 mod tests {
     use super::*;
 
-    /// What `json.dumps` writes is a plan, and so is what an editor makes of it.
+    /// A plan is accepted as `json.dumps` writes it and as editors save it.
     #[test]
     fn a_plan_is_read_however_it_was_saved() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Skills into a directory: imported ones byte for byte, others as a `SKILL.md` where the open format
-//! can hold them. Whatever the server says, nothing is written outside of the directory.
+//! Writes skills into a directory: imported ones byte for byte, others as a `SKILL.md` if the open format can hold
+//! them. Never writes outside of the directory, regardless of the server's answers.
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -94,7 +94,7 @@ impl Exported<'_> {
         Ok(())
     }
 
-    /// A skill without files: a folder that only leads on is its directory and nothing else.
+    /// Writes a skill without files. A folder without an instruction gets no file.
     async fn written(&mut self, id: &SkillId, skill: &Value) -> anyhow::Result<()> {
         let fetched = self
             .client

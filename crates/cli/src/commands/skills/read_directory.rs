@@ -1,5 +1,5 @@
-//! A directory of skills as it is sent: every file that may belong to a skill with its bytes and executable bit, bounded,
-//! and nothing that is not a plain file. What the files mean is the server's business.
+//! Reads a directory of skills for import: every file that may belong to a skill, with its bytes and executable bit,
+//! within limits. Skips everything but plain files. The server interprets the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -18,17 +18,17 @@ use charter_engine::{Problem, SentFile};
 
 use crate::failure::ReportedFailure;
 
-/// A directory that belongs to version control and not to a skill.
+/// A directory of version control, which is not part of a skill.
 const LEFT_OUT: &str = ".git";
 
-/// What was read, and what was left out.
+/// The files of a directory, and the problems of skipped ones.
 pub(super) struct Directory {
     pub(super) files: Vec<SentFile>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// Reads a directory of skills, or that of one skill: then paths begin with its name. Directories at the top in which no
-/// skill lies are not read.
+/// Reads a directory of skills, or that of one skill: then paths begin with its name. Skips top-level directories
+/// without a skill.
 pub(super) fn read(dir: &Path) -> anyhow::Result<Directory> {
     let whole = fs::canonicalize(dir).with_context(|| format!("reading {}", dir.display()))?;
     let prefix = if whole.join(SKILL_FILE).exists() {
@@ -59,10 +59,10 @@ pub(super) fn read(dir: &Path) -> anyhow::Result<Directory> {
     })
 }
 
-/// Plain files by their paths.
+/// Plain files with their paths.
 type Files = Vec<(String, PathBuf)>;
 
-/// Files that may belong to a skill, and how many others there are in each directory at the top.
+/// Splits off the files that may belong to a skill, and counts the others in each top-level directory.
 fn apart(found: Files) -> (Files, BTreeMap<String, usize>) {
     let with_skills: BTreeSet<String> = found
         .iter()
@@ -81,7 +81,7 @@ fn apart(found: Files) -> (Files, BTreeMap<String, usize>) {
     (wanted, others)
 }
 
-/// Also what was meant as one: the server says so.
+/// Accepts a name in the wrong case too, which the server reports.
 fn is_skill_file(path: &str) -> bool {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     name.eq_ignore_ascii_case(SKILL_FILE)
@@ -116,7 +116,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Says that something is left out; what is imported is complete but for it.
+    /// Reports that a file is skipped; the import is otherwise complete.
     fn leave(&mut self, path: &str, keyword: &str, message: impl Into<String>) {
         let problem = Problem::of_file(path, keyword, message);
         self.problems.push(problem.warning());
@@ -165,7 +165,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// The entries of a directory whose names can be written down, by name.
+    /// The entries of a directory with representable names, by name.
     fn entries(&mut self, directory: &Path, path: &str) -> anyhow::Result<Vec<(String, PathBuf)>> {
         let doing = || format!("reading {}", directory.display());
         let mut entries = Vec::new();

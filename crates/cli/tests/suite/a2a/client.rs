@@ -1,4 +1,4 @@
-//! A process with a client of the official A2A SDK, told what to do.
+//! A process with a client of the official A2A SDK, which executes the test's commands.
 
 use std::io::BufRead;
 use std::sync::{OnceLock, mpsc};
@@ -33,14 +33,14 @@ impl Client {
         let (said, answers) = mpsc::channel();
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                // Nobody reads once the test is over.
+                // No receiver is left after the test.
                 drop(said.send(line));
             }
         });
         Self { process, answers }
     }
 
-    /// Gives an order without waiting for what comes of it.
+    /// Sends a command without waiting for its result.
     pub(crate) fn order(&mut self, what: &str, with: &Value) {
         self.process
             .say(&json!({"do": what, "with": with}).to_string());
@@ -51,7 +51,7 @@ impl Client {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The answer to the last order, after all that was told on the way.
+    /// The answer to the last command, after all events before it.
     fn next(&mut self) -> Value {
         loop {
             let line = self.line();
@@ -61,13 +61,13 @@ impl Client {
         }
     }
 
-    /// Gives an order and says what came of it, good or bad.
+    /// Sends a command and returns its result or failure.
     pub(crate) fn tries(&mut self, what: &str, with: &Value) -> Value {
         self.order(what, with);
         self.next()
     }
 
-    /// Waits until the stream that was ordered tells its next event.
+    /// Waits for the next event of the stream.
     #[track_caller]
     pub(crate) fn told(&mut self) -> Value {
         let line = self.line();
@@ -75,7 +75,7 @@ impl Client {
         line["told"].clone()
     }
 
-    /// What came of the last order, which succeeded.
+    /// The result of the last command, which succeeded.
     #[track_caller]
     pub(crate) fn answered(&mut self) -> Value {
         let answer = self.next();
@@ -83,26 +83,26 @@ impl Client {
         answer["ok"].clone()
     }
 
-    /// Gives an order that succeeds.
+    /// Sends a command that succeeds.
     #[track_caller]
     pub(crate) fn ok(&mut self, what: &str, with: &Value) -> Value {
         self.order(what, with);
         self.answered()
     }
 
-    /// Gives an order that fails; the SDK's class for the failure.
+    /// Sends a command that fails; returns the SDK's class of the failure.
     #[track_caller]
     pub(crate) fn fails(&mut self, what: &str, with: &Value) -> String {
         self.order(what, with);
         let answer = self.next();
-        // Shown when the test fails.
+        // Shown if the test fails.
         println!("{what}: {answer}");
         let class = answer["error"]["type"].as_str();
         class.unwrap_or_else(|| panic!("{answer:#}")).to_owned()
     }
 }
 
-/// A new message that says something.
+/// A new message with a text.
 pub(crate) fn message(text: &str) -> Value {
     json!({"message": {
         "messageId": Uuid::now_v7(), "role": "ROLE_USER", "parts": [{"text": text}],

@@ -1,4 +1,4 @@
-//! What no well-meaning client sends.
+//! Requests that a well-behaved client never sends.
 
 use std::net::TcpListener;
 
@@ -9,7 +9,7 @@ use crate::a2a::keyed_backups;
 use crate::home::{Api, Home};
 use crate::packages::QUESTION;
 
-/// Makes a call by hand.
+/// Makes a call without the SDK.
 fn call(api: &Api, version: Option<&str>, method: &str, params: &Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     let version = version.map(|version| ("a2a-version", version));
@@ -24,7 +24,7 @@ fn call(api: &Api, version: Option<&str>, method: &str, params: &Value) -> Value
     answer
 }
 
-/// The code and reason of a call that fails.
+/// The code and reason of a failing call.
 fn refused(api: &Api, version: Option<&str>, method: &str, params: &Value) -> (i64, String) {
     let answer = call(api, version, method, params);
     let error = &answer["error"];
@@ -93,7 +93,7 @@ fn unknown_methods_and_push_notifications_are_refused_by_name() {
     }
 }
 
-/// Nothing that a message points at is fetched.
+/// URLs in a message are never fetched.
 #[test]
 fn a_part_that_points_somewhere_is_refused_and_not_fetched() {
     let server = keyed_backups();

@@ -14,7 +14,7 @@ use crate::shared::Tenants;
 
 const RESULTS: [&str; 3] = ["worker_result", "aggregation_packet", "review_packet"];
 
-/// Tenants, the first of which has a package whose tools call the service.
+/// Tenants; the first one has a package whose tools call the service.
 fn keyed(package: impl FnOnce(&Service) -> Package) -> (Tenants, Service) {
     let server = Tenants::with_keys(&KEYS);
     let service = Service::start();
@@ -22,7 +22,7 @@ fn keyed(package: impl FnOnce(&Service) -> Package) -> (Tenants, Service) {
     (server, service)
 }
 
-/// A message that orders a mission.
+/// A message that starts a mission.
 fn ordering(more: Value) -> Value {
     let mut mission = json!({"mission_type": KIND, "model": "offline"});
     mission
@@ -47,7 +47,7 @@ fn kinds(artifacts: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What a mission brought, in the order in which a stream told it.
+/// The artifacts of a mission, in the order in which a stream reported them.
 fn brought(events: &Value) -> Vec<Value> {
     let first = events[0]["task"]["artifacts"].as_array();
     let mut brought = first.cloned().unwrap_or_default();
@@ -56,8 +56,8 @@ fn brought(events: &Value) -> Vec<Value> {
     brought
 }
 
-/// The card names the kind; a message orders a mission of it, which is followed to its end with each result as it
-/// comes.
+/// The card names the mission type. A message starts a mission of it, which is followed to its end with each result as
+/// it arrives.
 #[test]
 fn the_official_client_follows_a_mission_to_its_end() {
     let (server, _service) = keyed(look_only);
@@ -90,7 +90,7 @@ fn the_official_client_follows_a_mission_to_its_end() {
         for kind in RESULTS {
             assert!(kinds(&done["artifacts"]).contains(&kind), "{done:#}");
         }
-        // Each was told once, and is what the mission has.
+        // Each was reported once, and equals the mission's artifact.
         let brought = brought(&events);
         assert_eq!(json!(brought), done["artifacts"]);
         for artifact in &brought {
@@ -107,8 +107,8 @@ fn the_official_client_follows_a_mission_to_its_end() {
     }
 }
 
-/// B002-15 over A2A: the same message is the same mission, another one under its id is refused; one that is over takes
-/// no word more; and no other user has it, except operators of the tenant.
+/// B002-15 over A2A: the same message returns the same mission; a different one with its id is refused; an ended
+/// mission accepts no further message; and only its user and operators see it.
 #[test]
 fn b002_15_a_message_begins_one_mission_which_is_its_senders() {
     let (server, _service) = keyed(look_only);
@@ -151,7 +151,7 @@ fn b002_15_a_message_begins_one_mission_which_is_its_senders() {
     }
 }
 
-/// B002-13: what a mission proposes waits for somebody else, and the task says for what.
+/// B002-13: a mission's proposal waits for another person, and the task describes it.
 #[test]
 fn b002_13_a_mission_waits_for_its_approval_over_a2a() {
     let (server, service) = keyed(review);
@@ -178,7 +178,7 @@ fn b002_13_a_mission_waits_for_its_approval_over_a2a() {
         let events = client.answered();
         let (states, sorts) = told(&events);
         assert_eq!(states.last(), Some(&"TASK_STATE_COMPLETED"), "{events:#}");
-        // What was there when the stream began is not told again.
+        // Artifacts from before the stream are not reported again.
         assert!(!sorts.contains(&"artifactUpdate"), "{events:#}");
     }
 }
@@ -203,7 +203,7 @@ fn the_official_client_cancels_a_mission() {
     }
 }
 
-/// A mission that came otherwise is a task of whoever began it.
+/// A mission that another protocol started is also a task of its user.
 #[test]
 fn a_mission_that_was_begun_otherwise_is_a_task_too() {
     let (server, _service) = keyed(look_only);
@@ -224,7 +224,7 @@ fn a_mission_that_was_begun_otherwise_is_a_task_too() {
     assert_eq!(listed["tasks"][0]["id"], "m-1");
 }
 
-/// What is wrong with an order is said, and nothing is begun.
+/// An invalid command is refused with its faults, and nothing is started.
 #[test]
 fn an_order_that_cannot_be_is_refused() {
     let (server, _service) = keyed(look_only);
@@ -245,7 +245,7 @@ fn an_order_that_cannot_be_is_refused() {
         json!({"mission": {"mission_type": KIND, "model": "offline", "goal": "another"}}),
         json!({"mission": {"mission_type": KIND, "model": "offline", "tenant_id": "umbra"}}),
         json!({"mission": {"mission_type": KIND, "model": "offline"}, "skill_id": "a.b"}),
-        // Nobody could answer it: no model is configured.
+        // No model is configured, so none could answer.
         json!({"mission": {"mission_type": KIND}}),
     ] {
         assert_eq!(

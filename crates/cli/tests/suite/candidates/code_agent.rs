@@ -1,4 +1,4 @@
-//! Candidates by a model: its draft stays within the boundary, or is none.
+//! Candidates by a model: a draft outside of the boundary becomes none.
 
 use charter_testkit::http_stub::{HttpStub, Reply};
 
@@ -21,7 +21,7 @@ fn draft(tool: &str, argument: &str) -> Value {
     }})
 }
 
-/// A kitchen whose code agent asks a model server.
+/// A kitchen whose code agent uses a model server.
 fn kitchen_with(models: &HttpStub) -> (Home, Server, Service) {
     let home = Home::with_keys(&KEYS);
     let config = home.path("config.toml");
@@ -40,7 +40,7 @@ fn kitchen_with(models: &HttpStub) -> (Home, Server, Service) {
     (home, server, service)
 }
 
-/// The body of a request to a model without the model's own answers and without the content of its blocks of data.
+/// The body of a request to a model, without the model's own answers and the content of its data blocks.
 fn outside_the_data(body: &Value) -> String {
     let mut rest = body.clone();
     let messages = rest["messages"].as_array_mut().unwrap();
@@ -58,12 +58,12 @@ fn outside_the_data(body: &Value) -> String {
     rest.to_string()
 }
 
-/// B000-5: the model's plan becomes a candidate like any other: shown, run when it is named, accepted
-/// after a run that succeeded, and then reached by the requests that the model said it answers.
+/// B000-5: the model's plan becomes an ordinary candidate: shown, run by name, accepted after a run that succeeded, and
+/// then reached by the requests that the model listed.
 #[test]
 fn b000_5_a_model_drafts_a_candidate_within_the_boundary() {
     let models = HttpStub::start(|_, number| match number {
-        // A tool outside the boundary, and then a reference to nothing: both are sent back.
+        // A tool outside the boundary, and then an invalid reference: both are returned for correction.
         0 => says(&draft("a.measure_boiler_pressure", "${user.which}")),
         1 => says(&draft("kitchen.measure_pressure", "${user.other}")),
         _ => says(&draft("kitchen.measure_pressure", "${user.which}")),
@@ -81,7 +81,7 @@ fn b000_5_a_model_drafts_a_candidate_within_the_boundary() {
         told.contains("user.other"),
         "what was wrong is told: {told}"
     );
-    // The request, the tools' descriptions and what was wrong with a draft are data.
+    // The request, the tools' descriptions and the faults of a draft are data.
     for asked in &seen {
         assert!(asked.body.to_string().contains("coffee"));
         let outside = outside_the_data(&asked.body);
@@ -107,7 +107,7 @@ fn b000_5_a_model_drafts_a_candidate_within_the_boundary() {
     assert_eq!(uma.routed(asked)[0], id);
 }
 
-/// B000-4: a model that declines, or does not mend its draft, leaves no candidate, and says why.
+/// B000-4: a model that declines, or does not correct its draft, leaves no candidate; the answer states the reason.
 #[test]
 fn b000_4_a_model_that_finds_no_way_leaves_no_candidate() {
     let models = HttpStub::start(|_, number| match number {
@@ -123,8 +123,8 @@ fn b000_4_a_model_that_finds_no_way_leaves_no_candidate() {
     assert!(refused.contains("`${user.other}` is neither"), "{refused}");
 }
 
-/// B000-5: asked for by itself (`code_gen_direct`), a candidate is made although something registered
-/// fits, and nothing is run.
+/// B000-5: with an explicit request (`code_gen_direct`), a candidate is made although a registered document fits, and
+/// nothing is run.
 #[test]
 fn b000_5_a_candidate_may_be_asked_for_directly() {
     let models = HttpStub::start(|_, _| says(&draft("kitchen.measure_pressure", "${user.which}")));

@@ -1,7 +1,6 @@
 //! The API of a server, as a caller uses it.
 //!
-//! Every failure that a server answers is checked here to be a valid AgentError that gives away
-//! nothing internal (B003-3), so every test of the suite checks it.
+//! Checks every failure to be a valid AgentError without internals (B003-3), so every test of the suite checks it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -50,7 +49,7 @@ impl Answer {
 pub(crate) struct Api {
     pub(crate) base: String,
     pub(crate) key: Option<String>,
-    /// A path that no failure may name.
+    /// A path that must not appear in a failure.
     private: PathBuf,
 }
 
@@ -76,7 +75,7 @@ impl Api {
         self.call("GET", path, &[], Vec::new())
     }
 
-    /// The body of an answer, byte for byte.
+    /// The raw body of an answer.
     #[track_caller]
     pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
         let (status, mut reader) = self.send("GET", path, &[], Vec::new());
@@ -134,7 +133,7 @@ impl Api {
         (status, String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The same of an interface whose failures have a form of their own.
+    /// Calls an API whose failures have another form.
     pub(crate) fn call_plainly(
         &self,
         method: &str,
@@ -147,7 +146,7 @@ impl Api {
         Answer { status, body }
     }
 
-    /// A header of the answer to a look at a path.
+    /// A header of the response to a GET.
     pub(crate) fn header_of(&self, path: &str, name: &str) -> Option<String> {
         let response = self.respond("GET", path, &[], Vec::new());
         let value = response.headers().get(name)?;
@@ -170,12 +169,12 @@ impl Api {
         )
     }
 
-    /// The status of an answer, whose body is not read.
+    /// The status of a response, without reading the body.
     pub(crate) fn status_of(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> u16 {
         self.send("POST", path, headers, body).0
     }
 
-    /// Opens a session of the Model Context Protocol: its id.
+    /// Opens a session of the Model Context Protocol; returns its id.
     pub(crate) fn open_mcp_session(&self) -> String {
         let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"},
@@ -192,7 +191,7 @@ impl Api {
         session
     }
 
-    /// A request of the Model Context Protocol in its revision without sessions, and the whole answer.
+    /// Sends a request of the Model Context Protocol in its revision without sessions; returns the whole answer.
     pub(crate) fn mcp(
         &self,
         capabilities: &Value,
@@ -215,7 +214,7 @@ impl Api {
         let (_, answer) = self.send("POST", "/mcp", &headers, body.to_string().into_bytes());
         let answer: Value = serde_json::from_reader(answer).unwrap();
         let result = &answer["result"];
-        // Clients check structured content against a schema that has no place for errors.
+        // Clients validate structured content against a schema that does not allow errors.
         assert!(
             result["isError"] != true || result["structuredContent"].is_null(),
             "{answer:#}"
@@ -223,14 +222,14 @@ impl Api {
         answer
     }
 
-    /// Sends a request and does not read its answer, for as long as the connection is held.
+    /// Sends a request without reading its answer, as long as the connection is held.
     pub(crate) fn send_and_hold(&self, request: &Value) -> TcpStream {
         let body = request.to_string();
         let length = format!("content-length: {}\r\n", body.len());
         self.begin("POST /v1/requests", &length, &body)
     }
 
-    /// Sends a request, or the beginning of one, on a connection of its own: method and path, lines of headers, body.
+    /// Sends a request, or the beginning of one, on a new connection: method and path, lines of headers, body.
     pub(crate) fn begin(&self, line: &str, headers: &str, body: &str) -> TcpStream {
         let host = self.base.strip_prefix("http://").unwrap();
         let mut connection = TcpStream::connect(host).unwrap();
@@ -247,7 +246,7 @@ impl Api {
         connection
     }
 
-    /// Asks for a stream of events: the name and data of each.
+    /// Sends a request for a stream of events; returns the name and data of each.
     pub(crate) fn stream(&self, request: &Value) -> Vec<(String, Value)> {
         let headers = [("accept", "text/event-stream")];
         let body = request.to_string().into_bytes();
@@ -263,7 +262,7 @@ impl Api {
         events.collect()
     }
 
-    /// Opens a stream of events by GET: its lines as they arrive, until the server closes it.
+    /// Opens a stream of events by GET; yields its lines as they arrive, until the server closes it.
     #[track_caller]
     pub(crate) fn follow(&self, path: &str) -> impl Iterator<Item = String> + use<> {
         let headers = [("accept", "text/event-stream")];
@@ -311,7 +310,7 @@ impl Api {
         agent.run(request.body(body).unwrap()).unwrap()
     }
 
-    /// B003-3: one of the six types, and neither a path nor a source file in what the user reads.
+    /// B003-3: one of the six types, and neither a path nor a source file in the user's text.
     fn check_failure(&self, body: &Value) {
         assert_eq!(validate(SchemaName::AgentError, body), [], "{body:#}");
         let message = body["user_message"].as_str().unwrap();
@@ -326,7 +325,7 @@ impl Api {
         self.post("/v1/packages", &package.bundle()).expect(201)
     }
 
-    /// The ids of a kind that packages brought: the built-in ones, always there, are left out.
+    /// The ids of a kind from packages, without the built-in ones.
     #[track_caller]
     pub(crate) fn brought(&self, kind: &str) -> Vec<String> {
         let listed = self.get(&format!("/v1/list/{kind}")).expect(200);
@@ -348,7 +347,7 @@ impl Api {
     }
 }
 
-/// The status of the answer that comes on a connection.
+/// The status of the response that arrives on a connection.
 pub(crate) fn status_on(connection: &TcpStream) -> u16 {
     let mut line = String::new();
     BufReader::new(connection).read_line(&mut line).unwrap();
@@ -373,7 +372,7 @@ pub(crate) fn request(input: &str) -> Value {
     })
 }
 
-/// A new request that names its skill and gives parameters.
+/// A new request with a skill and parameters.
 pub(crate) fn request_of(skill: &str, parameters: Value) -> Value {
     let mut request = request("do it");
     request["metadata"] = json!({"skill_id": skill, "parameters": parameters});

@@ -10,7 +10,7 @@ fn request(what: &str, body: Body) -> Hostility {
     Hostility::new(what, ["POST", "/a2a"], &[("a2a-version", "1.0")], body)
 }
 
-/// A call with a shape in each place for one among its parameters.
+/// A call with a shape in each placeholder of its parameters.
 fn call(method: &str, params: &Value, shape: Hostile, bytes: usize) -> Hostility {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let what = format!("{method}: {shape:?} of {bytes} bytes in {params}");

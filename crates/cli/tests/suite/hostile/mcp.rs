@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Body, Hostility, PLACE, endures, long, places, short, viewer};
 use crate::isolation::mcp::METHODS;
 
-/// A message about a method, and about the thing of a name, where the method is about one.
+/// A message with a method, and with the name of its subject if the method has one.
 fn message(what: &str, method: &str, name: &str, body: Body) -> Hostility {
     let headers = [
         ("accept", "application/json, text/event-stream"),
@@ -28,7 +28,7 @@ fn call(method: &str, mut params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
-/// The tools that the server lists to a viewer.
+/// The tools that are listed to a viewer.
 fn tools() -> Vec<Value> {
     let (_tenants, viewer) = viewer();
     let listed = viewer.mcp(&json!({}), "tools/list", None, json!({}));
@@ -36,7 +36,7 @@ fn tools() -> Vec<Value> {
     tools.unwrap_or_else(|| panic!("{listed:#}")).clone()
 }
 
-/// Calls of a tool: each argument hostile, and the arguments as a whole.
+/// Calls of a tool: with each argument hostile, and with hostile arguments as a whole.
 fn tool_calls(tool: &Value, shape: Hostile) -> Vec<Hostility> {
     let name = tool["name"].as_str().unwrap();
     let declared = tool["inputSchema"]["properties"].as_object();
@@ -54,7 +54,7 @@ fn tool_calls(tool: &Value, shape: Hostile) -> Vec<Hostility> {
     calls.into()
 }
 
-/// Calls of a method: with parameters that are hostile but for the name that the headers repeat, and with all of them.
+/// Calls of a method: with parameters that are hostile except for the name in the headers, and with all hostile ones.
 fn method_calls(method: &str, shape: Hostile) -> Vec<Hostility> {
     let hostile = json!({"cursor": PLACE, "arguments": PLACE, "argument": PLACE, "ref": PLACE});
     let mut named = hostile.clone();

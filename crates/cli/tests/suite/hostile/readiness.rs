@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use crate::home::Api;
 
-/// How soon the server answers, on a machine that runs other tests as well.
+/// The allowed time for an answer, on a machine that runs other tests as well.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// Between an answer and the next question.
+/// The pause between an answer and the next probe.
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// Asks for as long as it is held.
+/// Sends probes as long as it is held.
 pub(super) struct Readiness {
     end: Sender<()>,
     asking: JoinHandle<Vec<String>>,
 }
 
 impl Readiness {
-    /// Begins to ask.
+    /// Starts to send probes.
     pub(super) fn observed(api: &Api) -> Self {
         let api = api.clone();
         let (end, ended) = mpsc::channel();
@@ -40,7 +40,7 @@ impl Readiness {
         Self { end, asking }
     }
 
-    /// Ends; the answers that were not what they should be.
+    /// Stops; returns the wrong answers.
     pub(super) fn faults(self) -> Vec<String> {
         drop(self.end);
         self.asking.join().unwrap()

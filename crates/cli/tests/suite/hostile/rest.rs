@@ -10,7 +10,7 @@ use super::{Body, Hostility, PLACE, endures, long, places, short};
 use crate::isolation::document::{self, Document, Operation, escaped_bytes};
 use crate::isolation::estate::Known;
 
-/// How long a shape is in a path or a query, in bytes; escaped it is up to three times as long.
+/// The length of a shape in a path or a query, in bytes; escaped it is up to three times as long.
 const IN_HEAD: usize = 1_000;
 
 /// Operations whose bodies are read in different ways.
@@ -31,7 +31,7 @@ const FILES: [&str; 4] = [
     "scripts/one.py",
 ];
 
-/// Ids that bodies are made with; none of them is there.
+/// Ids for bodies; none of them exists.
 fn known() -> Known {
     [
         ("memories", "mem-01930000-0000-7000-8000-000000000001"),
@@ -49,12 +49,12 @@ fn known() -> Known {
     .into()
 }
 
-/// A request of an operation; A2A wants its version, and nothing else minds.
+/// A request of an operation. The version header is for A2A; the others ignore it.
 fn request(what: &str, method: &str, path: &str, body: Body) -> Hostility {
     Hostility::new(what, [method, path], &[("a2a-version", "1.0")], body)
 }
 
-/// The path of an operation with the same id in each place for one.
+/// The path of an operation with the same id for each parameter.
 fn path(operation: &Operation, id: &str) -> String {
     let places = document::places(&operation.path);
     let named = places.iter().map(|(parameter, _)| parameter);
@@ -105,13 +105,13 @@ fn requests(document: &Document, operation: &Operation, shape: Hostile) -> Vec<H
     all
 }
 
-/// Good bodies with places for a shape: all fields at once, and for the deep shape each field alone among good ones.
+/// Valid bodies with placeholders: in all fields at once, and for the deep shape in each field alone.
 fn fields(bodies: &[Value], shape: Hostile) -> Vec<Value> {
     let mut names = BTreeSet::new();
     let objects = bodies.iter().filter_map(Value::as_object);
     let unlike = objects.filter(|body| names.insert(body.keys().collect::<Vec<_>>()));
     let mut all: Vec<Value> = unlike.map(|body| places(body.keys())).collect();
-    // The last one has every field that is known.
+    // The last one has every known field.
     if let Some(last) = bodies.last().filter(|_| shape == Hostile::Deep) {
         for name in last.as_object().into_iter().flat_map(|body| body.keys()) {
             let mut body = last.clone();
@@ -144,7 +144,7 @@ fn packages() -> Vec<Hostility> {
     all
 }
 
-/// Long bodies, and long values where bodies hold any.
+/// Long bodies, and long values in bodies that hold any.
 fn long_bodies() -> Vec<Hostility> {
     let ask = json!({
         "id": "req-01930000-0000-7000-8000-000000000002", "timestamp": "2026-04-14T12:00:00Z", "input": "look",

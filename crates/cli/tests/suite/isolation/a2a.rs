@@ -1,5 +1,5 @@
-//! A2A in a stranger's hands: every method over both bindings by the official client, and those about push
-//! notifications by hand, because that client knows one of the four.
+//! A2A as a stranger: every method over both bindings with the official client; those for push notifications without
+//! it, because that client supports only one of the four.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(crate) const METHODS: [&str; 11] = [
 
 const VERSION: [(&str, &str); 2] = [("a2a-version", "1.0"), ("content-type", "application/json")];
 
-/// What is done with a task, and with the context of one.
+/// Commands about a task, and about its context.
 fn orders(task: &str, context: &str) -> Vec<(&'static str, Value)> {
     let id = json!({"id": task});
     let mut within = message("which backups have grown stale");
@@ -52,7 +52,7 @@ fn orders(task: &str, context: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Whether it went well, and else the client's class for the failure.
+/// Whether the command succeeded; otherwise the client's class of the failure.
 fn told(answer: &Value) -> String {
     match answer["error"]["type"].as_str() {
         Some(class) => class.to_owned(),
@@ -101,7 +101,7 @@ fn no_a2a_method_reads_or_changes_another_tenants_data() {
     }
 }
 
-/// They say that there are none, for a task of another tenant as for one that nobody has.
+/// Push notifications are refused alike for a task of another tenant and for an unused id.
 fn push_notifications_are_refused_to_all(estate: &Estate) {
     let eve = estate.stranger();
     let task = &estate.known["tasks"][0];

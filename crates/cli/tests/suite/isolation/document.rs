@@ -1,4 +1,4 @@
-//! The operations of the OpenAPI document, and calls of them that are made from it.
+//! The operations of the OpenAPI document, and calls of them that are generated from it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(crate) struct Operation {
     pub(crate) id: String,
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Whether the document says that no credential is needed.
+    /// Whether the document marks the operation as public.
     pub(crate) public: bool,
     query: Vec<Query>,
     body: Option<Value>,
@@ -34,7 +34,7 @@ pub(crate) struct Call {
     pub(crate) body: Option<Value>,
 }
 
-/// The document, with what references lead to.
+/// The document, with references resolved.
 pub(crate) struct Document(Value);
 
 impl Document {
@@ -53,8 +53,8 @@ impl Document {
         found
     }
 
-    /// The calls of an operation with ids out of a table: every path that the ids make, alone and with each
-    /// query parameter and each body that has a known field.
+    /// The calls of an operation with ids from a table: every path that the ids make, alone and with each query
+    /// parameter and each body with a known field.
     pub(crate) fn calls(&self, operation: &Operation, known: &Known) -> Vec<Call> {
         let paths = paths(operation, known);
         let bodies = self.bodies(operation, known);
@@ -73,7 +73,7 @@ impl Document {
         calls
     }
 
-    /// The query with what is required, and one for each known parameter beside it.
+    /// The query with the required parameters, and one for each known parameter in addition.
     fn queries(&self, operation: &Operation, known: &Known) -> Vec<String> {
         let made = Made {
             document: self,
@@ -105,7 +105,7 @@ impl Document {
         found
     }
 
-    /// An example where a body is a document of its own; a body with what is required, one for each known field beside it, and one with all known ones.
+    /// Examples for a separate document; else bodies with the required fields, with each known field, and with all.
     pub(crate) fn bodies(&self, operation: &Operation, known: &Known) -> Vec<Option<Value>> {
         let Some(schema) = &operation.body else {
             return vec![None];
@@ -176,7 +176,7 @@ fn query_of(parameter: &Value) -> Query {
     }
 }
 
-/// The table for an operation: one field may be two things.
+/// The table for an operation: one field name may have two meanings.
 fn words(operation: &Operation, known: &Known) -> Known {
     let mut known = known.clone();
     let digest = if operation.path.starts_with("/v1/approvals") {
@@ -207,7 +207,7 @@ fn words(operation: &Operation, known: &Known) -> Known {
     known
 }
 
-/// Where a parameter of a path looks for its ids: the word before it, or its own name after another one.
+/// The table entry for a path parameter: the word before it, or its own name after another parameter.
 pub(crate) fn places(path: &str) -> Vec<(String, String)> {
     let segments: Vec<&str> = path.split('/').collect();
     let mut found = Vec::new();
@@ -262,7 +262,7 @@ fn paths(operation: &Operation, known: &Known) -> Vec<String> {
     found
 }
 
-/// Files are named with their directories.
+/// File names include their directories.
 fn place_is_rest(path: &str) -> bool {
     path.contains("/files/")
 }
@@ -275,7 +275,7 @@ fn escaped(text: &str) -> String {
     escaped_bytes(text.as_bytes())
 }
 
-/// Bytes as they stand in a path or a query.
+/// Bytes escaped for a path or a query.
 pub(crate) fn escaped_bytes(bytes: &[u8]) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
     let bytes = bytes.iter().copied().map(|byte| {
@@ -317,7 +317,7 @@ impl Made<'_> {
         bodies
     }
 
-    /// Optional fields that hold an id, at whatever depth.
+    /// Optional fields with an id, at any depth.
     fn known_fields(&self, schema: &Value) -> BTreeMap<String, Value> {
         let properties = schema["properties"].as_object();
         let optional = properties
@@ -411,13 +411,13 @@ fn is_required(schema: &Value, name: &str) -> bool {
 }
 
 impl Call {
-    /// All that it says.
+    /// All its text.
     pub(crate) fn text(&self) -> String {
         let body = self.body.as_ref().map(Value::to_string);
         format!("{} {}", self.path, body.unwrap_or_default())
     }
 
-    /// Sends it. A2A wants its version, and nothing else minds.
+    /// Sends the call. The version header is for A2A; the others ignore it.
     pub(crate) fn send(&self, api: &Api) -> Answer {
         let body = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         let headers = [("a2a-version", "1.0"), ("content-type", "application/json")];
@@ -425,8 +425,8 @@ impl Call {
     }
 }
 
-/// Arguments that fit a schema, with ids of a table: what is required, each known field beside it, and where a
-/// thing is named by `id`, or by `kind` and `id`, every id that there is, as every kind.
+/// Arguments that conform to a schema, with ids from a table: the required ones, each known field in addition, and for
+/// `id`, or `kind` and `id`, every id, as every kind.
 pub(crate) fn schema_calls(schema: &Value, known: &Known) -> Vec<Value> {
     let document = Document(schema.clone());
     let made = Made {

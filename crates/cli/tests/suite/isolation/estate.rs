@@ -1,5 +1,5 @@
-//! What a tenant has when another one comes: something of every kind, made by real calls, with a mark in
-//! every text and each id under the place of a path or the name of a field that takes it.
+//! A tenant's data before another one arrives: something of every kind, created by real calls, with a mark in every
+//! text and each id under the path parameter or field that takes it.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled, waiting};
 use crate::service::Service;
 use crate::site::Site;
 
-/// In every text of the tenant, and in nothing that another one sends.
+/// A mark in every text of the tenant, and in nothing that another one sends.
 pub(crate) const MARK: &str = "amethyst-of-acme";
 
-/// The owner, a colleague who decides on approvals, the stranger, who may everything in another tenant, a user and an
+/// The owner, a colleague who decides on approvals, the stranger, who is admin of another tenant, a user and an
 /// operator of the owner's tenant.
 pub(crate) const KEYS: [(&str, &str, &str, &str); 5] = [
     ("ann", "acme", "ann", "admin"),
@@ -29,7 +29,7 @@ pub(crate) const KEYS: [(&str, &str, &str, &str); 5] = [
     ("opa", "acme", "opa", "operator"),
 ];
 
-/// Places of what belongs to a user of the tenant.
+/// Fields for ids that belong to a user of the tenant.
 const OF_A_USER: [&str; 13] = [
     "runs",
     "run",
@@ -46,7 +46,7 @@ const OF_A_USER: [&str; 13] = [
     "sessions",
 ];
 
-/// Its call is under way for as long as the lease, so that it still is when everything was tried.
+/// Its call runs as long as its lease, so it is still running after all calls were tried.
 const CLIENT_TOOL: &str = "tool_id: vault.ask_desktop\nname: ask_desktop\nprovider: aws\ntool_class: readonly\n\
     domain: reliability\ndescription: Asks the desktop.\nparameters: []\nexecution_target: client\nlanguage: bash\n\
     implementation: {type: script, path: scripts/ask.sh}\ntimeout_ms: 600000\n";
@@ -54,10 +54,10 @@ const CLIENT_TOOL: &str = "tool_id: vault.ask_desktop\nname: ask_desktop\nprovid
 const PROMPT: &str = "prompt_id: reliability.worker\ndomain: reliability\ntitle: Worker\nrole_type: worker\n\
     system_prompt: You look after backups.\ntask_prompt: 'Look after this: ${objective}'\nmodel_route: tier_high_reasoning\n";
 
-/// The ids of a tenant, by the place or field that takes them.
+/// The ids of a tenant, by the path parameter or field that takes them.
 pub(crate) type Known = BTreeMap<&'static str, Vec<String>>;
 
-/// The tenant with the server that it is on.
+/// The tenant and its server.
 pub(crate) struct Estate {
     pub(crate) server: Server,
     pub(crate) known: Known,
@@ -66,7 +66,7 @@ pub(crate) struct Estate {
     _site: Site,
 }
 
-/// Everything in one package, so that one registration brings it.
+/// Everything in one package, for one registration.
 fn package(service: &Service, site: &Site) -> Package {
     let others = "cedar: |\n  @id(\"others\")\n  permit (principal, action, resource)\n  \
                   unless { context.run.kind == RunKind::\"mission\" };\n\n";
@@ -133,7 +133,7 @@ impl Estate {
         self.server.key("eve")
     }
 
-    /// The ids of what the owner started, which other users of the tenant do not see.
+    /// The ids of the owner's own data, which other users of the tenant do not see.
     pub(crate) fn started(&self) -> Vec<&str> {
         let owned = self.known.iter().filter(|(place, _)| is_of_a_user(place));
         let ids = owned.flat_map(|(_, ids)| ids.iter().map(String::as_str));
@@ -153,7 +153,7 @@ pub(crate) fn is_of_a_user(place: &str) -> bool {
     OF_A_USER.contains(&place)
 }
 
-/// Places whose values are words of the interface and no tenant's.
+/// Fields whose values are words of the API, not of a tenant.
 pub(crate) fn is_shared(place: &str) -> bool {
     let shared = [
         "list",
@@ -182,7 +182,7 @@ fn add(known: &mut Known, places: &[&'static str], id: impl Into<String>) {
     }
 }
 
-/// What the package brings, and the words of the interface.
+/// The ids of the package, and the words of the API.
 fn catalogue() -> Known {
     let mut known = Known::new();
     add(&mut known, &["skill", "skill_id", "document"], SKILL);
@@ -284,7 +284,7 @@ fn asked(ann: &Api, known: &mut Known) {
     }
 }
 
-/// A playbook's run that waits for an approval, and one that waits to be confirmed.
+/// A playbook's run that waits for an approval, and one that waits for a confirmation.
 fn change(server: &Server, known: &mut Known) {
     let ann = server.key("ann");
     let run = waiting(server);
@@ -331,7 +331,7 @@ fn change(server: &Server, known: &mut Known) {
     add(known, &["runs"], ended["run_id"].as_str().unwrap());
 }
 
-/// Two missions that were over: a proposal of each was rejected.
+/// Two missions that have ended: a proposal of each was rejected.
 fn missions(ann: &Api, bob: &Api, known: &mut Known) {
     for id in ["m-of-acme-1", "m-of-acme-2"] {
         let mut order = order(id);
@@ -362,7 +362,7 @@ fn missions(ann: &Api, bob: &Api, known: &mut Known) {
     );
 }
 
-/// One memory in force and one that is proposed.
+/// One memory in force and a proposal.
 fn remembered(ann: &Api, known: &mut Known) {
     let memory = |agent: Value| {
         json!({"visibility": "shared", "agent_id": agent, "memory": {
@@ -406,7 +406,7 @@ fn skills(ann: &Api, known: &mut Known) {
     add(known, &["files"], "scripts/run.sh");
 }
 
-/// What was put together on a miss, and a run of it.
+/// A candidate of a miss, and a run of it.
 fn candidate(ann: &Api, known: &mut Known) {
     let answer = ann.ask(&crate::home::request(READ)).expect(200);
     let candidate = answer["metadata"]["candidate"]["id"].as_str().unwrap();
@@ -421,7 +421,7 @@ fn candidate(ann: &Api, known: &mut Known) {
     );
 }
 
-/// A call that an executor holds, and one that nobody has taken.
+/// A call that an executor holds, and a waiting one.
 fn leased(ann: &Api, known: &mut Known) {
     for n in 1..=2 {
         let id = format!("01930000-0000-7000-8000-00000000000{n}");

@@ -1,5 +1,5 @@
-//! Bodies that are documents of their own, such as a plan or a package: what a generator would make of their
-//! schemas is refused for what it says before anybody looks at whose the ids in it are.
+//! Bodies that are separate documents, such as a plan or a package: bodies generated from their schemas would be
+//! refused for their content before the owner of their ids is checked.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::estate::Known;
 use crate::mcp::knowledge::skill_md;
 use crate::packages::{Package, skill};
 
-/// Good bodies of an operation with ids of a table.
+/// Valid bodies of an operation with ids from a table.
 pub(super) fn of(operation: &str, known: &Known) -> Vec<Option<Value>> {
     let id = |place: &str| known[place][0].as_str();
     let bodies = match operation {

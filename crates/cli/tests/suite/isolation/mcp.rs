@@ -1,5 +1,5 @@
-//! The Model Context Protocol in a stranger's hands: by the official client, with whatever the server lists to
-//! the owner; tasks by hand, because that client has none.
+//! The Model Context Protocol as a stranger: with the official client, for everything that the server lists to the
+//! owner; tasks without it, because that client does not support them.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::mcp::peers::python;
 use crate::mcp::{over_http, with};
 use crate::shared::Tenants;
 
-/// What a client of the protocol may send; what comes of it without a key is decided before any is looked at.
+/// The methods that a client of the protocol may send; without a key they are all refused before any is examined.
 pub(crate) const METHODS: [&str; 14] = [
     "initialize",
     "ping",
@@ -30,14 +30,14 @@ pub(crate) const METHODS: [&str; 14] = [
     "tasks/cancel",
 ];
 
-/// What a caller sees who does one thing after the other.
+/// The results of a caller's steps, in order.
 fn steps(estate: &Estate, key: &str, mode: &str, steps: &[Value]) -> Vec<Value> {
     let given = json!({"do": "steps", "mode": mode, "steps": steps});
     let saw = python(&with(&over_http(&estate.server.key(key)), given)).end();
     saw["steps"].as_array().unwrap().clone()
 }
 
-/// Calls of every tool with ids of a table.
+/// Calls of every tool with ids from a table.
 fn tool_calls(tools: &Value, known: &Known) -> Vec<Value> {
     let tools = tools.as_array().unwrap().iter();
     let calls = tools.flat_map(|tool| {
@@ -51,7 +51,7 @@ fn tool_calls(tools: &Value, known: &Known) -> Vec<Value> {
     calls.collect()
 }
 
-/// Addresses of every kind of resource with ids of a table.
+/// URIs of every kind of resource with ids from a table.
 fn addresses(templates: &Value, known: &Known) -> Vec<Value> {
     let template = |text: &str| match text {
         "evidence://{evidence_id}" => format!("evidence://{}", known["evidence_id"][0]),
@@ -79,7 +79,7 @@ fn addresses(templates: &Value, known: &Known) -> Vec<Value> {
         .collect()
 }
 
-/// Everything that can be asked for by an id of a table.
+/// Every request with an id from a table.
 fn asking(listed: &[Value], known: &Known) -> Vec<Value> {
     let mut asked = tool_calls(&listed[0]["tools"], known);
     asked.extend(addresses(&listed[1]["resourceTemplates"], known));
@@ -110,7 +110,7 @@ fn looking_around() -> [Value; 6] {
     })
 }
 
-/// What a caller learns: whether it went well, and else the code.
+/// The visible outcome: whether it succeeded, else the code.
 fn told(saw: &Value) -> Value {
     let content = &saw["content"];
     json!([
@@ -133,7 +133,7 @@ fn no_mcp_tool_resource_or_prompt_reads_another_tenants_data() {
         let real = asking(&listed, &estate.known);
         let none = asking(&listed, &nobodys);
         assert_eq!(real.len(), none.len());
-        // The owner's are good ones.
+        // The owner's are valid.
         let mut read = addresses(&listed[1]["resourceTemplates"], &estate.known);
         read.extend(
             listed[5]
@@ -161,7 +161,7 @@ fn no_mcp_tool_resource_or_prompt_reads_another_tenants_data() {
                 ));
             }
         }
-        // What the owner's lists name, and the lists themselves.
+        // The entries of the owner's lists, and the lists themselves.
         for (asked, saw) in read.iter().zip(steps(&estate, "eve", mode, &read)) {
             if !saw["code"].is_i64() {
                 faults.push(format!("{asked}: {saw}"));
@@ -187,7 +187,7 @@ fn no_mcp_tool_resource_or_prompt_reads_another_tenants_data() {
     }
 }
 
-/// Tasks: what began as a request, a run or a mission is a task of whoever began it.
+/// Tasks: a request, a run or a mission is a task of its starter.
 fn tasks_are_nobodys(estate: &Estate, stranger: &Api, nobodys: &Known) {
     let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let ann = estate.owner();
@@ -214,7 +214,7 @@ fn tasks_are_nobodys(estate: &Estate, stranger: &Api, nobodys: &Known) {
     }
 }
 
-/// Addresses of evidence, and of a mission with its artifacts.
+/// URIs of evidence, and of a mission with its artifacts.
 fn started_addresses(known: &Known) -> Vec<Value> {
     let templates = json!([
         {"uriTemplate": "evidence://{evidence_id}"},

@@ -1,4 +1,4 @@
-//! B000-16: when a source is fetched, cut and embedded again, and when it is not.
+//! B000-16: when a source is fetched, split and embedded again, and when it is not.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{LENS, ask, first, handbook, library, words_only};
 use crate::home::{Api, Home, eventually};
 use crate::site::{DIMS, Embeddings, Site};
 
-/// A home that may fetch from a site and embeds by a server that counts.
+/// A home that may fetch from a site and whose embeddings server counts.
 fn counted(site: &Site, embeddings: &Embeddings) -> Home {
     Home::new()
         .with("CHARTER_MODEL__SOURCE", "remote")
@@ -16,8 +16,7 @@ fn counted(site: &Site, embeddings: &Embeddings) -> Home {
         .with("CHARTER_LENSES__EGRESS", site.address())
 }
 
-/// B000-16: the same hash is no work; of a change, only texts that are new are embedded; a start
-/// embeds nothing.
+/// B000-16: an unchanged hash causes no work; after a change, only new texts are embedded; a start embeds nothing.
 #[test]
 fn b000_16_only_what_changed_is_embedded_again() {
     let (site, embeddings) = (Site::at("127.0.0.1"), Embeddings::start());
@@ -58,8 +57,7 @@ fn b000_16_only_what_changed_is_embedded_again() {
     assert_eq!(embeddings.taken(), ["bolts"]);
 }
 
-/// B000-16: how far a registration is can be seen while it goes on, and a client that leaves does not
-/// end it.
+/// B000-16: a registration shows its progress, and a client that leaves does not end it.
 #[test]
 fn b000_16_progress_is_visible_and_the_work_goes_on() {
     let (site, embeddings) = (Site::at("127.0.0.1"), Embeddings::start());
@@ -88,8 +86,8 @@ fn b000_16_progress_is_visible_and_the_work_goes_on() {
     });
 }
 
-/// Ruling 4: after a change of the model words alone are compared until `charter reindex`, which
-/// embeds what is stored and fetches nothing.
+/// Ruling 4: after a change of the model only words are compared until `charter reindex`, which embeds the stored texts
+/// and fetches nothing.
 #[test]
 fn ruling_4_an_index_of_another_model_is_embedded_anew() {
     let (site, embeddings) = (Site::at("127.0.0.1"), Embeddings::start());
@@ -118,7 +116,7 @@ fn ruling_4_an_index_of_another_model_is_embedded_anew() {
     assert!(home.run(&ask).json(0)["passages"][0]["cosine"].is_number());
 }
 
-/// B000-16: an index leaves with its lens, and comes back with the version that is rolled back to.
+/// B000-16: an index is removed with its lens, and restored by a rollback of its package.
 #[test]
 fn b000_16_rollback_and_removal_keep_index_and_lens_together() {
     let site = Site::at("127.0.0.1");
@@ -149,8 +147,8 @@ fn b000_16_rollback_and_removal_keep_index_and_lens_together() {
     assert_eq!(left, json!([]));
 }
 
-/// B000-16: what a dry run would fetch is not fetched, and said so; the same version again looks at
-/// the source again.
+/// B000-16: a dry run reports what it would fetch, and fetches nothing; registering the same version again checks the
+/// source again.
 #[test]
 fn b000_16_registering_again_looks_at_the_source_again() {
     let site = Site::at("127.0.0.1");
@@ -181,8 +179,7 @@ fn b000_16_registering_again_looks_at_the_source_again() {
     assert!(first(&ask(&server.api, "rule")).contains("badges"));
 }
 
-/// B000-16: indexing again by command, with and without a server, and on a schedule; a failure
-/// leaves the index that was there.
+/// B000-16: reindexing by command, with and without a server, and on a schedule; a failure keeps the existing index.
 #[test]
 fn b000_16_lenses_are_indexed_again_by_command_and_on_a_schedule() {
     let site = Site::at("127.0.0.1");

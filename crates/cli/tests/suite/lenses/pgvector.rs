@@ -1,4 +1,4 @@
-//! B000-16: lenses whose passages PostgreSQL finds, by the extension pgvector.
+//! B000-16: lenses whose passages PostgreSQL finds with the extension pgvector.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::home::eventually;
 use crate::replicas::store_of;
 use crate::site::Site;
 
-/// What the passages of an answer are ranked by, best first; cosines to three places.
+/// The ranks of an answer's passages, best first; cosines to three places.
 fn ranked(answer: &Value) -> Vec<(String, i64, Option<i64>)> {
     let passages = answer["passages"].as_array().unwrap().iter();
     let thousandths = |value: &Value| {
@@ -28,9 +28,9 @@ fn ranked(answer: &Value) -> Vec<(String, i64, Option<i64>)> {
         .collect()
 }
 
-/// On PostgreSQL with pgvector the database holds texts and vectors of passages and finds the nearest. It answers
-/// as a process does that compares everything itself; words alone bring up what is not near; another replica's
-/// index is used as soon as it is there.
+/// On PostgreSQL with pgvector, the database holds texts and vectors of passages and finds the nearest. The answers
+/// equal those of a process that compares everything itself; matching words find passages that are not near; another
+/// replica's index is used as soon as it exists.
 #[test]
 fn b000_16_passages_are_found_by_pgvector() {
     let site = Site::at("127.0.0.1");
@@ -72,14 +72,14 @@ fn b000_16_passages_are_found_by_pgvector() {
     assert_eq!(again["lenses"][0]["outcome"], "indexed", "{again:#}");
     let answer = ask(&two.api, "helicopters rule 9");
     assert!(first(&answer).contains("helicopters"), "{answer:#}");
-    // Nobody tells the processes of this one.
+    // No notification of this one reaches the processes.
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(replace_texts(&database, "hovercrafts"));
     let answer = ask(&two.api, "helicopters rule 9");
     assert_eq!(first(&answer), "hovercrafts", "{answer:#}");
 }
 
-/// Puts an index in the place of the one that is there, every passage of which has the same text.
+/// Replaces the index by one in which every passage has the same text.
 async fn replace_texts(database: &Database, text: &str) {
     let store = store_of(database).await;
     let [found] = &store.lens_indexes().await.unwrap()[..] else {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::home::{Home, project};
 use crate::packages::backups;
 
-/// A question, the file that answers it, the place in it, and words of the passage.
+/// A question, the file with the answer, the position in it, and words of the passage.
 const QUESTIONS: [(&str, &str, &str, &str); 4] = [
     (
         "When do I have to call the database vendor?",
@@ -34,7 +34,7 @@ const QUESTIONS: [(&str, &str, &str, &str); 4] = [
     ),
 ];
 
-/// Where the quoted sentence of a passage is from: its headings, or its page.
+/// The position of a passage's quoted sentence: its headings, or its page.
 fn place(passage: &Value) -> String {
     let section = &passage["section"];
     let headings = section["headings"].as_array().unwrap();
@@ -45,8 +45,8 @@ fn place(passage: &Value) -> String {
     headings.collect::<Vec<_>>().join(" › ")
 }
 
-/// A skill is registered beside the runbooks; what asks for a rule is answered by these alone, with the passage, its file
-/// and its heading or page.
+/// Although a skill is registered too, questions about rules are answered by the runbooks only, with the passage, its
+/// file and its heading or page.
 #[test]
 fn b000_16_plain_questions_are_answered_by_runbooks_with_citations() {
     let home = Home::new();
@@ -76,7 +76,7 @@ fn b000_16_plain_questions_are_answered_by_runbooks_with_citations() {
         );
         let sentence = passage["sentence"].as_str().unwrap();
         assert!(!at.ends_with(sentence), "{question}: a heading is quoted");
-        // The section is quoted under its title, place and file.
+        // The section is quoted under its title, position and file.
         let content = answer["content"].as_str().unwrap();
         let separator = if at.starts_with("page") {
             ", "

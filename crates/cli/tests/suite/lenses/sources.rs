@@ -1,4 +1,4 @@
-//! B000-16: everything that a source of a lens can do wrong, and folders of a package as sources.
+//! B000-16: faulty sources of a lens, and folders of a package as sources.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::home::{Home, Server};
 use crate::packages::Package;
 use crate::site::{Page, Site};
 
-/// The faults for which a package's registration is refused; nothing of the package is there afterwards.
+/// The faults for which a package's registration is refused, which leaves nothing of the package.
 fn refused(server: &Server, package: &Package) -> Vec<String> {
     let refused = server.api.post("/v1/packages", &package.bundle());
     assert_eq!(refused.status, 400, "{:#}", refused.body);
@@ -23,7 +23,7 @@ fn refused(server: &Server, package: &Package) -> Vec<String> {
     said.collect()
 }
 
-/// B000-16: sources that cannot be had fail the registration, with the line that names them.
+/// B000-16: unavailable sources fail the registration, with the line that names them.
 #[test]
 fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
     let (site, inside) = (Site::at("127.0.0.1"), Site::at("127.0.0.2"));
@@ -83,7 +83,7 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         assert!(said[0].contains(&expected), "{path}: {said:?}");
     }
     assert!(!server.log().contains("panicked"));
-    // One wrong byte does not hide a page; the lens shows a notice.
+    // One invalid byte does not hide a page; the lens shows a notice.
     let done = server.api.register(&library(&site.url("/charset")));
     let notices = json!(["byte 6 is not UTF-8; each place that is not UTF-8 became U+FFFD"]);
     assert_eq!(done["lenses"][0]["notices"], notices, "{done:#}");
@@ -95,7 +95,7 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
     );
 }
 
-/// A PDF whose objects are packed into 17 MiB of which each two bytes are 128: more than 1 GiB.
+/// A PDF with 17 MiB of packed objects that unpack 64-fold: more than 1 GiB.
 fn swollen_pdf() -> Vec<u8> {
     let packed = [129, b' '].repeat(17 << 19);
     let mut file = format!(
@@ -109,7 +109,7 @@ fn swollen_pdf() -> Vec<u8> {
     file
 }
 
-/// B000-16: a source that ends its reader ends nothing else.
+/// B000-16: a source that crashes its reader affects nothing else.
 #[test]
 fn b000_16_a_pdf_that_takes_all_of_its_readers_memory_is_refused() {
     let site = Site::at("127.0.0.1");
@@ -128,7 +128,7 @@ fn b000_16_a_pdf_that_takes_all_of_its_readers_memory_is_refused() {
     assert!(first(&ask(&server.api, "keys")).contains("keys rule"));
 }
 
-/// B000-16: what is built to be dear to read is read, or refused, at a bounded price.
+/// B000-16: a source that is expensive by design is read, or refused, at a limited cost.
 #[test]
 fn b000_16_deep_and_swollen_html_is_read_within_bounds() {
     let site = Site::at("127.0.0.1");
@@ -158,7 +158,7 @@ fn b000_16_deep_and_swollen_html_is_read_within_bounds() {
     assert!(first(&ask(&server.api, "swollen")).ends_with("swollen word"));
 }
 
-/// B000-16: a folder of the package is one lens, and each passage says which file it is from.
+/// B000-16: a folder of the package is one lens, and each passage names its file.
 #[test]
 fn b000_16_a_folder_of_the_package_is_one_lens() {
     let site = Site::at("127.0.0.1");
@@ -190,7 +190,7 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
         (&position["file"], &position["headings"]),
         (&json!("sources/books/b/c.html"), &json!(["Doors"]))
     );
-    // A file that cannot be read is left out by name; where none can, nothing comes into force.
+    // An unreadable file is skipped and named; if all are unreadable, nothing comes into force.
     let package = package
         .with("sources/books/empty.md", " \n")
         .version("1.0.0", "1.0.1");
@@ -217,7 +217,7 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
     check_pdf_of_a_folder(&server_home, &server, &package);
 }
 
-/// A PDF is sent as it lies in the directory. What of it cannot be read is named, and the rest is found.
+/// A PDF is sent as it is in the directory. Its unreadable pages are named, and the others are found.
 #[track_caller]
 fn check_pdf_of_a_folder(home: &Home, server: &Server, package: &Package) {
     let package = package.clone().version("1.0.1", "1.0.2");
@@ -250,7 +250,7 @@ fn check_pdf_of_a_folder(home: &Home, server: &Server, package: &Package) {
     );
 }
 
-/// A PDF of two pages, of which one can be read.
+/// A PDF of two pages, one of which is unreadable.
 fn pdf_with_a_bad_page() -> Vec<u8> {
     let mut file = b"%PDF-1.4\n".to_vec();
     let content = "BT /F 12 Tf 72 700 Td (Paint ceilings white.) Tj ET";

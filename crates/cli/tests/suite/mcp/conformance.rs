@@ -1,5 +1,5 @@
-//! The official conformance suite. Scenarios that need a tool, prompt or resource of the suite's own test
-//! server are expected to fail and listed with the reason; the suite itself fails on an entry that passes.
+//! The official conformance suite. Scenarios that need a tool, prompt or resource of the suite's own test server are
+//! expected to fail and listed with the reason; the suite itself fails on an entry that passes.
 
 use std::process::Stdio;
 
@@ -15,7 +15,7 @@ const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.j
 
 #[test]
 fn every_applicable_conformance_scenario_passes() {
-    // Without a revision the suite runs all it has, each in the newest revision that it has.
+    // Without a revision the suite runs all its scenarios, each in its newest revision.
     let newest: &[&str] = &[];
     let before: &[&str] = &["--spec-version", "2025-11-25"];
     for (list, revision, least) in [("latest", newest, 20), ("2025-11-25", before, 12)] {
@@ -55,7 +55,7 @@ fn every_applicable_conformance_scenario_passes() {
     }
 }
 
-/// Something for the scenarios of the Skills extension to look at.
+/// Skills for the scenarios of the Skills extension.
 fn skills() -> Value {
     json!({"files": [
         {"path": "sql/migration/SKILL.md", "text": skill_md("migration")},
@@ -64,7 +64,7 @@ fn skills() -> Value {
     ]})
 }
 
-/// The suite's prompts as playbooks, which is what prompts are made of.
+/// The suite's prompts as playbooks, because prompts are made from playbooks.
 fn prompts() -> Package {
     let playbook = |id: &str, parameters: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! Knowledge by the Model Context Protocol: agent skills of the link graph, lenses and memory.
+//! Knowledge over the Model Context Protocol: agent skills of the link graph, lenses and memory.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -95,7 +95,7 @@ fn digest(content: &[u8]) -> String {
     format!("sha256:{hex}")
 }
 
-/// Everything that finds, lists or describes skills, and reads none.
+/// Every operation that finds, lists or describes skills without reading one.
 fn looking_around() -> Value {
     json!([
         find(&json!({"query": "databases"})),
@@ -109,7 +109,7 @@ fn looking_around() -> Value {
     ])
 }
 
-/// Skills are found, walked and listed without an instruction or a file; one is read when it is asked for.
+/// Skills are found, navigated and listed without instructions or files; each is read on request only.
 #[test]
 fn b001_3_a_client_finds_and_walks_agent_skills_without_their_instructions() {
     let (_home, server) = served_without_a_model();
@@ -150,7 +150,7 @@ fn b001_3_a_client_finds_and_walks_agent_skills_without_their_instructions() {
     }
 }
 
-/// Exactly one instruction by its id, and a file when it is asked for.
+/// One instruction by its id, and a file on request.
 #[test]
 fn b001_3_a_client_opens_one_instruction_and_fetches_files_when_it_asks() {
     let Callers { ned, .. } = served();
@@ -181,7 +181,7 @@ fn b001_3_a_client_opens_one_instruction_and_fetches_files_when_it_asks() {
     assert_eq!(saw[5]["content"]["error_code"], "invalid_request");
 }
 
-/// Each skill is what `skills/list` said, and each of its files has the digest and size that are promised.
+/// Each skill equals its entry in `skills/list`, and each of its files has the listed digest and size.
 fn check_promises(olga: &Api, skills: &[Value]) {
     let mut reading = Vec::new();
     for skill in skills {
@@ -209,7 +209,7 @@ fn check_promises(olga: &Api, skills: &[Value]) {
     }
 }
 
-/// The Skills extension: manifests whose digests are those of what is read, nested skills included.
+/// The Skills extension: manifests with the digests of the files, nested skills included.
 #[test]
 fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
     let Callers { olga, .. } = served();
@@ -248,7 +248,7 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
         ]
     );
     check_promises(&olga, skills);
-    // Every file is a resource once, also where it belongs to two manifests.
+    // Every file is a resource once, even if two manifests contain it.
     let mut listed = ids(&saw[1], "uri");
     listed.sort();
     assert_eq!(
@@ -264,9 +264,8 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
     );
 }
 
-/// More skills than fit one page: each is listed once, but for those that break a rule of the format. A client that
-/// checks the format would refuse the others with them. They are served to those that name them, where the extension
-/// has a place for them.
+/// More skills than one page has: each is listed once, except those that break a rule of the format, because a strict
+/// client would refuse the others with them. These are served by name, if the extension can represent them.
 #[test]
 fn the_skills_extension_pages() {
     let home = home_with(&[("olga", "acme", "operator", None)]);
@@ -317,7 +316,7 @@ fn the_skills_extension_pages() {
     );
 }
 
-/// What a caller may not reach is in no answer, and looks absent when it is asked for.
+/// A skill beyond the caller's reach is in no answer, and looks absent.
 #[test]
 fn b001_6_a_denied_agent_skill_is_in_no_answer() {
     let (_home, server) = served_without_a_model();
@@ -360,7 +359,7 @@ fn b001_6_a_denied_agent_skill_is_in_no_answer() {
     }
 }
 
-/// Hostile addresses are absent, whatever they try.
+/// Hostile URIs look absent.
 #[test]
 fn hostile_addresses_of_skills_are_absent() {
     let Callers { olga, .. } = served();
@@ -385,7 +384,7 @@ fn hostile_addresses_of_skills_are_absent() {
     }
 }
 
-/// B003-10: what a model wants remembered waits for a person, and is nobody else's.
+/// B003-10: a model's memory waits for a person, and is visible to its user only.
 #[test]
 fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
     let Callers { olga, ned, eve } = served();
@@ -431,7 +430,7 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
         ned.call("DELETE", &format!("/v1/memories/{id}"), &[], Vec::new())
             .expect(200);
     }
-    // Of a memory without a source the calling agent is the source.
+    // The calling agent is the source of a memory without one.
     let unsaid = json!({"title": "Zone", "content": "It is eu-west-1b.", "tags": ["zone"]});
     let unsaid = json!([{"tool": "remember", "arguments": unsaid}]);
     let (saw, _) = steps(&ned, "auto", &unsaid);
@@ -460,7 +459,7 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
     }
 }
 
-/// B000-16: passages with their text, place and source; nothing on the basic tier.
+/// B000-16: passages with their text, position and source; nothing on the basic tier.
 #[test]
 fn b000_16_a_client_asks_the_reference_library() {
     let site = Site::at("127.0.0.1");
@@ -496,7 +495,7 @@ fn b000_16_a_client_asks_the_reference_library() {
         "{:#}",
         saw[0]
     );
-    // It is not offered there either.
+    // The tool is not listed on that tier either.
     let listed = |api: &Api| {
         let listed = api.mcp(&json!({}), "tools/list", None, json!({}));
         ids(&listed["result"]["tools"], "name")

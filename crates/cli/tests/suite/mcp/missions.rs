@@ -40,8 +40,8 @@ fn text(contents: &Value) -> Value {
     serde_json::from_str(contents["text"].as_str().unwrap()).unwrap()
 }
 
-/// A client finds the kind, starts the mission, and reads what it came to, artifact by artifact; the same order
-/// again finds the same mission.
+/// A client finds the mission type, starts the mission, and reads its results, artifact by artifact; the same command
+/// again returns the same mission.
 #[test]
 fn a_client_starts_a_mission_and_reads_what_it_came_to() {
     let (home, server, service) = serving_alone(look_only);
@@ -115,8 +115,8 @@ fn a_client_starts_a_mission_and_reads_what_it_came_to() {
     assert!(!service.was_called());
 }
 
-/// B002-13: what a mission proposes waits for a person, who is asked through the client; where nobody can be asked
-/// the answer says how a person decides, and nothing is changed.
+/// B002-13: a mission's proposal waits for a person, whom the client asks. If the client cannot ask, the answer
+/// explains how a person decides, and nothing is changed.
 #[test]
 fn b002_13_a_person_is_asked_through_the_client_before_anything_is_written() {
     let (server, service) = serving(review);
@@ -166,8 +166,8 @@ fn b002_13_a_person_is_asked_through_the_client_before_anything_is_written() {
     assert!(!service.was_called());
 }
 
-/// A mission that takes long is a task under the mission's id: it ends with what `status` says, and is found after
-/// a restart; a cancelled one ends as cancelled.
+/// A long mission is a task under the mission's id: it ends with the report of `status`, and is found after a restart;
+/// a cancelled one ends as cancelled.
 #[test]
 fn a_long_mission_is_a_task() {
     let (home, server, service) = serving_alone(held);
@@ -196,12 +196,12 @@ fn a_long_mission_is_a_task() {
     cancel();
     held.answer();
     when(&server.api, &id, "cancelled");
-    // One that is over stays as it is.
+    // A mission that has ended stays as it is.
     cancel();
     assert_eq!(mission(&server.api, "m-2")["state"], "cancelled");
 }
 
-/// A client that gives its call up gives up the mission that the call began.
+/// A client that cancels its call cancels the mission that the call started.
 #[test]
 fn a_cancelled_call_ends_the_mission_it_started() {
     let (server, service) = serving(held);
@@ -211,7 +211,7 @@ fn a_cancelled_call_ends_the_mission_it_started() {
         let call = service.next();
         peer.say("begun");
         peer.end();
-        // What is under way ends by itself, and nothing new starts.
+        // The running call ends on its own, and nothing new starts.
         eventually("stopping", || {
             (mission(&server.api, mode)["status"] == "stopping").then_some(())
         });
@@ -220,7 +220,7 @@ fn a_cancelled_call_ends_the_mission_it_started() {
     }
 }
 
-/// Another tenant's mission looks absent, whatever it is asked by; malformed addresses are none.
+/// Another tenant's mission looks absent in every operation; malformed URIs are refused.
 #[test]
 fn a_mission_is_its_tenants() {
     let server = Tenants::with_keys(&KEYS);

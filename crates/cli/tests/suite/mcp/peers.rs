@@ -1,4 +1,4 @@
-//! The official clients, each in a process of its own.
+//! The official clients, each in its own process.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::clients::{Client, Forks};
 use crate::home::{project, target};
 
-/// Where `make test` puts the official SDKs, the conformance suite and Node.js.
+/// The folder in which `make test` installs the official SDKs, the conformance suite and Node.js.
 pub(crate) fn installed() -> PathBuf {
     let peers = target().join("mcp-peers");
     assert!(
@@ -45,7 +45,7 @@ pub(crate) fn python(given: &Value) -> Peer {
     Peer::Python(forks.start(&json!([given])))
 }
 
-/// The TypeScript client. Modules are looked up from the working folder.
+/// The TypeScript client. Node.js resolves modules from the working folder.
 pub(crate) fn typescript(given: &Value) -> Peer {
     let mut node = node();
     let script = std::fs::read_to_string(scripts().join("client.mjs")).unwrap();
@@ -61,7 +61,7 @@ pub(crate) fn scripts() -> PathBuf {
 }
 
 impl Peer {
-    /// Says a line to it.
+    /// Sends a line to it.
     pub(crate) fn say(&mut self, line: &str) {
         match self {
             Self::Python(client) => client.say(line),
@@ -71,7 +71,7 @@ impl Peer {
         }
     }
 
-    /// What it saw, once it has ended well.
+    /// Returns its results, after it has ended without an error.
     #[track_caller]
     pub(crate) fn end(self) -> Value {
         let mut node = match self {
@@ -89,7 +89,7 @@ impl Peer {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // One that was waited for is gone already.
+        // A process that was waited for has already ended.
         drop(self.0.kill());
         drop(self.0.wait());
     }

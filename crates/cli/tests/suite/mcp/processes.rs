@@ -18,7 +18,7 @@ fn start(home: &Home) -> Watched {
     Watched::start(command)
 }
 
-/// The answer to a request; messages before it are passed over.
+/// The answer to a request; skips messages before it.
 fn ask(process: &mut Watched, id: u32, method: &str, params: Value) -> Value {
     process.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     loop {
@@ -29,7 +29,7 @@ fn ask(process: &mut Watched, id: u32, method: &str, params: Value) -> Value {
     }
 }
 
-/// A process that has shaken hands.
+/// A process after the handshake.
 fn open(home: &Home) -> Watched {
     let mut process = start(home);
     let client = json!({"name": "tests", "version": "1"});
@@ -51,8 +51,8 @@ fn check_that_it_answers(process: &mut Watched, id: u32) {
     assert_eq!(first["id"], SKILL, "{found:#}");
 }
 
-/// Several clients start a process each, and all are answered. When the process that holds the data directory ends, killed
-/// or closed by its client, another takes over and its client notices nothing.
+/// Several clients each start a process, and all are answered. When the process that holds the data directory ends,
+/// killed or closed by its client, another takes over and its client notices nothing.
 pub(super) fn check_that_they_share_a_data_directory(home: &Home) {
     let (mut first, mut second) = (open(home), open(home));
     check_that_it_answers(&mut first, 2);
@@ -66,8 +66,8 @@ pub(super) fn check_that_they_share_a_data_directory(home: &Home) {
     assert_eq!(third.finish(), Some(0));
 }
 
-/// A client that starts a process gets its handshake and the list of tools while the engine loads, which waits for a server
-/// that never answers. A call that waits reports progress.
+/// A client that starts a process gets its handshake and the list of tools while the engine loads, which waits for a
+/// server that never answers. A waiting call reports progress.
 pub(super) fn check_that_the_handshake_waits_for_nothing() {
     let silent =
         "[[mcp.servers]]\nname = \"silent\"\ncommand = \"/usr/bin/sleep\"\nargs = [\"600\"]\n";

@@ -28,7 +28,7 @@ fn a_session_is_its_owners_and_no_other_sites() {
     send(&uma, ("origin", "https://evil.example")).fails(403, "permission_denied");
 }
 
-/// Another key of the same user, and the one that takes its place, are other callers: they may be let do less.
+/// Another key of the same user, and a rotated key, are other callers, because their rights may be lower.
 #[test]
 fn a_session_is_its_keys() {
     let server = Tenants::one();
@@ -55,7 +55,7 @@ fn a_session_is_its_keys() {
     assert_eq!(ping(&of(&made)).status, 200);
 }
 
-/// No stream sends anything after its key has ended, however it was opened.
+/// No stream sends anything after its key has ended, regardless of how it was opened.
 #[test]
 fn a_stream_of_mcp_ends_with_its_key() {
     const STREAM: &str = "accept: application/json, text/event-stream\r\n\
@@ -74,7 +74,7 @@ fn a_stream_of_mcp_ends_with_its_key() {
             let length = format!("content-length: {}\r\n", body.len());
             key.begin("POST /mcp", &format!("{STREAM}{length}{headers}"), body)
         };
-        // The call is never answered, so only the key ends the streams.
+        // The call is never answered, so only the end of the key ends the streams.
         let told = json!({
             "progressToken": "told", "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
@@ -103,7 +103,7 @@ fn a_stream_of_mcp_ends_with_its_key() {
     }
 }
 
-/// The official clients take 200 and 204 for the end of a session, and complain of any other answer.
+/// The official clients accept 200 and 204 for the end of a session, and report any other status.
 #[test]
 fn a_session_that_its_client_ends_is_gone() {
     let server = Tenants::one();

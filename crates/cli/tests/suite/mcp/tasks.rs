@@ -1,5 +1,5 @@
-//! Tasks (the protocol's extension of 2026), as JSON-RPC over HTTP: the official Python SDK of this revision
-//! has no client of them.
+//! Tasks (the protocol's extension of 2026), as JSON-RPC over HTTP: the official Python SDK of this revision does not
+//! support them.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ use crate::playbooks::{KEYS, PLAYBOOK, purge};
 use crate::service::Service;
 use crate::shared::Tenants;
 
-/// What a client declares that takes tasks.
+/// The capabilities of a client that accepts tasks.
 pub(super) fn takes_tasks() -> Value {
     json!({"extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
 
-/// One whose user can be asked as well.
+/// The capabilities of a client that can also ask its user.
 fn asks_too() -> Value {
     json!({"elicitation": {"form": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
@@ -36,7 +36,7 @@ pub(super) fn task(api: &Api, can: &Value, id: &str) -> Value {
     api.mcp(can, "tasks/get", Some(id), json!({"taskId": id}))
 }
 
-/// The task once it has a status.
+/// The task as soon as it has a status.
 pub(crate) fn when(api: &Api, id: &str, status: &str) -> Value {
     eventually(status, || {
         let shown = result(&task(api, &asks_too(), id));
@@ -60,7 +60,7 @@ fn work() -> [(&'static str, Value); 2] {
     [("run", json!({"question": QUESTION})), ("call", one)]
 }
 
-/// What takes long is a task, whose result is what the call would have answered, also after a restart.
+/// A long call becomes a task, whose result equals the call's answer, also after a restart.
 #[test]
 fn a_long_call_is_a_task_that_ends_with_its_result() {
     let home = Home::new();
@@ -100,7 +100,7 @@ fn a_long_call_is_a_task_that_ends_with_its_result() {
     }
 }
 
-/// A cancelled task ends as cancelled, once what was under way has ended; ended ones stay as they are.
+/// A cancelled task ends as cancelled, after the running call has ended; ended ones stay as they are.
 #[test]
 fn a_cancelled_task_says_so() {
     let server = Tenants::one();
@@ -134,7 +134,7 @@ fn a_cancelled_task_says_so() {
     }
 }
 
-/// B000-18: a task asks for what it waits for, one thing after the other, and takes a person's answers.
+/// B000-18: a task asks for each input that it waits for, and applies a person's answers.
 #[test]
 fn b000_18_a_task_asks_and_is_answered() {
     let server = Tenants::one();
@@ -148,7 +148,7 @@ fn b000_18_a_task_asks_and_is_answered() {
         &json!({"question": "purge the vault for good"}),
     );
     let id = waits["structuredContent"]["id"].as_str().unwrap();
-    // A client whose user cannot be asked sees that it goes on, and is asked nothing.
+    // A client that cannot ask its user sees a working task, without questions.
     let shown = result(&task(api, &takes_tasks(), id));
     assert_eq!(
         (&shown["status"], shown.get("inputRequests")),
@@ -170,7 +170,7 @@ fn b000_18_a_task_asks_and_is_answered() {
             (!keys.contains(&asked)).then_some(shown)
         });
         assert_eq!(shown["status"], "input_required", "{shown:#}");
-        // The recorded answer says what was missing at first: it is shown no longer than that is so.
+        // The recorded answer describes the first missing input: it is shown only as long as that is missing.
         let status = tool(api, &takes_tasks(), "status", &json!({"id": id}));
         let answer = status["structuredContent"].get("response");
         assert_eq!(answer.is_some(), keys.is_empty(), "{status:#}");
@@ -181,7 +181,7 @@ fn b000_18_a_task_asks_and_is_answered() {
             .next()
             .unwrap();
         assert_eq!(asked["method"], "elicitation/create", "{asked:#}");
-        // An answer to another question, and one that cannot be read, change nothing.
+        // An answer to another question, and an unreadable one, change nothing.
         result(&update(
             json!({"no-such-question": {"action": "accept", "content": content}}),
         ));
@@ -198,15 +198,15 @@ fn b000_18_a_task_asks_and_is_answered() {
     assert_eq!(done["status"], "completed", "{shown:#}");
     let changes = &done["response"]["metadata"]["changes"];
     assert_eq!(changes[0]["tool_id"], "vault.purge", "{shown:#}");
-    // An answer to a task that has ended is passed over.
+    // An answer to an ended task is ignored.
     result(&update(
         json!({&keys[2]: {"action": "accept", "content": {"approve": false}}}),
     ));
     assert_eq!(when(api, id, "completed"), shown);
 }
 
-/// A question that may mean different things names them to a client that cannot ask; one that can asks its user, and goes
-/// on with what was chosen.
+/// An ambiguous question returns its possible meanings to a client that cannot ask its user; one that can asks, and
+/// continues with the choice.
 #[test]
 fn b000_20_a_question_that_may_mean_several_things_is_put_to_the_user() {
     let server = Tenants::one();
@@ -245,7 +245,7 @@ fn b000_20_a_question_that_may_mean_several_things_is_put_to_the_user() {
 }
 
 /// Ruling 33: a client can answer without its user. Its answer is a decision only with a credential that names the
-/// scope `approvals:write`; `*` names none.
+/// scope `approvals:write`; `*` does not name it.
 #[test]
 fn an_answer_through_a_client_counts_with_its_scope_alone() {
     let server = Tenants::one();
@@ -255,7 +255,7 @@ fn an_answer_through_a_client_counts_with_its_scope_alone() {
     let given = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
     let waits = tool(all, &asks_too(), "run", &given);
     let content = &waits["structuredContent"];
-    // The client is not asked: the answer says how a person decides.
+    // The client is not asked: the answer explains how a person decides.
     assert_eq!(
         (&content["status"], &content["waits_for"]["kind"]),
         (&json!("awaiting_confirmation"), &json!("confirmation")),
@@ -294,7 +294,7 @@ fn an_answer_through_a_client_counts_with_its_scope_alone() {
     when(decider, id, "completed");
 }
 
-/// Another's task looks absent, and no task goes to a client that takes none.
+/// Another caller's task looks absent, and a client that does not accept tasks gets none.
 #[test]
 fn a_task_is_its_callers_and_of_clients_that_take_tasks() {
     let server = Tenants::with_keys(&KEYS);

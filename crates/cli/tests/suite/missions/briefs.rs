@@ -1,6 +1,6 @@
-//! The example packages' missions from their goal to the change, on a simulated AWS account and a small
-//! CRM that really run: what they come to, who decides, what changes there, what another brief then
-//! says, and that each can be replayed, taken elsewhere and compared.
+//! The example packages' missions from their goal to the change, on a simulated AWS account and a small CRM that really
+//! run: their results, their approvers, the changes, the next brief, and that each can be replayed, exported and
+//! compared.
 
 mod account;
 mod leads;
@@ -32,7 +32,7 @@ const KINDS: [&str; 10] = [
     "writeback_proposal",
 ];
 
-/// The search engine that missions may ask.
+/// The search engine of the missions.
 fn search() -> StandIn {
     StandIn::start("web.py", &[])
 }
@@ -46,7 +46,7 @@ fn searching(home: Home, search: &StandIn) -> Home {
         .with("CHARTER_SEARCH__PLAIN_HTTP", "loopback")
 }
 
-/// A person's commands, which speak to the server.
+/// A person's commands, which send requests to the server.
 struct Person(Home);
 
 impl Person {
@@ -62,13 +62,13 @@ impl Person {
         self.0.run(&all).json(0)
     }
 
-    /// Begins a brief and waits until it needs a person.
+    /// Starts a brief and waits until it needs a person.
     fn brief(&self, kind: &str, goal: &str, id: &str) -> Value {
         let of = ["--type", kind, "--model", "offline", "--id", id, "--wait"];
         self.says(&[&["start", goal], &of[..]].concat())
     }
 
-    /// What the approver of a proposal is shown.
+    /// The output that an approver of a proposal sees.
     fn approve(&self, mission: &str, proposal: &str) -> (Value, String) {
         let ran = self
             .0
@@ -88,14 +88,14 @@ fn summary(mission: &Value) -> &str {
     mission["output"]["summary"].as_str().unwrap()
 }
 
-/// What a brief says about one thing.
+/// A brief's claim about one entity.
 fn claim<'m>(mission: &'m Value, id: &str) -> Option<&'m Value> {
     let mut claims = mission["output"]["claims"].as_array().unwrap().iter();
     claims.find(|claim| claim["claim"].as_str().unwrap().contains(id))
 }
 
-/// B002-3, B002-10: there is an artifact of every kind; who made it says that no model was asked; and
-/// what a claim rests on is there.
+/// B002-3, B002-10: there is an artifact of every kind; each shows that no model was used; and the sources of every
+/// claim exist.
 #[track_caller]
 fn is_whole(person: &Person, mission: &Value) {
     let id = mission["mission_id"].as_str().unwrap();
@@ -123,8 +123,8 @@ fn is_whole(person: &Person, mission: &Value) {
     }
 }
 
-/// B002-14: a mission that is over replays to the same, proves itself without a server, and comes in
-/// elsewhere, where nothing is registered.
+/// B002-14: an ended mission replays identically, verifies without a server, and can be imported into an empty
+/// installation.
 #[track_caller]
 fn goes_elsewhere(person: &Person, id: &str) {
     assert_eq!(person.says(&["replay", id])["identical"], true);
@@ -146,7 +146,7 @@ fn goes_elsewhere(person: &Person, id: &str) {
     assert_eq!(ann.says(&["replay", id])["identical"], true);
 }
 
-/// What two missions differ in, in words.
+/// The differences of two missions as text.
 fn difference(person: &Person, left: &str, right: &str) -> String {
     let ran = person.0.run(&["mission", "diff", left, right]);
     assert_eq!(ran.code, Some(1), "{ran:?}");

@@ -1,4 +1,4 @@
-//! Budgets stop a mission and keep what it produced (B002-17).
+//! Budgets stop a mission and keep its artifacts (B002-17).
 
 use serde_json::json;
 
@@ -6,8 +6,8 @@ use super::{GOAL, KIND, held, keyed, look_only, order, path_of, shared};
 use crate::home::{Home, eventually, ids};
 use crate::service::Service;
 
-/// B002-17: the time is over while a tool is waited for. Nothing new begins, and what is there stays, is
-/// replayed, and can be exported.
+/// B002-17: the time budget ends during a tool call. Nothing new starts; the artifacts remain, and can be replayed and
+/// exported.
 #[test]
 fn b002_17_a_time_budget_ends_a_mission_and_keeps_its_artifacts() {
     let (_home, server, service) = keyed(held);
@@ -30,7 +30,7 @@ fn b002_17_a_time_budget_ends_a_mission_and_keeps_its_artifacts() {
         .fails(409, "illegal_transition");
 }
 
-/// The exit code of whoever waits says that a budget was used up.
+/// The exit code of a waiting command reports the used-up budget.
 #[test]
 fn b002_17_the_exit_code_says_that_a_budget_was_used_up() {
     let service = Service::start();

@@ -1,4 +1,4 @@
-//! What a mission proposes to write back, and what becomes of it (B002-13).
+//! A mission's proposals to write back, and their outcomes (B002-13).
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::home::{Api, Home};
 use crate::playbooks::{KEYS, decide};
 use crate::service::Service;
 
-/// The mission waiting for a person, and the approval that it waits for.
+/// The mission that waits for a person, and its pending approval.
 pub(super) fn waiting(api: &Api, id: &str) -> (Value, Value) {
     api.post("/v1/missions", &order(id)).expect(201);
     let mission = standing(api, id, "awaiting_approval");
@@ -25,8 +25,8 @@ pub(super) fn proposal(api: &Api, id: &str) -> Value {
     api.get(&path_of(id, "")).expect(200)["proposals"][0].clone()
 }
 
-/// B002-13: nobody writes before a person other than the proposer, of the same tenant, approved exactly
-/// that call; it is called once; a second decision is a conflict.
+/// B002-13: nothing is written before a person other than the proposer, of the same tenant, approved exactly that call;
+/// it is called once; a second decision is a conflict.
 #[test]
 fn b002_13_a_proposal_is_carried_out_once_it_is_approved() {
     let (_home, server, service) = keyed(review);
@@ -95,8 +95,8 @@ fn b002_13_an_undecided_proposal_expires() {
     assert!(!service.was_called());
 }
 
-/// What a person has to approve waits for one although the policy permits it to everybody, and although
-/// no policy says anything.
+/// B002-13: a proposal that requires an approval waits for it even if the policy permits it to all, and even without
+/// any policy.
 #[test]
 fn b002_13_no_policy_stands_in_for_a_person() {
     let approved = " && context.run.approved";
@@ -122,8 +122,8 @@ fn b002_13_no_policy_stands_in_for_a_person() {
     }
 }
 
-/// `requires_approval: false` still needs a policy that permits it, and gets by without a person then;
-/// else a person is asked.
+/// B002-13: with `requires_approval: false`, a policy that permits the call replaces the approval; else an approval is
+/// required.
 #[test]
 fn b002_13_what_needs_no_person_needs_a_policy() {
     let no_person = |service: &Service| {
@@ -152,8 +152,8 @@ fn b002_13_what_needs_no_person_needs_a_policy() {
     assert_eq!(mission["proposals"][0]["state"], "executed", "{mission:#}");
 }
 
-/// The target is looked at when it is proposed and again before it is written: what changed in between
-/// is a conflict, and is not written over.
+/// B002-13: the target is read when the change is proposed, and again before the write: a change in between is a
+/// conflict, and is not overwritten.
 #[test]
 fn b002_13_a_target_that_changed_is_a_conflict() {
     let (server, service) = shared(|service| {
@@ -196,7 +196,7 @@ fn b002_13_a_target_that_changed_is_a_conflict() {
     }
 }
 
-/// By commands: what is approved is shown first, and only the proposal that is meant is decided on.
+/// By commands: the call is shown before its approval, and only the selected proposal is decided on.
 #[test]
 fn proposals_are_decided_on_by_commands() {
     let (_home, server, service) = keyed(review);

@@ -1,5 +1,5 @@
-//! Missions that leave as bundles, are verified without a server, and enter elsewhere; and what two of
-//! them differ in (B002-14).
+//! Missions that are exported as bundles, verified without a server, and imported elsewhere; and the differences of two
+//! missions (B002-14).
 
 use serde_json::{Value, json};
 
@@ -8,8 +8,8 @@ use crate::home::Home;
 use crate::playbooks::KEYS;
 use crate::service::Service;
 
-/// B002-14: what is exported proves itself, comes in elsewhere with everything, is read only there, and
-/// leaves again as the same text.
+/// B002-14: an export contains its own proof, is imported with everything, is read-only there, and exports as the same
+/// text.
 #[test]
 fn b002_14_a_mission_goes_from_one_installation_to_another() {
     let (home, server, _service) = keyed(look_only);
@@ -34,7 +34,7 @@ fn b002_14_a_mission_goes_from_one_installation_to_another() {
             &json!("acme")
         ]
     );
-    // Nothing is registered there: no tool, no model and no kind is needed.
+    // That installation is empty: it needs no tool, model or mission type.
     let there = Home::with_keys(&KEYS);
     let elsewhere = there.serve();
     let [uma, ann_there, eve] = ["uma", "ann", "eve"].map(|key| elsewhere.key(key));
@@ -74,8 +74,8 @@ fn b002_14_a_mission_goes_from_one_installation_to_another() {
     assert_eq!(eve.get("/v1/missions").expect(200)["entries"], json!([]));
 }
 
-/// B002-14, B002-15: a bundle that was changed is refused with the place; so is another mission of the
-/// same id, and one that goes on.
+/// B002-14, B002-15: a changed bundle is refused with the position of the change; so is a different mission with an
+/// existing id, and an unfinished one.
 #[test]
 fn b002_14_a_bundle_that_was_changed_is_not_taken() {
     let (home, server, service) = keyed(held);
@@ -118,7 +118,7 @@ fn b002_14_a_bundle_that_was_changed_is_not_taken() {
         home.run_in_home(&["mission", "verify", "nowhere"]).code,
         Some(2)
     );
-    // The same id, another mission.
+    // A different mission with the same id.
     let there = Home::with_keys(&KEYS);
     let elsewhere = there.serve();
     let mut other = order("m-1");

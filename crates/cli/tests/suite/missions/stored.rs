@@ -1,5 +1,4 @@
-//! A stored mission against what it is replayed to: one byte that somebody changed in the database is
-//! found, and where it is (B002-14).
+//! A stored mission is compared with its replay: one changed byte in the database is detected and located (B002-14).
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +7,7 @@ use serde_json::Value;
 
 use super::on_disk;
 
-/// Turns the case of one letter in the middle of a text of the database, past triggers and constraints.
+/// Changes the case of one letter in the middle of a text of the database, bypassing triggers and constraints.
 const TURN: &str = r#"
 import re, sqlite3, sys
 data, table, row = sys.argv[1:]
@@ -23,7 +22,7 @@ turned = text[:at] + text[at].upper() + text[at + 1:]
 database.execute(f"UPDATE {table} SET payload = ? WHERE rowid = ?", [turned, row])
 "#;
 
-/// Each text of a mission as it is stored: the table, the row, and how a replay names it.
+/// Each stored text of a mission: the table, the row, and its name in a replay.
 const ROWS: &str = r#"
 import json, sqlite3, sys
 database = sqlite3.connect(sys.argv[1] + "/charter.db")
@@ -39,8 +38,8 @@ for row, sequence in database.execute("SELECT rowid, sequence FROM journal_event
 print(json.dumps(found))
 "#;
 
-/// Runs a command that can connect to nobody: by a filter that any user may set, and that is tried before
-/// it is relied on.
+/// Runs a command without network access: with a filter that any user may set, and that is tested before it is relied
+/// on.
 const WITHOUT_NETWORK: &str = r#"
 import ctypes, errno, os, platform, socket, struct, sys
 connect = {"x86_64": 42, "aarch64": 203}[platform.machine()]
@@ -86,8 +85,8 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// B002-14: replay needs no network, and each artifact, like each event of the journal, is compared: a
-/// letter that was changed in any of them is found and located.
+/// B002-14: replay needs no network, and compares each artifact and each event of the journal: one changed letter in
+/// any of them is detected and located.
 #[test]
 fn b002_14_a_letter_that_was_changed_in_storage_is_found_and_located() {
     let (home, _) = on_disk();

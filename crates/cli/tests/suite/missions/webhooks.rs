@@ -1,5 +1,5 @@
-//! Proposals that are sent to a system of record, which checks them with the official library of Standard
-//! Webhooks (B002-13).
+//! Proposals that are sent to a system of record, which verifies them with the official library of Standard Webhooks
+//! (B002-13).
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -25,7 +25,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// One that answers so, one after the other.
+    /// Starts a system that gives these answers, one after the other.
     fn answering(answers: &[&str]) -> Self {
         let python = target().join("quickstart-venv/bin/python");
         let mut command = Command::new(python);
@@ -41,7 +41,7 @@ impl Receiver {
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 let line: Value = serde_json::from_str(&line).unwrap();
-                // Nobody reads once the test is over.
+                // No receiver is left after the test.
                 drop(said.send(line));
             }
         });
@@ -65,7 +65,7 @@ impl Receiver {
         self.messages.try_recv().is_ok()
     }
 
-    /// An installation whose operator named this system.
+    /// A home with this system of record in its configuration.
     fn home(&self) -> Home {
         let home = Home::with_keys(&KEYS).with("CRM_SECRET", SECRET);
         let file = home.path("config.toml");
@@ -79,7 +79,7 @@ impl Receiver {
         home
     }
 
-    /// The missions whose one write is sent here.
+    /// The package whose only write-back goes to this system.
     fn package(&self) -> Package {
         let by = format!("by: {{webhook: \"{}\"}}", self.url("/hooks/expiry"));
         review(&Service::start()).edit(KIND_FILE, "by: {tool: vault.expire}", &by)
@@ -105,7 +105,7 @@ fn approved(receiver: &Receiver) -> (Home, Server, Api) {
     (home, server, ann)
 }
 
-/// What was approved is sent once, signed, and a system that has no room is asked again under the same id.
+/// An approved proposal is sent once, signed; after a 503 it is sent again under the same id.
 #[test]
 fn b002_13_a_proposal_is_sent_signed_and_again_under_the_same_id() {
     let receiver = Receiver::answering(&["503", "204"]);
@@ -146,8 +146,8 @@ fn b002_13_a_proposal_is_sent_signed_and_again_under_the_same_id() {
     assert!(doctor.contains(&found), "{doctor}");
 }
 
-/// A system that says that the target changed makes a conflict, as a tool that saw it does; one that turns the
-/// message down makes a failure. Neither is sent again.
+/// If the system reports that the target changed, the result is a conflict; if it refuses the message, a failure.
+/// Neither is sent again.
 #[test]
 fn b002_13_what_the_system_answers_is_what_becomes_of_the_proposal() {
     for (status, state) in [("409", "conflict"), ("422", "execution_failed")] {
@@ -167,7 +167,7 @@ fn b002_13_what_the_system_answers_is_what_becomes_of_the_proposal() {
     }
 }
 
-/// A crash between sending and the answer sends the same message again, byte for byte: whoever took it can tell.
+/// After a crash before the answer, the same message is sent again, byte for byte, so that its receiver detects it.
 #[test]
 fn b002_13_after_a_crash_the_same_message_is_sent() {
     let receiver = Receiver::answering(&["hang", "204"]);
@@ -182,7 +182,7 @@ fn b002_13_after_a_crash_the_same_message_is_sent() {
     assert!(!receiver.was_sent_more());
 }
 
-/// A mission type may name any address; what nobody configured is not written to.
+/// A mission type may name any URL; only configured ones receive a write-back.
 #[test]
 fn b002_13_an_unconfigured_address_gets_no_write_back() {
     let receiver = Receiver::answering(&["204"]);
@@ -203,7 +203,7 @@ fn b002_13_an_unconfigured_address_gets_no_write_back() {
     assert!(!receiver.was_sent_more());
 }
 
-/// Whatever is written in the configuration must hold, or the start stops, without a word of the secret.
+/// Invalid configuration stops the start, without the secret in the message.
 #[test]
 fn a_secret_that_is_none_stops_the_start() {
     let receiver = Receiver::answering(&[]);

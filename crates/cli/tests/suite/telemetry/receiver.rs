@@ -1,5 +1,5 @@
-//! A receiver of OTLP in a process of its own, which decodes by OpenTelemetry's own types for Python, and what
-//! it was sent.
+//! A receiver of OTLP in its own process, which decodes with OpenTelemetry's own types for Python, and its received
+//! data.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ impl Receiver {
         let (said, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                // Nobody reads once the test is over.
+                // No receiver is left after the test.
                 drop(said.send(serde_json::from_str::<Value>(&line).unwrap()));
             }
         });
@@ -66,7 +66,7 @@ impl Receiver {
         format!("http://{}", self.address)
     }
 
-    /// Everything that was taken until now.
+    /// All data received so far.
     pub(super) fn taken(&self) -> Vec<Value> {
         let mut taken = self.taken.borrow_mut();
         taken.extend(self.lines.try_iter());
@@ -76,7 +76,7 @@ impl Receiver {
         taken.clone()
     }
 
-    /// Waits until something that was taken answers a question.
+    /// Polls until the received data gives a value.
     pub(super) fn until<T>(&self, what: &str, mut ask: impl FnMut(&Self) -> Option<T>) -> T {
         let start = std::time::Instant::now();
         loop {
@@ -94,7 +94,7 @@ impl Receiver {
         }
     }
 
-    /// The spans that were taken.
+    /// The received spans.
     pub(super) fn spans(&self) -> Vec<Span> {
         let mut spans = Vec::new();
         for export in self.taken() {
@@ -105,7 +105,7 @@ impl Receiver {
         spans
     }
 
-    /// The spans of one trace, once one of that name has arrived in it.
+    /// The spans of one trace, as soon as one of that name has arrived in it.
     pub(super) fn trace_with(&self, name: &str) -> Vec<Span> {
         let what = format!("a span {name:?}");
         let trace = self.until(&what, |taken| {
@@ -118,7 +118,7 @@ impl Receiver {
         self.whole(&trace)
     }
 
-    /// The spans of one trace, once its request has arrived.
+    /// The spans of one trace, as soon as its request has arrived.
     pub(super) fn whole(&self, trace: &str) -> Vec<Span> {
         self.until("a whole trace", |taken| {
             let spans = taken.spans().into_iter().filter(|span| span.trace == trace);
@@ -128,7 +128,7 @@ impl Receiver {
         })
     }
 
-    /// The last state of a metric that was taken.
+    /// The last received state of a metric.
     pub(super) fn metric(&self, name: &str) -> Option<Value> {
         let mut found = None;
         for export in self.taken() {
@@ -187,7 +187,7 @@ pub(super) fn attributes(listed: &Value) -> Map<String, Value> {
     pairs.collect()
 }
 
-/// Who is whose child: each span's name and its parent's, in the order of names.
+/// The parents of spans: each span's name and its parent's, in the order of names.
 pub(super) fn family(spans: &[Span]) -> Vec<(String, String)> {
     let names: BTreeMap<&str, &str> = spans
         .iter()

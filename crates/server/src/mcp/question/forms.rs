@@ -1,4 +1,4 @@
-//! Forms: what a person fills in, and what is read out of it.
+//! Forms that a person fills in, and the values in their answers.
 
 use charter_contract::ids::Label;
 use charter_contract::json::{Profile, decode_text};
@@ -13,7 +13,7 @@ pub(super) const APPROVE: &str = "approve";
 pub(super) const REASON: &str = "reason";
 pub(super) const CHOICE: &str = "choice";
 
-/// One of the things that may be meant, as the answer to a request lists it.
+/// One of the candidates that the answer to a request lists.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(in crate::mcp) struct Choice {
     /// `skill` or `playbook`.
@@ -60,7 +60,7 @@ pub(super) fn fields(missing: &[Parameter]) -> Map<String, Value> {
     object(json!({"type": "object", "properties": properties, "required": required}))
 }
 
-/// The values of a form in the types that are declared.
+/// The values of a form in the declared types.
 pub(in crate::mcp) fn typed_values(
     missing: &[Parameter],
     content: Map<String, Value>,
@@ -72,7 +72,7 @@ pub(in crate::mcp) fn typed_values(
         let as_json = declared.is_some_and(|parameter| {
             matches!(parameter.kind, ParameterType::Array | ParameterType::Object)
         });
-        // What is no JSON stays text, and is refused as a wrong type with the parameter's name.
+        // A value that is not JSON stays text, and is refused as a wrong type with the parameter's name.
         let read = value
             .as_str()
             .filter(|_| as_json)
@@ -82,7 +82,7 @@ pub(in crate::mcp) fn typed_values(
     typed.collect()
 }
 
-/// A form has one field: what is meant, as its kind and its id.
+/// The form of a choice has one field: the chosen kind and id.
 pub(super) fn choice(options: &[Choice]) -> Map<String, Value> {
     let values = options
         .iter()
@@ -101,14 +101,14 @@ pub(super) fn choice(options: &[Choice]) -> Map<String, Value> {
     }))
 }
 
-/// What a request may be meant for.
+/// The kinds of documents that a request may mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mcp) enum Choosable {
     Skill,
     Playbook,
 }
 
-/// What was chosen in a form: its kind, and its id.
+/// The choice in a form: its kind, and its id.
 pub(in crate::mcp) fn chosen(content: &Map<String, Value>) -> Option<(Choosable, &str)> {
     let (kind, id) = content.get(CHOICE)?.as_str()?.split_once(' ')?;
     let kind = match kind {
@@ -163,7 +163,7 @@ pub(super) fn plan_of(run: &RunView) -> String {
     lines.join("\n")
 }
 
-/// The missing parameters of a run, with what is known about each.
+/// The missing parameters of a run, with the known facts about each.
 pub(super) fn explained(missing: Vec<Parameter>, run: &RunView) -> Vec<Parameter> {
     let explained = missing.into_iter().map(|parameter| {
         let unclear = run.state.unclear.get(parameter.name.as_str());

@@ -1,4 +1,4 @@
-//! What is told of a question to a client that cannot ask.
+//! Describes a question to a client that cannot ask its user.
 
 use charter_contract::ids::RunId;
 use charter_contract::parameter::Parameter;
@@ -10,28 +10,28 @@ use serde_json::Value;
 
 use super::Question;
 
-/// What somebody has to say, for a client that cannot ask.
+/// The input that the work waits for, for a client that cannot ask its user.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(in crate::mcp) struct WaitHint {
     /// `parameters`, `choice`, `confirmation`, `approval` or `resume`.
     pub(in crate::mcp) kind: String,
-    /// The run that waits; absent where nothing was started.
+    /// The waiting run; absent if nothing was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::mcp) run_id: Option<String>,
-    /// The values that are missing.
+    /// The missing parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(in crate::mcp) parameters: Vec<MissingParameter>,
-    /// What exactly is confirmed or approved.
+    /// The digest of the plan or call to confirm or approve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::mcp) digest: Option<String>,
-    /// The approval that is waited for.
+    /// The id of the pending approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::mcp) approval_id: Option<String>,
-    /// How it goes on.
+    /// How to continue.
     pub(in crate::mcp) hint: String,
 }
 
-/// A value that is missing.
+/// A missing parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(in crate::mcp) struct MissingParameter {
     /// The parameter's name.
@@ -39,15 +39,15 @@ pub(in crate::mcp) struct MissingParameter {
     /// Its type.
     #[serde(rename = "type")]
     kind: String,
-    /// What it is for.
+    /// Its description.
     description: String,
-    /// The values it may have.
+    /// The allowed values.
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed: Option<Vec<Value>>,
 }
 
 impl Question {
-    /// What a client reads that cannot ask.
+    /// The hint for a client that cannot ask its user.
     pub(in crate::mcp) fn waits(&self) -> WaitHint {
         let waits = |kind: &str, run: Option<&RunId>, hint: String| WaitHint {
             kind: kind.to_owned(),
@@ -99,7 +99,7 @@ impl Question {
     }
 }
 
-/// What a run waits for, whoever may say it.
+/// The input that a run waits for, also if the caller may not give it.
 pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -> Option<WaitHint> {
     if let Some(question) = question {
         let mut waits = question.waits();

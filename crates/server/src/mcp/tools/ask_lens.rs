@@ -15,7 +15,7 @@ pub(in crate::mcp) struct AskLens;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// What you want to know, in plain words.
+    /// The question, in plain words.
     question: String,
     /// Only these lenses; all of them when empty.
     #[serde(default)]
@@ -25,7 +25,7 @@ pub(in crate::mcp) struct Input {
     /// Only lenses with all of these tags.
     #[serde(default)]
     tags: Vec<Label>,
-    /// At most so many passages; 5 when absent, up to 50.
+    /// Largest number of passages; 5 if absent, up to 50.
     #[schemars(range(min = 1, max = MAX_PASSAGES))]
     limit: Option<usize>,
 }
@@ -36,7 +36,7 @@ pub(in crate::mcp) struct Output {
     passages: Vec<Passage>,
     /// The lenses that were searched.
     lenses: Vec<String>,
-    /// The embedding model; absent where only words were compared.
+    /// The embedding model; absent if only words were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
 }
@@ -45,15 +45,15 @@ pub(in crate::mcp) struct Output {
 struct Passage {
     lens_id: String,
     title: String,
-    /// Exactly as it stands in the source.
+    /// The exact text in the source.
     text: String,
-    /// Where it stands: bytes, characters, headings, page, file.
+    /// Its position: bytes, characters, headings, page, file.
     position: Map<String, Value>,
-    /// Where it was fetched from.
+    /// The source that it was fetched from.
     source: Map<String, Value>,
-    /// Hash of what was fetched.
+    /// Hash of the fetched source.
     content_hash: String,
-    /// Chance that it has to do with the question, 0 to 1; means the same in every answer.
+    /// Probability that it is relevant to the question, 0 to 1; comparable between answers.
     score: f32,
 }
 
@@ -118,7 +118,7 @@ fn object(value: &impl Serialize) -> Result<Map<String, Value>, EngineError> {
     }
 }
 
-/// The argument that is at `pointer` of a question to lenses.
+/// The argument for `pointer` of a lens search.
 fn argument(pointer: &str) -> String {
     match pointer {
         "/query" => "/question".to_owned(),

@@ -1,5 +1,5 @@
-//! `call`: one tool, by way of a plan of one step, so that the gate is asked, the journal is written and
-//! evidence is kept as for everything else. Its arguments are exact: `${…}` in them is plain text.
+//! `call`: one tool, as a plan of one step, so that the gate, the journal and evidence apply as everywhere else. Its
+//! arguments are literal: `${…}` in them is plain text.
 
 use charter_contract::ids::PlanId;
 use charter_engine::{EngineError, SubmittedPlan};
@@ -19,7 +19,7 @@ pub(in crate::mcp) struct CallOne;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// The tool's exact id, as `find` gives it.
+    /// The tool's exact id, from `find`.
     tool_id: String,
     /// Values for its parameters, as `open` describes them. They are passed on unchanged.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! `cancel`: gives up something that was started.
+//! `cancel`: cancels started work.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::mcp::call::Call;
 use crate::mcp::tool::{McpTool, ToolReply};
 use crate::mcp::work::{WorkReport, WorkSubject};
 
-/// How long the end is waited for.
+/// How long to wait for the end.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(in crate::mcp) struct Cancel;
@@ -19,9 +19,9 @@ pub(in crate::mcp) struct Cancel;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// The `id` that `run`, `call` or `start_mission` gave, or a run's id.
+    /// The `id` that `run`, `call` or `start_mission` returned, or a run's id.
     id: String,
-    /// Why; kept in the run's journal.
+    /// The reason, for the run's journal.
     reason: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl McpTool for Cancel {
         let subject = WorkSubject::parse(&input.id)?;
         let reason = input.reason.as_deref().unwrap_or("the client gave it up");
         subject.cancel(call.engine(), &call.caller, reason).await?;
-        // That it was given up is what was wanted, so it is no failure here.
+        // Being cancelled is the requested outcome here, not a failure.
         Ok(ToolReply::Done(
             subject.status(call, CANCEL_TIMEOUT).await?.work,
         ))

@@ -1,4 +1,4 @@
-//! `find`: what there is, named shortly.
+//! `find`: lists the available entries, briefly.
 
 mod agent_skills;
 
@@ -14,43 +14,43 @@ use serde::{Deserialize, Serialize};
 use crate::mcp::call::Call;
 use crate::mcp::tool::{McpTool, ToolReply};
 
-/// Entries of an answer when nothing else is asked for, and at most.
+/// The default and the largest number of entries of an answer.
 const LIMIT: usize = 10;
 const MAX_LIMIT: usize = 50;
 
-/// Longest description in a short entry, in characters; `open` tells the rest.
+/// Longest description in a short entry, in characters; `open` returns the rest.
 const MAX_DESCRIPTION: usize = 240;
 
 pub(in crate::mcp) struct Find;
 
-/// What is looked for.
+/// The kind of entry to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::mcp) enum Kind {
-    /// What answers a question.
+    /// Answers a question.
     Skill,
     /// A procedure that changes something.
     Playbook,
     /// One callable act.
     Tool,
-    /// A text that tells an agent how to do something; folders lead to others.
+    /// A text that instructs an agent; folders lead to others.
     AgentSkill,
-    /// A kind of missions; these are listed, and not searched.
+    /// A type of missions; these are listed, and not searched.
     MissionType,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// What it should be good for, in plain words. Without it everything is listed by id.
+    /// The purpose, in plain words. If absent, everything is listed by id.
     query: Option<String>,
-    /// Only things of this kind.
+    /// Only entries of this kind.
     kind: Option<Kind>,
-    /// At most so many of a kind; 10 when absent, up to 50.
+    /// Largest number of entries of a kind; 10 if absent, up to 50.
     limit: Option<usize>,
-    /// Without a query: the agent skills that this folder of theirs points at, by its id.
+    /// Without a query: list the agent skills in this folder, by its id.
     under: Option<String>,
-    /// Without a query: go on after this id, the `next` of the page before.
+    /// Without a query: the cursor, `next` of the previous page.
     after: Option<String>,
 }
 
@@ -58,30 +58,30 @@ pub(in crate::mcp) struct Input {
 pub(in crate::mcp) struct Output {
     /// Best first within a kind, or by id.
     entries: Vec<FoundItem>,
-    /// How sure the search of skills and playbooks is: `narrow` (the first one of a kind fits), `broad` (several may)
-    /// or `miss` (none does).
+    /// The confidence of the search for skills and playbooks: `narrow` (the first of a kind fits), `broad` (several
+    /// may) or `miss` (none does).
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
-    /// Where the next page of a listing starts.
+    /// The cursor for the next page of a listing.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// One thing, shortly.
+/// A short entry.
 #[derive(Debug, Serialize, JsonSchema)]
 struct FoundItem {
     kind: Kind,
-    /// What `open`, `run`, `call` and `start_mission` take.
+    /// The id for `open`, `run`, `call` and `start_mission`.
     id: String,
     description: String,
-    /// Names of its parameters; those that it cannot do without end in `*`.
+    /// Names of its parameters; required ones end in `*`.
     parameters: Vec<String>,
     /// Whether using it changes something.
     writes: bool,
-    /// Of an agent skill: whether it leads to others, which `under` lists.
+    /// For an agent skill: whether it is a folder, whose entries `under` lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_folder: Option<bool>,
-    /// Chance that it is right, 0 to 1.
+    /// Probability that it is right, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f32>,
 }
@@ -148,7 +148,7 @@ async fn search(
             .extend(found.filter_map(|candidate| routed_to(call, candidate)));
         verdicts.push(routed.kind_name());
     }
-    // The surest of them.
+    // The most confident verdict.
     let surest = ["narrow", "broad", "miss"];
     output.verdict = surest
         .into_iter()
@@ -181,7 +181,7 @@ fn routed_to(call: &Call, candidate: &RoutedCandidate) -> Option<FoundItem> {
     })
 }
 
-/// The order of a listing of everything.
+/// The order of a listing of all kinds.
 const KINDS: [Kind; 5] = [
     Kind::Skill,
     Kind::Playbook,
@@ -190,9 +190,9 @@ const KINDS: [Kind; 5] = [
     Kind::MissionType,
 ];
 
-/// Everything of some kinds by id; what a folder points at in its order.
+/// Lists all entries of some kinds by id; those of a folder in its order.
 fn list(call: &Call, input: &Input, kinds: &[Kind], limit: usize) -> Result<Output, EngineError> {
-    // A place in a listing of several kinds says which kind it is in.
+    // The cursor of a listing of several kinds contains the kind.
     let (at, after) = match input
         .after
         .as_deref()
@@ -245,7 +245,7 @@ fn list(call: &Call, input: &Input, kinds: &[Kind], limit: usize) -> Result<Outp
     })
 }
 
-/// Registered documents that may be used, after one.
+/// Usable registered documents after an id.
 fn documents(
     call: &Call,
     of: DocumentKind,
@@ -267,7 +267,7 @@ fn documents(
     found.take(limit).collect()
 }
 
-/// Tools that may be used, after one.
+/// Usable tools after an id.
 fn tools(call: &Call, after: &str, limit: usize) -> Vec<FoundItem> {
     let (engine, caller) = (call.engine(), &call.caller);
     let tools = engine.resolve_tools(caller, &ToolFilter::default());

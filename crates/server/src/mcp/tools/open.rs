@@ -1,4 +1,4 @@
-//! `open`: one thing in full.
+//! `open`: one entry in full.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,11 +21,11 @@ pub(in crate::mcp) struct Open;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// What it is.
+    /// The kind of the entry.
     kind: Kind,
-    /// Its exact id, as `find` gives it.
+    /// Its exact id, from `find`.
     id: String,
-    /// Of an agent skill: this one of its files, by its path, instead of the instruction.
+    /// For an agent skill: return this file of it, by path, instead of the instruction.
     file: Option<String>,
 }
 
@@ -33,14 +33,14 @@ pub(in crate::mcp) struct Input {
 pub(in crate::mcp) struct Output {
     kind: Kind,
     id: String,
-    /// The registered document; of an agent skill its instruction and the names of its files, or one file.
+    /// The registered document; for an agent skill, its instruction and the names of its files, or one file.
     document: Map<String, Value>,
     /// The package that registered it, and its version; an agent skill has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     package: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     package_version: Option<String>,
-    /// Whether it is the tenant's own or everybody's.
+    /// Whether the tenant or the global layer provides it.
     layer: String,
 }
 
@@ -152,7 +152,7 @@ fn output(input: Input, mut shown: Map<String, Value>) -> Output {
         Some(Value::Object(document)) => document,
         _ => Map::new(),
     };
-    // Numbers that only routing reads.
+    // The numbers are for routing only.
     document.remove("embedding");
     Output {
         kind: input.kind,

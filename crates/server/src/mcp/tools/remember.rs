@@ -1,5 +1,4 @@
-//! `remember`: a memory, as a proposal. Who calls a tool of the protocol is a model, so a person has to
-//! let it stand.
+//! `remember`: proposes a memory. The caller of a tool of the protocol is a model, so a person must accept the memory.
 
 use charter_contract::agentic::memory::{Importance, MemoryMetadata, Tags, Visibility};
 use charter_contract::ids::AgentId;
@@ -12,13 +11,13 @@ use super::recall::ids;
 use crate::mcp::call::Call;
 use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
 
-/// What the ids of agents begin with that are known by their client's name alone.
+/// The id prefix of agents that are known only by their client's name.
 const AGENT: &str = "mcp";
 
-/// The source of a memory that comes without one: the calling agent saw it.
+/// The default source of a memory: the calling agent's observation.
 const OBSERVED: &str = "system_observation";
 
-/// Letters of a client's name that are kept.
+/// Longest part of a client's name that is kept, in characters.
 const MAX_NAME: usize = 64;
 
 pub(in crate::mcp) struct Remember;
@@ -26,19 +25,19 @@ pub(in crate::mcp) struct Remember;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// A few words.
+    /// A short title.
     title: String,
-    /// What is worth knowing later, so that it can be understood alone.
+    /// The content, understandable on its own.
     content: String,
-    /// Words to find it by; at least one.
+    /// Tags to find it by; at least one.
     #[schemars(with = "Vec<String>", length(min = 1))]
     tags: Tags,
-    /// Where it comes from: `user_statement`, or `system_observation` (yours), which is the default.
+    /// The source: `user_statement`, or `system_observation` (yours), which is the default.
     source: Option<String>,
-    /// 1 (low) to 10 (high, kept for good).
+    /// The importance, from 1 (low) to 10 (high, kept for ever).
     #[schemars(with = "Option<u8>", range(min = 1, max = 10))]
     importance: Option<Importance>,
-    /// Whether it is meant for everybody of the organisation, not only for your user.
+    /// Whether it is for the whole organisation, not only for your user.
     #[serde(default)]
     shared: bool,
 }
@@ -47,17 +46,17 @@ pub(in crate::mcp) struct Input {
 pub(in crate::mcp) struct Output {
     memory_id: String,
     version: u64,
-    /// `proposed`: `recall` does not find it before a person let it stand.
+    /// `proposed`: `recall` finds it only after a person has accepted it.
     state: String,
-    /// How a person does.
+    /// How a person accepts it.
     hint: String,
-    /// Memories that say the same or nearly so already.
+    /// Existing memories with (nearly) equal content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     similar_to: Vec<String>,
-    /// Memories that seem to say otherwise of the same thing.
+    /// Existing memories that seem to contradict it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     conflicts_with: Vec<String>,
-    /// The same in words.
+    /// A notice about these memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<String>,
 }
@@ -112,7 +111,7 @@ impl McpTool for Remember {
     }
 }
 
-/// The argument that is at `pointer` of a new memory.
+/// The argument for `pointer` of a new memory.
 fn argument(pointer: &str) -> String {
     let memory = pointer.strip_prefix("/memory").unwrap_or(pointer);
     memory
@@ -121,7 +120,7 @@ fn argument(pointer: &str) -> String {
         .to_owned()
 }
 
-/// The agent that calls: by the name that its client gives itself.
+/// The calling agent, identified by its client's name.
 fn agent(call: &Call) -> Result<AgentId, EngineError> {
     let name = call.context.client_info().map(|client| client.name);
     let kept = name.iter().flat_map(|name| name.chars());

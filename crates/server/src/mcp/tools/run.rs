@@ -1,4 +1,4 @@
-//! `run`: a question, a skill or a playbook; the same as `POST /v1/requests`.
+//! `run`: answers a question, or runs a skill or a playbook, as `POST /v1/requests` does.
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
@@ -21,7 +21,7 @@ use crate::mcp::settle::QuestionOutcome;
 use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
 use crate::mcp::work::{WorkReport, WorkSubject};
 
-/// Rounds of missing parameters before a call gives up.
+/// The most rounds for missing parameters in one call.
 const MAX_ROUNDS: usize = 4;
 
 pub(in crate::mcp) struct Run;
@@ -29,8 +29,7 @@ pub(in crate::mcp) struct Run;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// The question or task, in the words of whoever asks. It is routed to the right skill or playbook
-    /// unless one is named.
+    /// The question or task, in the user's own words. It is routed to the right skill or playbook unless one is named.
     question: Option<String>,
     /// A skill's exact id.
     skill_id: Option<String>,
@@ -42,12 +41,12 @@ pub(in crate::mcp) struct Input {
     /// Show what a change would do, and change nothing.
     #[serde(default)]
     dry_run: bool,
-    /// Use what a memory states for a missing parameter.
+    /// Use memories' values for missing parameters.
     #[serde(default)]
     use_memory: bool,
-    /// The session that this continues.
+    /// The session to continue.
     session_id: Option<String>,
-    /// A change waits to be confirmed, whatever its document permits.
+    /// Make a change wait for a confirmation, even if its document permits it without one.
     #[serde(default)]
     confirm: bool,
 }
@@ -132,13 +131,13 @@ impl McpTool for Run {
     }
 }
 
-/// What came of a request.
+/// The outcome of starting a request.
 enum StartOutcome {
-    /// There is something to look at.
+    /// The request or run can be followed.
     Goes(WorkSubject),
-    /// Nothing runs before these are known.
+    /// Nothing runs before this question is answered.
     Lacks(Question),
-    /// It was answered with a question.
+    /// The answer is a question.
     Asks(WorkSubject, Question),
 }
 
@@ -153,7 +152,7 @@ async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> 
         tokio::time::timeout(call.answer_timeout(), answering).await
     });
     match answering.await {
-        // Either the recorded answer is read, or where it stands.
+        // The caller reads the recorded answer, or the status.
         Ok(Ok(answer)) => Ok(match asked_back(&answer) {
             Some(question) => StartOutcome::Asks(WorkSubject::Request(id), question),
             None => StartOutcome::Goes(WorkSubject::Request(id)),
@@ -170,7 +169,7 @@ async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> 
     }
 }
 
-/// The question for what a skill lacks; `None` where it is not one skill that lacks something.
+/// The question for a skill's missing parameters; `None` if the error is not one skill's missing parameters.
 async fn lacks(
     call: &Call,
     input: &Input,
@@ -210,7 +209,7 @@ async fn lacks(
     }))
 }
 
-/// The question that a request was answered with, where several different things fit it.
+/// The question in an answer, if several different documents fit the request.
 fn asked_back(answer: &AgentResponse) -> Option<Question> {
     #[derive(Deserialize)]
     struct Clarification {
@@ -222,7 +221,7 @@ fn asked_back(answer: &AgentResponse) -> Option<Question> {
     Some(Question::Choose { question, options })
 }
 
-/// An answer with what has to be said to go on.
+/// Adds the hint of a question to an answer.
 fn with_waits(settled: ToolReply<WorkReport>, question: &Question) -> ToolReply<WorkReport> {
     match settled {
         ToolReply::Done(work) => ToolReply::Done(WorkReport {
@@ -253,8 +252,8 @@ fn declined(skill: &SkillId) -> EngineError {
 }
 
 impl Input {
-    /// Goes on with what was chosen among several things: its kind stands before its id. A change that is chosen so is shown
-    /// before it begins.
+    /// Continues with the choice among several documents, as its kind and id. A chosen change is shown before it
+    /// begins.
     fn choose(&mut self, content: &Map<String, Value>) {
         match chosen(content) {
             Some((Choosable::Skill, id)) => self.skill_id = Some(id.to_owned()),
@@ -266,7 +265,7 @@ impl Input {
         }
     }
 
-    /// Goes on with one skill and more values.
+    /// Continues with one skill and more values.
     fn take(&mut self, call: &Call, skill: &SkillId, values: Map<String, Value>) {
         let declared = call.engine().skill_parameters(&call.caller, skill);
         let values = match &declared {
@@ -316,7 +315,7 @@ impl Input {
     }
 }
 
-/// The argument that is at `pointer` of a request.
+/// The argument for `pointer` of a request.
 fn argument(pointer: &str) -> String {
     match pointer {
         "/input" => "/question".to_owned(),

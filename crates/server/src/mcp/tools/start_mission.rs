@@ -1,5 +1,4 @@
-//! `start_mission`: a goal that takes planning, several workers and a review; the same as
-//! `POST /v1/missions`.
+//! `start_mission`: a goal that takes planning, several workers and a review, as `POST /v1/missions` does.
 
 use charter_contract::ids::MissionId;
 use charter_contract::registry::read_typed;
@@ -20,29 +19,29 @@ pub(in crate::mcp) struct StartMission;
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// What is to be achieved, in plain words.
+    /// The goal, in plain words.
     goal: String,
-    /// The kind of mission, by the exact id that `find` gives; a general one when absent.
+    /// The mission type, by its exact id from `find`; a general one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     mission_type: Option<String>,
-    /// An id for it, so that starting it again finds it; a new one when absent.
+    /// An id for it, so that a repeated start returns it; a new one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     mission_id: Option<String>,
-    /// `offline` for an answer put together without a language model; the configured models when absent.
+    /// `offline` for an answer without a language model; the configured models if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Model>,
-    /// Entities that it is about, by name.
+    /// Entities that the mission is about, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     context_refs: Map<String, Value>,
-    /// How many tokens it may use; what its kind says when absent.
+    /// The token budget; that of the mission type if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     token_budget: Option<u64>,
-    /// How long it may take, in milliseconds; what its kind says when absent.
+    /// The time budget, in milliseconds; that of the mission type if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     time_budget_ms: Option<u64>,
 }
 
-/// Who answers.
+/// The models of the mission.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Model {

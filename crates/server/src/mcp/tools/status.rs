@@ -1,4 +1,4 @@
-//! `status`: where something stands that was started.
+//! `status`: the status of started work.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(in crate::mcp) struct Status;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
-    /// The `id` that `run`, `call` or `start_mission` gave, or a run's id.
+    /// The `id` that `run`, `call` or `start_mission` returned, or a run's id.
     id: String,
 }
 

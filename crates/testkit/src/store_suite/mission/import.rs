@@ -1,4 +1,4 @@
-//! Cases of importing missions, and of what an older Charter wrote.
+//! Cases of importing missions, and of data from older versions of Charter.
 
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::run_status::RunStatus;
@@ -17,7 +17,7 @@ use crate::store_suite::sample::{self, Made};
 const OLD_RESULT_NOW: &str =
     include_str!("../../../../contract/tests/versions/worker_result.v0.as_v1.json");
 
-/// A mission that an older Charter wrote keeps its bytes, and reads as the present form says.
+/// A mission from an older version keeps its bytes and reads in the current form.
 pub async fn b002_1_an_older_version_is_read_as_the_present_one(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
     let mut import = ended(&writer)?;
@@ -39,7 +39,7 @@ pub async fn b002_1_an_older_version_is_read_as_the_present_one(store: &dyn Stor
     Ok(())
 }
 
-/// The example as a mission that has ended, to be imported: everything with the first event.
+/// Returns the example as an ended mission for an import, with everything in the first event.
 fn ended(writer: &Writer) -> Made<MissionImport> {
     let (run, events) = sample::new_run(writer.tenant().as_str(), writer.run, 0)?;
     let artifacts = (1..).zip(0..writer.texts.len()).map(|(place, at)| {
@@ -63,7 +63,7 @@ fn ended(writer: &Writer) -> Made<MissionImport> {
     })
 }
 
-/// Export, removal, import, export: the same bundle, whole.
+/// Export, removal, import and export return the same complete bundle.
 pub async fn an_exported_mission_is_imported_whole(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.whole(store).await?;
@@ -78,7 +78,7 @@ pub async fn an_exported_mission_is_imported_whole(store: &dyn Store) -> Outcome
     let mission = mission.ok_or("it is not there")?;
     assert_eq!(mission.imported_at, Some(sample::at(2_000)?));
     assert_eq!(mission.state, MissionState::Completed);
-    // It is kept as if it had ended when it came.
+    // It is retained as if it had ended at the time of its import.
     assert_eq!(store.sweep_runs(sample::at(2_000)?, 10).await?, 0);
     assert_eq!(store.sweep_runs(sample::at(2_001)?, 10).await?, 1);
     Ok(())
@@ -94,8 +94,8 @@ async fn exported(store: &dyn Store, writer: &Writer) -> Made<String> {
     Ok(bundle(&mission, &record, artifacts, events).to_text())
 }
 
-/// The same again is a no-op, also of a mission that ended here; anything else under its id, or its
-/// run's, is refused.
+/// Repeating an import changes nothing, even for a mission that ended here; other content under its id or its run's id
+/// is refused.
 pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
     let import = ended(&writer)?;
@@ -135,7 +135,7 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
         StoreError::AlreadyExists { .. }
     );
     assert_eq!(writer.all(store).await?, before);
-    // A mission that ended here, exported and brought back.
+    // A mission that ended here, exported and imported again.
     let mut native = Writer::new("acme", 3)?;
     native.whole(store).await?;
     let text = exported(store, &native).await?;
@@ -147,11 +147,11 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// What has not ended, is not one mission, is another tenant's, or does not chain: nothing is there.
+/// An import is refused if it is unfinished, mixed, of another tenant or does not chain; nothing is stored.
 pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
     let import = ended(&writer)?;
-    // Another mission that is there, and has not what would be slipped in.
+    // An existing mission that lacks the artifact to be slipped in.
     let mut second = Writer::new("acme", 2)?;
     second.begin(store).await?;
     second.add(store, &[1]).await?;
@@ -198,7 +198,7 @@ pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
     assert_eq!(store.run(writer.tenant(), &sample::run(1)).await?, None);
     let after = (store.messages(0, 9).await?, second.stored(store).await?);
     assert_eq!(after, before);
-    // Whose it is, is said before anything is asked of storage.
+    // The tenant is checked before storage is accessed.
     let mut going = Writer::new("acme", 3)?;
     going.begin(store).await?;
     let read = |text: String| verify(text.as_bytes()).map_err(|faults| format!("{faults:?}"));
@@ -217,7 +217,7 @@ pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// Nobody claims its run, and nothing can be added.
+/// An imported mission cannot be claimed or extended.
 pub async fn an_imported_mission_is_read_only(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     let import = ended(&writer)?;

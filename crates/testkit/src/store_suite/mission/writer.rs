@@ -16,30 +16,30 @@ use crate::store_suite::sample::{self, Made};
 
 const EXAMPLE: &str = include_str!("../../../../contract/tests/missions/waterfront.jsonl");
 
-/// What is wrong with a sample, as an error.
+/// Converts violations of a sample to an error.
 pub(super) fn made<T>(result: Result<T, Vec<Violation>>) -> Made<T> {
     result.map_err(|violations| format!("{violations:?}").into())
 }
 
-/// A mission as its run writes it.
+/// Writes a mission as its run would.
 pub struct Writer {
-    /// The number of its run.
+    /// Number of the run.
     pub run: u128,
-    /// What all its artifacts say.
+    /// Root metadata of all artifacts.
     pub root: MissionRoot,
-    /// Its artifacts in their order; the first is the envelope.
+    /// Artifacts in order; the first is the envelope.
     pub texts: Vec<String>,
-    /// The number of events so far.
+    /// Number of events so far.
     pub version: u64,
-    /// The hash of the last one.
+    /// Hash of the last event.
     pub head: EventHash,
 }
 
 impl Writer {
-    /// The example, as mission `m<n>` of a tenant and the `n`th run.
+    /// Creates the example as mission `m<n>` of a tenant, with the `n`th run.
     ///
     /// # Errors
-    /// When the example is not one.
+    /// If the example is invalid.
     pub fn new(tenant: &str, n: u128) -> Made<Self> {
         let texts: Vec<String> = EXAMPLE
             .lines()
@@ -61,22 +61,22 @@ impl Writer {
         })
     }
 
-    /// Whose it is.
+    /// Returns the tenant.
     #[must_use]
     pub fn tenant(&self) -> &TenantId {
         &self.root.tenant_id
     }
 
-    /// Its id.
+    /// Returns the mission id.
     #[must_use]
     pub fn mission(&self) -> &MissionId {
         &self.root.mission_id
     }
 
-    /// The artifact at a place, from 0.
+    /// Returns the artifact at an index, from 0.
     ///
     /// # Errors
-    /// When the example is not one.
+    /// If the example is invalid.
     pub fn record(&self, place: usize) -> Made<ArtifactRecord> {
         made(ArtifactRecord::of_payload(
             self.texts[place].clone(),
@@ -84,23 +84,23 @@ impl Writer {
         ))
     }
 
-    /// The artifact at `place` with one text replaced by another.
+    /// Returns the artifact at an index with one text replaced.
     ///
     /// # Errors
-    /// When the example is not one.
+    /// If the example is invalid.
     ///
     /// # Panics
-    /// When it has no such text.
+    /// If it does not contain the text.
     pub fn changed(&self, place: usize, from: &str, to: &str) -> Made<ArtifactRecord> {
         assert!(self.texts[place].contains(from), "{}", self.texts[place]);
         let text = self.texts[place].replace(from, to);
         made(ArtifactRecord::of_payload(text, &self.root))
     }
 
-    /// The run with its first event, created `seconds` after the start.
+    /// Returns the run with its first event, created `seconds` after the start.
     ///
     /// # Errors
-    /// When the example is not one.
+    /// If the example is invalid.
     pub fn first(&self, seconds: i64) -> Made<NewLeasedRun> {
         let (run, events) = sample::new_run(self.tenant().as_str(), self.run, seconds)?;
         Ok(NewLeasedRun {
@@ -119,7 +119,7 @@ impl Writer {
     /// Creates the run with the envelope.
     ///
     /// # Errors
-    /// As the store's.
+    /// Any error of the store.
     pub async fn begin(&mut self, store: &dyn Store) -> Outcome {
         let new = self.first(0)?;
         self.head = new.events[0].hash;
@@ -128,10 +128,10 @@ impl Writer {
         Ok(())
     }
 
-    /// The next append, of one event with these artifacts.
+    /// Returns the next append, with one event and these artifacts.
     ///
     /// # Errors
-    /// When the example is not one.
+    /// If the example is invalid.
     pub fn append(&self, artifacts: Vec<ArtifactRecord>) -> Made<Append> {
         let payload = format!(r#"{{"n":{}}}"#, self.version + 1);
         let mut message = sample::message("run.step_succeeded", 2)?;
@@ -152,10 +152,10 @@ impl Writer {
         })
     }
 
-    /// Sends an append and goes on from it.
+    /// Sends an append and records the new version and head.
     ///
     /// # Errors
-    /// As the store's.
+    /// Any error of the store.
     pub async fn send(&mut self, store: &dyn Store, append: Append) -> Outcome {
         let head = append.events.last().map(|event| event.hash);
         self.version = store.append(append).await?;
@@ -163,20 +163,20 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds the artifacts at these places with one event.
+    /// Adds the artifacts at these indexes with one event.
     ///
     /// # Errors
-    /// As the store's.
+    /// Any error of the store.
     pub async fn add(&mut self, store: &dyn Store, places: &[usize]) -> Outcome {
         let records = places.iter().map(|place| self.record(*place));
         let append = self.append(records.collect::<Made<_>>()?)?;
         self.send(store, append).await
     }
 
-    /// The whole example, an append for each artifact, to its end.
+    /// Writes the whole example to its end, with one append for each artifact.
     ///
     /// # Errors
-    /// As the store's.
+    /// Any error of the store.
     pub async fn whole(&mut self, store: &dyn Store) -> Outcome {
         self.begin(store).await?;
         for place in 1..self.texts.len() {
@@ -188,7 +188,7 @@ impl Writer {
     /// Ends the run and the mission.
     ///
     /// # Errors
-    /// As the store's.
+    /// Any error of the store.
     pub async fn end(&mut self, store: &dyn Store) -> Outcome {
         let append = Append {
             then: NextPhase::Ends,
@@ -199,10 +199,10 @@ impl Writer {
         self.send(store, append).await
     }
 
-    /// Its artifacts as they are stored.
+    /// Returns the stored artifacts.
     ///
     /// # Errors
-    /// As the store's.
+    /// Any error of the store.
     pub async fn stored(&self, store: &dyn Store) -> Result<Vec<StoredArtifact>, StoreError> {
         let filter = ArtifactFilter::default();
         store
@@ -210,10 +210,10 @@ impl Writer {
             .await
     }
 
-    /// The mission, its artifacts, and the number of events and messages.
+    /// Returns the mission, its artifacts, and the numbers of events and messages.
     ///
     /// # Errors
-    /// As the store's.
+    /// Any error of the store.
     pub async fn all(
         &self,
         store: &dyn Store,

@@ -82,7 +82,7 @@ async fn shake_hands(client: &mut ClientSide, process: &mut ServerSide) {
     assert_eq!(asked(process).await["method"], "notifications/initialized");
 }
 
-/// A call that may have been carried out fails. Everything else continues, and the client notices nothing.
+/// A call that may have been executed fails. Everything else continues, and the client notices nothing.
 #[tokio::test]
 async fn a_process_that_takes_over_gets_the_handshake_and_what_only_reads() {
     let (mut client, mut connection) = client();
@@ -143,7 +143,7 @@ async fn a_process_that_takes_over_gets_the_handshake_and_what_only_reads() {
     assert_eq!(end.unwrap(), RelayEnd::ClientLeft);
 }
 
-/// Two processes number their questions alike. The yes of a person to one process is no yes to the other.
+/// Two processes may choose equal ids. A person's consent to one process is no consent to the other.
 #[tokio::test]
 async fn an_answer_to_a_process_that_ended_reaches_no_other() {
     let (mut client, mut connection) = client();

@@ -14,8 +14,8 @@ const KIND: &str = "security.account_brief";
 const GOAL: &str = "What does the internet reach in our account in us-east-1?";
 const REGION: &str = "us-east-1";
 
-/// B002-10, B002-12: the brief names everything that the independent script finds, the worst first, with
-/// what was found outside; and it can be watched until it waits.
+/// B002-10, B002-12: the brief names everything that the independent script finds, the worst first, with the web
+/// search's results; and it can be watched until it waits.
 #[track_caller]
 fn says_what_is_open(ann: &Person, brief: &Value, before: &Compared) {
     assert_eq!(brief["state"], "awaiting_approval", "{brief:#}");
@@ -45,7 +45,7 @@ fn says_what_is_open(ann: &Person, brief: &Value, before: &Compared) {
     assert_eq!(last["mission_state"], "awaiting_approval");
 }
 
-/// B002-13: who proposed does not approve; who approves is shown the playbook, and then its exact rules.
+/// B002-13: the proposer cannot approve; the approver sees the playbook, and then its exact rules.
 #[track_caller]
 fn is_locked_by_two_words(simulator: &Simulator, ann: &Person, bob: &Person, group: &str) {
     let before = simulator.expected(REGION);
@@ -67,9 +67,9 @@ fn is_locked_by_two_words(simulator: &Simulator, ann: &Person, bob: &Person, gro
     assert_eq!(proposal(&shown, "wb.1")["state"], "executed", "{shown:#}");
 }
 
-/// B002-6, B002-10, B002-12, B002-13, B002-14: an account's brief names what an independent script finds,
-/// locks a group by the playbook once somebody else agreed to the proposal and to the exact rules, and
-/// the next brief does not name that group any more.
+/// B002-6, B002-10, B002-12, B002-13, B002-14: an account's brief names the findings of an independent script, locks a
+/// group with the playbook after another person approved the proposal and the exact rules, and the next brief no longer
+/// names that group.
 #[test]
 fn b002_13_an_account_is_briefed_on_and_an_exposure_closed() {
     let (simulator, search) = (Simulator::start(), search());

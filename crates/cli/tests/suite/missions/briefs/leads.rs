@@ -9,7 +9,7 @@ use super::{
 use crate::home::{Home, Server, project};
 use crate::packages::Package;
 
-/// The package of leads over a CRM, whose change is not preceded by another look at the lead.
+/// The package of leads over a CRM, whose change does not read the lead again first.
 fn without_a_second_look() -> Package {
     let mut package = Package::new("crm-leads", "0.3.0", "global");
     let root = project().join("packages/crm-leads");
@@ -67,7 +67,7 @@ impl Desk {
         self.crm.send(&format!("GET /leads/{id}"), "", "")
     }
 
-    /// Somebody changes a lead in the CRM.
+    /// Changes a lead in the CRM, outside of Charter.
     fn moved(&self, id: &str, stage: &str) {
         let version = self.lead(id)["version"].as_u64().unwrap();
         let body = json!({"stage": stage}).to_string();
@@ -82,8 +82,8 @@ impl Desk {
 const LEADS: &str = "sales.lead_intelligence_brief";
 const LEADS_GOAL: &str = "Which waterfront leads deserve attention, and what is to be done next?";
 
-/// B002-6, B002-10: the leads in order, each with what supports it; where sources differ; and what the
-/// leads' own words propose.
+/// B002-6, B002-10: the leads in order, each with its support; the differences of sources; and the proposals from the
+/// leads' own words.
 #[track_caller]
 fn says_who_deserves_attention(ann: &Person, brief: &Value) {
     is_whole(ann, brief);
@@ -143,7 +143,7 @@ fn says_who_deserves_attention(ann: &Person, brief: &Value) {
     );
 }
 
-/// B002-13: nothing is written before somebody else agreed; then exactly that is.
+/// B002-13: nothing is written before another person approves; then exactly the proposal is.
 #[track_caller]
 fn is_moved_once_somebody_agrees(desk: &Desk, ann: &Person, bob: &Person, brief: &Value) {
     let own = ann.0.run(&["mission", "approve", "brief-1", "wb.1"]);
@@ -163,9 +163,9 @@ fn is_moved_once_somebody_agrees(desk: &Desk, ann: &Person, bob: &Person, brief:
     );
 }
 
-/// B002-6, B002-10, B002-12, B002-13, B002-14: a brief on leads names them in order with the reason,
-/// says where the CRM and a lead's own words differ, moves a lead once somebody else agreed, and leaves
-/// alone one that changed meanwhile.
+/// B002-6, B002-10, B002-12, B002-13, B002-14: a brief on leads names them in order with the reason, shows the
+/// differences between the CRM and a lead's own words, changes a lead after another person's approval, and leaves alone
+/// one that changed meanwhile.
 #[test]
 fn b002_13_leads_are_briefed_on_and_moved() {
     let desk = Desk::open();
@@ -180,7 +180,7 @@ fn b002_13_leads_are_briefed_on_and_moved() {
     says_who_deserves_attention(&ann, &brief);
     is_moved_once_somebody_agrees(&desk, &ann, &bob, &brief);
 
-    // Somebody spoke to the other lead meanwhile.
+    // The other lead changes meanwhile.
     desk.moved("lead_106", "Qualified");
     let (done, _) = bob.approve("brief-1", "wb.2");
     let conflict = proposal(&done, "wb.2");
@@ -195,7 +195,7 @@ fn b002_13_leads_are_briefed_on_and_moved() {
     );
     goes_elsewhere(&ann, "brief-1");
 
-    // The next brief sees the lead where it stands, and proposes nothing for it.
+    // The next brief sees the lead's new stage, and proposes nothing for it.
     let next = ann.brief(LEADS, LEADS_GOAL, "brief-2");
     let said = claim(&next, "lead_101").unwrap()["claim"].as_str().unwrap();
     assert!(
@@ -211,8 +211,8 @@ fn b002_13_leads_are_briefed_on_and_moved() {
     assert!(differs.contains("writeback_proposal"), "{differs}");
 }
 
-/// B002-13: where nobody looks at the target again, the CRM itself refuses (409) a change that was made
-/// for another version, and that is a conflict and no failure.
+/// B002-13: without a second read of the target, the CRM itself refuses (409) a change for an old version, which is a
+/// conflict and not a failure.
 #[test]
 fn b002_13_a_lead_that_changed_meanwhile_is_a_conflict_by_the_crms_word() {
     let desk = Desk::open();

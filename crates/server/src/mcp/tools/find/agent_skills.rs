@@ -1,4 +1,4 @@
-//! Agent skills as `find` names them: never with an instruction, and none that the caller may not reach.
+//! Agent skills in `find`: never with an instruction, and only those that the caller may reach.
 
 use charter_contract::ids::SkillId;
 use charter_engine::{AgentSkillSummary, EngineError, SkillSearch};
@@ -6,7 +6,7 @@ use charter_engine::{AgentSkillSummary, EngineError, SkillSearch};
 use super::{FoundItem, Kind, short};
 use crate::mcp::call::Call;
 
-/// Those that fit best.
+/// The skills that fit best.
 pub(super) async fn discovered(
     call: &Call,
     query: &str,
@@ -25,7 +25,7 @@ pub(super) async fn discovered(
     Ok(found.collect())
 }
 
-/// What a folder points at; without one, what nothing points at.
+/// The entries of a folder; without one, the skills that no folder contains.
 pub(super) fn listed(
     call: &Call,
     under: Option<&str>,
