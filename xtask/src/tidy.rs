@@ -1,4 +1,4 @@
-//! What the compiler and clippy do not check: who may import whom, circles of modules, who reads JSON and text, sizes
+//! Checks beyond the compiler and clippy: imports between crates, circles of modules, who reads JSON and text, sizes
 //! of files and types, names, module pages, error pages, links, citations of the specification, tests that documents
 //! name, server starts and pauses of tests.
 //! Each check is a function from texts to findings in a file of its own.

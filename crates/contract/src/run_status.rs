@@ -1,7 +1,7 @@
 //! The status and the origin of a run.
 
 string_enum! {
-    /// Where a run stands: docs/reference/run-states.md.
+    /// The status of a run: docs/reference/run-states.md.
     pub enum RunStatus {
         /// Mandatory parameters have no value.
         AwaitingParameters = "awaiting_parameters",

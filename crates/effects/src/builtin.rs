@@ -3,7 +3,7 @@
 //!
 //! Each call is allowed what its [`BuiltinGrants`](crate::BuiltinGrants) name and nothing else; by default that is
 //! nothing. Every answer carries `actions`, in the form of the response's own (seed 003, Response
-//! Schema) without the time, which whoever records the call knows. Must not know where grants come
+//! Schema) without the time, which the recorder of the call adds. Must not know where grants come
 //! from, nor skills, runs or tenants.
 
 mod action;

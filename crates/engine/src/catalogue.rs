@@ -1,4 +1,4 @@
-//! What is in force: the live catalogue with its indexes, the documents of a view, what is resolved for a request, and
+//! The documents in force: the live catalogue with its indexes, the documents of a view, the documents resolved for a request, and
 //! the tools of MCP servers.
 
 pub(crate) mod abilities;

@@ -497,7 +497,7 @@ impl Engine {
         &self.rate_limits
     }
 
-    /// What tenants may ask of this installation, and what they have asked.
+    /// The quotas of tenants, and their use.
     #[must_use]
     pub fn quotas(&self) -> &TenantQuotas {
         &self.quotas

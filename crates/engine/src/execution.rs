@@ -1,4 +1,4 @@
-//! What is run, and the record of it: runs with their journals and approvals, plans and playbooks, outputs and findings,
+//! Execution and its record: runs with their journals and approvals, plans and playbooks, outputs and findings,
 //! evidence and its log, executors, events, and the other replicas.
 
 pub(crate) mod asking;

@@ -1,4 +1,4 @@
-//! What every use case needs: errors, settings, deadlines, spans, what the operator grants, and slots for long work.
+//! The base of every use case: errors, settings, deadlines, spans, what the operator grants, and slots for long work.
 //! Must not know any use case.
 
 pub(crate) mod apart;

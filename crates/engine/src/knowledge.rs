@@ -1,4 +1,4 @@
-//! What answers questions beside skills: lenses, the expert graph, memories and agent skills.
+//! Knowledge that answers questions beside skills: lenses, the expert graph, memories and agent skills.
 
 pub(crate) mod agent_skills;
 pub(crate) mod expert_graph;

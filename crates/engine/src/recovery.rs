@@ -13,7 +13,7 @@ use crate::{Engine, EngineError};
 /// Open requests that are resumed at once.
 const BATCH: usize = 100;
 
-/// Longest time between two looks for runs that nobody drives.
+/// Longest time between two searches for runs without a driver.
 const CLAIM_EVERY: Duration = Duration::from_secs(5);
 
 /// Interval between sweeps.
@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
+    /// Resumes work without a driver, until the engine drains: runs whose worker died, whose moment has come,
     /// or that another process left to the workers. Returns at once where this process is no worker.
     pub(crate) async fn work_forever(self: Arc<Self>) {
         if self.settings().duty == ProcessRole::Api {

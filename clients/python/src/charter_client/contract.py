@@ -3122,7 +3122,7 @@ class ReplayDivergence(Wire):
     at: int
     """The event's position, from 1."""
     detail: str
-    """What is wrong with it."""
+    """The difference."""
 
 
 class ReportedResult(Wire):
@@ -4789,7 +4789,7 @@ class FollowUpReference(Wire):
     request_id: str
     """The request of that turn."""
     standalone_verdict: Literal["narrow", "broad", "miss"]
-    """What the text came to alone."""
+    """The verdict of the text alone."""
 
 
 class FrameworkCoverage(Wire):
@@ -4970,7 +4970,7 @@ class LensIndexingAttempt(Wire):
 
 
 class LensIndexingOutcome(Wire):
-    """What indexing came to."""
+    """The result of indexing."""
 
     chunks: int | None = None
     """Passages of the index."""
@@ -4984,7 +4984,7 @@ class LensIndexingOutcome(Wire):
 
 
 class LensIndexingResult(Wire):
-    """What indexing a lens came to."""
+    """The result of indexing a lens."""
 
     lens_id: str
     """Which lens."""
@@ -5156,7 +5156,7 @@ class PackageProblem(Wire):
 
 
 class PassagePosition(Wire):
-    """Where a passage stands in the text that was taken out of the source."""
+    """The position of a passage in the source's extracted text."""
 
     end: int
     """Behind the last byte."""
@@ -5197,7 +5197,7 @@ class PromptTemplateInForce(Wire):
 
 
 class QuotaUsage(Wire):
-    """What the caller's tenant may ask, and how much of it is taken."""
+    """The quotas of the caller's tenant, and their use."""
 
     calls: Rate | None
     """How often it may call, in each process; null where nothing bounds it."""
@@ -5259,7 +5259,7 @@ class RoutingTestResult(Wire):
     """Where a routing test of a package led, in the catalogue as it would be with the package in force."""
 
     file: str
-    """The file that the test stands in."""
+    """The file of the test."""
     kind: Literal["narrow", "broad", "miss"]
     """Narrow, broad or miss."""
     line: int
@@ -5533,11 +5533,11 @@ class Caller(Wire):
     agent_skills: list[str]
     """Which skills of the link graph it may reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
-    """What it may do to the catalogue."""
+    """Its role in the catalogue."""
     profile: str | None = None
     """The profile that narrows the agents whose skills it is served; all when absent."""
     quota: QuotaUsage
-    """What its tenant may ask, and how much of it is taken."""
+    """The quotas of its tenant, and their use."""
     role: Literal["user", "operator", "admin"] | str
     """The level: `user`, `operator` or `admin`."""
     scopes: list[str]

@@ -1,4 +1,4 @@
-//! The process that takes the text out of a source, started by the sandbox and by nobody else: what
+//! The process that takes the text out of a source, started by the sandbox only: what
 //! it reads is hostile, and it is bounded in time and memory.
 //!
 //! It is told on standard input what the file is, writes the text as JSON to standard output, and a
@@ -19,7 +19,7 @@ use crate::messages;
 /// The first argument that makes this binary an extractor.
 pub(crate) const ARGUMENT: &str = "__extract";
 
-/// What the file is.
+/// The kind of the file.
 #[derive(Deserialize)]
 struct SourceDescription {
     media_type: MediaType,

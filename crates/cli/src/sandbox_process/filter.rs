@@ -1,4 +1,4 @@
-//! The filter process: one jq program over one input, started by the sandbox and by nobody else.
+//! The filter process: one jq program over one input, started by the sandbox only.
 //!
 //! It speaks the protocol of tool scripts: the input comes as `parameters.input` on standard input,
 //! everything emitted goes as one list to standard output, a failure as JSON to standard error.

@@ -1,4 +1,4 @@
-//! What is wrong with a Cedar text.
+//! Faults of a Cedar text.
 
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ const MAX_MESSAGE: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CedarFault {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to write instead, where that is known.
+    /// A replacement, if one is known.
     pub advice: Option<String>,
     /// Bytes of the Cedar text, where the place is known.
     pub span: Option<Range<usize>>,

@@ -70,7 +70,7 @@ impl TypedLayer {
         })
     }
 
-    /// What shows in the rules' JSON form: what of the run they look at, and how much work their `like` is.
+    /// Facts from the rules' JSON form: which parts of the run they read, and how much work their `like` is.
     pub(super) fn read_rules(&mut self) {
         for rule in self.rules.policies() {
             let written = rule.to_json().ok();
@@ -82,7 +82,7 @@ impl TypedLayer {
         }
     }
 
-    /// What of the run a rule looks at, in a fixed order.
+    /// The parts of the run that a rule reads, in a fixed order.
     pub(super) fn run_facts(&self, rule: &CedarId) -> Vec<RunFact> {
         self.run_facts.get(rule).cloned().unwrap_or_default()
     }
@@ -115,7 +115,7 @@ impl TypedLayer {
         }
     }
 
-    /// What is said where no rule of the layer permits.
+    /// The explanation if no rule of the layer permits.
     pub(super) fn unpermitted(&self) -> Unpermitted {
         Unpermitted {
             scope: self.scope,

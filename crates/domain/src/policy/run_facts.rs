@@ -10,11 +10,11 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunFact {
-    /// What is executed.
+    /// The executed document.
     Kind,
     /// Its id.
     Subject,
-    /// What a mission says of itself.
+    /// The mission's own attributes.
     Mission,
     /// Whether a person approved exactly this call.
     Approved,
@@ -37,7 +37,7 @@ const FACTS: [(&str, RunFact); 7] = [
     ("calls", RunFact::Calls),
 ];
 
-/// What of the run a rule looks at, from its JSON form. Where it takes the run or the whole context in
+/// The parts of the run that a rule reads, from its JSON form. Where it takes the run or the whole context in
 /// another way than by an attribute, or has no such form, it may look at anything.
 pub(super) fn run_facts(written: Option<&Value>) -> Vec<RunFact> {
     let mut facts = BTreeSet::new();

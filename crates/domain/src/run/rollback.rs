@@ -19,7 +19,7 @@ pub enum Unreversible {
     /// It wrote nothing that is not reversed already.
     #[error("the run has no write that stands")]
     Nothing,
-    /// It may have written something; nobody knows.
+    /// It may have written something; the outcome is unknown.
     #[error(
         "nobody knows whether the write of {} happened, and nothing else of the run stands: look \
          where it writes; if it did happen, undo it there, or by a plan that calls what reverses it",
@@ -34,7 +34,7 @@ pub enum Unreversible {
     Reference {
         /// The step.
         step: StepId,
-        /// What is missing.
+        /// The missing part.
         cause: ReferenceError,
     },
     /// The reversals do not make a graph.
@@ -45,7 +45,7 @@ pub enum Unreversible {
 /// The graph that reverses the completed writes of a run.
 ///
 /// # Errors
-/// An [`Unreversible`]; what is known to stand is reversed as a whole or not at all, and what is in
+/// An [`Unreversible`]; writes known to be in effect are reversed as a whole or not at all, and what is in
 /// doubt is left to people.
 pub fn rolling_back(run: &Run) -> Result<StepGraph, Unreversible> {
     if run.outcome().is_none() {

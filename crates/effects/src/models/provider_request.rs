@@ -1,4 +1,4 @@
-//! What is asked of which provider, and how far its answer has come.
+//! A request to a provider, and the progress of its answer.
 
 use charter_contract::json::Profile;
 

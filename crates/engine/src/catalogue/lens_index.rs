@@ -25,15 +25,15 @@ pub(crate) struct LensKey {
     pub(crate) lens: LensId,
 }
 
-/// What is stored of an index beside its passages.
+/// The stored part of an index beside its passages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IndexMetadata {
-    /// What was fetched.
+    /// The fetched source.
     pub(crate) source: LensSource,
     pub(crate) content_hash: String,
     pub(crate) bytes: usize,
     pub(crate) chunks: usize,
-    /// What made the vectors; none where there are none.
+    /// The model of the vectors; absent if there are none.
     pub(crate) model: Option<String>,
     pub(crate) windows: WindowSettings,
     /// The way of cutting when the index was made; indexes of older versions have none.
@@ -96,7 +96,7 @@ impl IndexMetadata {
     }
 }
 
-/// Where a passage stands in the text that was taken out of the source.
+/// The position of a passage in the source's extracted text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PassagePosition")]
 pub struct Position {
@@ -148,7 +148,7 @@ impl Position {
     }
 }
 
-/// What is stored of a passage beside its text and vectors.
+/// The stored part of a passage beside its text and vectors.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PassageMetadata {
     pub(crate) position: Position,

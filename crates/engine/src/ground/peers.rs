@@ -1,4 +1,4 @@
-//! What the processes over one store tell each other by messages, and which of them does a chore. Must not know what the
+//! Messages between the processes over one store, and which of them does a chore. Must not know what the
 //! messages lead to.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Engine;
 
-/// What routing or lenses are made of changed.
+/// The sources of routing or lenses changed.
 pub(crate) const ROUTING: &str = "replicas.routing";
 
 /// A worker left runs for others.
@@ -41,7 +41,7 @@ impl Engine {
     /// Whether a chore is this process's to do: one of those over the same store does it, once in a time.
     pub(crate) async fn does_chore(&self, chore: &str, once_in: Duration) -> bool {
         let (now, resource) = (self.now(), format!("chore {chore}"));
-        // A name of its own for each time, so that a lease which is live is nobody's to extend.
+        // A name of its own for each time, so that no other process can extend a live lease.
         let holder = self.new_uuid().to_string();
         let until = self.after(now, once_in);
         let taken = self.store().acquire(&resource, &holder, now, until).await;

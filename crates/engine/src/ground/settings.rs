@@ -136,7 +136,7 @@ impl Default for MemorySettings {
     }
 }
 
-/// What one tenant may ask. Nothing is bounded by default.
+/// The quotas of one tenant. Nothing is bounded by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quota {
     /// How often it may call, over all protocols, in each process.

@@ -21,7 +21,7 @@ pub struct CallerView {
     pub role: Role,
     /// The tier up to which it is served.
     pub tier: Tier,
-    /// What it may do to the catalogue.
+    /// Its role in the catalogue.
     pub catalogue: CatalogueRole,
     /// Which skills of the link graph it may reach.
     #[schemars(with = "Vec<String>")]
@@ -32,7 +32,7 @@ pub struct CallerView {
     /// The profile that narrows the agents whose skills it is served; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Label>,
-    /// What its tenant may ask, and how much of it is taken.
+    /// The quotas of its tenant, and their use.
     pub quota: QuotaView,
 }
 

@@ -1,4 +1,4 @@
-//! What one tenant may ask of this installation, so that others have their share.
+//! Quotas of tenants, so that one does not take the share of others.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::rate_limits::RateLimits;
 use crate::EngineError;
 use crate::ground::settings::Quotas;
 
-/// What the caller's tenant may ask, and how much of it is taken.
+/// The quotas of the caller's tenant, and their use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "QuotaUsage")]
 pub struct QuotaView {
@@ -61,7 +61,7 @@ impl TenantQuotas {
         }
     }
 
-    /// What a tenant may ask, and how much of it is taken.
+    /// The quotas of a tenant, and their use.
     ///
     /// # Errors
     /// When storage fails.

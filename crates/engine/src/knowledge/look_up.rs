@@ -1,4 +1,4 @@
-//! What answers a question for a rule: passages of lenses by their best sentence, and nodes of the expert graph.
+//! Answers to a question for a rule: passages of lenses by their best sentence, and nodes of the expert graph.
 //!
 //! Below the advanced tier there is none of it, and nothing is said about that: the caller asked for an answer, not for
 //! a lens.
@@ -61,7 +61,7 @@ pub(crate) struct MatchedNode {
     pub(crate) likeness: f32,
 }
 
-/// What was found, best first.
+/// The results, best first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Knowledge {
     pub(crate) passages: Vec<CitedPassage>,
@@ -95,7 +95,7 @@ pub(crate) fn as_searched(filter: &LensFilter) -> LensFilter {
 }
 
 impl Engine {
-    /// What lenses and the expert graph have to do with a question; nothing below the advanced tier.
+    /// Passages and nodes that fit a question; nothing below the advanced tier.
     ///
     /// # Errors
     /// `unavailable` when sentences cannot be embedded.

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::{EngineError, Tier};
 
-/// What a mission's run keeps besides the envelope.
+/// The data of a mission's run beside the envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MissionStart {
     /// Whether the offline provider answers.
     pub(super) offline: bool,
-    /// The tier of whoever began it.
+    /// The tier of the caller that started it.
     pub(super) tier: Tier,
     /// The message that it was begun with, where another agent sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub(crate) struct FirstMessage {
     pub(crate) message_id: String,
     /// The conversation that it belongs to.
     pub(crate) context: String,
-    /// What it gave for a program.
+    /// The program that it sent.
     pub(crate) wishes: Map<String, Value>,
 }
 

@@ -5,7 +5,7 @@ use charter_domain::run::{ErrorKind, StepFailure};
 
 use crate::execution::runs::failure;
 
-/// What should not be: the journal holds something else than the machine wrote.
+/// A defect: the journal holds something else than the machine wrote.
 pub(super) fn lost(what: &str) -> StepFailure {
     let message = format!("the mission has no {what}");
     failure(ErrorKind::SystemError, ErrorCode::Internal, message)

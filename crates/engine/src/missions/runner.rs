@@ -1,4 +1,4 @@
-//! What missions are to runs: their stages, and what their tasks may call.
+//! Missions as runs see them: their stages, and the calls of their tasks.
 
 use std::sync::Arc;
 

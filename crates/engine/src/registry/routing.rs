@@ -120,7 +120,7 @@ pub struct RoutedClause {
 pub struct FollowUpReference {
     /// The request of that turn.
     pub request_id: RequestId,
-    /// What the text came to alone.
+    /// The verdict of the text alone.
     pub standalone_verdict: VerdictKind,
     /// Why it is taken for a follow-up.
     pub reason: String,

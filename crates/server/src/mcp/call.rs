@@ -177,7 +177,7 @@ impl Call {
         debug_assert!(seen.is_ok());
     }
 
-    /// What a cancellation has to stop; nothing the second time.
+    /// The work that a cancellation stops; nothing the second time.
     pub(super) fn to_stop(&self) -> Option<WorkSubject> {
         self.under_way.send_replace(None)
     }

@@ -1,4 +1,4 @@
-//! Missions as resources: where one stands, and what it produced.
+//! Missions as resources: the status and the results of each.
 
 use charter_contract::ids::{MissionId, RunId};
 use charter_contract::mission::ArtifactKind;

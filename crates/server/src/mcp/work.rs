@@ -17,10 +17,10 @@ use serde_json::{Map, Value};
 use super::question::WaitHint;
 use mission::MissionWork;
 
-/// What the addresses of evidence begin with.
+/// The prefix of the addresses of evidence.
 pub(super) const EVIDENCE: &str = "evidence://";
 
-/// What the addresses of missions begin with.
+/// The prefix of the addresses of missions.
 pub(super) const MISSION: &str = "mission://";
 
 /// The work that a client may follow: a request, a mission, or a run without a request.

@@ -215,7 +215,7 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
         (
             !public,
             "429",
-            "The tenant asks too often, or a rate limit stands against it",
+            "The tenant exceeds its quota of calls or a rate limit",
         ),
         (reaches, "502", "A tool, a model or another system failed"),
         (

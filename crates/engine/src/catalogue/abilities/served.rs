@@ -45,7 +45,7 @@ fn is_usable(view: &View, caller: &Caller, id: &str) -> bool {
     profile.is_none_or(|profile| profile::serves(view, id, profile))
 }
 
-/// What skills answer, each by its first example or its name, in the order of their ids.
+/// The questions of skills, each by its first example or its name, in the order of their ids.
 pub(crate) fn can_ask(view: &View, caller: &Caller) -> Vec<String> {
     let named = skills(view, caller).map(|found| {
         let skill = found.document();
@@ -58,7 +58,7 @@ pub(crate) fn can_ask(view: &View, caller: &Caller) -> Vec<String> {
     named.take(NAMED).collect()
 }
 
-/// What playbooks do, each by its first example or its name, in the order of their ids.
+/// The changes of playbooks, each by its first example or its name, in the order of their ids.
 pub(crate) fn changes(view: &View, caller: &Caller) -> Vec<String> {
     let named = playbooks(view, caller).map(|found| {
         let playbook = found.document();

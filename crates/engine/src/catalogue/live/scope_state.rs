@@ -1,4 +1,4 @@
-//! What the live catalogue keeps of one scope.
+//! The live catalogue's state of one scope.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ pub(crate) struct ScopeState {
 }
 
 impl ScopeState {
-    /// What the scope's documents refer to.
+    /// The references of the scope's documents.
     pub(super) fn dependents(&self) -> Arc<Dependents> {
         let read = || Arc::new(Dependents::from_layer(&self.layer));
         Arc::clone(self.dependents.get_or_init(read))

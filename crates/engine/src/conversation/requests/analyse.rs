@@ -1,4 +1,4 @@
-//! What a skill's run came to, for the answer.
+//! The results of a skill's run, for the answer.
 
 use charter_contract::agentic::response::ActionType;
 use charter_contract::catalogue::DocumentKind;
@@ -19,7 +19,7 @@ use crate::conversation::analysis::Drafting;
 use crate::execution::runs::{HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError};
 
-/// What a skill's run came to. Its words are put in once a model, if any, has said its own ([`super::words`]).
+/// The results of a skill's run. Its words are put in once a model, if any, has said its own ([`super::words`]).
 #[derive(Debug)]
 pub(crate) struct SkillAnalysis {
     pub(crate) skill: Skill,
@@ -31,7 +31,7 @@ pub(crate) struct SkillAnalysis {
     pub(crate) calls: Vec<Call>,
     /// The parameters of its run.
     pub(crate) parameters: Vec<ParameterView>,
-    /// What the run answers for.
+    /// The answered question.
     pub(crate) tags: RequestTags,
     /// The results, as people read them, of a skill without rules.
     pub(crate) outlines: Vec<String>,
@@ -42,7 +42,7 @@ pub(crate) struct SkillAnalysis {
     pub(crate) tokens: TokenUsage,
 }
 
-/// What one skill contributed.
+/// The contribution of one skill.
 #[derive(Debug)]
 pub(super) struct SkillResult {
     pub(super) skill: SkillId,
@@ -58,7 +58,7 @@ pub(crate) struct Call {
     pub(crate) source: ResultSource,
     pub(crate) duration_ms: u64,
     pub(crate) at: charter_contract::time::Timestamp,
-    /// What a built-in tool says that it did.
+    /// The actions that a built-in tool reports.
     pub(crate) actions: Vec<ToolAction>,
 }
 

@@ -25,12 +25,12 @@ pub(crate) struct Classification {
     pub(crate) skills: Vec<SkillId>,
     /// The playbook, for a request to write.
     pub(crate) playbook: Option<PlaybookId>,
-    /// What it takes over from an earlier request of its session.
+    /// The parts inherited from an earlier request of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) follow_up: Option<FollowUp>,
     /// Active agents whose capabilities come near, on a miss only (B000-5).
     pub(crate) agents: Vec<AgentId>,
-    /// What is done; absent in what was recorded before it was noted.
+    /// The course of the request; absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) course: Option<Course>,
     /// Why nothing is begun, for people, where nothing is.
@@ -39,7 +39,7 @@ pub(crate) struct Classification {
     /// Whether the text asks for a trial that changes nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) dry_run: bool,
-    /// What is asked for and not answered.
+    /// Parts of the request that are not answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) left_out: Vec<LeftOut>,
     /// The reply to the answer before it in its session, where the reply names more than a skill or playbook.
@@ -78,7 +78,7 @@ impl Classification {
         self.because = Some(because);
     }
 
-    /// What is done.
+    /// The course of the request.
     pub(crate) fn course(&self) -> Course {
         self.course.unwrap_or_else(|| Course::of_flow(self.flow))
     }
@@ -91,10 +91,10 @@ impl Classification {
     }
 }
 
-/// What a request takes over from an earlier one, as it is recorded.
+/// The parts that a request inherits from an earlier one, as recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FollowUp {
-    /// The first question of the row, which stands alone.
+    /// The first question of the row, which is complete by itself.
     pub(super) question: String,
     /// Values of the parameters that the text does not state, by the id of each skill or playbook that will run.
     pub(super) parameters: BTreeMap<String, Map<String, Value>>,

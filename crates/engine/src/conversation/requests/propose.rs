@@ -17,7 +17,7 @@ use super::respond::verdict;
 use crate::conversation::candidates::{CandidateProposal, Miss};
 use crate::{Engine, EngineError};
 
-/// What a candidate is proposed for.
+/// The request that a candidate is proposed for.
 pub(super) fn miss<'r>(asked: &'r ActiveRequest, classified: &'r Classification) -> Miss<'r> {
     Miss {
         caller: &asked.caller,

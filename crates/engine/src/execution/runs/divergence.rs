@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct ReplayDivergence {
     /// The event's position, from 1.
     pub at: u64,
-    /// What is wrong with it.
+    /// The difference.
     pub detail: String,
 }
 

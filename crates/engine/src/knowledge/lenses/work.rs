@@ -65,17 +65,17 @@ pub enum WorkResult {
     },
 }
 
-/// What indexing a lens came to.
+/// The result of indexing a lens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LensIndexingResult {
     /// Which lens.
     pub lens_id: LensId,
-    /// What came of it.
+    /// The result.
     #[serde(flatten)]
     pub outcome: LensIndexingOutcome,
 }
 
-/// What indexing came to.
+/// The result of indexing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum LensIndexingOutcome {

@@ -1,4 +1,4 @@
-//! What the routing tests of a package came to.
+//! Results of a package's routing tests.
 
 use charter_search::VerdictKind;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct RoutingTestResult {
     /// The query.
     pub query: String,
-    /// The file that the test stands in.
+    /// The file of the test.
     pub file: String,
     /// The line, from 1.
     pub line: usize,

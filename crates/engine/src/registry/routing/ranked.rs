@@ -10,7 +10,7 @@ use super::{ComparableQuery, RoutedCandidate, RoutedVerdict};
 pub(crate) struct Question {
     pub(super) text: String,
     pub(super) reading: IntentReading,
-    /// What is compared.
+    /// The compared candidates.
     pub(super) subject: String,
     pub(super) compared: ComparableQuery,
 }
@@ -26,7 +26,7 @@ impl Question {
     }
 }
 
-/// What each kind comes to by itself.
+/// The verdict of each kind alone.
 pub(super) struct Ranked {
     pub(super) skills: WeighedVerdict,
     pub(super) playbooks: WeighedVerdict,

@@ -1,4 +1,4 @@
-//! Where a mission stands, as a part of the answers of tools.
+//! The status of a mission, as a part of the answers of tools.
 
 use charter_contract::mission::{MissionState, MissionTaskState};
 use charter_engine::{MissionTaskView, MissionView, ProposalView};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{MISSION, WorkReport, WorkSubject};
 
-/// Where a mission stands, and what it came to.
+/// The status and the results of a mission.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(in crate::mcp) struct MissionWork {
     /// The state of the mission.
@@ -20,9 +20,9 @@ pub(in crate::mcp) struct MissionWork {
     output: Option<Map<String, Value>>,
     /// Its tasks.
     tasks: Vec<MissionTask>,
-    /// What it proposes to change.
+    /// Its proposed changes.
     proposals: Vec<MissionProposal>,
-    /// What it produced, as resources: the mission, and its artifacts by page.
+    /// Its results, as resources: the mission, and its artifacts by page.
     resources: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ struct MissionTask {
 struct MissionProposal {
     proposal_id: String,
     action_type: String,
-    /// What it changes: the type and the id of an entity.
+    /// The changed entity: the type and the id of an entity.
     target: String,
     /// `proposed`, `approved`, `executed`, `execution_failed`, `rejected`, `expired` or `conflict`.
     state: String,
@@ -52,7 +52,7 @@ struct MissionProposal {
 }
 
 impl WorkReport {
-    /// A mission, as somebody sees it who looks after it.
+    /// A mission, as its operator sees it.
     pub(in crate::mcp) fn of_mission(subject: &WorkSubject, mission: &MissionView) -> Self {
         let summary = mission.output.as_ref();
         let summary = summary.and_then(|output| output.get("summary")?.as_str());

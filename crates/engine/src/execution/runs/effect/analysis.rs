@@ -16,7 +16,7 @@ use super::{Workspace, failure};
 use crate::execution::runs::progress::Progress;
 use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, EngineError, SkillGrants, Tier};
 
-/// The arguments of the step: whatever else it needs is read from the runs.
+/// The arguments of the step: everything else is read from the runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AnalysisOrder {
     /// The request's words.
@@ -67,7 +67,7 @@ pub(crate) struct AnalysisWork {
 }
 
 impl AnalysisWork {
-    /// What the analysis of a run is given, at the moment at which it begins.
+    /// The input of a run's analysis when it starts.
     pub(crate) fn new(
         workspace: &Workspace,
         run: &Run,

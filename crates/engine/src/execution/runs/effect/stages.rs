@@ -1,4 +1,4 @@
-//! What a run needs of the mission that it carries. Missions implement it, so that runs do not know them.
+//! The interface between a run and its mission. Missions implement it, so that runs do not know them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) trait StageRunner: fmt::Debug + Send + Sync {
     /// The id of the mission's type.
     fn kind_id(&self) -> &str;
 
-    /// What policies may look at.
+    /// The facts that policies may read.
     fn facts(&self) -> MissionFacts;
 
     /// A stage with its input, at the moment at which it begins. `key` is the same for every attempt.
@@ -76,12 +76,12 @@ pub(crate) trait StageWork: fmt::Debug + Send + Sync {
     ) -> Result<StageResult, StageFailure>;
 }
 
-/// What a stage came to.
+/// The result of a stage.
 #[derive(Debug, Default)]
 pub(crate) struct StageResult {
     pub(crate) output: StageOutput,
     pub(crate) growth: GraphAdditions,
-    /// What the new steps call, in the version that is pinned for them.
+    /// The documents that the new steps call, in the version that is pinned for them.
     pub(crate) tools: Vec<(DocumentPin, PinnedTool)>,
     pub(crate) tokens: TokenUsage,
 }
