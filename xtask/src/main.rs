@@ -1,4 +1,5 @@
-//! Repository checks and code generation: `cargo run -p xtask -- tidy` and `… -- codegen [--check]`.
+//! Repository checks and code generation: `cargo run -p xtask -- tidy`, `… -- codegen [--check]`, and `… -- english`,
+//! which counts the words that `tidy` bounds.
 //!
 //! Reads files and runs `cargo`. It imports no crate of the project, so that it builds in seconds and runs even if
 //! they do not compile.
@@ -17,7 +18,7 @@ use finding::{Finding, FindingSeverity};
 use workspace::Workspace;
 
 /// Usage of the command line.
-const USAGE: &str = "usage: cargo run -p xtask -- tidy | codegen [--check]";
+const USAGE: &str = "usage: cargo run -p xtask -- tidy | codegen [--check] | english";
 
 /// Exit code of a check with findings.
 const EXIT_FOUND: u8 = 1;
@@ -42,6 +43,10 @@ fn run(arguments: &[String]) -> anyhow::Result<Vec<Finding>> {
         ["tidy"] => tidy::run(&Workspace::read()?),
         ["codegen"] => codegen::run(&Workspace::read()?, Mode::Write),
         ["codegen", "--check"] => codegen::run(&Workspace::read()?, Mode::Check),
+        ["english"] => {
+            print!("{}", tidy::english_table(&Workspace::read()?));
+            Ok(Vec::new())
+        }
         _ => bail!(USAGE),
     }
 }

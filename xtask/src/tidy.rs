@@ -7,6 +7,7 @@ mod call_graph;
 mod circles;
 mod citations;
 mod edges;
+mod english;
 mod error_pages;
 mod json_readers;
 mod large_types;
@@ -21,6 +22,8 @@ mod rust_code;
 mod server_starts;
 mod sources;
 mod text_readers;
+
+pub(crate) use english::table as english_table;
 
 use crate::finding::Finding;
 use crate::workspace::Workspace;
@@ -61,6 +64,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         findings.extend(citations::check(file, &specification));
     }
     findings.extend(renames::check(workspace)?);
+    findings.extend(english::check(workspace));
     findings.sort();
     Ok(findings)
 }

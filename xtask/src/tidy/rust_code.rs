@@ -29,6 +29,20 @@ pub(crate) fn blanked(text: &str) -> String {
     code
 }
 
+/// Returns the contents of the string and character literals, as they are written.
+pub(crate) fn literals(text: &str) -> Vec<&str> {
+    let mut literals = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let [open, content, close] = opaque(rest).unwrap_or([first.len_utf8(), 0, 0]);
+        if close > 0 {
+            literals.push(&rest[open..open + content]);
+        }
+        rest = &rest[open + content + close..];
+    }
+    literals
+}
+
 /// Returns the lengths of the opening, content and end of the comment or literal at the start of a text.
 fn opaque(text: &str) -> Option<[usize; 3]> {
     if text.starts_with("//") {

@@ -26,7 +26,7 @@ class A2aErrorError(Wire):
     """The HTTP status."""
     details: list[dict[str, Any]]
     message: str
-    """What failed."""
+    """The failure."""
     status: str
     """Its name in `google.rpc.Code`."""
 

@@ -176,7 +176,7 @@ fn of_a2a() -> Value {
             "properties": {
                 "code": {"type": "integer", "description": "The HTTP status."},
                 "status": {"type": "string", "description": "Its name in `google.rpc.Code`."},
-                "message": {"type": "string", "description": "What failed."},
+                "message": {"type": "string", "description": "The failure."},
                 "details": details,
             },
         }},

@@ -259,7 +259,7 @@ pub(crate) struct ImportQuery {
 /// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`. An unreadable skill
 /// is skipped, and the others are imported.
 #[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
-    responses((status = 200, description = "What is new, changed, unchanged and left out, and why", body = ref("#/components/schemas/agent_skill_import_result")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The new, changed, unchanged and skipped skills, with reasons", body = ref("#/components/schemas/agent_skill_import_result")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -287,7 +287,7 @@ pub(crate) struct Findings {
 
 /// Check the skills for missing children, empty folders and cycles.
 #[utoipa::path(post, path = "/v1/agent-skills/lint", tag = "agent skills", operation_id = "lint_agent_skills",
-    responses((status = 200, description = "What is worth a look, by skill", body = ref("#/components/schemas/link_findings"))))]
+    responses((status = 200, description = "Findings by skill", body = ref("#/components/schemas/link_findings"))))]
 pub(crate) async fn lint(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -65,7 +65,7 @@ pub(crate) async fn list(
 /// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…", "min_importance": 5,
 /// "proposed": false, "limit": 10}`; every field is optional.
 #[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "search_memories", request_body = ref("#/components/schemas/memory_search"),
-    responses((status = 200, description = "What was found, best first", body = ref("#/components/schemas/memory_hits"))))]
+    responses((status = 200, description = "The matching memories, best first", body = ref("#/components/schemas/memory_hits"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -182,7 +182,7 @@ async fn decide(
 /// Delete the content of a memory and of all its versions. A record that it existed remains.
 #[utoipa::path(delete, path = "/v1/memories/{id}", tag = "memories", operation_id = "delete_memory",
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 200, description = "What is left", body = ref("#/components/schemas/memory"))))]
+    responses((status = 200, description = "The memory without its content", body = ref("#/components/schemas/memory"))))]
 pub(crate) async fn remove(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

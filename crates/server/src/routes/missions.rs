@@ -220,7 +220,7 @@ pub(crate) async fn cancel(
 /// Replay a mission from its journal without a model or a tool, and show the differences from the stored results.
 #[utoipa::path(post, path = "/v1/missions/{id}/replay", tag = "missions", operation_id = "replay_mission",
     params(("id" = String, Path, description = "The mission")),
-    responses((status = 200, description = "What was found", body = ref("#/components/schemas/mission_replay"))))]
+    responses((status = 200, description = "The result of the replay", body = ref("#/components/schemas/mission_replay"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -41,7 +41,7 @@ pub(crate) async fn validate(
 /// Compare a package with its version in force.
 #[utoipa::path(post, path = "/v1/packages/diff", tag = "packages", operation_id = "diff_package",
     request_body = ref("#/components/schemas/package_bundle"),
-    responses((status = 200, description = "What would change", body = ref("#/components/schemas/package_diff"))))]
+    responses((status = 200, description = "The difference", body = ref("#/components/schemas/package_diff"))))]
 pub(crate) async fn diff(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -30,7 +30,7 @@ use crate::streams;
     request_body = ref("#/components/schemas/agent_request"),
     responses(
         (status = 200, description = "The answer", body = ref("#/components/schemas/agent_response")),
-        (status = "4XX", description = "What is wrong", body = ref("#/components/schemas/agent_error")),
+        (status = "4XX", description = "The error", body = ref("#/components/schemas/agent_error")),
     ))]
 pub(crate) async fn ask(
     State(state): State<AppState>,

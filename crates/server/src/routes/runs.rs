@@ -133,7 +133,7 @@ pub(crate) async fn events(
 /// Replay a run's journal without any effect, and show any divergence.
 #[utoipa::path(get, path = "/v1/runs/{id}/replay", tag = "runs", operation_id = "replay_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 200, description = "What was found", body = ref("#/components/schemas/run_replay"))))]
+    responses((status = 200, description = "The result of the replay", body = ref("#/components/schemas/run_replay"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
