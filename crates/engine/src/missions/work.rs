@@ -37,6 +37,15 @@ enum TurnOutcome {
     Calls(Vec<RequestedCall>),
 }
 
+/// Whether an answer must cite sources.
+fn citations_of(turn: &WorkerTurn) -> schema::Citations {
+    if turn.package.constraints.must_cite_sources {
+        schema::Citations::Required
+    } else {
+        schema::Citations::Optional
+    }
+}
+
 impl Engine {
     pub(super) async fn work(
         &self,
@@ -55,10 +64,7 @@ impl Engine {
         let context = self.table(work, turn).await?;
         let sources = Sources::in_view(&work.desk.inventory(), &context);
         let context = sources.shown_in(context);
-        let citations = match turn.package.constraints.must_cite_sources {
-            true => schema::Citations::Required,
-            false => schema::Citations::Optional,
-        };
+        let citations = citations_of(turn);
         let structured = work.desk.prompt(turn.task.role_type).output_schema.as_ref();
         let view = self.live().view(&work.caller.tenant);
         let asking = RoleQuestion {

@@ -131,7 +131,6 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// Formats the answer as text: the state, the plan, and the next action.
 fn content(run: &RunView) -> String {
-    let id = &run.summary.run_id;
     let state = &run.state;
     let mut lines = vec![format!(
         "{}: {}.",
@@ -157,6 +156,16 @@ fn content(run: &RunView) -> String {
         let known = parameters_of(run);
         lines.extend(known.iter().map(|shown| format!("- {}", shown.in_words())));
     }
+    lines.extend(next_actions(run));
+    lines.extend(run.notes.iter().map(|note| format!("Note: {note}.")));
+    lines.join("\n")
+}
+
+/// Returns the next action of the caller, after the facts that it depends on.
+fn next_actions(run: &RunView) -> Vec<String> {
+    let id = &run.summary.run_id;
+    let state = &run.state;
+    let mut lines = Vec::new();
     match run.summary.status {
         RunStatus::AwaitingParameters => {
             lines.extend(
@@ -207,6 +216,5 @@ fn content(run: &RunView) -> String {
         | RunStatus::RolledBack
         | RunStatus::RollbackFailed => lines.push(format!("Its history: charter runs show {id}")),
     }
-    lines.extend(run.notes.iter().map(|note| format!("Note: {note}.")));
-    lines.join("\n")
+    lines
 }
