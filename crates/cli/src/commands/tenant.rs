@@ -143,7 +143,7 @@ fn print_report(done: &ErasureReport, format: Format) -> anyhow::Result<u8> {
                     report["came_meanwhile"] = json!(erased.came_meanwhile);
                     "somebody still writes for this tenant: end its keys and tokens, and erase again"
                 }
-                false => "`charter reindex` forgets the vectors of texts that nobody has any more",
+                false => "`charter reindex` deletes the vectors of texts that no tenant has",
             }
             .into();
             (report, !rest)

@@ -28,7 +28,7 @@ impl CedarFault {
         }
     }
 
-    /// What Cedar says, with the note on the place that it means.
+    /// Returns Cedar's message, with its note on the position.
     pub(super) fn from_diagnostic(diagnostic: &(impl Diagnostic + ?Sized)) -> Self {
         let label = diagnostic.labels().and_then(|mut labels| labels.next());
         let note = label.as_ref().and_then(|label| label.label());

@@ -36,12 +36,12 @@ impl Drop for CatalogueChangeGuard<'_> {
 }
 
 impl Engine {
-    /// The turn to change the catalogue, which nobody else changes meanwhile in any process; what others
-    /// changed before is served by then. Who takes longer than a lease may find that somebody was faster:
-    /// the change is then refused, for it names the revision that it was decided on.
+    /// Acquires the turn to change the catalogue, which one process has at a time. Earlier changes of other
+    /// processes are loaded first. If the change outlives its lease, another process may change the catalogue:
+    /// storage then refuses this change, because it names an outdated revision.
     ///
     /// # Errors
-    /// `overloaded` when others go on changing it; what storage says.
+    /// `overloaded` if other processes keep the turn; errors of storage.
     pub(crate) async fn registration_turn(&self) -> Result<CatalogueChangeGuard<'_>, EngineError> {
         let here = self.registration().lock().await;
         let mut turn = CatalogueChangeGuard {

@@ -64,7 +64,7 @@ impl ToolEntry {
             answer = &mut working => return answered(answer),
             () = call.context.ct.cancelled() => {}
         }
-        // What is on its way to being started is stopped once it is known, and not lost sight of.
+        // A run that is still starting is cancelled as soon as its id is known.
         tokio::select! {
             biased;
             () = call.has_started() => {}

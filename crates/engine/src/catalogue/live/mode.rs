@@ -5,9 +5,9 @@
 pub enum Mode {
     /// Put the package in force.
     Apply,
-    /// Say what would happen and write nothing.
+    /// Report the changes and write nothing.
     DryRun,
-    /// Put it in force under a version that follows from its content, so that each change of somebody who is
-    /// still writing can be.
+    /// Put it in force under a version derived from its content, so that an author can register every change
+    /// of a draft.
     Draft,
 }

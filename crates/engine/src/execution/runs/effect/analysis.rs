@@ -97,7 +97,7 @@ impl AnalysisWork {
                 scopes: AccessScopes::All,
                 credential: CredentialId::Local,
                 makers: run.askers(),
-                // What it may see was decided when the runs that are analysed began.
+                // Access was checked when the analysed runs started.
                 profile: None,
             },
             guardrails: guardrails.collect(),
