@@ -268,8 +268,9 @@ authorization = {file = "secrets/otlp"}
         let mut found = 0;
         for file in files.chain([own.with_extension("rs")]) {
             let text = std::fs::read_to_string(&file).unwrap();
+            // Paths of flags are relative to the working directory.
             let (settings, _) = text
-                .split_once("/// What flags say.")
+                .split_once("struct Flags {")
                 .unwrap_or((text.as_str(), ""));
             let lines: Vec<&str> = settings.lines().map(str::trim).collect();
             for pair in lines.windows(2) {
