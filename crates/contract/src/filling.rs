@@ -18,13 +18,11 @@ pub struct FillBudget {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FillBudgetExceeded {
     /// More than so many bytes.
-    #[error(
-        "the values filled in take more than {0} bytes: refer to fewer values, or to smaller ones"
-    )]
+    #[error("the filled-in values take more than {0} bytes: refer to fewer or smaller values")]
     Size(usize),
     /// More than [`JSON_LEVELS`] levels.
     #[error(
-        "the values filled in nest more than {JSON_LEVELS} levels deep: refer to a part of the value"
+        "the filled-in values nest more than {JSON_LEVELS} levels deep: refer to a part of the value"
     )]
     Depth,
 }

@@ -172,14 +172,14 @@ pub enum JsonLimitExceeded {
         limit: usize,
     },
     /// It holds too many values.
-    #[error("holds so many values that it takes more than {limit} bytes of memory; send fewer")]
+    #[error("has so many values that it takes more than {limit} bytes of memory; send fewer")]
     Memory {
         /// The limit.
         limit: usize,
     },
     /// It has a number that a 64-bit integer or a double cannot represent.
     #[error(
-        "holds the number {number}{}, which would be rounded: an integer has at most 64 bits, any other number is at \
+        "has the number {number}{}, which would be rounded: an integer has at most 64 bits, any other number is at \
          most 1.8e308; send it as text",
         placed(.pointer)
     )]

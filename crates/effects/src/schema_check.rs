@@ -97,7 +97,7 @@ mod tests {
         let broken = schema(&json!({"$ref": "#/nothing"}));
         assert_eq!(
             fault(&broken).await.unwrap().to_string(),
-            "the schema refers to `#/nothing`, which is not there: correct the reference"
+            "the schema refers to `#/nothing`, which does not exist: correct the reference"
         );
     }
 }

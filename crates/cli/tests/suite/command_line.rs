@@ -187,7 +187,7 @@ fn api_errors_are_reported_in_the_commands_terms() {
     }
     let kind = error(&refused(&["list", "skil"]));
     let message = kind["user_message"].as_str().unwrap();
-    let start = "`skil` is not a kind of document; did you mean `skill`? Listed are skill, tool, ";
+    let start = "`skil` is not a document kind; did you mean `skill`? Listed are skill, tool, ";
     assert!(message.starts_with(start), "{message}");
 }
 

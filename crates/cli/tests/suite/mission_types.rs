@@ -359,13 +359,13 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
             "${payload.stage}",
             "${user.stage}",
             "25 placeholder",
-            "`${user.stage}` is no placeholder here: use `${target_entity_id}`, `${payload.…}`",
+            "`${user.stage}` is not a placeholder here: use `${target_entity_id}`, `${payload.…}`",
         ),
         (
             "allowed_tools: [crm.search_leads]",
             "allowed_tools: [crm.update_lead]",
             "18 reference",
-            "the tool `crm.update_lead` is in none of the resource families",
+            "the tool `crm.update_lead` is not in any resource family",
         ),
         (
             "by: {playbook: sales.follow_up}",

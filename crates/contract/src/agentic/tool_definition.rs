@@ -144,13 +144,13 @@ pub enum ParameterSchemaError {
     NoType(String),
     /// A property that is an object lists required fields of its own, where a
     /// parameter has a boolean.
-    #[error("the parameter `{0}` has required fields of its own, which a parameter cannot say")]
+    #[error("the parameter `{0}` has required fields of its own, which parameters do not support")]
     NestedRequired(String),
     /// `required` names something that is not a property.
-    #[error("`{0}` is required and not described")]
+    #[error("`{0}` is required but has no description")]
     Undescribed(String),
     /// It says more about the object than its properties.
-    #[error("parameters cannot say `{0}`")]
+    #[error("parameters do not support the keyword `{0}`")]
     Keyword(String),
 }
 

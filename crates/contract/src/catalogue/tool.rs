@@ -269,7 +269,7 @@ string_newtype! {
     crate::ids::Shape::pattern(
         is_console_href,
         "^https://[!$-.0-;=@-\\[\\]_a-z~]+([/?#]([!#-;=?-\\[\\]_a-z~]|\\$\\{native_id\\})*)?$",
-        "an https:// link, after whose host `${native_id}` may stand",
+        "an https:// link, which may contain `${native_id}` after its host",
     );
     /// An `https` link in which `${native_id}` stands for the native id; the host is fixed, so that
     /// no id decides where the link leads (this project).

@@ -291,7 +291,7 @@ fn a_schema_that_takes_too_much_is_refused() {
     let found = problems(&[("tools/list.yaml", &of(&doubles))]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        found[0].contains("is over the limit SCHEMA_EXPANSION of 4000"),
+        found[0].contains("exceeds the limit SCHEMA_EXPANSION of 4000"),
         "{found:?}"
     );
     let circle = of("  $defs:\n    a: {allOf: [{$ref: '#/$defs/a'}]}\n  $ref: '#/$defs/a'\n");
@@ -323,7 +323,7 @@ fn all_schemas_of_a_package_have_one_allowance() {
     );
     assert!(
         last.starts_with("tools/t104.yaml:")
-            && last.contains("over the limit PACKAGE_SCHEMA_PARTS of 1000000"),
+            && last.contains("exceed the limit PACKAGE_SCHEMA_PARTS of 1000000"),
         "{found:?}"
     );
 }

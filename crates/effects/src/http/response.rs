@@ -385,7 +385,7 @@ mod tests {
 
     #[tokio::test]
     async fn other_text_is_read_in_its_encoding_and_what_is_replaced_is_logged() {
-        let replaced = "body: byte 3 is not UTF-8; each place that is not UTF-8 became U+FFFD\n";
+        let replaced = "body: byte 3 is not UTF-8; invalid bytes were replaced by U+FFFD\n";
         for (content_type, body, text, log) in [
             ("text/plain", &b"caf\xc3\xa9"[..], "café", ""),
             ("", b"caf\xc3\xa9", "café", ""),
@@ -414,7 +414,7 @@ mod tests {
                 "text/plain; charset=klingon",
                 b"cafe",
                 "cafe",
-                "body: the declared charset \"klingon\" is not known and was ignored\n",
+                "body: the declared charset \"klingon\" is unknown and was ignored\n",
             ),
             ("application/json", b"", "", ""),
         ] {

@@ -167,8 +167,8 @@ mod tests {
             (
                 format!("[{heavy}{heavy}\n").into_bytes(),
                 Some(
-                    "it sent a message that holds so many values that it takes more than 50331648 bytes of \
-                     memory; send fewer",
+                    "it sent a message that has so many values that it takes more than 50331648 bytes of memory; \
+                     send fewer",
                 ),
             ),
         ] {
@@ -214,7 +214,7 @@ mod tests {
         let lines: Vec<&str> = read.lines().collect();
         let failure = |id: serde_json::Value| {
             let message = format!(
-                "its answer holds the number {long} at `/result/structuredContent/n`, which would be rounded: an \
+                "its answer has the number {long} at `/result/structuredContent/n`, which would be rounded: an \
                  integer has at most 64 bits, any other number is at most 1.8e308; send it as text"
             );
             serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32_090, "message": message}})

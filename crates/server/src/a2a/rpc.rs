@@ -204,7 +204,7 @@ mod tests {
         let (_, error) = read(body.as_bytes()).err().unwrap();
         assert_eq!(
             error.rpc()["message"],
-            "the body holds the number 18446744073709551616 at `/params/id`, which would be rounded: an integer has at \
+            "the body has the number 18446744073709551616 at `/params/id`, which would be rounded: an integer has at \
              most 64 bits, any other number is at most 1.8e308; send it as text"
         );
     }

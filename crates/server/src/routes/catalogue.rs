@@ -132,11 +132,11 @@ mod tests {
         for (text, start) in [
             (
                 "skil",
-                "`skil` is not a kind of document; did you mean `skill`? Listed are skill, tool, ",
+                "`skil` is not a document kind; did you mean `skill`? Listed are skill, tool, ",
             ),
             (
                 "moons",
-                "`moons` is not a kind of document; listed are skill, tool, ",
+                "`moons` is not a document kind; listed are skill, tool, ",
             ),
             (
                 "evidence",

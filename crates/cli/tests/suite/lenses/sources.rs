@@ -64,8 +64,8 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         ("/hollow.pdf", "the PDF cannot be read: ".to_owned()),
         (
             "/blob",
-            "the source is no text: byte 0 is not UTF-8; each place that is not UTF-8 became U+FFFD, \
-             and it holds control characters"
+            "the source is no text: byte 0 is not UTF-8; invalid bytes were replaced by U+FFFD, and it holds control \
+             characters"
                 .to_owned(),
         ),
         ("/empty", "the source holds no text".to_owned()),
@@ -85,7 +85,7 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
     assert!(!server.log().contains("panicked"));
     // One wrong byte does not hide a page; the lens shows a notice.
     let done = server.api.register(&library(&site.url("/charset")));
-    let notices = json!(["byte 6 is not UTF-8; each place that is not UTF-8 became U+FFFD"]);
+    let notices = json!(["byte 6 is not UTF-8; invalid bytes were replaced by U+FFFD"]);
     assert_eq!(done["lenses"][0]["notices"], notices, "{done:#}");
     let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
     assert_eq!(shown["index"]["notices"], notices, "{shown:#}");
@@ -245,7 +245,7 @@ fn check_pdf_of_a_folder(home: &Home, server: &Server, package: &Package) {
         (&problem["file"], &problem["message"]),
         (
             &json!("sources/books/d.pdf"),
-            &json!("its bytes are no PDF: they do not begin with `%PDF-`")
+            &json!("not a PDF: the content does not begin with `%PDF-`")
         )
     );
 }

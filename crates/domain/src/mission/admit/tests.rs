@@ -120,25 +120,25 @@ fn b002_3_root_metadata_is_stamped_and_is_the_missions() {
             [
                 "/mission_id",
                 "root_metadata",
-                "`other` is not the mission's mission_id, `uuid`",
+                "`other` differs from the mission's mission_id, `uuid`",
                 ""
             ],
             [
                 "/tenant_id",
                 "root_metadata",
-                "`rival` is not the mission's tenant_id, `tenant_velocity`",
+                "`rival` differs from the mission's tenant_id, `tenant_velocity`",
                 ""
             ],
             [
                 "/actor_id",
                 "root_metadata",
-                "`somebody` is not the mission's actor_id, `oracle_operator`",
+                "`somebody` differs from the mission's actor_id, `oracle_operator`",
                 ""
             ],
             [
                 "/created_at",
                 "root_metadata",
-                "2026-04-14T11:59:59Z is before the mission, 2026-04-14T12:00:00Z",
+                "2026-04-14T11:59:59Z is before the mission's start, 2026-04-14T12:00:00Z",
                 ""
             ],
             [
@@ -161,7 +161,7 @@ fn b002_7_what_was_fetched_before_the_mission_is_not_its_research() {
         lines([[
             "/results/0/retrieved_at",
             "order",
-            "2026-04-14T11:59:59.999999Z is before the mission, 2026-04-14T12:00:00Z",
+            "2026-04-14T11:59:59.999999Z is before the mission's start, 2026-04-14T12:00:00Z",
             "",
         ]])
     );

@@ -334,7 +334,7 @@ fn b002_14_a_bundle_linked_anew_has_another_digest_and_keeps_the_rules() {
         [place(
             3,
             "/artifacts/1/tenant_id",
-            "`rival` is not the mission's tenant_id, `tenant_velocity`"
+            "`rival` differs from the mission's tenant_id, `tenant_velocity`"
         )]
     );
     // A number that reads back exactly only when it is read with all its digits.

@@ -103,14 +103,14 @@ fn a_pdf_is_bytes_in_base64() {
     let path = "docs/manual.pdf";
     assert_eq!(
         one("%PDF-1.7"),
-        [line(path, "pdf", "its content is not base64")]
+        [line(path, "pdf", "the content is not base64")]
     );
     assert_eq!(
         one("PGh0bWw+"),
         [line(
             path,
             "pdf",
-            "its bytes are no PDF: they do not begin with `%PDF-`"
+            "not a PDF: the content does not begin with `%PDF-`"
         )]
     );
 }

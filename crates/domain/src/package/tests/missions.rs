@@ -303,17 +303,17 @@ fn placeholders_and_tools_outside_the_families_are_refused_at_their_line() {
         (
             "Look at ${goal}",
             "Look at ${user_goal}",
-            "17:5 `${user_goal}` is no placeholder here: use `${goal}`",
+            "17:5 `${user_goal}` is not a placeholder here: use `${goal}`",
         ),
         (
             "allowed_tools: [demo.list]",
             "allowed_tools: [demo.list, demo.change]",
-            "18:32 the tool `demo.change` is in none of the resource families",
+            "18:32 the tool `demo.change` is not in any resource family",
         ),
         (
             "${payload.stage}",
             "${step_1.stage}",
-            "25:45 `${step_1.stage}` is no placeholder here: use `${target_entity_id}`, `${payload.…}`",
+            "25:45 `${step_1.stage}` is not a placeholder here: use `${target_entity_id}`, `${payload.…}`",
         ),
         (
             "by: {tool: demo.change}",
@@ -327,7 +327,7 @@ fn placeholders_and_tools_outside_the_families_are_refused_at_their_line() {
     assert_eq!(
         said("prompts/worker.yaml", "${objective}", "${lead}"),
         [
-            "prompts/worker.yaml:7:1 `${lead}` is no placeholder here: use `${mission_type}`, `${goal}`, \
+            "prompts/worker.yaml:7:1 `${lead}` is not a placeholder here: use `${mission_type}`, `${goal}`, \
              `${objective}`, `${success_criteria}`"
         ]
     );
@@ -355,7 +355,7 @@ fn a_schema_of_a_mission_type_or_a_prompt_that_takes_too_much_is_refused() {
         let found = said(file, from, &to);
         let place = format!("{file}:{line}");
         let is_told = found.iter().any(|one| {
-            one.starts_with(&place) && one.contains("is over the limit SCHEMA_EXPANSION of 4000")
+            one.starts_with(&place) && one.contains("exceeds the limit SCHEMA_EXPANSION of 4000")
         });
         assert!(is_told, "{found:?}");
     }

@@ -299,7 +299,7 @@ fn an_output_schema_that_is_too_much_is_left_out_and_its_tool_is_not() {
     );
     let reasons: Vec<_> = left_out.iter().map(|left| left.reason.as_str()).collect();
     assert!(
-        reasons[0].contains("is over the limit SCHEMA_EXPANSION of 4000"),
+        reasons[0].contains("exceeds the limit SCHEMA_EXPANSION of 4000"),
         "{reasons:?}"
     );
     assert!(
@@ -308,7 +308,7 @@ fn an_output_schema_that_is_too_much_is_left_out_and_its_tool_is_not() {
     );
     assert!(reasons[1].contains("$dynamicRef"), "{reasons:?}");
     assert!(
-        reasons[5].contains("which is not there: correct the reference"),
+        reasons[5].contains("which does not exist: correct the reference"),
         "{reasons:?}"
     );
 }
@@ -333,7 +333,7 @@ fn all_output_schemas_of_a_server_have_one_allowance() {
     assert_eq!(last.tool, "t39");
     assert_eq!(
         last.reason,
-        "its schemas and patterns, with those before it, are over the limit SERVER_SCHEMA_PARTS of 200000: describe \
+        "its schemas and patterns, with the previous ones, exceed the limit SERVER_SCHEMA_PARTS of 200000: describe \
          fewer parts, or spread them over more than one server"
     );
 }

@@ -263,7 +263,7 @@ async fn an_output_of_very_many_values_fails_its_step() {
     let outcome = json!(rig.rested(&run).await.state.outcome);
     assert_eq!(
         outcome["cause"]["failure"]["message"],
-        "the tool `deep.read` answered with what cannot be used: its output holds so many values that it takes more \
+        "the tool `deep.read` answered with what cannot be used: its output has so many values that it takes more \
          than 50331648 bytes of memory; send fewer"
     );
 }
