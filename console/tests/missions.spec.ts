@@ -52,7 +52,7 @@ test("a mission is followed live, read with its sources, and decided on", async 
   await second.getByRole("button", { name: "Reject" }).click();
   await expect(second.getByText("rejected", { exact: true }).first()).toBeVisible();
   await first.getByRole("link", { name: "See the exact call" }).click();
-  await expect(page.getByText("What a mission proposes to write back is approved by a person.")).toBeVisible();
+  await expect(page.getByText("A mission's write-back proposal needs an approval.")).toBeVisible();
   await looksRight(page, "mission-approval");
   await page.goBack();
 

@@ -158,16 +158,18 @@ impl Brief {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoFit {
     /// No tool comes near.
-    #[error("no tool within its boundary has to do with the request")]
+    #[error("no tool within its boundary matches the request")]
     NothingNear,
     /// A question, and only tools that change something come near.
-    #[error("the tools that come near change something, and a skill only reads: {}", names(.0))]
+    #[error("the closest tools write, but a skill may only read: {}", names(.0))]
     OnlyWrites(Vec<ToolId>),
     /// A change, and only tools that read come near.
-    #[error("the tools that come near only read, and none makes the change: {}", names(.0))]
+    #[error("the closest tools only read, and none makes the change: {}", names(.0))]
     OnlyReads(Vec<ToolId>),
     /// A tool needs a parameter whose name no reference can hold.
-    #[error("the tool `{tool}` needs the parameter `{parameter}`, whose name no step can refer to")]
+    #[error(
+        "the tool `{tool}` needs the parameter `{parameter}`, whose name a step cannot reference"
+    )]
     Unreferable {
         /// The tool.
         tool: ToolId,
@@ -175,10 +177,10 @@ pub enum NoFit {
         parameter: String,
     },
     /// The code agent found nothing that it could make.
-    #[error("the code agent found no way: {0}")]
+    #[error("the code agent found no plan: {0}")]
     Declined(String),
     /// A name that follows from what is registered is none.
-    #[error("a name for the candidate cannot be made")]
+    #[error("the candidate cannot be named")]
     Name(#[from] IdError),
 }
 

@@ -57,10 +57,10 @@ pub enum ExpressionError {
     #[error("the expression failed: {0}")]
     Failed(String),
     /// It answered something other than true or false.
-    #[error("the expression answered {0} instead of true or false")]
+    #[error("the expression returned {0} instead of true or false")]
     NotBoolean(String),
     /// It uses a name that is not there.
-    #[error("`{name}` is no name here: use {}", .roots.names().join(", "))]
+    #[error("unknown name `{name}`: use {}", .roots.names().join(", "))]
     Unknown {
         /// The name.
         name: String,
@@ -68,7 +68,7 @@ pub enum ExpressionError {
         roots: Roots,
     },
     /// It takes all steps or parameters at once, so what it waits for is not known.
-    #[error("the expression takes `{0}` as a whole; name a member: `{0}[\"name\"]`")]
+    #[error("the expression uses all of `{0}`; name a member: `{0}[\"name\"]`")]
     Whole(&'static str),
     /// It calls an unknown function, or a function with the wrong arguments.
     #[error(transparent)]
@@ -82,7 +82,7 @@ pub enum ExpressionError {
         reason: String,
     },
     /// It would be too much work on these values.
-    #[error("the expression would go over too much: it reads long lists or large values")]
+    #[error("the expression reads too much data: long lists or large values")]
     Costly,
 }
 

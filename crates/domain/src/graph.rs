@@ -35,13 +35,13 @@ pub use step::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GraphError {
     /// No step at all.
-    #[error("there is no step")]
+    #[error("the plan has no step")]
     Empty,
     /// What would be a step's id is none.
     #[error("`{0}` cannot be the id of a step: it is too long")]
     Name(String),
     /// More steps or dependencies than a plan or run may have.
-    #[error("the plan has more than {most} {what} ({limit}): make two plans of it")]
+    #[error("the plan has more than {most} {what} ({limit}): split it into two plans")]
     TooLarge {
         /// What there is too much of.
         what: &'static str,
@@ -51,7 +51,7 @@ pub enum GraphError {
         limit: &'static str,
     },
     /// Two steps share an id.
-    #[error("the step id `{0}` stands twice")]
+    #[error("the step id `{0}` is duplicated")]
     Duplicate(StepId),
     /// A claim on, a way to, or a reversal of a step that is not there.
     #[error("the step `{step}` depends on `{missing}`, which does not exist")]
@@ -62,10 +62,12 @@ pub enum GraphError {
         missing: StepId,
     },
     /// Steps that wait for each other.
-    #[error("the steps wait for each other: {}", path(.0))]
+    #[error("the steps form a cycle: {}", path(.0))]
     Cycle(Vec<StepId>),
     /// A reversal that waits for something, or two reversals of one step.
-    #[error("`{0}` cannot reverse: a reversal waits for nothing, and a step has one at most")]
+    #[error(
+        "`{0}` is not a valid reversal: it must have no dependencies and be the only reversal of its step"
+    )]
     Reversal(StepId),
     /// A parameter refers to something in a form that cannot be read.
     #[error("the parameter `{parameter}` of the step `{step}`: {cause}")]

@@ -40,7 +40,7 @@ const DETAIL: usize = 300;
 
 /// What is added to an error that does not name the field.
 const UNNAMED_HINT: &str =
-    "; a field is misspelled, or lies deeper: in a summary, those of a rule are under `fields`";
+    "; a field is misspelled or nested: in a summary, those of a rule are under `fields`";
 
 /// Missing names that an error lists.
 const LISTED: usize = 20;

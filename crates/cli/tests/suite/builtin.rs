@@ -180,16 +180,16 @@ fn b003_a_package_cannot_redefine_a_built_in_tool() {
                 "builtin",
                 "{type: builtin, name: fs.read}"
             )),
-            "a package brings no built-in implementation"
+            "a package cannot contain a built-in implementation"
         );
         assert_eq!(
             problem(&tool("mcp.notes.read", "bash", script)),
-            "ids that begin with `mcp.` are those of tools of MCP servers"
+            "ids that begin with `mcp.` are reserved for tools of MCP servers"
         );
         let imported = "{type: mcp, server: notes, tool: read, definition: \"sha256:0\"}";
         assert_eq!(
             problem(&tool("acme.read", "mcp", imported)),
-            "a package brings no tool of an MCP server"
+            "a package cannot contain a tool of an MCP server"
         );
     }
 }

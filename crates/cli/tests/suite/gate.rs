@@ -165,7 +165,7 @@ fn b000_12_a_block_and_its_exception_are_explained() {
         ]),
         json!([
             "refuses",
-            "It bears on every write, and its exception does not hold.",
+            "It applies to every write, and its exception does not hold.",
             "The message of z.block.",
             "tenant",
             "backups"
@@ -214,7 +214,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert_eq!(safety["says"], "asks_for_a_person");
     assert_eq!(
         safety["why"],
-        "Each write of a supervised playbook is approved by a person."
+        "Each write of a supervised playbook needs an approval."
     );
     assert_eq!(ann.get("/v1/runs").expect(200)["entries"], json!([]));
     assert_eq!(ann.get("/v1/approvals").expect(200)["entries"], json!([]));
@@ -466,7 +466,7 @@ fn b000_18_a_dry_run_is_explained() {
     let why = &rule(&found, "safety", PLAYBOOK)["why"];
     assert_ne!(
         *why,
-        json!("Each write of a supervised playbook is approved by a person.")
+        json!("Each write of a supervised playbook needs an approval.")
     );
     assert!(!service.was_called());
 }

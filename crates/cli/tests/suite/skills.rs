@@ -447,7 +447,7 @@ fn b001_4_what_makes_no_tree_is_refused_or_reported() {
         lint["findings"],
         json!([
             {"skill_id": "b", "rule": "dangling_child", "message": "`c` does not exist"},
-            {"skill_id": "empty", "rule": "empty_folder", "message": "the folder points at nothing"},
+            {"skill_id": "empty", "rule": "empty_folder", "message": "the folder is empty"},
         ])
     );
     assert_eq!(children(api, "b"), [""; 0]);

@@ -271,12 +271,12 @@ const ODD: [(&str, &str, &str); 9] = [
     (
         "a--b",
         "name: a--b\ndescription: d\n",
-        "two hyphens in a row",
+        "two consecutive hyphens",
     ),
     (
         "other",
         "name: another\ndescription: d\n",
-        "must be that of the directory",
+        "must equal the directory's",
     ),
     ("number", "name: number\ndescription: 7\n", "must be text"),
     (

@@ -7,7 +7,7 @@ use crate::policy::{
 };
 
 /// What is said of a layer that governs the tool and has no rule that permits the call.
-const UNPERMITTED: &str = "No rule of it permits this call.";
+const UNPERMITTED: &str = "None of its rules permits this call.";
 
 impl From<&PolicyDecision> for PolicyAnswer {
     fn from(decision: &PolicyDecision) -> Self {
@@ -84,16 +84,14 @@ fn of_rule(weighed: Weighed) -> RuleFinding {
         (RuleMatch::Holds, true) => (RuleEffect::Refuses, "It forbids this call.".to_owned()),
         (RuleMatch::Holds, false) => (RuleEffect::Permits, "It permits this call.".to_owned()),
         (RuleMatch::DoesNotHold, true) => {
-            let why = "It would forbid; its scope or its conditions do not hold.";
+            let why = "It would forbid the call, but its scope or conditions do not match.";
             (RuleEffect::DoesNotApply, why.to_owned())
         }
         (RuleMatch::DoesNotHold, false) => {
-            let why = "It would permit; its scope or its conditions do not hold.";
+            let why = "It would permit the call, but its scope or conditions do not match.";
             (RuleEffect::DoesNotApply, why.to_owned())
         }
-        (RuleMatch::Failed(error), _) => {
-            (RuleEffect::Refuses, format!("It has no answer: {error}"))
-        }
+        (RuleMatch::Failed(error), _) => (RuleEffect::Refuses, format!("It failed: {error}")),
     };
     let mut finding = RuleFinding::new(RuleKind::Policy, id_of(&weighed.rule), says, why);
     if let Some(origin) = &weighed.origin {

@@ -64,7 +64,7 @@ fn failure(test: &PolicyTest, set: &PolicySet, view: &View) -> Option<String> {
             Expectation::Allow | Expectation::Deny | Expectation::Ungoverned,
         ) => false,
     };
-    (!holds).then(|| format!("expected {}, and the call is {decision}", test.expect))
+    (!holds).then(|| format!("expected {}, but the call is {decision}", test.expect))
 }
 
 fn decide(test: &PolicyTest, set: &PolicySet, view: &View) -> Result<PolicyDecision, String> {

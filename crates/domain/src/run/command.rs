@@ -178,16 +178,16 @@ pub enum IllegalTransition {
     #[error("the run has ended")]
     Ended,
     /// The run has begun.
-    #[error("the run has begun; its parameters and plan stand")]
+    #[error("the run has started; its parameters and plan can no longer change")]
     Begun,
     /// The run needs something before its first step.
     #[error("the run waits for {0}")]
     NotOpen(String),
     /// Other values were given meanwhile: these were made without them.
-    #[error("other values were given at the same time; look at the run again")]
+    #[error("conflict: other values were given concurrently; read the run again")]
     Crossed,
     /// What was agreed to is not what would run.
-    #[error("the plan is {expected}, not {given}: look at it again")]
+    #[error("the plan's digest is {expected}, not {given}: read the plan again")]
     Changed {
         /// The plan's digest.
         expected: Digest,
@@ -198,13 +198,13 @@ pub enum IllegalTransition {
     #[error("type the value of `{0}` to confirm")]
     Typed(Label),
     /// It is paused already, or not.
-    #[error("the run is {0} already")]
+    #[error("the run is already {0}")]
     Already(&'static str),
     /// What a step's result would add does not fit the graph.
-    #[error("what the result adds does not fit: {0}")]
+    #[error("the result adds invalid steps: {0}")]
     Growth(crate::graph::GraphError),
     /// A result would make a step wait that does not wait any more.
-    #[error("the step `{0}` does not wait any more")]
+    #[error("the step `{0}` is no longer waiting")]
     TooLate(StepId),
     /// There is no such step.
     #[error("the run has no step `{0}`")]

@@ -13,11 +13,11 @@ use super::{Fields, JqValue, Number};
 pub(in crate::jq) enum NotJson {
     /// It holds an integer that other readers would round.
     #[error(
-        "it emitted the integer {0}, which has more than 64 bits: emit it as text, with `tostring`"
+        "it emitted the integer {0}, which has more than 64 bits: emit it as a string, with `tostring`"
     )]
     Integer(String),
     /// The reader of outputs refuses it.
-    #[error("what it emitted is refused: {0}")]
+    #[error("its output is invalid: {0}")]
     Refused(String),
 }
 

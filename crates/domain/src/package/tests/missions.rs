@@ -207,22 +207,22 @@ fn b002_6_tools_and_prompts_of_a_mission_type_have_to_fit() {
         (
             "tools: [demo.list, demo.get]",
             "tools: [demo.list, demo.get, demo.change]",
-            "10:34 a worker only reads; `demo.change` is write",
+            "10:34 a worker may only read; `demo.change` is write",
         ),
         (
             "allowed_tools: [demo.list]",
             "required_capabilities: [demo.find]",
-            "18:29 the skill `demo.find` calls `demo.list`, which the task is not allowed",
+            "18:29 the skill `demo.find` calls `demo.list`, which the task may not use",
         ),
         (
             "worker: demo.worker",
             "reviewer: demo.worker",
-            "13:3 the prompt template `demo.worker` is one for a worker",
+            "13:3 the prompt template `demo.worker` is for a worker",
         ),
         (
             "target: {tool: demo.get,",
             "target: {tool: demo.change,",
-            "26:14 what looks at a target only reads; `demo.change` is write",
+            "26:14 the tool that reads a target must be readonly; `demo.change` is write",
         ),
         (
             "tool: demo.get, parameters: {id: '${target_entity_id}'}",
@@ -269,8 +269,7 @@ fn b002_6_tools_and_prompts_of_a_mission_type_have_to_fit() {
 /// The stages of missions are tools, and nothing but a mission goes through them.
 #[test]
 fn a_stage_of_missions_carries_out_no_proposal_and_no_step_of_a_playbook() {
-    let wanted =
-        "`charter.mission.webhook` is a stage of missions, which nothing else goes through";
+    let wanted = "`charter.mission.webhook` is a mission stage, which cannot be used elsewhere";
     let stage = "charter.mission.webhook";
     let cases = [
         (FILE, "{tool: demo.change}", "{tool: STAGE}", "24:10"),
@@ -415,8 +414,8 @@ fn b000_7_a_mission_type_of_another_package_that_would_not_fit_any_more_is_said(
     assert_eq!(
         found,
         [
-            "package.yaml:1 the mission_type `other.brief` of the package `other` would not fit any more: \
-             a worker only reads; `demo.list` is write"
+            "package.yaml:1 the mission_type `other.brief` of the package `other` would become invalid: a worker may \
+             only read; `demo.list` is write"
         ]
     );
 }

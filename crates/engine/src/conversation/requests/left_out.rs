@@ -99,11 +99,12 @@ mod tests {
         add_to(&mut response, &[LeftOut::question(&clause)]);
         assert_eq!(
             response.content,
-            "The plan.\n\nLeft out: “which tanks are full”, because it asks for the state of things. Ask for it by itself."
+            "The plan.\n\nLeft out: “which tanks are full”, because it asks for the current state. Ask for it by \
+             itself."
         );
         assert_eq!(
             response.metadata.unwrap().extra[FIELD],
-            json!([{"text": "which tanks are full", "reason": "it asks for the state of things"}])
+            json!([{"text": "which tanks are full", "reason": "it asks for the current state"}])
         );
     }
 }

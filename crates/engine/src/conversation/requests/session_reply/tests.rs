@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Meaning, meaning_of};
-use crate::identity::caller::tests::person;
-use crate::engine::tests::{engine, open};
 use crate::conversation::requests::offered::Offer;
+use crate::engine::tests::{engine, open};
+use crate::identity::caller::tests::person;
 use crate::{AccessScope, AccessScopes, Caller, Engine, EngineError, Mode, Progress, Settings};
 
 const USAGE: &str = "reliability.usage";
@@ -256,7 +256,7 @@ async fn b003_11_a_plan_that_waits_is_filled_in_shown_and_cancelled() {
     assert_eq!(talk.status(&run).await, "aborted");
     // Nothing is waiting now.
     let nothing = talk.say("yes").await;
-    nothing.begins("Nothing was looked up or changed: it leans on something said before.");
+    nothing.begins("Nothing was looked up or changed: it refers to an earlier message.");
     assert!(talk.calls().is_empty());
 }
 
@@ -279,7 +279,7 @@ async fn b003_11_an_offer_is_taken_up_filled_in_or_declined() {
     let talk = Talk::new().await;
     let whole = "restart the host web-01 next week";
     let offered = talk.say(whole).await;
-    offered.begins("Nothing was begun: it is to happen later.");
+    offered.begins("Nothing was begun: it is for later.");
     assert_eq!(
         offered.metadata["offers"][0]["parameters"],
         json!({"host": "web-01"})

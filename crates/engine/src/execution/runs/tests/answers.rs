@@ -341,8 +341,8 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
         assert_eq!(
             doubt.unwrap().message,
             format!(
-                "This was begun and may have happened: the tool `{tool}` answered with what cannot be used: its output \
-                 nests more than 64 levels deep; flatten it. A repeat may do it twice."
+                "This was started and may have happened: the tool `{tool}` answered with what cannot be used: its \
+                 output nests more than 64 levels deep; flatten it. A repeat may do it twice."
             )
         );
         // Repeated after approval, and refused once more.
