@@ -81,7 +81,7 @@ fn deeper_rules_are_refused_and_deny_where_they_were_registered_before() {
             assert_eq!(found.len(), 1, "{name}: {found:?}");
             let decided = call().by(&rule);
             assert!(
-                decided.starts_with("denied: `p.one` has no answer: "),
+                decided.starts_with("denied: `p.one` failed: "),
                 "{name}: {decided}"
             );
             let view = view(&[lock()], &[policy("p.one", "aws.*", &rule)], &[]);
