@@ -104,7 +104,7 @@ pub enum EmbedError {
         asked: usize,
     },
     /// More texts than one call may bring.
-    #[error("{found} texts in one call; {limit} are allowed")]
+    #[error("{found} texts in one call; the limit is {limit}")]
     TooManyTexts {
         /// Texts given.
         found: usize,
@@ -124,13 +124,13 @@ pub enum EmbedError {
     #[error("the embedder has stopped")]
     Stopped,
     /// The remote server gave no embeddings.
-    #[error("the embedding server gave no embeddings")]
+    #[error("the embedding server returned no embeddings")]
     Remote {
         /// Why.
         source: RemoteError,
     },
     /// The model answered with something that is no vector.
-    #[error("the embedding model gave an unusable vector")]
+    #[error("the embedding model returned an unusable vector")]
     Vector {
         /// Why it is none.
         source: VectorError,

@@ -79,7 +79,7 @@ pub enum BuildError {
         id: String,
     },
     /// More than [`MAX_ENTRIES`].
-    #[error("{found} entries; an index holds at most {MAX_ENTRIES}")]
+    #[error("{found} entries; an index has at most {MAX_ENTRIES}")]
     TooManyEntries {
         /// Entries given.
         found: usize,

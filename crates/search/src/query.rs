@@ -28,7 +28,7 @@ pub enum QueryError {
     #[error("the query is empty")]
     Empty,
     /// Longer than [`MAX_QUERY_BYTES`].
-    #[error("the query has {found} bytes, {MAX_QUERY_BYTES} are allowed")]
+    #[error("the query has {found} bytes; the limit is {MAX_QUERY_BYTES}")]
     TooLong {
         /// Bytes given.
         found: usize,
@@ -37,7 +37,7 @@ pub enum QueryError {
     #[error("top_k must be at least 1")]
     NoCandidates,
     /// There is not one vector for each text of [`RouteQuery::texts`].
-    #[error("the query has {expected} texts to embed, {found} vectors were given")]
+    #[error("the query has {expected} texts to embed, but {found} vectors were given")]
     Vectors {
         /// Texts to embed.
         expected: usize,
@@ -45,7 +45,7 @@ pub enum QueryError {
         found: usize,
     },
     /// A vector has other dimensions than its model makes.
-    #[error("a vector of the query has {found} dimensions, its model makes {expected}")]
+    #[error("a vector of the query has {found} dimensions, but its model has {expected}")]
     Dims {
         /// Dimensions of the model.
         expected: usize,

@@ -134,7 +134,7 @@ pub struct NearSkill {
 #[derive(Debug, thiserror::Error)]
 pub enum SkillIndexError {
     /// Nothing was heard from the node, or not all.
-    #[error("the search node at {place} gives no answer while {doing}")]
+    #[error("the search node at {place} did not answer while {doing}")]
     Unreachable {
         /// Where it is.
         place: String,
@@ -145,7 +145,7 @@ pub enum SkillIndexError {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The node refuses.
-    #[error("the search node at {place} refuses {doing} with status {status}: {reason}")]
+    #[error("the search node at {place} rejected {doing} with status {status}: {reason}")]
     Refused {
         /// Where it is.
         place: String,
@@ -157,7 +157,7 @@ pub enum SkillIndexError {
         reason: String,
     },
     /// The node's answer is not what such a node answers.
-    #[error("the answer of {place} while {doing} is not understood: {detail}")]
+    #[error("the search node at {place} gave an invalid answer while {doing}: {detail}")]
     Form {
         /// Where it is.
         place: String,
@@ -168,7 +168,7 @@ pub enum SkillIndexError {
     },
     /// There is such an index, made for something else.
     #[error(
-        "the index `{index}` at {place} does not fit: {detail}; `charter reindex` makes it anew"
+        "the index `{index}` at {place} does not match: {detail}; `charter reindex` rebuilds it"
     )]
     Mismatch {
         /// Where it is.

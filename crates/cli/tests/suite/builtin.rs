@@ -108,7 +108,7 @@ fn b003_a_skill_answers_from_files_beneath_a_granted_root() {
     let hash = actions[1]["details"]["before"]["hash"].as_str().unwrap();
     assert!(hash.starts_with("sha256:") && hash.len() == 71, "{hash}");
     for (file, why) in [
-        ("../beside.tf", "below the root"),
+        ("../beside.tf", "leaves the root"),
         ("link.tf", "links are not followed"),
     ] {
         let refused = server.api.ask(&request_of(SKILL, json!({"file": file})));

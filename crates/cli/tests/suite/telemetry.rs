@@ -515,7 +515,7 @@ fn the_doctor_says_whether_the_collector_answers() {
         (
             "OTLP_ENDPOINT",
             "http://collector.example.com:4318",
-            "without TLS and not of this machine",
+            "remote without TLS",
         ),
         ("SAMPLE_RATIO", "1.5", "is not between 0 and 1"),
         ("EXPORT_INTERVAL_S", "0", "must be more than 0"),

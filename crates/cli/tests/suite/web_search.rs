@@ -96,8 +96,8 @@ fn without_a_provider_a_plan_is_refused_with_a_hint() {
     let server = server_home.serve();
     let run = searched(&server.api, "failed");
     let failure = &event(&run, "step_failed")["failure"];
-    let hint = "the tool `charter.web.search` failed: searching the web is off on this server: no \
-                search provider is configured (`search.provider`)";
+    let hint = "the tool `charter.web.search` failed: web search is disabled on this server: no search provider is \
+                configured (`search.provider`)";
     assert_eq!(
         json!([failure["kind"], failure["message"], failure["retryable"]]),
         json!(["permission_error", hint, false])
@@ -162,10 +162,7 @@ fn a_provider_that_cannot_work_stops_the_start() {
             searxng(&[]),
             "SearxNG needs a `url`: the address of an instance",
         ),
-        (
-            searxng(&[url]),
-            "`url` is without TLS and not of this machine",
-        ),
+        (searxng(&[url]), "`url` is remote without TLS"),
         (
             Home::new().with("CHARTER_SEARCH__PROVIDER", "brave"),
             "Brave needs a `key`",

@@ -456,7 +456,7 @@ fn b000_16_a_truncated_or_broken_pdf_is_refused() {
     };
     assert_eq!(
         failed(&whole[..whole.len() / 2]),
-        "the PDF cannot be read: it is cut off: its end mark is missing"
+        "the PDF cannot be read: it is truncated: its end mark is missing"
     );
     let mut hollow = whole[..40].to_vec();
     hollow.extend(b"\n%%EOF\n");

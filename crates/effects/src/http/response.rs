@@ -46,7 +46,7 @@ impl HttpAnswer {
         });
         let end = end.await;
         if let Some(error) = lost {
-            return Err(Failure::system(format!("keeping the response: {error}")));
+            return Err(Failure::system(format!("storing the response: {error}")));
         }
         match end {
             End::Whole => Ok(Self {
@@ -64,7 +64,10 @@ impl HttpAnswer {
                 })
             }
             End::BrokenOff(error) => {
-                let message = format!("the response broke off after {} bytes: {error}", body.len());
+                let message = format!(
+                    "the response was interrupted after {} bytes: {error}",
+                    body.len()
+                );
                 Err(Failure::new(ErrorType::ExecutionError, message).retryable())
             }
         }
@@ -117,7 +120,8 @@ pub(crate) async fn read(
         let to = location.and_then(|to| to.to_str().ok());
         let to = to.unwrap_or("nowhere");
         let message = format!(
-            "the host answered {status} with a redirect to {to:?}, which leads elsewhere or in circles and is not followed"
+            "the host answered {status} with a redirect to {to:?}, which is to another host or a loop and is not \
+             followed"
         );
         return Err(Failure::new(ErrorType::ExecutionError, message));
     }
@@ -149,9 +153,9 @@ pub(crate) async fn read(
 fn not_read(status: StatusCode, unread: SpoolReadError) -> Failure {
     unread.into_failure(|fault, _| match fault {
         JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
-        JsonFault::Form(error) => format!(
-            "the host answered {status} with a body that is not the JSON it claims to be: {error}"
-        ),
+        JsonFault::Form(error) => {
+            format!("the host answered {status} with a body that is not valid JSON: {error}")
+        }
     })
 }
 
@@ -376,9 +380,8 @@ mod tests {
             ),
         ] {
             let message = answered(content_type, body).await.unwrap_err();
-            let wanted = format!(
-                "the host answered 200 OK with a body that is not the JSON it claims to be: {said}"
-            );
+            let wanted =
+                format!("the host answered 200 OK with a body that is not valid JSON: {said}");
             assert_eq!(message, wanted, "{content_type}");
         }
     }

@@ -127,7 +127,7 @@ fn passable(line: Line) -> Result<Vec<u8>, JsonLimitExceeded> {
         Some(much) => return Err(much),
     };
     let said = format!("its answer {much}");
-    tracing::warn!(said, "an MCP server's message is left out");
+    tracing::warn!(said, "ignoring a message of an MCP server");
     let head = decode_beside_numbers::<MessageHead>(&line.bytes, Profile::MESSAGE).ok();
     let response = head.filter(|message| message.method.is_none());
     let failure = response.and_then(|message| message.id).and_then(|id| {

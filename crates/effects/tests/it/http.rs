@@ -342,7 +342,7 @@ async fn a_silent_host_times_out_and_a_call_can_be_cancelled() {
         failure(fixture.run(slow).await),
         (
             ErrorType::TimeoutError,
-            "no answer within 200 ms".into(),
+            "no response within 200 ms".into(),
             true,
             String::new()
         )

@@ -231,7 +231,7 @@ impl From<StoreError> for EngineError {
         let (code, message) = match &error {
             StoreError::AlreadyExists { what, id } => (
                 ErrorCode::AlreadyExists,
-                format!("the {what} `{id}` exists already"),
+                format!("the {what} `{id}` already exists"),
             ),
             StoreError::NotFound { what, id } => {
                 return Self::not_found(what, id).caused_by(error);
@@ -246,7 +246,7 @@ impl From<StoreError> for EngineError {
             ),
             StoreError::Locked { .. } => (
                 ErrorCode::DataDirectoryLocked,
-                "the data directory is held by another process".to_owned(),
+                "the data directory is used by another process".to_owned(),
             ),
             StoreError::Refused { what, id, detail } => (
                 ErrorCode::InvalidRequest,

@@ -142,7 +142,7 @@ pub enum RemoteError {
         source: reqwest::Error,
     },
     /// The server refused.
-    #[error("{url} refused with status {status}: {message}")]
+    #[error("{url} answered with status {status}: {message}")]
     Refused {
         /// The URL asked.
         url: String,
@@ -160,13 +160,13 @@ pub enum RemoteError {
         limit: usize,
     },
     /// The answer is not the API's form.
-    #[error("the answer is not in the form of the embeddings API")]
+    #[error("the answer does not follow the embeddings API")]
     Form {
         /// What the parser said.
         source: JsonFault,
     },
     /// The answer does not have one vector for each text.
-    #[error("the answer does not hold one vector for each of {texts} texts")]
+    #[error("the answer does not have one vector for each of {texts} texts")]
     Count {
         /// Texts asked for.
         texts: usize,
@@ -312,7 +312,7 @@ impl RemoteEmbedder {
                 pause.map(|pause| error.retry_after().unwrap_or(pause).min(MAX_RETRY_PAUSE))
             })
             .notify(|error, pause| {
-                tracing::warn!(%error, ?pause, "embedding request failed, will be sent again");
+                tracing::warn!(%error, ?pause, "embedding request failed; retrying");
             })
             .await
     }

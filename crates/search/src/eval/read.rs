@@ -56,9 +56,7 @@ pub enum ReadError {
         problem: String,
     },
     /// The file is larger than is read.
-    #[error(
-        "{path}:{line}: longer than is read (lines of {MAX_LINE_BYTES} bytes, {MAX_LINES} of them)"
-    )]
+    #[error("{path}:{line}: too long (limit: {MAX_LINES} lines of {MAX_LINE_BYTES} bytes)")]
     TooLarge {
         /// Which file.
         path: PathBuf,
@@ -123,7 +121,7 @@ impl EvalSet {
                 return Err(meaning(
                     catalogue,
                     line,
-                    format!("the id `{}` was there before", record.id),
+                    format!("the id `{}` is duplicated", record.id),
                 ));
             }
             entries.push(record.into());
@@ -398,7 +396,7 @@ mod tests {
             (
                 "{\"id\":\"a\",\"name\":\"a\"}\n{\"id\":\"a\",\"name\":\"a\"}",
                 "",
-                "c.jsonl.gz:2: the id `a` was there before",
+                "c.jsonl.gz:2: the id `a` is duplicated",
             ),
         ];
         for (catalogue, queries, message) in cases {

@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(
             broken(&[bound]).unwrap(),
             "no settings keep every bound; these break the least:\n  `tickets`: 0.125 of the queries that nothing \
-             answers are routed narrowly, at most 0.05 should be"
+             answers are routed narrowly; the maximum is 0.05"
         );
     }
 }

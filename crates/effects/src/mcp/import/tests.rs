@@ -77,12 +77,12 @@ fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
     );
     assert_eq!(
         made[0].document.description.as_str(),
-        "The MCP server `files` says of it: Does drop.[2J"
+        "The MCP server `files` describes it as: Does drop.[2J"
     );
     let gone = SkippedTool {
         tool: "gone".to_owned(),
         part: None,
-        reason: "`readonly` names it, and the server does not list it".to_owned(),
+        reason: "`readonly` names it, but the server does not list it".to_owned(),
     };
     assert_eq!(left_out, [gone]);
 }
@@ -228,8 +228,8 @@ fn tools_that_cannot_be_imported_are_skipped_by_name() {
     assert_eq!(
         said[..3],
         [
-            "unseen: the parameter `a`: its name is not 1 to 200 characters that can be seen",
-            "needed: it needs the parameter `a`: its name is not 1 to 200 characters that can be seen",
+            "unseen: the parameter `a`: its name must have 1 to 200 visible characters",
+            "needed: it needs the parameter `a`: its name must have 1 to 200 visible characters",
             "twice: the server lists it twice",
         ]
     );
