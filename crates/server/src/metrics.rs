@@ -72,7 +72,7 @@ impl Metrics {
         let queued_tool_calls = Gauge::default();
         registry.register(
             "tool_calls_queued",
-            "Tool calls that wait for a place (tools.concurrency), all tenants",
+            "Tool calls waiting for a slot (tools.concurrency), all tenants",
             queued_tool_calls.clone(),
         );
         Self {

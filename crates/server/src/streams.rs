@@ -96,7 +96,7 @@ fn with_memory(
 }
 
 fn refused(error: &EngineError) {
-    tracing::debug!(error = %error, "a stream ends: there is no memory for its next event");
+    tracing::debug!(error = %error, "ending a stream: no memory for its next event");
 }
 
 /// Events, and the memory of the last one until the next is asked for: its client has taken it then.
@@ -143,7 +143,7 @@ pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool 
         }
         // A store or provider that does not answer says nothing about the credential.
         Err(error) => {
-            tracing::debug!(error = %error, "a credential is not looked at");
+            tracing::debug!(error = %error, "a credential could not be checked");
             false
         }
     }

@@ -87,23 +87,23 @@ fn read(body: &[u8]) -> Result<Call, (Value, A2aError)> {
         Value::Array(_) => {
             return Err(refused(
                 &Value::Null,
-                "batches are not taken: send one call",
+                "batches are not supported: send one call",
             ));
         }
-        _ => return Err(refused(&Value::Null, "a call is an object")),
+        _ => return Err(refused(&Value::Null, "a call must be an object")),
     };
     let id = call.remove("id").unwrap_or_default();
     if !(id.is_null() || id.is_string() || id.is_i64() || id.is_u64()) {
         return Err(refused(
             &Value::Null,
-            "an id is a text, a whole number or null",
+            "an id must be a string, an integer or null",
         ));
     }
     if call.get("jsonrpc") != Some(&Value::from("2.0")) {
         return Err(refused(&id, "`jsonrpc` must be \"2.0\""));
     }
     let Some(Value::String(name)) = call.remove("method") else {
-        return Err(refused(&id, "`method` must be a text"));
+        return Err(refused(&id, "`method` must be a string"));
     };
     let params = match call.remove("params") {
         None | Some(Value::Null) => Value::Object(Map::new()),

@@ -74,7 +74,7 @@ impl WorkSubject {
     /// Reads what a client names. A mission is called as whoever began it likes.
     pub(super) fn parse(text: &str) -> Result<Self, EngineError> {
         let invalid = || {
-            let message = format!("`{text}` is the id of no request, mission or run");
+            let message = format!("no request, mission or run has the id `{text}`");
             EngineError::new(ErrorCode::InvalidRequest, message)
         };
         if let Ok(request) = RequestId::parse(text) {
@@ -134,7 +134,10 @@ impl WorkReport {
             status: "working".to_owned(),
             id: subject.id().to_owned(),
             run_ids: runs.iter().map(ToString::to_string).collect(),
-            content: Some(format!("It goes on; ask `status` about {}.", subject.id())),
+            content: Some(format!(
+                "It is still running; call `status` with {}.",
+                subject.id()
+            )),
             ..Self::default()
         }
     }
@@ -221,8 +224,8 @@ fn failure_of(outcome: &RunOutcome) -> Option<String> {
         | RunOutcome::RollbackFailed { cause, .. } => Some(match cause {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { reason, .. } => format!("it was cancelled: {reason}"),
-            StopCause::TimedOut => "its time limit was over".to_owned(),
-            StopCause::TokensUsedUp => "its token budget was used up".to_owned(),
+            StopCause::TimedOut => "it timed out".to_owned(),
+            StopCause::TokensUsedUp => "it used up its token budget".to_owned(),
         }),
     }
 }

@@ -40,7 +40,7 @@ pub(crate) async fn list(
 /// Fetch one file of a skill, byte for byte.
 #[utoipa::path(get, path = "/v1/agent-skills/{id}/files/{*path}", tag = "agent skills", operation_id = "agent_skill_file",
     params(("id" = String, Path, description = "The skill"), ("path" = String, Path, description = "The file, with its directories")),
-    responses((status = 200, description = "What it holds", content((String = "text/markdown"), (String = "application/octet-stream")))))]
+    responses((status = 200, description = "Its content", content((String = "text/markdown"), (String = "application/octet-stream")))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

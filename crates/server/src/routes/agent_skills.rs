@@ -73,7 +73,7 @@ pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
 #[utoipa::path(put, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "put_agent_skill",
     params(("id" = String, Path, description = "The skill, as in the body"), ScopeQuery),
     request_body = ref("#/components/schemas/agent_skill"),
-    responses((status = 200, description = "Written over", body = ref("#/components/schemas/agent_skill_written")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_written")),
+    responses((status = 200, description = "Replaced", body = ref("#/components/schemas/agent_skill_written")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_written")),
         (status = 400, description = "Every violation; a cycle is named by its path", body = ref("#/components/schemas/agent_error")),
         (status = 409, description = "It was imported: import it again", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn put_agent_skill(
@@ -125,7 +125,7 @@ pub(crate) struct DeleteQuery {
 /// Delete a skill.
 #[utoipa::path(delete, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "delete_agent_skill",
     params(("id" = String, Path, description = "The skill"), DeleteQuery),
-    responses((status = 204, description = "Gone"), (status = 409, description = "Others point at it", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 204, description = "Gone"), (status = 409, description = "Other skills reference it", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn delete(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -232,7 +232,7 @@ fn skills(_: &mut SchemaGenerator) -> Schema {
 
 /// Write many skills: `{"skills": […]}`. Each has an answer of its own.
 #[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = ref("#/components/schemas/skill_bulk"),
-    responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skills_written")), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skills_written")), (status = 400, description = "An id is duplicated; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn bulk(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -260,7 +260,7 @@ pub(crate) struct ImportQuery {
 /// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`. A skill that cannot be read
 /// is left out, and the others are imported.
 #[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
-    responses((status = 200, description = "What is new, changed, unchanged and left out, and why", body = ref("#/components/schemas/agent_skills_imported")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The new, changed, unchanged and skipped skills, with reasons", body = ref("#/components/schemas/agent_skills_imported")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -288,7 +288,7 @@ pub(crate) struct Findings {
 
 /// Look for what is wrong among the skills: children that do not exist, empty folders, cycles.
 #[utoipa::path(post, path = "/v1/agent-skills/lint", tag = "agent skills", operation_id = "lint_agent_skills",
-    responses((status = 200, description = "What is worth a look, by skill", body = ref("#/components/schemas/link_findings"))))]
+    responses((status = 200, description = "Findings, by skill", body = ref("#/components/schemas/link_findings"))))]
 pub(crate) async fn lint(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -93,7 +93,7 @@ pub(super) fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
     match DocumentKind::parse(text) {
         Ok(kind) if kind.is_registrable() => Ok(kind),
         Ok(kind) => {
-            let why = format!("`{kind}` is not a collection that is listed");
+            let why = format!("`{kind}` is not a collection that can be listed");
             Err(unlisted(&why, None))
         }
         Err(error @ DocumentKindError::Deprecated { .. }) => Err(EngineError::new(
@@ -140,7 +140,7 @@ mod tests {
             ),
             (
                 "evidence",
-                "`evidence` is not a collection that is listed; listed are skill, tool, ",
+                "`evidence` is not a collection that can be listed; listed are skill, tool, ",
             ),
         ] {
             let refused = kind_of(text).unwrap_err();

@@ -13,7 +13,7 @@ use crate::state::AppState;
 /// "depth": 10, "limit": 100}`, `{"query": "unremediated", "domain": "…"}` or `{"query": "coverage",
 /// "framework": "…"}`.
 #[utoipa::path(post, path = "/v1/graph/query", tag = "graph", operation_id = "query_graph", request_body = ref("#/components/schemas/graph_query"),
-    responses((status = 200, description = "What the graph says", body = ref("#/components/schemas/graph_answer")), (status = 403, description = "The caller is not on the advanced tier", body = ref("#/components/schemas/agent_error")), (status = 404, description = "The caller sees no such node or framework", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The matching part of the graph", body = ref("#/components/schemas/graph_answer")), (status = 403, description = "The caller is not on the advanced tier", body = ref("#/components/schemas/agent_error")), (status = 404, description = "The caller sees no such node or framework", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn query(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -23,7 +23,7 @@ const PAGE: usize = 50;
 /// "user_statement", "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`.
 /// What an agent writes, and what a user shares, is a proposal.
 #[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "remember", request_body = ref("#/components/schemas/memory_new"),
-    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It violates its contract", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn add(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -64,7 +64,7 @@ pub(crate) async fn list(
 /// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",
 /// "min_importance": 5, "proposed": false, "limit": 10}`; every field may be left out.
 #[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "find_memories", request_body = ref("#/components/schemas/memory_search"),
-    responses((status = 200, description = "What was found, best first", body = ref("#/components/schemas/memory_hits"))))]
+    responses((status = 200, description = "The matches, best first", body = ref("#/components/schemas/memory_hits"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -127,7 +127,7 @@ pub(crate) async fn related(
 /// version before it stays readable.
 #[utoipa::path(post, path = "/v1/memories/{id}/versions", tag = "memories", operation_id = "supersede_memory", request_body = ref("#/components/schemas/memory_version"),
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "The version in force is not the expected one, or a proposal is pending", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn supersede(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -181,7 +181,7 @@ async fn decide(
 /// Remove the content of a memory and of all its versions. That it existed stays.
 #[utoipa::path(delete, path = "/v1/memories/{id}", tag = "memories", operation_id = "remove_memory",
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 200, description = "What is left", body = ref("#/components/schemas/memory"))))]
+    responses((status = 200, description = "The remaining memory", body = ref("#/components/schemas/memory"))))]
 pub(crate) async fn remove(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -37,7 +37,7 @@ const MAX_PAGE: usize = 1_000;
 /// The same order with the same `mission_id` finds the mission that it began; another order is a
 /// conflict. An order without one may have an `Idempotency-Key` instead.
 #[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(IdempotencyHeader), request_body = ref("#/components/schemas/mission_order"),
-    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal order began before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal request started before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id belongs to another mission", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -206,7 +206,7 @@ pub(crate) struct CancelBody {
 /// Stop a mission; what it produced stays: `{"reason": "…"}`.
 #[utoipa::path(post, path = "/v1/missions/{id}/cancel", tag = "missions", operation_id = "cancel_mission",
     params(("id" = String, Path, description = "The mission")), request_body = ref("#/components/schemas/mission_stop"),
-    responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It has ended", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn cancel(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -224,7 +224,7 @@ pub(crate) async fn cancel(
 /// than it is stored, if it does.
 #[utoipa::path(post, path = "/v1/missions/{id}/replay", tag = "missions", operation_id = "replay_mission",
     params(("id" = String, Path, description = "The mission")),
-    responses((status = 200, description = "What was found", body = ref("#/components/schemas/mission_replayed"))))]
+    responses((status = 200, description = "The result", body = ref("#/components/schemas/mission_replayed"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -251,7 +251,7 @@ pub(crate) async fn bundle(
 /// Import a mission that has ended elsewhere from its bundle, which is the body. It is read only.
 #[utoipa::path(post, path = "/v1/missions/import", tag = "missions", operation_id = "import_mission",
     request_body(content = String, content_type = "application/x-ndjson"),
-    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which was there before", body = ref("#/components/schemas/mission")), (status = 409, description = "There is another mission of its id", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The existing mission", body = ref("#/components/schemas/mission")), (status = 409, description = "Another mission has its id", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

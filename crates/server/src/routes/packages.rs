@@ -40,7 +40,7 @@ pub(crate) async fn validate(
 /// Compare a package with what it has in force.
 #[utoipa::path(post, path = "/v1/packages/diff", tag = "packages", operation_id = "diff_package",
     request_body = ref("#/components/schemas/package_bundle"),
-    responses((status = 200, description = "What would change", body = ref("#/components/schemas/package_diff"))))]
+    responses((status = 200, description = "The changes that it would make", body = ref("#/components/schemas/package_diff"))))]
 pub(crate) async fn diff(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -183,7 +183,7 @@ pub(crate) async fn rollback(
 /// Take a package out of force.
 #[utoipa::path(delete, path = "/v1/packages/{name}", tag = "packages", operation_id = "unregister_package",
     params(("name" = String, Path, description = "The package"), ScopeQuery),
-    responses((status = 204, description = "Out of force"), (status = 409, description = "Others need it", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 204, description = "Out of force"), (status = 409, description = "Other packages need it", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn unregister(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

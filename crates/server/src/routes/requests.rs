@@ -30,7 +30,7 @@ use crate::streams;
     request_body = ref("#/components/schemas/agent_request"),
     responses(
         (status = 200, description = "The answer", body = ref("#/components/schemas/agent_response")),
-        (status = "4XX", description = "What is wrong", body = ref("#/components/schemas/agent_error")),
+        (status = "4XX", description = "The violations", body = ref("#/components/schemas/agent_error")),
     ))]
 pub(crate) async fn ask(
     State(state): State<AppState>,
@@ -56,7 +56,7 @@ pub(crate) async fn ask(
         let (answer, said) = tokio::sync::oneshot::channel();
         tokio::spawn(async move {
             if answer.send(last.await).is_err() {
-                tracing::debug!("the client left before its answer");
+                tracing::debug!("the client disconnected before its answer");
             }
         });
         let stream = events.chain(futures_util::stream::once(async move {

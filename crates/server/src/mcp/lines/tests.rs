@@ -88,7 +88,7 @@ async fn a_line_that_is_no_message_leaves_the_connection_as_it_is() {
         told(0)
     );
     assert!(
-        told(1).contains("no message of the protocol"),
+        told(1).contains("not a message of the protocol"),
         "{}",
         told(1)
     );
