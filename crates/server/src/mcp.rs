@@ -75,14 +75,13 @@ const VERSIONS: [ProtocolVersion; 3] = [
 
 /// What a client's model is told about the tools.
 const INSTRUCTIONS: &str = "Charter has an organisation's skills (questions it can answer), playbooks (procedures \
-                            that change something) and tools. Pass a question to `run` and it is routed to the right \
-                            skill; or `find` skills, playbooks and tools, `open` one, then `run` it by id, or `call` \
-                            a single tool. Answers have findings with evidence; read evidence://ID for the proof. A \
-                            goal that needs planning and several workers is a mission: `start_mission`, and read \
-                            mission://ID. Agent skills are instructions for you: find them, open one, follow it. Ask \
-                            the reference library with `ask_lens`. Use `remember` for facts worth keeping, and \
-                            `recall` before you ask a person again. Changes wait for a person, who is asked through \
-                            you if your client supports it; `status` shows the state of anything you started.";
+    that change something) and tools. Pass a question to `run` and it is routed to the right skill; or `find` \
+    skills, playbooks and tools, `open` one, then `run` it by id, or `call` a single tool. Answers have findings \
+    with evidence; read evidence://ID for the proof. A goal that needs planning and several workers is a mission: \
+    `start_mission`, and read mission://ID. Agent skills are instructions for you: find them, open one, follow it. \
+    Ask the reference library with `ask_lens`. Use `remember` for facts worth keeping, and `recall` before you ask a \
+    person again. Changes wait for a person, who is asked through you if your client supports it; `status` shows the \
+    state of anything you started.";
 
 /// Whose requests a connection carries.
 #[derive(Debug, Clone)]

@@ -78,7 +78,7 @@ fn b000_20_a_doubtful_change_is_offered() {
     );
     let content = answer["content"].as_str().unwrap();
     assert!(
-        content.starts_with("Nothing was begun: it is for later."),
+        content.starts_with("Nothing was started: it is for later."),
         "{content}"
     );
     assert!(

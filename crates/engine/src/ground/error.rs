@@ -48,7 +48,7 @@ pub struct EngineError {
 impl EngineError {
     /// The error of an operation that the engine's shutdown cut off.
     pub(crate) fn interrupted() -> Self {
-        let message = "the server is stopping; this goes on when it is back";
+        let message = "the server is stopping; this continues after its restart";
         Self::new(ErrorCode::Unavailable, message)
     }
 
@@ -157,7 +157,7 @@ impl EngineError {
     /// The error for a document that violates its contract or cannot be executed, with every violation.
     #[must_use]
     pub fn violations(name: &str, violations: &[Violation]) -> Self {
-        let message = format!("this is no {name}: {}", listed(violations));
+        let message = format!("invalid {name}: {}", listed(violations));
         Self::new(ErrorCode::InvalidDocument, message).with_details(json!({VIOLATIONS: violations}))
     }
 
@@ -238,7 +238,7 @@ impl From<StoreError> for EngineError {
             }
             StoreError::VersionConflict { what, .. } => (
                 ErrorCode::VersionConflict,
-                format!("somebody else changed the {what} at the same time"),
+                format!("conflict: the {what} was changed concurrently"),
             ),
             StoreError::Full { doing, .. } => (
                 ErrorCode::StorageFull,

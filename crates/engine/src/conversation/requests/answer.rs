@@ -271,7 +271,7 @@ impl Engine {
             (RequestClaim::Answered(recorded), _) => *recorded,
             (RequestClaim::Ours, Some(_hold)) => self.compute_and_record(&asked, progress).await,
             (RequestClaim::Ours, None) | (RequestClaim::Elsewhere, _) => {
-                let message = "this request is being answered";
+                let message = "this request is already being answered";
                 Err(EngineError::new(ErrorCode::Overloaded, message))
             }
         }

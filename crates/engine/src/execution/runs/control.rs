@@ -168,7 +168,7 @@ impl Engine {
             Err(error) if is_of_newer(&error) => self.leave_to_newer_version(run, &error).await,
             Err(error) if error.code != ErrorCode::Overloaded => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(run.id = %run, error = %error, cause, "a run was not driven; it is taken up again");
+                tracing::warn!(run.id = %run, error = %error, cause, "a run could not be driven; retrying");
             }
             Ok(_) | Err(_) => {}
         }
@@ -177,7 +177,7 @@ impl Engine {
     /// Releases a run that a newer version carries on, and stops claiming it.
     async fn leave_to_newer_version(&self, run: RunId, error: &EngineError) {
         let cause = std::error::Error::source(error).map(ToString::to_string);
-        tracing::warn!(run.id = %run, cause, "a run is left to the newer version that wrote its journal");
+        tracing::warn!(run.id = %run, cause, "leaving a run to the newer version that wrote its journal");
         let lease = self.acquire_run_lease(&run).await;
         // Before the lease is released: after that, this process could claim the run again.
         self.peer_replicas().leave(run);

@@ -61,9 +61,8 @@ impl McpTool for AskLens {
     const NAME: &'static str = "ask_lens";
     const TITLE: &'static str = "Ask the reference library";
     const DESCRIPTION: &'static str = "Finds the passages of the organisation's reference library (frameworks, \
-                                       policies, runbooks, manuals) that are closest to a question, quoted exactly, \
-                                       with position and source to cite. Nothing is generated; an empty answer means \
-                                       that no passage is close enough.";
+        policies, runbooks, manuals) that are closest to a question, quoted exactly, with position and source to \
+        cite. Nothing is generated; an empty answer means that no passage is close enough.";
     type Input = Input;
     type Output = Output;
 

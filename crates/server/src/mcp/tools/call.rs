@@ -33,9 +33,8 @@ impl McpTool for CallOne {
     const NAME: &'static str = "call";
     const TITLE: &'static str = "Call one tool";
     const DESCRIPTION: &'static str = "Calls one tool of the catalogue. A readonly tool is called immediately and \
-                                       returns its output; a tool that changes something waits for a person to \
-                                       confirm and approve exactly this call. Policies and guardrails are evaluated \
-                                       each time. Prefer `run` if a skill answers the question.";
+        returns its output; a tool that changes something waits for a person to confirm and approve exactly this \
+        call. Policies and guardrails are evaluated each time. Prefer `run` if a skill answers the question.";
     type Input = Input;
     type Output = WorkReport;
 

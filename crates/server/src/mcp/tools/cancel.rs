@@ -29,7 +29,7 @@ impl McpTool for Cancel {
     const NAME: &'static str = "cancel";
     const TITLE: &'static str = "Cancel a request, mission or run";
     const DESCRIPTION: &'static str = "Cancels a request, mission or run that has not ended: nothing new starts. \
-                                       Completed changes are kept.";
+        Completed changes are kept.";
     type Input = Input;
     type Output = WorkReport;
 

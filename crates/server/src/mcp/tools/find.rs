@@ -89,10 +89,9 @@ impl McpTool for Find {
     const NAME: &'static str = "find";
     const TITLE: &'static str = "Find skills, playbooks, tools, agent skills and mission types";
     const DESCRIPTION: &'static str = "Finds skills that answer questions, playbooks that change something, single \
-                                       tools, mission types, and agent skills, which are instructions for you to \
-                                       follow (`under` lists those of a folder). Returns ids with one line each; \
-                                       `open` shows one in full. You do not have to `find` before you `run`: a \
-                                       question is routed automatically.";
+        tools, mission types, and agent skills, which are instructions for you to follow (`under` lists those of a \
+        folder). Returns ids with one line each; `open` shows one in full. You do not have to `find` before you \
+        `run`: a question is routed automatically.";
     type Input = Input;
     type Output = Output;
 

@@ -48,9 +48,8 @@ impl McpTool for Open {
     const NAME: &'static str = "open";
     const TITLE: &'static str = "Open one skill, playbook, tool, agent skill or mission type";
     const DESCRIPTION: &'static str = "Shows one entry in full, by the exact id that `find` returns: its \
-                                       description, its steps, and its parameters with their types and allowed \
-                                       values; for an agent skill its instruction, and the names of its files, which \
-                                       `file` fetches.";
+        description, its steps, and its parameters with their types and allowed values; for an agent skill its \
+        instruction, and the names of its files, which `file` fetches.";
     type Input = Input;
     type Output = Output;
 

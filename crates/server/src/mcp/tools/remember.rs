@@ -66,8 +66,7 @@ impl McpTool for Remember {
     const NAME: &'static str = "remember";
     const TITLE: &'static str = "Propose a memory";
     const DESCRIPTION: &'static str = "Proposes a fact, preference or decision to be remembered beyond this session. \
-                                       A person accepts or rejects it. No secrets; nothing that `recall` already \
-                                       finds.";
+        A person accepts or rejects it. No secrets; nothing that `recall` already finds.";
     type Input = Input;
     type Output = Output;
 

@@ -55,9 +55,8 @@ impl McpTool for Run {
     const NAME: &'static str = "run";
     const TITLE: &'static str = "Ask a question, run a skill or a playbook";
     const DESCRIPTION: &'static str = "Answers a question, or runs a skill or playbook by id. Skills only read and \
-                                       return findings with evidence; playbooks change something, and wait for a \
-                                       person to confirm the plan and approve each write. Long work continues: call \
-                                       `status` with the id.";
+        return findings with evidence; playbooks change something, and wait for a person to confirm the plan and \
+        approve each write. Long work continues: call `status` with the id.";
     type Input = Input;
     type Output = WorkReport;
 

@@ -56,9 +56,8 @@ impl McpTool for StartMission {
     const NAME: &'static str = "start_mission";
     const TITLE: &'static str = "Start a mission";
     const DESCRIPTION: &'static str = "Pursues a goal that needs more than one question: plans tasks, executes them, \
-                                       aggregates the results and has them reviewed once. Usually runs longer than a \
-                                       call: `status` shows its state, and its results are resources. Proposed \
-                                       changes wait for a person. Use `run` if one answer is enough.";
+        aggregates the results and has them reviewed once. Usually runs longer than a call: `status` shows its \
+        state, and its results are resources. Proposed changes wait for a person. Use `run` if one answer is enough.";
     type Input = Input;
     type Output = WorkReport;
 

@@ -25,7 +25,7 @@ impl McpTool for Status {
     const NAME: &'static str = "status";
     const TITLE: &'static str = "Show the status of a request, mission or run";
     const DESCRIPTION: &'static str = "Shows the status of a started request, mission or run: whether it is running, \
-                                       what it waits for, or its answer with evidence.";
+        what it waits for, or its answer with evidence.";
     type Input = Input;
     type Output = WorkReport;
 
