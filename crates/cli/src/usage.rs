@@ -9,7 +9,7 @@ use crate::failure::{self, EXIT_ERROR, ReportedFailure};
 use crate::messages::{self, Form};
 
 /// What helps where nothing is suggested.
-const HELP: &str = "`charter help` lists the commands, and --help shows how one is used.";
+const HELP: &str = "`charter help` lists the commands; --help shows the usage of one.";
 
 /// Reports it and gives the exit code. Help and the version, which were asked for, are output.
 pub(crate) fn report(error: &clap::Error) -> u8 {

@@ -73,7 +73,7 @@ impl Executor {
         });
         let executor = Self { child, home, log };
         eventually("the executor's start", || {
-            executor.log().contains("takes calls from").then_some(())
+            executor.log().contains("accepts calls from").then_some(())
         });
         executor
     }
@@ -412,7 +412,7 @@ fn b000_18_a_run_that_is_over_ends_the_script_at_its_executor() {
     eventually("the script's end", || (scripts() == 0).then_some(()));
     eventually("the executor's word", || {
         let log = executor.log();
-        let ended = "the lease was lost and the tool was ended";
+        let ended = "the lease was lost; stopped the tool";
         (log.contains(ended) && log.contains("is not held")).then_some(())
     });
 }

@@ -448,7 +448,7 @@ fn b000_18_a_dry_run_is_explained() {
     );
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(
-        shown.out.contains(": left out\nThe gate is not asked"),
+        shown.out.contains(": left out\nThe gate is not evaluated"),
         "{shown:?}"
     );
     let knowing = purge(&service).version("1.0.0", "1.1.0").edit(

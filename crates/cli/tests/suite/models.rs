@@ -80,7 +80,7 @@ fn routes_are_listed_with_where_their_keys_come_from() {
     let models: Vec<&Value> = models
         .filter(|check| check["check"] == "language models")
         .collect();
-    let found = "2 provider(s), 3 route(s); not asked";
+    let found = "2 provider(s), 3 route(s); not tested";
     assert_eq!(
         models,
         [&json!({"state": "ok", "check": "language models", "found": found})]

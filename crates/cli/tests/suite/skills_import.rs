@@ -385,7 +385,7 @@ fn b001_9_a_directory_without_a_skill_that_can_be_imported_is_refused() {
     let ran = skills(&home, &["import", source]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("--> open/SKILL.md:1:"), "{ran:?}");
-    let hint = "--dry-run checks all of them again";
+    let hint = "--dry-run checks them again";
     assert!(ran.err.contains(hint), "{ran:?}");
     assert_eq!(
         skills(&home, &["import", source, "--dry-run"]).code,

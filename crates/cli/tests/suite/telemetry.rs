@@ -499,7 +499,7 @@ fn the_doctor_says_whether_the_collector_answers() {
     assert_eq!(checked(&off), (json!("ok"), "off".to_owned()));
 
     let receiver = Receiver::start();
-    let found = format!("{} takes traces and metrics", receiver.url());
+    let found = format!("{} accepts traces and metrics", receiver.url());
     assert_eq!(checked(&telling(&receiver)), (json!("ok"), found));
 
     let refuses = HttpStub::start(|_, _| Reply::json(401, "{}")).unwrap();

@@ -129,7 +129,7 @@ fn b003_3_the_key_is_sent_and_shown_nowhere() {
         .with("CHARTER_SEARCH__KEY__VARIABLE", "BRAVE_KEY")
         .with("BRAVE_KEY", KEY);
     let address = provider.url("/res/v1/web/search");
-    let said = format!("brave at {address}, key from environment variable BRAVE_KEY; not asked");
+    let said = format!("brave at {address}, key from environment variable BRAVE_KEY; not tested");
     assert_eq!(doctor(&home, 0), json!(["ok", said]));
     assert_eq!(provider.seen().len(), 0);
     let server = home.serve();
@@ -169,7 +169,7 @@ fn a_provider_that_cannot_work_stops_the_start() {
         ),
         (
             Home::new().with("CHARTER_SEARCH__URL", "https://search.example"),
-            "`provider` is not set, so `url` and `key` have no use",
+            "`url` and `key` need a `provider`",
         ),
     ] {
         let said = format!("setting up `search`: {said}");

@@ -36,7 +36,8 @@ impl Start {
         let file = self.file.display();
         let Some(field) = guess(&plan).and_then(field) else {
             anyhow::bail!(
-                "{file} is no execution plan, pipeline or decision tree: its `id` starts with `plan-`, `pipe-` or `tree-`"
+                "{file} is not an execution plan, pipeline or decision tree: its `id` must start with `plan-`, \
+                 `pipe-` or `tree-`"
             );
         };
         let fallbacks: Vec<Value> = self
