@@ -112,7 +112,7 @@ test("where sources disagree each stands beside the other, and leads to its own 
   const [left, right] = [await sources[0].boundingBox(), await sources[1].boundingBox()];
   expect(left?.y, "both begin at one height").toBe(right?.y);
   expect(left?.x ?? 0).toBeLessThan(right?.x ?? 0);
-  await expect(page.getByRole("region", { name: "What the review found" })).toContainText("Say where sources disagree.");
+  await expect(page.getByRole("region", { name: "What the review found" })).toContainText("State where sources disagree.");
   await contradictions.evaluate((section) => section.scrollIntoView());
   await looksRight(page, "mission-contradictions");
 

@@ -108,7 +108,7 @@ error_codes! {
     /// It waits for an approval.
     ApprovalRequired = "approval_required", PermissionError, no, "This needs an approval.", "Ask an approver to decide on the pending approval.";
     /// Policy does not permit it.
-    PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "`charter gate explain` shows which policy refuses the call, and why.";
+    PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "`charter gate explain` shows which policy denies the call, and why.";
     /// A person refused it.
     ApprovalRejected = "approval_rejected", PermissionError, no, "An approver rejected this.", "The run has the reason.";
     /// Nobody approved it in time.

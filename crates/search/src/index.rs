@@ -91,7 +91,7 @@ pub enum BuildError {
         id: String,
     },
     /// A vector does not fit the index's model.
-    #[error("a vector of entry `{id}` does not fit the index")]
+    #[error("a vector of entry `{id}` does not match the index")]
     Vector {
         /// The entry.
         id: String,

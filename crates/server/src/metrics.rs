@@ -48,7 +48,7 @@ impl Metrics {
         let refused = Family::<RefusalLabels, Counter>::default();
         registry.register(
             "overloaded",
-            "Requests, streams, sessions and calls refused with overloaded",
+            "Requests, streams, sessions and calls rejected with overloaded",
             refused.clone(),
         );
         let seconds = Histogram::new(exponential_buckets(0.001, 2.0, 16));

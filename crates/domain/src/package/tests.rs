@@ -573,8 +573,8 @@ fn a_failing_policy_test_refuses_the_package() {
     assert_eq!(
         problems(&[("policies/readers.yaml", &unbound)]),
         [
-            "policies/readers.yaml:11:45 the test `a user may not` fails: the arguments do not fit \
-          `demo.list`: `region` is missing: "
+            "policies/readers.yaml:11:45 the test `a user may not` fails: invalid arguments for `demo.list`: \
+             `region` is missing: "
         ]
     );
 }

@@ -212,7 +212,7 @@ impl Run {
                 expect(unheard, "no started attempt has an unknown outcome")
             }
             RunEvent::RetryScheduled { step, .. } => {
-                let at = refusal_text(self.is_running(step, "tried again"))?;
+                let at = refusal_text(self.is_running(step, "retried"))?;
                 let left = self.slots[at].failures < self.graph.steps()[at].retry.retries;
                 expect(left, "no retries are left")
             }

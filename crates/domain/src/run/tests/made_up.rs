@@ -238,7 +238,7 @@ fn b002_14_a_step_ends_only_once_it_runs_and_is_tried_again_as_often_as_it_says(
     };
     let pending = |wanted: &str| format!("the step `a` is pending, so it cannot be {wanted}");
     refused(&run, &succeeded, &pending("completed"));
-    refused(&run, &again, &pending("tried again"));
+    refused(&run, &again, &pending("retried"));
     let early = "the step `b` is pending, so it cannot be begun";
     refused(&run, &failed("b"), early);
     assert_eq!(run.run.follows(&failed("a"), at(0)), Ok(()));

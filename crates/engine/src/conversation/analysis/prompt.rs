@@ -120,7 +120,7 @@ fn task(work: &AnalysisWork, cases: &[Case], material: &Material) -> String {
     }
     // Rules come first: a task that is too long loses hints.
     let rules = work.guardrails.values().map(String::as_str);
-    list(&mut task, "Rules that bear on it:", rules);
+    list(&mut task, "Applicable rules:", rules);
     let hints = cases.iter().flat_map(|case| &case.skill.approach_hints);
     list(
         &mut task,
