@@ -83,7 +83,7 @@ fn a_call_that_failed_is_a_gap() {
             said["structured_output"]["gaps"]
         ]),
         json!([
-            "Nothing was found that answers this.\nNot looked at: no key",
+            "Nothing was found that answers this.\nNot examined: no key",
             0.1,
             ["Not examined: no key"],
         ])
@@ -204,7 +204,7 @@ fn b002_10_contradictions_and_gaps_are_in_the_output() {
 #[test]
 fn results_in_words_are_claims() {
     let packet = aggregate::draft(&json!({"results": [
-        {"task": "a", "ref": "wrk.a", "text": "All doors are shut.\nNot looked at: the cellar",
+        {"task": "a", "ref": "wrk.a", "text": "All doors are shut.\nNot examined: the cellar",
          "structured": {"gaps": ["Not examined: the cellar"]}, "citations": [{}]},
         {"task": "b", "ref": "wrk.b", "text": "Who knows.", "structured": {}, "citations": []},
     ]}));
