@@ -358,8 +358,7 @@ fn a_missing_model_is_said_with_what_to_do() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("\nerror[model_missing]: "), "{ran:?}");
     assert!(
-        ran.err
-            .contains("leave it out, so that `charter model fetch`"),
+        ran.err.contains("omit it, so that `charter model fetch`"),
         "{ran:?}"
     );
 }

@@ -140,7 +140,7 @@ fn an_invalid_key_is_refused() {
     };
     assert!(ask(&mistyped).contains("not an API key"));
     assert!(ask("chk_").contains("not an API key"));
-    assert!(ask("other").contains("is needed"));
+    assert!(ask("other").contains("is required"));
     crate::home::eventually("the key's end", || {
         (ann.with_key(&text).get("/v1/packages").status == 401).then_some(())
     });
