@@ -95,16 +95,16 @@ fn of_call(found: &Value) -> String {
         text(found, "role"),
         verdict.replace('_', " ")
     )];
-    if verdict == "left_out" {
+    if verdict == "skipped" {
         let why = "The gate is not evaluated: the call writes, and its tool has no dry run.";
         lines.push(why.to_owned());
         return lines.join("\n");
     }
     let rules = found["rules"].as_array().into_iter().flatten();
-    for asked in ["now", "once_approved", "not_asked"] {
+    for asked in ["now", "after_approval", "not_evaluated"] {
         let mut of_kind = rules
             .clone()
-            .filter(|rule| rule["asked"] == asked)
+            .filter(|rule| rule["phase"] == asked)
             .peekable();
         if of_kind.peek().is_some() {
             lines.push(format!("\n{}", when_asked(asked)));
@@ -121,25 +121,25 @@ fn of_call(found: &Value) -> String {
 fn when_asked(word: &str) -> &'static str {
     match word {
         "now" => "Evaluated now:",
-        "once_approved" => "Evaluated after an approval; shown without one:",
+        "after_approval" => "Evaluated after an approval; shown without one:",
         _ => "Not evaluated, because another rule denies the call:",
     }
 }
 
 /// What a rule says, which it is and where it comes from; below it why, and in whose words.
 fn of_rule(rule: &Value) -> String {
-    let says = text(rule, "says").replace('_', " ");
+    let says = text(rule, "effect").replace('_', " ");
     let mut line = format!("  {says:<17} {} {}", text(rule, "kind"), text(rule, "id"));
     if let (Some(layer), Some(package)) = (rule["layer"].as_str(), rule["package"].as_str()) {
         let version = text(rule, "package_version");
         line.push_str(&format!(" ({layer}, {package} {version})"));
     }
-    for detail in ["why", "message", "note"] {
+    for detail in ["reason", "message", "note"] {
         if let Some(said) = rule[detail].as_str() {
             line.push_str(&format!("\n      {said}"));
         }
     }
-    if let Some(facts) = rule["looks_at"].as_array() {
+    if let Some(facts) = rule["run_facts"].as_array() {
         let facts: Vec<&str> = facts.iter().filter_map(Value::as_str).collect();
         line.push_str(&format!(
             "\n      It depends on the run: {}.",
@@ -151,7 +151,7 @@ fn of_rule(rule: &Value) -> String {
 
 /// Whether a rule looks at more of a run than what it executes.
 fn looks_at_history(rule: &Value) -> bool {
-    let mut facts = rule["looks_at"].as_array().into_iter().flatten();
+    let mut facts = rule["run_facts"].as_array().into_iter().flatten();
     facts.any(|fact| !matches!(fact.as_str(), Some("kind" | "subject" | "mission")))
 }
 

@@ -225,7 +225,7 @@ fn failure_of(outcome: &RunOutcome) -> Option<String> {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { reason, .. } => format!("it was cancelled: {reason}"),
             StopCause::TimedOut => "it timed out".to_owned(),
-            StopCause::TokensUsedUp => "it used up its token budget".to_owned(),
+            StopCause::TokenBudgetExhausted => "it used up its token budget".to_owned(),
         }),
     }
 }

@@ -255,7 +255,7 @@ fn stopped(run: &Run, cause: &StopCause) -> EngineError {
             format!("the run was cancelled: {reason}"),
         ),
         StopCause::TimedOut => EngineError::new(ErrorCode::ToolTimeout, "run timed out"),
-        StopCause::TokensUsedUp => {
+        StopCause::TokenBudgetExhausted => {
             EngineError::new(ErrorCode::Cancelled, "the run's token budget is used up")
         }
     }

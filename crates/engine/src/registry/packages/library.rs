@@ -2,7 +2,7 @@
 
 use super::admit::AdmittedPackage;
 use super::{Mode, RegistrationReport, refusal};
-use crate::knowledge::lenses::{LensIndexed, LensJob};
+use crate::knowledge::lenses::{LensIndexingResult, LensJob};
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -37,7 +37,7 @@ impl Engine {
     pub(super) async fn looked_at_again(
         &self,
         admitted: &AdmittedPackage,
-    ) -> Result<Vec<LensIndexed>, EngineError> {
+    ) -> Result<Vec<LensIndexingResult>, EngineError> {
         let (done, problems) = self
             .reindex_package(&admitted.package, &admitted.origin)
             .await?;
