@@ -52,7 +52,7 @@ test("a mission is followed live, read with its sources, and decided on", async 
   await second.getByRole("button", { name: "Reject" }).click();
   await expect(second.getByText("rejected", { exact: true }).first()).toBeVisible();
   await first.getByRole("link", { name: "See the exact call" }).click();
-  await expect(page.getByText("What a mission proposes to write back is approved by a person.")).toBeVisible();
+  await expect(page.getByText("A mission's write-back proposal needs an approval.")).toBeVisible();
   await looksRight(page, "mission-approval");
   await page.goBack();
 
@@ -112,7 +112,7 @@ test("where sources disagree each stands beside the other, and leads to its own 
   const [left, right] = [await sources[0].boundingBox(), await sources[1].boundingBox()];
   expect(left?.y, "both begin at one height").toBe(right?.y);
   expect(left?.x ?? 0).toBeLessThan(right?.x ?? 0);
-  await expect(page.getByRole("region", { name: "What the review found" })).toContainText("Say where sources disagree.");
+  await expect(page.getByRole("region", { name: "What the review found" })).toContainText("State where sources disagree.");
   await contradictions.evaluate((section) => section.scrollIntoView());
   await looksRight(page, "mission-contradictions");
 

@@ -32,7 +32,9 @@ test("words that mean several things are asked back, and an option is chosen by 
   await looksRight(page, "ask");
   await ask(page, UNCLEAR);
   const [meters, costs] = MEANINGS;
-  const question = page.getByRole("region", { name: "Several different questions fit this. Which one do you mean?" });
+  const question = page.getByRole("region", {
+    name: "Several different questions match this request. Which one do you mean?",
+  });
   const options = question.getByRole("list", { name: "Options" }).getByRole("button");
   await expect(options).toHaveCount(2);
   await looksRight(page, "request-clarification");

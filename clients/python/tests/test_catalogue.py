@@ -86,7 +86,7 @@ def test_problems_of_a_package_have_places(charter: Charter, package: Path) -> N
     report = charter.packages.validate(package)
     problem = next(problem for problem in report.problems if problem.severity == "error")
     assert not report.is_sound and problem.file == f"skills/{skill.name}" and problem.line > 1
-    with pytest.raises(ValueError, match="holds no files"):
+    with pytest.raises(ValueError, match="has no files"):
         (package / "empty").mkdir()
         charter.packages.validate(package / "empty")
 

@@ -76,7 +76,7 @@ def test_a_selection_is_proved_to_be_in_the_log(
     assert as_said(verdict) == command_line(server, file, "--key", verdict.key, "--selection")
     # A file may only claim to be one.
     (fault,) = (refused := verify(file)).faults
-    assert str(fault).startswith("line 1: it is a selection")
+    assert str(fault).startswith("line 1: the export is a selection")
     assert as_said(refused) == command_line(server, file)
 
 
@@ -292,7 +292,7 @@ def test_a_file_that_is_no_export_is_a_fault_and_not_a_crash(tmp_path: Path) -> 
     file = tmp_path / "none.jsonl"
     for content in (b"", b"{}\n", b"\xff\xfe\n", b'{"format":"charter-evidence/1"}\n'):
         file.write_bytes(content)
-        assert str(verify(file).faults[0]).startswith("line 1: this is no header of an export")
+        assert str(verify(file).faults[0]).startswith("line 1: not a header of an export")
     with pytest.raises(FileNotFoundError):
         verify(tmp_path / "absent.jsonl")
 

@@ -31,7 +31,7 @@ def test_a_change_waits_for_parameters_confirmation_and_approval(
 
     run = charter.runs.give(answer.run_id, TEXT)
     assert run.waits_for == "confirmation" and all(step.state == "pending" for step in run.steps)
-    with pytest.raises(IllegalTransition, match="look at it again"):
+    with pytest.raises(IllegalTransition, match="read the plan again"):
         charter.runs.confirm(run.run_id, "sha256:another")
 
     charter.runs.confirm(run.run_id, run.plan_digest)

@@ -140,7 +140,7 @@ async function report(charter: Charter, call: ToolCall, outcome: ToolOutcome): P
   } catch (error) {
     const tooMuch = error instanceof CharterError && ["too_large", "invalid_document"].includes(error.code);
     if (!tooMuch) throw error;
-    const message = `the server did not take the result: ${error.message}`;
+    const message = `the server rejected the result: ${error.message}`;
     await send(failed(new ToolFailed(message, { errorType: "resource_error", answered: true }), outcome.duration_ms));
   }
 }

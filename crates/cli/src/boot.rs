@@ -56,13 +56,12 @@ pub(crate) use store::{MAX_SKEW_MS, OpenStore, postgres, skew_ms};
 pub(crate) use webhooks::webhooks;
 
 /// The hint for a failure to load the model if the configuration names its directory.
-const MODEL_NAMED: &str = "Name the directory that holds the model's files in `model.directory`, or \
-     leave it out, so that `charter model fetch` fetches them.";
+const MODEL_NAMED: &str = "Set `model.directory` to the directory with the model's files, or omit it, so that \
+    `charter model fetch` fetches them.";
 
 /// The hint for a failure to load a fetched model.
-const MODEL_FETCHED: &str = "Run `charter model fetch` where a source can be reached, or name a \
-     directory that holds the model's files in `model.directory`. With `model.source = \"none\"` \
-     routing compares words only.";
+const MODEL_FETCHED: &str = "Run `charter model fetch` where a source can be reached, or set `model.directory` to a \
+    directory with the model's files. With `model.source = \"none\"` routing compares words only.";
 
 /// An engine with the store that it closes when it stops.
 pub(crate) struct RunningEngine {
@@ -379,7 +378,7 @@ pub(crate) async fn app(
         && !config.listen.ip().is_loopback()
     {
         tracing::warn!(
-            "clients of the Model Context Protocol do not find the identity provider: set `a2a.public_url`"
+            "clients of the Model Context Protocol cannot find the identity provider: set `a2a.public_url`"
         );
     }
     let identity = identity(config, address)?;

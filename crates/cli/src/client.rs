@@ -72,8 +72,8 @@ impl Client {
         };
         if let Some(tenant) = tenant {
             bail!(
-                "the server at {server} keeps the tenant of the key that is sent to it apart from all \
-                 others: send a key of `{tenant}` and leave out --tenant, or stop it to work on its data"
+                "the server at {server} works for the tenant of the key: send a key of `{tenant}` and omit --tenant, \
+                 or stop the server to work on its data"
             );
         }
         Self::remote(&server, config)
@@ -82,7 +82,7 @@ impl Client {
     /// Connects to the configured server; fails without one.
     pub(crate) fn to_server(config: &Config) -> anyhow::Result<Self> {
         let Some(server) = &config.server else {
-            bail!("this command talks to a running server: name it with --server URL");
+            bail!("this command needs a running server: name it with --server URL");
         };
         Self::remote(server, config)
     }
@@ -377,7 +377,7 @@ fn no_answer(base: &str) -> UnansweredRequest {
 /// The error of a response by which the server refused the request.
 fn refusal(bytes: &[u8]) -> anyhow::Error {
     let refused = answer(false, bytes).err();
-    refused.unwrap_or_else(|| anyhow::anyhow!("the server refused"))
+    refused.unwrap_or_else(|| anyhow::anyhow!("the server rejected the request"))
 }
 
 /// One event of a stream.
@@ -424,7 +424,7 @@ fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {
 fn failure(body: &Value) -> anyhow::Error {
     match ReportedFailure::from_body(body) {
         Some(reported) => reported.into(),
-        None => anyhow::anyhow!("the server refused: {body}"),
+        None => anyhow::anyhow!("the server rejected the request: {body}"),
     }
 }
 

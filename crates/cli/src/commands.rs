@@ -341,7 +341,7 @@ mod tests {
         );
         let refused = read("n=18446744073709551616").unwrap_err();
         assert!(
-            refused.starts_with("the value of `n` holds the number 18446744073709551616"),
+            refused.starts_with("the value of `n` has the number 18446744073709551616"),
             "{refused}"
         );
     }

@@ -465,7 +465,7 @@ impl LimitsConfig {
             ("body_ms", self.body_ms),
         ] {
             if value == 0 {
-                bail!("limits.{setting} = 0: nothing would be answered");
+                bail!("limits.{setting} = 0: must be more than 0, or no request is answered");
             }
         }
         Ok(())
@@ -542,7 +542,7 @@ impl Config {
             .context("reading the configuration")?;
         let mut config: Self = built
             .try_deserialize()
-            .context("the configuration does not fit")?;
+            .context("the configuration is invalid")?;
         if let Some(data_dir) = &flags.data_dir {
             config.data_dir = data_dir.clone();
         }
@@ -572,13 +572,13 @@ impl Config {
             bail!("replica.lease_ms = {lease} is not between {least} and {most}");
         }
         if self.replica.runs == 0 {
-            bail!("replica.runs = 0: nothing would be driven");
+            bail!("replica.runs = 0: must be more than 0, or no run is driven");
         }
         if self.store.standby_url.is_some() && self.store.url.is_none() {
-            bail!("store.standby_url: a standby is one of a database, and store.url names none");
+            bail!("store.standby_url: a standby needs a database, but store.url is not set");
         }
         if self.replica.role != ReplicaRole::All && self.store.url.is_none() {
-            bail!("replica.role: without store.url there is one process, which does everything");
+            bail!("replica.role: needs store.url: without it one process has every role");
         }
         Ok(())
     }

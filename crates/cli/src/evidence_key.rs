@@ -41,9 +41,8 @@ pub(crate) fn make_anew(config: &Config) -> anyhow::Result<()> {
 
 fn lost(path: &Path) -> String {
     format!(
-        "{} is missing: it signs the evidence of this data directory. Put it back from where it is kept apart from the \
-         backups. If it is lost, name a new file by `evidence.key_file`; what was signed before stays valid under the \
-         old public key",
+        "{} is missing: it signs the evidence of this data directory. Restore it from its own backup. If it is lost, \
+         set `evidence.key_file` to a new file; earlier signatures stay valid under the old public key",
         path.display()
     )
 }

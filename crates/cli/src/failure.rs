@@ -36,11 +36,11 @@ pub(crate) const PROPOSALS: &str = "proposals";
 const NO_SERVER: &str = "Start the server, or name a running one with --server.";
 
 /// The hint for a defect.
-const DEFECT: &str = "Report this message; with RUST_BACKTRACE=1 it comes with its origin.";
+const DEFECT: &str = "Report this message; RUST_BACKTRACE=1 adds a backtrace.";
 
 /// The context of a request that a server did not answer.
 #[derive(Debug, thiserror::Error)]
-#[error("asking {server}")]
+#[error("connecting to {server}")]
 pub(crate) struct UnansweredRequest {
     pub(crate) server: String,
 }

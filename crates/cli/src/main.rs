@@ -75,7 +75,7 @@ fn run(cli: Cli) -> u8 {
 fn start() -> anyhow::Result<tokio::runtime::Runtime> {
     let provider = rustls::crypto::ring::default_provider();
     if provider.install_default().is_err() {
-        anyhow::bail!("a TLS provider was installed before");
+        anyhow::bail!("a TLS provider is already installed");
     }
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build();

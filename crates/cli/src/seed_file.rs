@@ -33,7 +33,7 @@ fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
     let mode = file.metadata().with_context(reading)?.permissions().mode();
     if mode & 0o077 != 0 {
         bail!(
-            "{} can be read or changed by others (mode {:o}); only its owner may: chmod 600",
+            "{} can be read or changed by other users (mode {:o}): chmod 600",
             path.display(),
             mode & 0o777
         );
@@ -52,7 +52,7 @@ fn read(path: &Path, what: &str) -> anyhow::Result<Option<[u8; 32]>> {
 
 /// Writes a fresh seed beside the file and links it into place whole; if another process was faster, its seed counts.
 fn make(path: &Path, what: &str) -> anyhow::Result<[u8; 32]> {
-    let making = || format!("making the seed that signs {what}, {}", path.display());
+    let making = || format!("creating the seed that signs {what}, {}", path.display());
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).with_context(making)?;
     // Processes in containers that share a volume may have the same process id.

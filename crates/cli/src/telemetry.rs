@@ -119,7 +119,7 @@ fn apart(work: impl FnOnce() -> bool + Send + 'static) -> oneshot::Receiver<bool
     let (done, waited) = oneshot::channel();
     thread::spawn(move || {
         if done.send(work()).is_err() {
-            tracing::debug!("telemetry was sent after the time for it");
+            tracing::debug!("telemetry was sent after its deadline");
         }
     });
     waited

@@ -60,6 +60,6 @@ pub(crate) fn start_log(filter: &str, telemetry: Option<&Telemetry>) {
         .try_init()
         .is_err()
     {
-        messages::note("warning: logging was started before");
+        messages::note("warning: logging was already started");
     }
 }

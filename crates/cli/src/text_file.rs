@@ -15,7 +15,7 @@ pub(crate) fn read(file: &Path, most: u64) -> anyhow::Result<String> {
     let open = File::open(file)?;
     open.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
-        bail!("it has more than {most} bytes, which is the limit");
+        bail!("it has more than {most} bytes, the limit");
     }
     match charset::document(&bytes, None) {
         Ok(text) => Ok(text.into_owned()),
@@ -53,7 +53,7 @@ mod tests {
         std::fs::write(&file, b"a = 1\nb = \"\xe9\"\n").unwrap();
         let failed = |most| read(&file, most).unwrap_err().to_string();
         assert_eq!(failed(99), "line 2: byte 11 is not UTF-8");
-        assert_eq!(failed(5), "it has more than 5 bytes, which is the limit");
+        assert_eq!(failed(5), "it has more than 5 bytes, the limit");
         assert!(read(&folder.path().join("b"), 9).is_err());
     }
 }

@@ -9,7 +9,7 @@ use crate::failure::{self, EXIT_ERROR, ReportedFailure};
 use crate::messages::{self, Form};
 
 /// The hint if clap suggests nothing.
-const HELP: &str = "`charter help` lists the commands, and --help shows how one is used.";
+const HELP: &str = "`charter help` lists the commands; --help shows the usage of one.";
 
 /// Reports the error and returns the exit code. Requested help and the version are output.
 pub(crate) fn report(error: &clap::Error) -> u8 {

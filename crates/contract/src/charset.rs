@@ -76,12 +76,12 @@ impl fmt::Display for Notice {
             Self::Unknown(label) => {
                 write!(
                     f,
-                    "the declared charset {label:?} is not known and was ignored"
+                    "the declared charset {label:?} is unknown and was ignored"
                 )
             }
             Self::Replaced { charset, at } => write!(
                 f,
-                "byte {at} is not {charset}; each place that is not {charset} became U+FFFD"
+                "byte {at} is not {charset}; invalid bytes were replaced by U+FFFD"
             ),
             Self::Assumed { charset, at } => write!(
                 f,

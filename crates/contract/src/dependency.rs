@@ -65,7 +65,7 @@ pub(crate) fn check_graph(nodes: &[Node<'_>], wording: &Wording, report: &mut Re
         report.meaning(
             format!("{list}/{first}/{needs_field}"),
             "cycle",
-            format!("these {noun}s wait for each other: {}", path.join(" → ")),
+            format!("these {noun}s form a cycle: {}", path.join(" → ")),
         );
     }
     report.violations.len() == before
@@ -177,14 +177,14 @@ mod tests {
             messages(&[("x", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]),
             vec![(
                 "/steps/1/needs".into(),
-                "these steps wait for each other: a → b → c → a".into()
+                "these steps form a cycle: a → b → c → a".into()
             )]
         );
         assert_eq!(
             messages(&[("a", &["a"])]),
             vec![(
                 "/steps/0/needs".into(),
-                "these steps wait for each other: a → a".into()
+                "these steps form a cycle: a → a".into()
             )]
         );
     }

@@ -63,31 +63,31 @@ error_codes! {
     /// The request body is not UTF-8.
     InvalidUtf8 = "invalid_utf8", InputError, no, "The text is not valid UTF-8.", "Send UTF-8.";
     /// The input exceeds a limit.
-    TooLarge = "too_large", InputError, no, "What was sent is too large.", "Stay within the limit that the message names.";
+    TooLarge = "too_large", InputError, no, "The request is too large.", "Stay within the limit that the message names.";
     /// The version of the contract is unknown.
     UnsupportedVersion = "unsupported_version", InputError, no, "This version of the contract is not supported.", "Use one of the versions that the message names.";
     /// The flow is not implemented yet.
-    UnsupportedFlow = "unsupported_flow", InputError, no, "Requests of this kind are not supported yet.", "Ask without `flow`, or register a skill or playbook for it.";
+    UnsupportedFlow = "unsupported_flow", InputError, no, "Requests of this kind are not supported yet.", "Omit `flow`, or register a skill or playbook for it.";
     /// The domain is not in the registry, or inactive.
-    UnknownDomain = "unknown_domain", InputError, no, "The domain is not known or not active.", "Register the domain first, or correct its name.";
+    UnknownDomain = "unknown_domain", InputError, no, "The domain does not exist or is inactive.", "Register the domain first, or correct its name.";
     /// The seed withdrew the collection.
     DeprecatedCollection = "deprecated_collection", InputError, no, "This collection no longer exists.", "Use the successor that the message names.";
     /// Required parameters of a skill, tool or playbook are missing.
-    MissingParameters = "missing_parameters", InputError, no, "Some parameters are missing.", "Give the parameters that the message names.";
+    MissingParameters = "missing_parameters", InputError, no, "Some parameters are missing.", "Provide the parameters that the message names.";
     /// A parameter does not match its declaration.
-    InvalidParameters = "invalid_parameters", InputError, no, "Some parameters do not fit.", "Correct the parameters that the message names.";
+    InvalidParameters = "invalid_parameters", InputError, no, "Some parameters are invalid.", "Correct the parameters that the message names.";
     /// No object has this id, or none visible to the caller.
-    NotFound = "not_found", InputError, no, "Nothing was found by that id.", "Check the id; list what is there.";
+    NotFound = "not_found", InputError, no, "Nothing has this id.", "Check the id; list the existing ids.";
     /// Nothing in the catalogue matches the request.
-    NoMatch = "no_match", InputError, no, "Nothing in the catalogue answers this request.", "Ask in other words, or register a skill for it.";
+    NoMatch = "no_match", InputError, no, "Nothing in the catalogue answers this request.", "Rephrase the request, or register a skill for it.";
     /// An object with this id and other content exists.
-    AlreadyExists = "already_exists", InputError, no, "Something else exists under that id.", "Choose another id.";
+    AlreadyExists = "already_exists", InputError, no, "The id is already used.", "Choose another id.";
     /// The version exists with other content, or the object changed since it was read.
-    VersionConflict = "version_conflict", InputError, no, "The version exists with other content.", "Raise the version, or read the newest state and try again.";
+    VersionConflict = "version_conflict", InputError, no, "The version exists with other content.", "Raise the version, or read the latest state and retry.";
     /// The present state does not allow the transition.
-    IllegalTransition = "illegal_transition", InputError, no, "This is not possible in the present state.", "Look at the present state first.";
+    IllegalTransition = "illegal_transition", InputError, no, "The current state does not allow this.", "Check the current state first.";
     /// The URL does not support the method of the request.
-    MethodNotAllowed = "method_not_allowed", InputError, no, "This address does not take this method.", "Use one of the methods that the details name.";
+    MethodNotAllowed = "method_not_allowed", InputError, no, "This path does not support this method.", "Use one of the methods that the details name.";
     /// The object is append-only.
     Immutable = "immutable", InputError, no, "This cannot be changed or deleted.", "Add a new record instead.";
     /// Other documents still refer to the document.
@@ -95,65 +95,65 @@ error_codes! {
     /// A routing test of a package failed.
     RoutingTestFailed = "routing_test_failed", InputError, no, "A routing test of the package failed.", "Correct the skills or the tests; the details list each test that failed.";
     /// The session is unknown, belongs to another caller or is over.
-    SessionNotFound = "session_not_found", InputError, no, "The session is not known or is over.", "Start a new session.";
+    SessionNotFound = "session_not_found", InputError, no, "The session does not exist or has expired.", "Start a new session.";
     /// The route leads to no usable model.
-    ModelRouteUnknown = "model_route_unknown", InputError, no, "No usable model is configured for this route.", "Look at `models` in the configuration: `charter models list` shows the routes, `charter models test` asks them.";
+    ModelRouteUnknown = "model_route_unknown", InputError, no, "No usable model is configured for this route.", "Check `models` in the configuration: `charter models list` shows the routes, `charter models test` tests them.";
     /// The credential is missing or invalid.
     Unauthenticated = "unauthenticated", PermissionError, no, "Please authenticate.", "Send a valid credential.";
     /// The credential does not permit the operation.
-    PermissionDenied = "permission_denied", PermissionError, no, "This is not allowed.", "Have it done with a credential that may do it; the message names what is needed.";
+    PermissionDenied = "permission_denied", PermissionError, no, "This is not allowed.", "Use a credential with the access that the message names.";
     /// A guardrail blocks the operation.
-    GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Change what the guardrail's message names, or ask its owner.";
+    GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Follow the guardrail's message, or ask its owner.";
     /// The operation needs an approval.
-    ApprovalRequired = "approval_required", PermissionError, no, "This needs an approval.", "Have the pending approval decided.";
+    ApprovalRequired = "approval_required", PermissionError, no, "This needs an approval.", "Ask an approver to decide on the pending approval.";
     /// No policy permits the call, or one forbids it.
-    PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "`charter gate explain` shows which policy refuses the call, and why.";
+    PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "`charter gate explain` shows which policy denies the call, and why.";
     /// An approver rejected the operation.
-    ApprovalRejected = "approval_rejected", PermissionError, no, "A person did not approve this.", "Read the reason in the run.";
+    ApprovalRejected = "approval_rejected", PermissionError, no, "An approver rejected this.", "The run has the reason.";
     /// The approval expired before a decision.
-    ApprovalExpired = "approval_expired", PermissionError, no, "Nobody approved this in time.", "Start it again, and have it approved.";
+    ApprovalExpired = "approval_expired", PermissionError, no, "The approval expired.", "Start it again, and have it approved in time.";
     /// The server may not reach the target.
-    EgressDenied = "egress_denied", PermissionError, no, "This address may not be reached.", "Add the host to the tool's egress list.";
+    EgressDenied = "egress_denied", PermissionError, no, "Access to this host is denied.", "Add the host to the tool's egress list.";
     /// A model's provider refused the key, its permissions or the account.
-    ModelAccessDenied = "model_access_denied", PermissionError, no, "The provider of a model refused access.", "Check the key of the provider, what it may do, and its billing; `charter models test` asks again.";
+    ModelAccessDenied = "model_access_denied", PermissionError, no, "The model provider denied access.", "Check the provider's key, its permissions and its billing; `charter models test` tests it.";
     /// A tool ran and failed.
-    ToolFailed = "tool_failed", ExecutionError, no, "A tool failed.", "Look at the tool's output in the run.";
+    ToolFailed = "tool_failed", ExecutionError, no, "A tool failed.", "Check the tool's output in the run.";
     /// A tool's result does not match its output schema.
-    ToolResultInvalid = "tool_result_invalid", ExecutionError, no, "A tool returned something that it does not promise.", "Correct the tool or its output schema.";
+    ToolResultInvalid = "tool_result_invalid", ExecutionError, no, "A tool returned an invalid result.", "Correct the tool or its output schema.";
     /// A model's provider failed, or its response was interrupted.
-    ModelFailed = "model_failed", ExecutionError, retry, "The provider of a model failed.", "Try again in a moment.";
+    ModelFailed = "model_failed", ExecutionError, retry, "The model provider failed.", "Retry in a moment.";
     /// A model declined, or a filter withheld its response.
-    ModelRefused = "model_refused", ExecutionError, no, "A model declined to answer.", "Ask in other words, or use another model for this route.";
+    ModelRefused = "model_refused", ExecutionError, no, "A model declined to answer.", "Rephrase the request, or use another model for this route.";
     /// A model's answer does not match the requested form, even after repairs.
-    ModelAnswerInvalid = "model_answer_invalid", ExecutionError, no, "A model's answer is not what was asked for.", "Ask for less at once, or use a more capable model for this route.";
+    ModelAnswerInvalid = "model_answer_invalid", ExecutionError, no, "A model returned an invalid answer.", "Request less at once, or use a more capable model for this route.";
     /// No template matches the output.
-    TemplateMissing = "template_missing", ExecutionError, no, "No template fits this output.", "Register a template for this output type.";
+    TemplateMissing = "template_missing", ExecutionError, no, "No template matches this output.", "Register a template for this output type.";
     /// A template has a placeholder without a value.
-    PlaceholderMissing = "placeholder_missing", ExecutionError, no, "A value for the output is missing.", "Give the values that the message names, or correct the template.";
+    PlaceholderMissing = "placeholder_missing", ExecutionError, no, "A value for the output is missing.", "Provide the values that the message names, or correct the template.";
     /// An expression failed or returned a value of the wrong type.
     ExpressionFailed = "expression_failed", ExecutionError, no, "An expression could not be evaluated.", "Correct the expression that the message names.";
     /// The run was cancelled.
-    Cancelled = "cancelled", ExecutionError, no, "This was cancelled.", "Start it again if it is still wanted.";
+    Cancelled = "cancelled", ExecutionError, no, "This was cancelled.", "Start it again if it is still needed.";
     /// A tool exceeded its time limit.
-    ToolTimeout = "tool_timeout", TimeoutError, retry, "A tool took too long.", "Try again, or raise the tool's time limit.";
+    ToolTimeout = "tool_timeout", TimeoutError, retry, "A tool took too long.", "Retry, or raise the tool's timeout.";
     /// A request exceeded its time limit.
-    RequestTimeout = "request_timeout", TimeoutError, retry, "The request took too long.", "Try again, or follow the run instead of waiting.";
+    RequestTimeout = "request_timeout", TimeoutError, retry, "The request took too long.", "Retry, or follow the run instead of waiting.";
     /// The embedding model is not available.
-    ModelMissing = "model_missing", ResourceError, no, "The embedding model is not available.", "Fetch it with `charter model fetch`, or configure where it is.";
+    ModelMissing = "model_missing", ResourceError, no, "The embedding model is not available.", "Fetch it with `charter model fetch`, or configure its location.";
     /// The index was made with another model.
-    ModelMismatch = "model_mismatch", ResourceError, no, "The index was made with another model.", "Run `charter reindex`.";
+    ModelMismatch = "model_mismatch", ResourceError, no, "The index was built with another model.", "Run `charter reindex`.";
     /// No storage space is left.
     StorageFull = "storage_full", ResourceError, retry, "No storage space is left.", "Free some space; nothing that was acknowledged is lost.";
     /// Another process uses the data directory.
     DataDirectoryLocked = "data_directory_locked", ResourceError, no, "Another process uses the data directory.", "Stop the process that the message names, or use another directory.";
     /// The caller exceeded its rate limit.
-    RateLimited = "rate_limited", ResourceError, retry, "Too many requests.", "Wait as long as the details say.";
+    RateLimited = "rate_limited", ResourceError, retry, "Too many requests.", "Wait for the time in the details, then retry.";
     /// The server has no capacity at the moment.
-    Overloaded = "overloaded", ResourceError, retry, "The server is busy.", "Try again in a moment.";
+    Overloaded = "overloaded", ResourceError, retry, "The server is busy.", "Retry in a moment.";
     /// The server cannot work at the moment.
-    Unavailable = "unavailable", ResourceError, retry, "This is not available at the moment.", "Try again in a moment; `charter doctor` shows what is missing.";
+    Unavailable = "unavailable", ResourceError, retry, "This is temporarily unavailable.", "Retry in a moment; `charter doctor` shows missing components.";
     /// A defect in the system.
-    Internal = "internal", SystemError, no, "Something went wrong in the system.", "Report it with the error id to the operator of the system, whose log has the cause.";
+    Internal = "internal", SystemError, no, "An internal error occurred.", "Report it with the error id to the operator, who finds the cause in the log.";
 }
 
 impl ErrorCode {

@@ -18,13 +18,11 @@ pub struct FillBudget {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FillBudgetExceeded {
     /// The filling exceeds this many bytes.
-    #[error(
-        "the values filled in take more than {0} bytes: refer to fewer values, or to smaller ones"
-    )]
+    #[error("the filled-in values take more than {0} bytes: refer to fewer or smaller values")]
     Size(usize),
     /// The filling exceeds [`JSON_LEVELS`] levels of nesting.
     #[error(
-        "the values filled in nest more than {JSON_LEVELS} levels deep: refer to a part of the value"
+        "the filled-in values nest more than {JSON_LEVELS} levels deep: refer to a part of the value"
     )]
     Depth,
 }

@@ -173,14 +173,14 @@ pub enum JsonLimitExceeded {
         limit: usize,
     },
     /// The document contains too many values.
-    #[error("holds so many values that it takes more than {limit} bytes of memory; send fewer")]
+    #[error("has so many values that it takes more than {limit} bytes of memory; send fewer")]
     Memory {
         /// The limit.
         limit: usize,
     },
     /// The document contains a number that neither a 64-bit integer nor a double can represent.
     #[error(
-        "holds the number {number}{}, which would be rounded: an integer has at most 64 bits, any other number is at \
+        "has the number {number}{}, which would be rounded: an integer has at most 64 bits, any other number is at \
          most 1.8e308; send it as text",
         placed(.pointer)
     )]

@@ -94,7 +94,7 @@ impl Contract for AgentSkill {
             report.meaning("/skill_desc_vector", "zero_vector", message);
         }
         if !self.is_folder && !self.sub_skills.is_empty() {
-            let message = format!("`{}` is a leaf and has sub-skills", self.skill_id);
+            let message = format!("`{}` is a leaf but has sub-skills", self.skill_id);
             report.meaning("/sub_skills", "leaf", message);
         }
         if self.is_folder && self.sub_skills.is_empty() {

@@ -101,12 +101,12 @@ impl Contract for RoutingTest {
 
     fn check(&self, report: &mut Report) {
         if self.expect_miss && self.expect.is_some() {
-            let message = "a query cannot reach something and miss".to_owned();
+            let message = "a query cannot both reach a document and miss".to_owned();
             report.consistency("/expect_miss", "expectation", message);
         }
         if !self.expect_miss && self.expect.is_none() && self.expect_not.is_empty() {
             let message =
-                "a test expects something: `expect`, `expect_not` or `expect_miss`".to_owned();
+                "a test needs an expectation: `expect`, `expect_not` or `expect_miss`".to_owned();
             report.meaning("", "expectation", message);
         }
         if let Some(at) = self
@@ -114,7 +114,7 @@ impl Contract for RoutingTest {
             .iter()
             .position(|not| Some(not) == self.expect.as_ref())
         {
-            let message = "expected as well as not expected".to_owned();
+            let message = "listed as both expected and not expected".to_owned();
             report.consistency(format!("/expect_not/{at}"), "expectation", message);
         }
     }

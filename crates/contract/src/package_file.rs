@@ -15,10 +15,10 @@ const PDF_SIGNATURE: &[u8] = b"%PDF-";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedFile {
     /// The content of a PDF is not base64.
-    #[error("its content is not base64")]
+    #[error("the content is not base64")]
     Base64,
     /// The content of a PDF is of another format.
-    #[error("its bytes are no PDF: they do not begin with `%PDF-`")]
+    #[error("not a PDF: the content does not begin with `%PDF-`")]
     NoPdf,
 }
 

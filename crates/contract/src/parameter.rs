@@ -226,7 +226,7 @@ fn check_synonyms(parameter: &Parameter, pointer: &str, report: &mut Report) {
         }
         for (at, word) in words.iter().enumerate() {
             if !seen.insert(word.as_str().to_lowercase()) {
-                let message = format!("`{word}` is another value, or a synonym of one");
+                let message = format!("`{word}` is already another value or its synonym");
                 report.meaning(format!("{here}/{at}"), "unique", message);
             }
         }

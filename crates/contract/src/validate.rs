@@ -125,7 +125,10 @@ pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec
         (Ok(checker), Some(schema)) => {
             describe::collect(checker, schema, value, usize::MAX, &mut report);
         }
-        (Ok(_), None) => report.push(structure(format!("the schema `{}` is no object", T::NAME))),
+        (Ok(_), None) => report.push(structure(format!(
+            "the schema `{}` is not an object",
+            T::NAME
+        ))),
         (Err(broken), _) => report.push(structure(broken.to_string())),
     }
     if !report.violations.is_empty() {

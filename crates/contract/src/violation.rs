@@ -94,7 +94,7 @@ impl Report {
                 stage: violation.stage,
                 pointer: String::new(),
                 keyword: "too_many".into(),
-                message: format!("more than {MAX_VIOLATIONS} violations; the rest is left out"),
+                message: format!("more than {MAX_VIOLATIONS} violations; the rest is omitted"),
                 suggestion: None,
             }),
             _ => {}

@@ -21,7 +21,7 @@ pub const STATED: &str = "stated_by_model";
 
 /// A filter's output that is not a valid finding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the filter emitted something that is no finding: {0}")]
+#[error("the filter emitted an invalid finding: {0}")]
 pub struct NotAFinding(String);
 
 /// Returns the findings that a rule's filter emitted, in the order emitted.

@@ -209,13 +209,13 @@ pub struct ApprovalVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecisionRefusal {
     /// The approval was decided, used or lapsed before.
-    #[error("the approval is {0} already")]
+    #[error("the approval is already {0}")]
     Decided(&'static str),
     /// The approval expired at this time.
     #[error("the approval expired at {0}")]
     Expired(Timestamp),
     /// The call that the user saw differs from the call that would be made.
-    #[error("the approval is for {expected}, not for {given}: look at it again")]
+    #[error("the approval is for {expected}, not for {given}: read it again")]
     Changed {
         /// The digest that the approval is bound to.
         expected: Digest,
@@ -223,12 +223,11 @@ pub enum DecisionRefusal {
         given: Digest,
     },
     /// The call had not begun before.
-    #[error("nothing of this was begun before, so it cannot have happened: approve or reject it")]
+    #[error("this was never started, so it cannot have happened: approve or reject it")]
     NotBegun,
     /// The user is a requester of the call, and may not approve it.
     #[error(
-        "`{0}` asked for this call, or shares a key maker with a user who did: a different person has to \
-         approve it"
+        "`{0}` requested this call, or shares a key creator with a user who did: a different person has to approve it"
     )]
     OwnRequest(UserId),
 }

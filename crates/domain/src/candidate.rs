@@ -157,16 +157,18 @@ impl Brief {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoFit {
     /// No tool is related to the request.
-    #[error("no tool within its boundary has to do with the request")]
+    #[error("no tool within its boundary matches the request")]
     NothingNear,
     /// The request is a question, and only tools that write are related to it.
-    #[error("the tools that come near change something, and a skill only reads: {}", names(.0))]
+    #[error("the closest tools write, but a skill may only read: {}", names(.0))]
     OnlyWrites(Vec<ToolId>),
     /// The request is a change, and only tools that read are related to it.
-    #[error("the tools that come near only read, and none makes the change: {}", names(.0))]
+    #[error("the closest tools only read, and none makes the change: {}", names(.0))]
     OnlyReads(Vec<ToolId>),
     /// A tool requires a parameter whose name cannot be written in a reference.
-    #[error("the tool `{tool}` needs the parameter `{parameter}`, whose name no step can refer to")]
+    #[error(
+        "the tool `{tool}` needs the parameter `{parameter}`, whose name a step cannot reference"
+    )]
     Unreferable {
         /// The tool.
         tool: ToolId,
@@ -174,10 +176,10 @@ pub enum NoFit {
         parameter: String,
     },
     /// The code agent declined, for this reason.
-    #[error("the code agent found no way: {0}")]
+    #[error("the code agent found no plan: {0}")]
     Declined(String),
     /// A name derived from registered names is invalid.
-    #[error("a name for the candidate cannot be made")]
+    #[error("the candidate cannot be named")]
     Name(#[from] IdError),
 }
 

@@ -40,7 +40,7 @@ pub struct Depth(#[schemars(range(min = 1, max = MAX_DEPTH))] u8);
 
 /// A depth outside 1 to [`MAX_DEPTH`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a walk follows 1 to 10 edges one after another, not {0}")]
+#[error("a walk follows 1 to 10 consecutive edges, not {0}")]
 pub struct NotADepth(u8);
 
 impl Depth {

@@ -57,10 +57,10 @@ pub enum ExpressionError {
     #[error("the expression failed: {0}")]
     Failed(String),
     /// It returned a value that is not a boolean.
-    #[error("the expression answered {0} instead of true or false")]
+    #[error("the expression returned {0} instead of true or false")]
     NotBoolean(String),
     /// It uses an unknown name.
-    #[error("`{name}` is no name here: use {}", .roots.names().join(", "))]
+    #[error("unknown name `{name}`: use {}", .roots.names().join(", "))]
     Unknown {
         /// The name.
         name: String,
@@ -68,7 +68,7 @@ pub enum ExpressionError {
         roots: Roots,
     },
     /// It uses all steps or parameters at once, so its dependencies are unknown.
-    #[error("the expression takes `{0}` as a whole; name a member: `{0}[\"name\"]`")]
+    #[error("the expression uses all of `{0}`; name a member: `{0}[\"name\"]`")]
     Whole(&'static str),
     /// It calls an unknown function, or a function with the wrong arguments.
     #[error(transparent)]
@@ -82,7 +82,7 @@ pub enum ExpressionError {
         reason: String,
     },
     /// Its cost on these values exceeds the budget.
-    #[error("the expression would go over too much: it reads long lists or large values")]
+    #[error("the expression reads too much data: long lists or large values")]
     Costly,
 }
 

@@ -63,12 +63,14 @@ pub fn leans(text: &str, alone: StandaloneMeaning) -> Option<String> {
     let connective = CONNECTIVES.iter().find(begins);
     match (alone, connective) {
         (StandaloneMeaning::Clear, _) | (StandaloneMeaning::Weak, None) => None,
-        (StandaloneMeaning::Nothing, None) => Some("it is short and fits nothing alone".to_owned()),
+        (StandaloneMeaning::Nothing, None) => {
+            Some("it is short and matches nothing alone".to_owned())
+        }
         (StandaloneMeaning::Nothing, Some(first)) => Some(format!(
-            "it is short, begins with `{first}` and fits nothing alone"
+            "it is short, begins with `{first}` and matches nothing alone"
         )),
         (StandaloneMeaning::Weak, Some(first)) => Some(format!(
-            "it is short, begins with `{first}` and fits nothing well alone"
+            "it is short, begins with `{first}` and matches nothing well alone"
         )),
     }
 }
@@ -93,7 +95,7 @@ pub struct WhichOther {
 
 fn known(values: &[Value]) -> String {
     if values.is_empty() {
-        return "the session has named no other".to_owned();
+        return "the session names no other".to_owned();
     }
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     format!("it could be {}", values.join(" or "))
@@ -218,7 +220,7 @@ mod tests {
         }
         assert_eq!(
             leans("And in eu-west-1?", StandaloneMeaning::Nothing).unwrap(),
-            "it is short, begins with `and` and fits nothing alone"
+            "it is short, begins with `and` and matches nothing alone"
         );
     }
 
@@ -262,7 +264,7 @@ mod tests {
             take_over(&declared(), &last, &[], "and another account?", now()).unwrap_err();
         assert_eq!(
             account.to_string(),
-            "which account_id is meant? the session has named no other"
+            "which account_id is meant? the session names no other"
         );
     }
 }

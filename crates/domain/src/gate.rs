@@ -136,7 +136,7 @@ impl GateDecision {
                 permitted_by,
                 warnings,
             } => {
-                let person = "A person approved exactly this.";
+                let person = "An approver approved exactly this call.";
                 let approval = RuleResult::new(RuleKind::Approval, approval, person);
                 let all = permitted_by.into_iter().chain(rules).chain([approval]);
                 Self::Allow {
@@ -155,7 +155,7 @@ impl GateDecision {
         let doubt = RuleResult::new(
             RuleKind::Interrupted,
             tool,
-            format!("This was begun and may have happened: {why}. A repeat may do it twice."),
+            format!("This was started and may have happened: {why}. A repeat may do it twice."),
         );
         match self {
             Self::Allow {

@@ -35,13 +35,13 @@ pub use step::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GraphError {
     /// There are no steps.
-    #[error("there is no step")]
+    #[error("the plan has no step")]
     Empty,
     /// A derived step id is invalid.
     #[error("`{0}` cannot be the id of a step: it is too long")]
     Name(String),
     /// More steps or dependencies than a plan or run may have.
-    #[error("the plan has more than {most} {what} ({limit}): make two plans of it")]
+    #[error("the plan has more than {most} {what} ({limit}): split it into two plans")]
     TooLarge {
         /// The counted things.
         what: &'static str,
@@ -51,7 +51,7 @@ pub enum GraphError {
         limit: &'static str,
     },
     /// Two steps share an id.
-    #[error("the step id `{0}` stands twice")]
+    #[error("the step id `{0}` is duplicated")]
     Duplicate(StepId),
     /// An edge from, a branch to, or a reversal of a missing step.
     #[error("the step `{step}` depends on `{missing}`, which does not exist")]
@@ -62,10 +62,12 @@ pub enum GraphError {
         missing: StepId,
     },
     /// Steps that wait for each other.
-    #[error("the steps wait for each other: {}", path(.0))]
+    #[error("the steps form a cycle: {}", path(.0))]
     Cycle(Vec<StepId>),
     /// A reversal with dependencies, or two reversals of one step.
-    #[error("`{0}` cannot reverse: a reversal waits for nothing, and a step has one at most")]
+    #[error(
+        "`{0}` is not a valid reversal: it must have no dependencies and be the only reversal of its step"
+    )]
     Reversal(StepId),
     /// A parameter with a malformed reference.
     #[error("the parameter `{parameter}` of the step `{step}`: {cause}")]

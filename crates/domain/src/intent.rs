@@ -106,20 +106,20 @@ impl Doubt {
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Later => "it is to happen later",
+            Self::Later => "it is for later",
             Self::Condition => "it depends on a condition",
-            Self::Indirect => "it is a wish or a suggestion rather than an order",
+            Self::Indirect => "it is a wish or a suggestion, not an order",
             Self::Reported => "it reports what another person asked for",
             Self::Verb => "its verb may mean something else",
-            Self::Spelling => "its verb has a typing error",
-            Self::Object => "it does not name what is to be changed",
+            Self::Spelling => "its verb has a typo",
+            Self::Object => "it does not name the target of the change",
             Self::Translated => "it was translated",
-            Self::Model => "a model reads it so, and its form leaves it open",
-            Self::Name => "it names a playbook and does not clearly order it",
-            Self::Language => "it has words that are not known here",
-            Self::Question => "it asks a question as well",
-            Self::OtherAction => "its verb asks for something else than the playbook does",
-            Self::Example => "it repeats an example of a playbook and does not clearly order it",
+            Self::Model => "a model classified it, and its form is ambiguous",
+            Self::Name => "it names a playbook but does not clearly order it",
+            Self::Language => "it has unknown words",
+            Self::Question => "it also asks a question",
+            Self::OtherAction => "its verb does not match the playbook's action",
+            Self::Example => "it repeats an example of a playbook but does not clearly order it",
         }
     }
 }
@@ -198,7 +198,7 @@ impl IntentReading {
             start,
             certainty: Certainty::Certain,
             remark: None,
-            reasons: vec!["the request says so itself".to_owned()],
+            reasons: vec!["the request sets the intent".to_owned()],
             ..self
         }
     }

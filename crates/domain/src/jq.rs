@@ -104,7 +104,7 @@ impl Filter {
         };
         let modules = Loader::new(definitions)
             .load(&arena, entry)
-            .map_err(|_| FilterError::Syntax("its entry is not read".to_owned()))?;
+            .map_err(|_| FilterError::Syntax("its entry cannot be read".to_owned()))?;
         Compiler::default()
             .with_funs(natives)
             .compile(modules)
@@ -140,7 +140,7 @@ fn raised(exception: Exn<'_, JqValue>) -> FilterError {
             JqValue::Text(message) => message.as_str().to_owned(),
             other => other.to_string(),
         },
-        Err(_) => "it left a label that is not around it".to_owned(),
+        Err(_) => "it breaks out of a label that does not enclose it".to_owned(),
     })
 }
 

@@ -47,7 +47,7 @@ pub fn check(entry: &MemoryEntry, report: &mut Report) {
         ("/metadata", metadata, MAX_METADATA, "bytes"),
     ] {
         if found > limit {
-            let message = format!("{found} {unit}; at most {limit} are kept");
+            let message = format!("{found} {unit}; the limit is {limit}");
             report.meaning(pointer, "too_long", message);
         }
     }
@@ -60,18 +60,18 @@ pub fn check(entry: &MemoryEntry, report: &mut Report) {
             report.meaning(
                 format!("/tags/{at}"),
                 "empty",
-                "a tag is not empty".to_owned(),
+                "a tag must not be empty".to_owned(),
             );
         }
     }
     for (pointer, text) in [("/title", &entry.title), ("/content", &entry.content)] {
         if text.trim().is_empty() {
-            report.meaning(pointer, "empty", "it says nothing".to_owned());
+            report.meaning(pointer, "empty", "it is empty".to_owned());
         }
     }
     let source = entry.metadata.as_ref().and_then(|of| of.source.as_deref());
     if source.is_none_or(|source| source.trim().is_empty()) {
-        let message = "a memory says where it comes from, e.g. `user_statement`".to_owned();
+        let message = "a memory needs a source, e.g. `user_statement`".to_owned();
         report.meaning("/metadata/source", "required", message);
     }
 }

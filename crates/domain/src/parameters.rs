@@ -42,7 +42,7 @@ pub enum ParameterFault {
         description: String,
     },
     /// No parameter of that name is declared.
-    #[error("`{name}` is not a parameter here")]
+    #[error("unknown parameter `{name}`")]
     Unknown {
         /// The unknown name.
         name: String,
@@ -73,8 +73,8 @@ pub enum ParameterFault {
     },
     /// The text is too long to be matched against the declared pattern.
     #[error(
-        "`{name}` has {bytes} bytes, and matching them with `{pattern}` takes more than {} steps (SCHEMA_STEPS); shorten \
-         the text",
+        "`{name}` has {bytes} bytes, and matching it with `{pattern}` takes more than {} steps (SCHEMA_STEPS); \
+         shorten the text",
         SCHEMA_STEPS
     )]
     LongForPattern {
@@ -288,7 +288,7 @@ mod tests {
                 "`region` is missing: AWS region code",
                 "`severity` must be one of [\"high\",\"low\"]",
                 "`limit` must be of the type integer",
-                "`regin` is not a parameter here",
+                "unknown parameter `regin`",
             ]
         );
         assert_eq!(
@@ -322,7 +322,7 @@ mod tests {
         let wrong = "`$select` must be of the type string or array";
         assert_eq!(said(json!({"$select": 7})), [wrong]);
         assert_eq!(said(json!({})), ["`$select` is missing: the columns"]);
-        let unknown = "`$top` is not a parameter here";
+        let unknown = "unknown parameter `$top`";
         assert_eq!(said(json!({"select": "a", "$top": 1})), [unknown]);
     }
 }

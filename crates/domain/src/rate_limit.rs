@@ -56,7 +56,7 @@ pub struct Bucket {
 
 /// A call that is not allowed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the rate limit is reached; the next call may happen in {wait_ms} ms")]
+#[error("rate limit reached; retry in {wait_ms} ms")]
 pub struct RateLimitExceeded {
     /// The time to wait, in milliseconds, rounded up.
     pub wait_ms: u64,

@@ -31,7 +31,7 @@ pub enum ExampleDecision {
 /// A decision that the example's status does not allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a route example that is {status} cannot be {}: only one that is {} can",
+    "a route example with the status {status} cannot be {}: its status must be {}",
     .decision.result(), .decision.needs()
 )]
 pub struct NotOpen {
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(refused.status, ExampleStatus::Accepted);
         assert_eq!(
             refused.to_string(),
-            "a route example that is accepted cannot be rejected: only one that is suggested can"
+            "a route example with the status accepted cannot be rejected: its status must be suggested"
         );
     }
 

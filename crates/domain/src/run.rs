@@ -160,7 +160,7 @@ impl Run {
     fn skip_for_dry_run(&self, step: StepId) -> Result<RunEvent, IllegalTransition> {
         let at = self.may_begin(&step)?;
         if !self.is_dry_run() {
-            return Err(self.refused(at, "left out of a run that is no dry run"));
+            return Err(self.refused(at, "left out of a run that is not a dry run"));
         }
         Ok(RunEvent::StepSkipped {
             step,

@@ -71,8 +71,8 @@ fn read_bash(source: &str) -> Result<ScriptSource, Vec<ScriptFault>> {
             return None;
         }
         let message = format!(
-            "`{placeholder}` stands in a shell script: values reach it on its standard input, as JSON, never as source; \
-             read `.parameters` there"
+            "`{placeholder}` is not allowed in a shell script: values come on its standard input as JSON, never as \
+             source; read `.parameters` there"
         );
         Some(ScriptFault::at(source, at.start, message))
     });

@@ -171,8 +171,8 @@ fn plain(text: &str) -> Result<&str, SourceError> {
         None => Ok(text),
         Some(at) => Err(refusal::refusal(
             position_of(text, at),
-            "here is a NUL (U+0000), which is not text",
-            Some("take it out"),
+            "NUL (U+0000) is not allowed in text",
+            Some("remove it"),
         )),
     }
 }

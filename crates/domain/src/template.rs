@@ -38,7 +38,7 @@ const DETAIL: usize = 300;
 
 /// The hint for an error that does not name the field.
 const UNNAMED_HINT: &str =
-    "; a field is misspelled, or lies deeper: in a summary, those of a rule are under `fields`";
+    "; a field is misspelled or nested: in a summary, those of a rule are under `fields`";
 
 /// The maximum number of missing names in an error.
 const LISTED: usize = 20;

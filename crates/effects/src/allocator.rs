@@ -30,7 +30,7 @@ pub fn set_up() {
             // SAFETY: the call takes two numbers, and changes settings of the allocator under its own lock.
             let is_set = unsafe { libc::mallopt(setting, value) } == 1;
             if !is_set {
-                tracing::debug!(setting, value, "the allocator does not take a setting");
+                tracing::debug!(setting, value, "the allocator rejected a setting");
             }
         }
     }
@@ -49,7 +49,7 @@ pub fn give_back_soon() {
         tokio::time::sleep(KEPT).await;
         AWAITED.store(false, Ordering::Release);
         if let Err(error) = tokio::task::spawn_blocking(give_back).await {
-            tracing::debug!(%error, "freed memory is not given back");
+            tracing::debug!(%error, "freed memory is not returned to the system");
         }
     });
 }

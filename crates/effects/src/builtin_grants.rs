@@ -106,7 +106,7 @@ impl BuiltinGrants {
 
 fn unknown<'a>(noun: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Failure {
     denied(match listed(known) {
-        none if none.is_empty() => format!("the {noun} `{name}` is not granted; none is"),
+        none if none.is_empty() => format!("the {noun} `{name}` is not granted; no {noun} is"),
         known => format!("the {noun} `{name}` is not granted; these are: {known}"),
     })
 }

@@ -74,19 +74,19 @@ pub enum MarkKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExtractError {
     /// The bytes contain a zero byte.
-    #[error("the source is no text: it holds a zero byte at offset {at}")]
+    #[error("the source is not text: it contains a zero byte at offset {at}")]
     Binary {
         /// Its offset.
         at: usize,
     },
     /// The bytes are invalid in their encoding, and contain control characters.
-    #[error("the source is no text: {0}, and it holds control characters")]
+    #[error("the source is not text: {0}, and it contains control characters")]
     NoText(String),
     /// The source has no text.
-    #[error("the source holds no text")]
+    #[error("the source contains no text")]
     Empty,
     /// More than [`MAX_TEXT_BYTES`].
-    #[error("the source holds more than {MAX_TEXT_BYTES} bytes of text")]
+    #[error("the source contains more than {MAX_TEXT_BYTES} bytes of text")]
     TooLong,
     /// A PDF that cannot be read.
     #[error("the PDF cannot be read: {0}")]

@@ -64,7 +64,7 @@ impl HttpRunner {
                 Err(Failure::cancelled())
             }
             result = tokio::time::timeout(call.limits.timeout, exchange) => result.unwrap_or_else(|_| {
-                let message = format!("no answer within {} ms", call.limits.timeout.as_millis());
+                let message = format!("no response within {} ms", call.limits.timeout.as_millis());
                 Err(Failure::new(ErrorType::TimeoutError, message).retryable())
             }),
         };

@@ -109,7 +109,7 @@ impl Models for NoModels {
         _: &CancellationToken,
     ) -> Result<ModelAnswer, ModelFailure> {
         let message = format!(
-            "the route `{}` leads nowhere: no models are configured (`models` in the configuration)",
+            "the route `{}` has no model: no models are configured (`models` in the configuration)",
             request.route
         );
         Err(ModelFailure::new(ModelFault::UnknownRoute, message))

@@ -154,8 +154,7 @@ impl Redactor {
         }
         let own = self.clone();
         let redacted = tokio::task::spawn_blocking(move || own.apply_to(output)).await;
-        redacted
-            .map_err(|error| Failure::system(format!("taking values out of an output: {error}")))
+        redacted.map_err(|error| Failure::system(format!("redacting an output: {error}")))
     }
 
     /// Returns how many bytes of a text [`Redactor::apply_head`] reads.

@@ -16,7 +16,7 @@ pub struct OutputSize {
 
 /// Memory for an output is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no memory for its output at present: {0}")]
+#[error("there is currently no memory for its output: {0}")]
 pub struct OutputBudgetExhausted(pub String);
 
 /// Memory budget for the output of one call.

@@ -66,7 +66,7 @@ impl TrashFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 let folder = folder.display();
-                tracing::warn!(%error, %folder, "a discarded folder cannot be moved into the bin and stays");
+                tracing::warn!(%error, %folder, "a discarded folder cannot be moved into the trash; keeping it");
             }
         }
     }
@@ -103,7 +103,7 @@ impl TrashFolder {
             Ok(()) | Err(TrySendError::Full(())) => {}
             Err(TrySendError::Disconnected(())) => {
                 tracing::warn!(
-                    "the thread that removes discarded folders ended; they stay until the next start"
+                    "the thread that removes discarded folders ended; keeping them until the next start"
                 );
             }
         }
@@ -138,7 +138,10 @@ fn empty_when_woken(woken: &Receiver<()>, bin: &OwnedFd, shown: &Path) {
         // An entry that stays fails again at the end of each call: one line is enough.
         if failed != logged && !failed.is_empty() {
             let folder = shown.display();
-            tracing::warn!(error = %failed, %folder, "some discarded folders cannot be removed; the next call tries again");
+            tracing::warn!(
+                error = %failed, %folder,
+                "some discarded folders cannot be removed; retrying with the next call"
+            );
         }
         logged = failed;
     }

@@ -210,11 +210,11 @@ impl ToolRunner for Sandbox {
                 self.run_builtin(&call, tool, &redactor, &cancel).await
             }
             ToolImplementation::Mcp(tool) => {
-                let message = format!("no MCP server `{}` is registered here", tool.server);
+                let message = format!("no MCP server `{}` is configured", tool.server);
                 Err(Failure::system(message))
             }
             ToolImplementation::Handler => {
-                let message = format!("the tool `{}` is carried out by executors", call.tool_id);
+                let message = format!("the tool `{}` is executed by executors", call.tool_id);
                 Err(Failure::system(message))
             }
         };
@@ -248,7 +248,7 @@ impl Support {
             Err(error) => Err(io::Error::other(format!("no namespaces: {error}"))),
         };
         let notification_filter = match (&mounts, options.notifications) {
-            (Ok(()), _) => Err(io::Error::other("a mount namespace takes its place")),
+            (Ok(()), _) => Err(io::Error::other("replaced by a mount namespace")),
             (Err(_), NotificationUse::Never) => Err(io::Error::other("switched off")),
             (Err(_), NotificationUse::WhenAvailable) => notification_filter(),
         };
@@ -317,7 +317,7 @@ fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<TrashFolder>)> {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "the folder of an earlier call cannot be looked at");
+                tracing::warn!(%error, "the folder of an earlier call cannot be read");
             }
         }
     }

@@ -48,7 +48,7 @@ async fn in_turn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
     let place = PLACES.acquire().await;
-    let place = place.map_err(|error| format!("the check did not begin: {error}"))?;
+    let place = place.map_err(|error| format!("the check did not start: {error}"))?;
     let done = spawn_blocking(move || {
         let done = work();
         drop(place);
@@ -97,7 +97,7 @@ mod tests {
         let broken = schema(&json!({"$ref": "#/nothing"}));
         assert_eq!(
             fault(&broken).await.unwrap().to_string(),
-            "the schema refers to `#/nothing`, which is not there: correct the reference"
+            "the schema refers to `#/nothing`, which does not exist: correct the reference"
         );
     }
 }

@@ -46,7 +46,7 @@ pub struct NoSources;
 
 impl NoSources {
     fn refusal() -> SourceError {
-        SourceError::new(SourceFault::System, "this program fetches no sources")
+        SourceError::new(SourceFault::System, "this program does not fetch sources")
     }
 }
 

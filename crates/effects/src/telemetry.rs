@@ -41,7 +41,7 @@ impl fmt::Debug for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             Some(_) => "TraceContext(told)",
-            None => "TraceContext(not told)",
+            None => "TraceContext(hidden)",
         })
     }
 }

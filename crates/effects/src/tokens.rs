@@ -120,7 +120,7 @@ pub enum TokenRefused {
     #[error("{0}")]
     Untrusted(String),
     /// The provider's keys are unavailable.
-    #[error("the keys of the issuer {0:?} cannot be had")]
+    #[error("the keys of the issuer {0:?} cannot be fetched")]
     Unavailable(String),
 }
 
@@ -202,19 +202,19 @@ impl Issuers {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(untrusted("the token is too long"));
         }
-        let header = decode_header(token).map_err(|_| untrusted("this is no signed token"))?;
+        let header = decode_header(token).map_err(|_| untrusted("not a signed token"))?;
         let issuer = claimed_issuer(token).ok_or_else(|| untrusted("the token names no issuer"))?;
         let issuer = self.0.iter().find(|known| known.options.issuer == issuer);
-        let issuer = issuer.ok_or_else(|| untrusted("the token's issuer is not known here"))?;
+        let issuer = issuer.ok_or_else(|| untrusted("the token's issuer is unknown"))?;
         if !issuer.algorithms.contains(&header.alg) {
-            return Err(untrusted("the token is signed in a way that is not taken"));
+            return Err(untrusted("the token's signature algorithm is not accepted"));
         }
         if header.crit.is_some() {
-            return Err(untrusted("the token needs what is not understood here"));
+            return Err(untrusted("the token has an unsupported `crit` header"));
         }
         let key = issuer.keys.key(header.kid.as_deref(), header.alg).await;
         let key = key.map_err(|lacking| match lacking {
-            MissingKey::Key => untrusted("the token is signed with no key of its issuer"),
+            MissingKey::Key => untrusted("the token is not signed with a key of its issuer"),
             MissingKey::Issuer => TokenRefused::Unavailable(issuer.options.issuer.clone()),
         })?;
         let checked = decode::<Map<String, Value>>(token, &key, &issuer.validation(header.alg));
@@ -256,9 +256,9 @@ fn error_text(error: &jsonwebtoken::errors::Error) -> &'static str {
     match error.kind() {
         ErrorKind::ExpiredSignature => "the token has expired",
         ErrorKind::ImmatureSignature => "the token is not valid yet",
-        ErrorKind::InvalidAudience => "the token is for somebody else",
-        ErrorKind::InvalidIssuer => "the token's issuer is not known here",
-        ErrorKind::MissingRequiredClaim(_) => "the token lacks its issuer, audience or end",
+        ErrorKind::InvalidAudience => "the token is for another audience",
+        ErrorKind::InvalidIssuer => "the token's issuer is unknown",
+        ErrorKind::MissingRequiredClaim(_) => "the token lacks its issuer, audience or expiry",
         ErrorKind::InvalidSignature => "the token's signature is wrong",
         _ => "the token cannot be read",
     }

@@ -125,8 +125,8 @@ fn unknown_system(url: &str) -> DeliveryFailed {
     DeliveryFailed {
         fault: DeliveryFault::Forbidden,
         message: format!(
-            "`{url}` belongs to no system of record of this server; nothing was sent \
-             (`webhooks.systems` in the configuration names them)"
+            "`{url}` belongs to no configured system of record; nothing was sent (`webhooks.systems` in the \
+             configuration lists them)"
         ),
     }
 }

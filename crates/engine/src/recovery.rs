@@ -33,7 +33,7 @@ impl Engine {
             return Ok(0);
         }
         if let Err(error) = self.record_results().await {
-            tracing::warn!(error = %error, "results of requests could not be looked for; it is tried again");
+            tracing::warn!(error = %error, "results of requests could not be read; retrying");
         }
         let hold = self.hold();
         let open = self.store().take_requests(self.now(), &hold, BATCH).await?;
@@ -62,7 +62,7 @@ impl Engine {
             // A request drives its own runs; the remaining ones belong to none.
             futures_util::future::join_all(answering).await;
             if let Err(error) = engine.claim().await {
-                tracing::warn!(error = %error, "open runs could not be read; it is tried again");
+                tracing::warn!(error = %error, "open runs could not be read; retrying");
             }
         });
         Ok(count)
@@ -98,7 +98,7 @@ impl Engine {
                 () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
             };
             if let Err(error) = found {
-                tracing::warn!(error = %error, "open work could not be taken up; it is tried again");
+                tracing::warn!(error = %error, "open work could not be resumed; retrying");
             }
         }
     }
@@ -113,7 +113,7 @@ impl Engine {
                 _ = ticks.tick() => {}
             }
             if let Err(error) = self.sweep().await {
-                tracing::warn!(error = %error, "sweeping failed; it is tried again");
+                tracing::warn!(error = %error, "sweeping failed; retrying");
             }
         }
     }

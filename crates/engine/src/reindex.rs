@@ -75,7 +75,7 @@ impl Engine {
             .unwrap_or_else(|| "words".to_owned());
         if model != self.model_name() {
             let message = format!(
-                "fitted for {model}, and the model in use is {}",
+                "fitted for {model}, but the model in use is {}",
                 self.model_name()
             );
             return Err(EngineError::new(ErrorCode::ModelMismatch, message));

@@ -103,7 +103,7 @@ pub enum EmbedError {
         asked: usize,
     },
     /// The call has too many texts.
-    #[error("{found} texts in one call; {limit} are allowed")]
+    #[error("{found} texts in one call; the limit is {limit}")]
     TooManyTexts {
         /// Texts given.
         found: usize,
@@ -123,13 +123,13 @@ pub enum EmbedError {
     #[error("the embedder has stopped")]
     Stopped,
     /// The remote server returned no embeddings.
-    #[error("the embedding server gave no embeddings")]
+    #[error("the embedding server returned no embeddings")]
     Remote {
         /// The cause.
         source: RemoteError,
     },
     /// The model returned an invalid vector.
-    #[error("the embedding model gave an unusable vector")]
+    #[error("the embedding model returned an unusable vector")]
     Vector {
         /// The fault.
         source: VectorError,

@@ -79,7 +79,7 @@ pub enum BuildError {
         id: String,
     },
     /// More than [`MAX_ENTRIES`].
-    #[error("{found} entries; an index holds at most {MAX_ENTRIES}")]
+    #[error("{found} entries; an index has at most {MAX_ENTRIES}")]
     TooManyEntries {
         /// The number of entries.
         found: usize,
@@ -91,7 +91,7 @@ pub enum BuildError {
         id: String,
     },
     /// A vector does not match the index's model.
-    #[error("a vector of entry `{id}` does not fit the index")]
+    #[error("a vector of entry `{id}` does not match the index")]
     Vector {
         /// The entry.
         id: String,

@@ -28,7 +28,7 @@ pub enum QueryError {
     #[error("the query is empty")]
     Empty,
     /// Longer than [`MAX_QUERY_BYTES`].
-    #[error("the query has {found} bytes, {MAX_QUERY_BYTES} are allowed")]
+    #[error("the query has {found} bytes; the limit is {MAX_QUERY_BYTES}")]
     TooLong {
         /// The number of bytes.
         found: usize,
@@ -37,7 +37,7 @@ pub enum QueryError {
     #[error("top_k must be at least 1")]
     NoCandidates,
     /// The number of vectors differs from that of [`RouteQuery::texts`].
-    #[error("the query has {expected} texts to embed, {found} vectors were given")]
+    #[error("the query has {expected} texts to embed, but {found} vectors were given")]
     Vectors {
         /// Number of texts to embed.
         expected: usize,
@@ -45,7 +45,7 @@ pub enum QueryError {
         found: usize,
     },
     /// A vector's dimensions differ from its model's.
-    #[error("a vector of the query has {found} dimensions, its model makes {expected}")]
+    #[error("a vector of the query has {found} dimensions, but its model has {expected}")]
     Dims {
         /// Dimensions of the model.
         expected: usize,

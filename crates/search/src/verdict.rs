@@ -207,7 +207,7 @@ fn weigh(
         }
         None => {
             let reason = format!(
-                "`{id}` ({score:.3}) is the tenant's own and clears the narrow threshold {narrow}"
+                "`{id}` ({score:.3}) belongs to the tenant and clears the narrow threshold {narrow}"
             );
             (VerdictKind::Narrow, reason)
         }
@@ -425,7 +425,7 @@ mod tests {
         );
         assert_eq!(
             reason(vec![best, rival(Scope::Global)]),
-            "`a` (0.900) is the tenant's own and clears the narrow threshold 0.75"
+            "`a` (0.900) belongs to the tenant and clears the narrow threshold 0.75"
         );
     }
 

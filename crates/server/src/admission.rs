@@ -113,7 +113,7 @@ async fn answered_to_anyone(state: &AppState, request: Request, next: Next) -> R
     let Ok(_place) = state.anonymous.try_acquire() else {
         state.metrics.refused("anonymous").inc();
         let message = format!(
-            "too many requests without a credential: ANONYMOUS_REQUESTS = {ANONYMOUS_REQUESTS}; try again, or send a key"
+            "too many requests without a credential: ANONYMOUS_REQUESTS = {ANONYMOUS_REQUESTS}; retry, or send a key"
         );
         let error = EngineError::new(ErrorCode::Overloaded, message);
         return refused(state, error);
@@ -129,7 +129,7 @@ async fn answered(state: &AppState, request: Request, next: Next) -> Response {
         Ok(response) => response,
         Err(_) => {
             let message = format!(
-                "no answer within {} s; the work goes on",
+                "no answer within {} s; the work continues",
                 state.limits.timeout.as_secs()
             );
             let error = EngineError::new(ErrorCode::RequestTimeout, message);

@@ -144,8 +144,8 @@ fn skills(abilities: &[Ability]) -> Vec<Value> {
     if abilities.is_empty() {
         return vec![json!({
             "id": "ask", "name": "Ask",
-            "description": "Takes a question or an order in plain words, finds what is registered for \
-                            it and runs it. What that is, the extended card says to those who may call.",
+            "description": "Takes a question or an order in plain words, and runs the registered skill or playbook \
+                            that matches. The extended card lists them for authorised callers.",
             "tags": ["ask"],
         })];
     }

@@ -34,8 +34,8 @@ pub struct Access {
 /// The error of a server that would admit callers without a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0} can be reached from other machines and there is no API key or identity provider that lets anybody in; \
-     `charter key create` makes a key"
+    "{0} can be reached from other machines, but no API key or identity provider admits callers; `charter key \
+     create` creates a key"
 )]
 pub struct AccessError(SocketAddr);
 
@@ -116,12 +116,12 @@ impl Access {
         match &self.local {
             None => Ok(None),
             Some(_) if !names_this_machine(headers) => {
-                let message = "without API keys the server answers to the name localhost only";
+                let message = "without API keys the server accepts only the host name localhost";
                 Err(EngineError::new(ErrorCode::PermissionDenied, message))
             }
             // A browser sends simple requests of any page without a preflight.
             Some(_) if !is_of_this_server(headers) => {
-                let message = "pages of other sites may not call this server";
+                let message = "cross-origin requests are not allowed";
                 Err(EngineError::new(ErrorCode::PermissionDenied, message))
             }
             Some(local) => Ok(Some(local.clone())),
@@ -190,7 +190,7 @@ impl Identity {
 }
 
 fn unknown() -> EngineError {
-    let message = "a credential that this server knows is needed, an API key or a token of its identity provider: \
+    let message = "a valid credential is required, an API key or a token of the server's identity provider: \
                    `Authorization: Bearer …`";
     EngineError::new(ErrorCode::Unauthenticated, message)
 }

@@ -129,7 +129,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for JsonB
 fn must_be_utf8(bytes: &[u8]) -> Result<(), EngineError> {
     std::str::from_utf8(bytes).map(drop).map_err(|malformed| {
         let message = format!(
-            "the body is not valid UTF-8 from byte {} on",
+            "the body is not valid UTF-8 at byte {}",
             malformed.valid_up_to()
         );
         EngineError::new(ErrorCode::InvalidUtf8, message)
@@ -340,7 +340,7 @@ mod tests {
             [
                 (
                     ErrorCode::RequestTimeout,
-                    "nothing of the body came for 10 s".to_owned()
+                    "no data of the body arrived for 10 s".to_owned()
                 ),
                 (
                     ErrorCode::InvalidRequest,

@@ -73,14 +73,14 @@ const VERSIONS: [ProtocolVersion; 3] = [
 ];
 
 /// The instructions about the tools for a client's model.
-const INSTRUCTIONS: &str = "Charter knows an organisation's skills (questions it can answer), playbooks \
-(procedures that change something) and tools. Say what you want to `run` and it is routed to the right \
-skill; or `find` what there is, `open` one thing, then `run` it by id, or `call` a single tool. Answers \
-carry findings with evidence; read evidence://ID for the proof. A goal that takes planning and several \
-workers is a mission: `start_mission`, and read mission://ID. Agent skills are instructions for you: find \
-them, open one, follow it. Ask the reference library with `ask_lens`; what is worth keeping for later \
-`remember`, and `recall` it before you ask a person again. Changes wait for a person, who is asked \
-through you where your client can ask; `status` says where something stands.";
+const INSTRUCTIONS: &str = "Charter has an organisation's skills (questions it can answer), playbooks (procedures \
+    that change something) and tools. Pass a question to `run` and it is routed to the right skill; or `find` \
+    skills, playbooks and tools, `open` one, then `run` it by id, or `call` a single tool. Answers have findings \
+    with evidence; read evidence://ID for the proof. A goal that needs planning and several workers is a mission: \
+    `start_mission`, and read mission://ID. Agent skills are instructions for you: find them, open one, follow it. \
+    Ask the reference library with `ask_lens`. Use `remember` for facts worth keeping, and `recall` before you ask a \
+    person again. Changes wait for a person, who is asked through you if your client supports it; `status` shows the \
+    state of anything you started.";
 
 /// The source of the caller of a connection's requests.
 #[derive(Debug, Clone)]
@@ -136,7 +136,8 @@ impl Mcp {
                 let parts = context.extensions.get::<Parts>();
                 let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
                 caller.cloned().ok_or_else(|| {
-                    let error = EngineError::new(ErrorCode::Unauthenticated, "nobody is calling");
+                    let error =
+                        EngineError::new(ErrorCode::Unauthenticated, "the request has no caller");
                     protocol_error(&error)
                 })
             }

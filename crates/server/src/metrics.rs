@@ -48,7 +48,7 @@ impl Metrics {
         let refused = Family::<RefusalLabels, Counter>::default();
         registry.register(
             "overloaded",
-            "Requests, streams, sessions and calls refused with overloaded",
+            "Requests, streams, sessions and calls rejected with overloaded",
             refused.clone(),
         );
         let seconds = Histogram::new(exponential_buckets(0.001, 2.0, 16));
@@ -72,7 +72,7 @@ impl Metrics {
         let queued_tool_calls = Gauge::default();
         registry.register(
             "tool_calls_queued",
-            "Tool calls that wait for a place (tools.concurrency), all tenants",
+            "Tool calls waiting for a slot (tools.concurrency), all tenants",
             queued_tool_calls.clone(),
         );
         Self {

@@ -53,7 +53,8 @@ pub fn document() -> Value {
         plain::write(components);
     }
     require_bodies(&mut document);
-    document["servers"] = json!([{"url": "/", "description": "The server that has this document"}]);
+    document["servers"] =
+        json!([{"url": "/", "description": "The server that serves this document"}]);
     document["components"]["securitySchemes"]["api_key"] =
         json!({"type": "http", "scheme": "bearer", "description": "An API key"});
     canonical::sorted(document)

@@ -257,7 +257,7 @@ fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), 
         Some(Edit) => &[CatalogueWrite],
         None => {
             return Err(denied(format!(
-                "nobody may do `{operation}`: no rule says who"
+                "denied: operation `{operation}` has no access rule"
             )));
         }
     };

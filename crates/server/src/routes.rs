@@ -240,7 +240,7 @@ pub(crate) fn pages() -> Router<AppState> {
 }
 
 pub(crate) async fn unknown(uri: Uri) -> ApiError {
-    let message = format!("there is nothing at `{}`; see /reference", uri.path());
+    let message = format!("`{}` does not exist; see /reference", uri.path());
     EngineError::new(ErrorCode::NotFound, message).into()
 }
 
@@ -258,7 +258,7 @@ pub(crate) async fn wrong_method(
         let message = format!("evidence is never changed or deleted; {advice}");
         (ErrorCode::Immutable, message)
     } else {
-        let message = format!("`{}` does not take {method}; {advice}", uri.path());
+        let message = format!("`{}` does not support {method}; {advice}", uri.path());
         (ErrorCode::MethodNotAllowed, message)
     };
     let error = EngineError::new(code, message);

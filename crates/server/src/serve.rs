@@ -124,7 +124,7 @@ async fn served(
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
-                    tracing::debug!(error = %error, "a connection broke");
+                    tracing::debug!(error = %error, "a connection failed");
                 }
                 return;
             }

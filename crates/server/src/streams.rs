@@ -95,7 +95,7 @@ fn with_memory(
 }
 
 fn refused(error: &EngineError) {
-    tracing::debug!(error = %error, "a stream ends: there is no memory for its next event");
+    tracing::debug!(error = %error, "ending a stream: no memory for its next event");
 }
 
 /// Holds the memory of the last event until the next is polled: by then the client has received it.
@@ -142,7 +142,7 @@ pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool 
         }
         // A store or provider that does not answer is no evidence about the credential.
         Err(error) => {
-            tracing::debug!(error = %error, "a credential is not looked at");
+            tracing::debug!(error = %error, "a credential could not be checked");
             false
         }
     }

@@ -18,7 +18,7 @@ const MIB: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TooSlow {
     /// No bytes arrived for too long.
-    #[error("nothing of the body came for {} s", PAUSE.as_secs())]
+    #[error("no data of the body arrived for {} s", PAUSE.as_secs())]
     Paused,
     /// The whole body took too long.
     #[error("the body took longer than {} s (limits.body_ms, and more for each MiB)", .0.as_secs())]

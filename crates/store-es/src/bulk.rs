@@ -187,7 +187,7 @@ async fn send(
         }
         tracing::warn!(
             entries = again.len(),
-            "the search node took some entries not yet; they are sent again"
+            "the search node throttled some entries; retrying"
         );
         tokio::time::sleep(pause).await;
         pause *= 2;

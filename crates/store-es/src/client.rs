@@ -108,7 +108,7 @@ impl Node {
             let roots =
                 Certificate::from_pem_bundle(&pem).map_err(|error| refused(error.into()))?;
             if roots.is_empty() {
-                return Err(refused("it holds no certificate".into()));
+                return Err(refused("it contains no certificate".into()));
             }
             client = client.tls_certs_only(roots);
         }
@@ -234,7 +234,7 @@ fn header(credentials: &Credentials) -> Result<HeaderValue, SetupError> {
         Credentials::ApiKey(key) => format!("ApiKey {key}"),
     };
     let mut value = HeaderValue::from_str(&text).map_err(|_| {
-        let why = "the credentials hold what a header cannot carry";
+        let why = "the credentials contain a character that is invalid in headers";
         SetupError::Url(String::new(), why.to_owned())
     })?;
     value.set_sensitive(true);

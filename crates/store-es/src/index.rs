@@ -18,9 +18,9 @@ use crate::product::Product;
 use crate::search;
 
 const LOOKING: &str = "looking for the index";
-const MAKING: &str = "making an index";
-const TAKING: &str = "taking an index";
-const ASKING: &str = "asking who answers";
+const MAKING: &str = "creating an index";
+const TAKING: &str = "switching the index alias";
+const ASKING: &str = "detecting the product";
 
 /// The suffix of the alias for writes.
 const WRITES: &str = "-writes";
@@ -52,7 +52,7 @@ impl EsSkillIndex {
             .ask(NodeRequest::new(ASKING, Method::GET, ""))
             .await?;
         Product::from_info(&said).ok_or_else(|| {
-            let detail = "neither Elasticsearch nor OpenSearch says so".to_owned();
+            let detail = "it is neither Elasticsearch nor OpenSearch".to_owned();
             self.node.form(ASKING, detail)
         })
     }
@@ -128,7 +128,7 @@ impl SkillIndex for EsSkillIndex {
             (None, _) => return Ok(None),
             (Some(one), 0) => one,
             (Some(_), others) => {
-                let detail = format!("{} indexes are found by that name", others + 1);
+                let detail = format!("{} indexes have that name", others + 1);
                 return Err(self.mismatch(detail));
             }
         };
@@ -157,10 +157,7 @@ impl SkillIndex for EsSkillIndex {
         for (index, known) in every {
             let begun = known["aliases"].get(format!("{index}{WRITES}")).is_some();
             if begun && known["aliases"].get(&self.alias).is_none() {
-                tracing::info!(
-                    index,
-                    "an index of skills that was begun and never taken is removed"
-                );
+                tracing::info!(index, "removing an incomplete index of skills");
                 self.delete(&index).await?;
             }
         }
@@ -179,8 +176,7 @@ impl SkillIndex for EsSkillIndex {
         let mut actions = vec![json!({"add": {"index": index.0, "alias": self.alias}})];
         for (name, _) in before.iter().filter(|(name, _)| *name != index.0) {
             if *name == self.alias {
-                let detail =
-                    "it is an index of that name and no alias; delete it or choose another name";
+                let detail = "it is an index, not an alias; delete it or choose another name";
                 return Err(self.mismatch(detail.to_owned()));
             }
             actions.push(json!({"remove_index": {"index": name}}));

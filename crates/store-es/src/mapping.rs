@@ -41,16 +41,16 @@ fn mappings(product: Product, model: &SkillsModel) -> Value {
 pub(crate) fn difference(product: Product, model: &SkillsModel, found: &Value) -> Option<String> {
     let made_for = &found["_meta"]["charter"];
     if made_for.is_null() {
-        return Some("charter did not make it".to_owned());
+        return Some("it was not created by Charter".to_owned());
     }
     let layout = &made_for["layout"];
     if layout.as_u64() != Some(LAYOUT) {
-        return Some(format!("its layout is {layout}, and {LAYOUT} is in use"));
+        return Some(format!("its layout is {layout}, but {LAYOUT} is in use"));
     }
     let name = made_for["model"].as_str().unwrap_or_default();
     if name != model.name {
         let detail = format!(
-            "it was made for the model {name}, and {} is in use",
+            "it was built for the model {name}, but {} is in use",
             model.name
         );
         return Some(detail);
@@ -73,12 +73,12 @@ pub(crate) fn difference(product: Product, model: &SkillsModel, found: &Value) -
     if dims != Some(model.dims as u64) {
         let dims = dims.map_or("unknown".to_owned(), |dims| dims.to_string());
         return Some(format!(
-            "its vectors have {dims} dimensions, and the model's {}",
+            "its vectors have {dims} dimensions, but the model has {}",
             model.dims
         ));
     }
     if !product.is_whole(&found["properties"][VECTOR]) {
-        return Some("it keeps its vectors in fewer bits than they were sent in".to_owned());
+        return Some("it stores its vectors with reduced precision".to_owned());
     }
     None
 }
@@ -107,15 +107,15 @@ mod tests {
         let table: [(Change<'_>, &str); 5] = [
             (
                 &|found| found["_meta"] = Value::Null,
-                "charter did not make it",
+                "it was not created by Charter",
             ),
             (
                 &|found| found["_meta"]["charter"]["layout"] = json!(0),
-                "its layout is 0, and 1 is in use",
+                "its layout is 0, but 1 is in use",
             ),
             (
                 &|found| found["_meta"]["charter"]["model"] = json!("other"),
-                "it was made for the model other, and m/f32 is in use",
+                "it was built for the model other, but m/f32 is in use",
             ),
             (
                 &|found| found["properties"]["scope"] = json!({"type": "text"}),
@@ -123,7 +123,7 @@ mod tests {
             ),
             (
                 &|found| found["properties"][VECTOR]["dimension"] = json!(8),
-                "its vectors have 8 dimensions, and the model's 4",
+                "its vectors have 8 dimensions, but the model has 4",
             ),
         ];
         for (change, expected) in table {
@@ -142,7 +142,7 @@ mod tests {
             found["properties"][VECTOR]["index_options"]["type"] = kept;
             assert_eq!(
                 differs(&found).as_deref(),
-                Some("it keeps its vectors in fewer bits than they were sent in")
+                Some("it stores its vectors with reduced precision")
             );
         }
     }

@@ -118,7 +118,7 @@ pub(crate) fn base(options: &EsOptions) -> Result<Url, SetupError> {
     };
     let url = Url::parse(&options.url).map_err(|error| refused(&error.to_string()))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused("credentials belong into `user` and `password`"));
+        return Err(refused("put credentials into `user` and `password`"));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(refused("it has a query or a fragment"));
@@ -126,7 +126,7 @@ pub(crate) fn base(options: &EsOptions) -> Result<Url, SetupError> {
     match url.scheme() {
         "https" => Ok(url),
         "http" if options.plain_http_anywhere || is_loopback(&url) => Ok(url),
-        "http" => Err(refused("without TLS and not of this machine")),
+        "http" => Err(refused("remote without TLS")),
         _ => Err(refused("neither https nor http")),
     }
 }

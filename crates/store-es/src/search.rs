@@ -110,7 +110,7 @@ pub(crate) fn hits(
     }
     let found: Option<Vec<NearSkill>> = hits.into_iter().map(near).collect();
     let mut found =
-        found.ok_or_else(|| node.form(DOING, "a hit has an id that no skill has".to_owned()))?;
+        found.ok_or_else(|| node.form(DOING, "a hit has an invalid skill id".to_owned()))?;
     found.sort_by(|a, b| {
         let nearer = b.cosine.total_cmp(&a.cosine);
         nearer.then_with(|| (&a.scope, &a.id).cmp(&(&b.scope, &b.id)))

@@ -127,7 +127,7 @@ impl Manifest {
                 return Err(corrupt(
                     dir,
                     MANIFEST,
-                    format!("`{}` is no name of a file", file.name),
+                    format!("`{}` is not a file name", file.name),
                 ));
             }
             let path = dir.join(&file.name);
@@ -135,7 +135,7 @@ impl Manifest {
             let found = found.map_err(|error| corrupt(dir, &file.name, error.to_string()))?;
             if found != (file.bytes, file.sha256.clone()) {
                 let detail = format!(
-                    "it has {} bytes with the SHA-256 {}, the manifest says {} and {}",
+                    "it has {} bytes with the SHA-256 {}; the manifest has {} and {}",
                     found.0, found.1, file.bytes, file.sha256
                 );
                 return Err(corrupt(dir, &file.name, detail));
@@ -164,7 +164,7 @@ impl Manifest {
             return Err(refused(
                 dir,
                 format!(
-                    "its form is {}, this charter reads {FORMAT}",
+                    "its format is {}; this version of Charter reads {FORMAT}",
                     manifest.format
                 ),
             ));
@@ -197,12 +197,13 @@ impl Manifest {
         newest: u32,
     ) -> Result<(), StoreError> {
         if let Some(tenant) = &self.tenant_id {
-            let detail = format!("it is an export of the tenant `{tenant}`, which is not restored");
+            let detail =
+                format!("it is an export of the tenant `{tenant}`, which cannot be restored");
             return Err(refused(dir, detail));
         }
         if self.engine != engine {
             let detail = format!(
-                "it was taken of {}, and the configured store is {engine}",
+                "it is a backup of {}, but the configured store is {engine}",
                 self.engine
             );
             return Err(refused(dir, detail));
@@ -230,7 +231,7 @@ pub(crate) fn create(dir: &Path) -> Result<(), StoreError> {
                 id: dir.display().to_string(),
             })
         }
-        made => made.map_err(during("making the directory of the backup")),
+        made => made.map_err(during("creating the directory of the backup")),
     }
 }
 

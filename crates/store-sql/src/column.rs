@@ -184,7 +184,7 @@ impl Cursor {
             .ok_or_else(|| StoreError::Refused {
                 what: "page cursor",
                 id: text.chars().take(80).collect(),
-                detail: "no page gave it out".to_owned(),
+                detail: "it does not come from a previous page".to_owned(),
             })
     }
 }

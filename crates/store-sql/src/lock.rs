@@ -37,8 +37,8 @@ impl DirectoryLock {
             what: "data directory",
             id: dir.display().to_string(),
             detail: format!(
-                "`{FILE}` is missing beside `{database}`, and another process may use the database: end it, then \
-                 create an empty file `{FILE}` there"
+                "`{FILE}` is missing beside `{database}`, and another process may use the database: stop that \
+                 process, then create an empty file `{FILE}` there"
             ),
         })
     }

@@ -161,7 +161,7 @@ impl PostgresStore {
 
     /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left.
     async fn sweep(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
-        const DOING: &str = "sweeping what has expired";
+        const DOING: &str = "sweeping expired rows";
         let most = crate::column::limit(SWEEP_BATCH);
         let mut swept = 0;
         loop {
@@ -191,7 +191,7 @@ fn pool(
         .create_timeout(Some(options.connect_timeout))
         .runtime(Runtime::Tokio1)
         .build()
-        .map_err(|source| place.failed("making the pool of connections", source))
+        .map_err(|source| place.failed("creating the connection pool", source))
 }
 
 /// Returns the newest schema version that this build can read.

@@ -125,7 +125,7 @@ impl SqliteStore {
     pub async fn set_max_bytes(&self, max_bytes: Option<u64>) -> Result<(), StoreError> {
         self.write(move |connection| {
             connection::set_max_bytes(connection, max_bytes)
-                .map_err(during("bounding the database"))
+                .map_err(during("limiting the size of the database"))
         })
         .await
     }
@@ -187,7 +187,7 @@ impl SqliteStore {
             let deleted = self
                 .write(move |connection| {
                     statement::execute(
-                        "sweeping what has expired",
+                        "sweeping expired rows",
                         connection,
                         sql,
                         params![before, crate::column::limit(SWEEP_BATCH)],

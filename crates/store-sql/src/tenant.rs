@@ -35,7 +35,7 @@ pub(crate) fn must_rest(tenant: &TenantId, unfinished: u64) -> Result<(), StoreE
         0 => Ok(()),
         runs => Err(refused(
             tenant,
-            format!("{runs} of its runs have not ended: abort them, or wait for their end"),
+            format!("{runs} of its runs have not ended: abort them, or wait until they end"),
         )),
     }
 }
@@ -93,7 +93,7 @@ pub(crate) fn referring_first(
             return Err(StoreError::Corrupt {
                 what: "layout of the database",
                 id: waiting.into_iter().collect::<Vec<_>>().join(", "),
-                detail: "these tables refer to each other in a circle".to_owned(),
+                detail: "these tables have circular references".to_owned(),
             });
         };
         waiting.remove(&free);

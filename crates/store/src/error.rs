@@ -6,7 +6,7 @@ use std::error::Error as StdError;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The record exists already and may not be written again (B000-15, B000-19).
-    #[error("{what} `{id}` exists already")]
+    #[error("{what} `{id}` already exists")]
     AlreadyExists {
         /// The noun, e.g. `evidence record`.
         what: &'static str,
@@ -34,7 +34,7 @@ pub enum StoreError {
         found: u64,
     },
     /// The caller's lease was taken over or released: its fence is not the current one.
-    #[error("the lease on `{resource}` is not held: fence {held}, in force {current}")]
+    #[error("the lease on `{resource}` is not held: fencing token {held}, current {current}")]
     FencedOff {
         /// The leased resource.
         resource: String,
@@ -44,7 +44,7 @@ pub enum StoreError {
         current: u64,
     },
     /// The call is invalid in every state of the store; nothing was written.
-    #[error("{what} `{id}` is refused: {detail}")]
+    #[error("{what} `{id}` is rejected: {detail}")]
     Refused {
         /// The noun.
         what: &'static str,
@@ -54,7 +54,9 @@ pub enum StoreError {
         detail: String,
     },
     /// The data was written by a newer Charter.
-    #[error("the data in {path} has schema version {found}, this charter knows up to {supported}")]
+    #[error(
+        "the data in {path} has schema version {found}; this version of Charter supports up to {supported}"
+    )]
     NewerSchema {
         /// The database.
         path: String,
@@ -73,7 +75,7 @@ pub enum StoreError {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// Another process holds the data directory.
-    #[error("the data directory {path} is held by another process{}", holder_suffix(.holder))]
+    #[error("the data directory {path} is used by another process{}", holder_suffix(.holder))]
     Locked {
         /// The directory.
         path: String,

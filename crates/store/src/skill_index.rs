@@ -132,7 +132,7 @@ pub struct NearSkill {
 #[derive(Debug, thiserror::Error)]
 pub enum SkillIndexError {
     /// The node did not answer, or not completely.
-    #[error("the search node at {place} gives no answer while {doing}")]
+    #[error("the search node at {place} did not answer while {doing}")]
     Unreachable {
         /// The node's address.
         place: String,
@@ -143,7 +143,7 @@ pub enum SkillIndexError {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The node refused the request.
-    #[error("the search node at {place} refuses {doing} with status {status}: {reason}")]
+    #[error("the search node at {place} rejected {doing} with status {status}: {reason}")]
     Refused {
         /// The node's address.
         place: String,
@@ -155,7 +155,7 @@ pub enum SkillIndexError {
         reason: String,
     },
     /// The node's answer is not in the expected form.
-    #[error("the answer of {place} while {doing} is not understood: {detail}")]
+    #[error("the search node at {place} gave an invalid answer while {doing}: {detail}")]
     Form {
         /// The node's address.
         place: String,
@@ -166,7 +166,7 @@ pub enum SkillIndexError {
     },
     /// The index exists, but for another model or mapping.
     #[error(
-        "the index `{index}` at {place} does not fit: {detail}; `charter reindex` makes it anew"
+        "the index `{index}` at {place} does not match: {detail}; `charter reindex` rebuilds it"
     )]
     Mismatch {
         /// The node's address.

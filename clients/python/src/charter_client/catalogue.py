@@ -218,7 +218,7 @@ def read_package(directory: str | Path) -> dict[str, dict[str, str]]:
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is not valid UTF-8: {error}") from error
     if not files:
-        raise ValueError(f"{root} holds no files")
+        raise ValueError(f"{root} has no files")
     return {"files": files}
 
 

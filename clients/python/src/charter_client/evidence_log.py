@@ -42,7 +42,7 @@ MAX_FAULTS = 1_000
 #: Ed25519 among the signature types of C2SP.
 ED25519 = 1
 #: The fault of a line that has the exported values and not the exported bytes.
-REWRITTEN = "the line was rewritten: it says the same, and is not byte for byte what was exported"
+REWRITTEN = "the line was rewritten: its content is equal, but its bytes differ from the export"
 #: Classes whose payload everybody sees who sees the record.
 OPEN_CLASSES = (None, "standard")
 
@@ -160,14 +160,14 @@ class VerifierKey:
         # Base64 may hold a `+`, a name may not.
         parts = text.split("+", 2)
         if len(parts) != 3:
-            raise Malformed("this is no verifier key: expected name, id and key, joined by `+`")
+            raise Malformed("not a verifier key: expected name, id and key, joined by `+`")
         name, id_, encoded = parts
         key = _base64(encoded)
         if key is None or len(key) != 33 or key[0] != ED25519:
-            raise Malformed("this is no verifier key: not the base64 of an Ed25519 key")
+            raise Malformed("not a verifier key: not the base64 of an Ed25519 key")
         _check_name(name)
         if hashlib.sha256(name.encode() + b"\n" + key).digest()[:4].hex() != id_:
-            raise Malformed("this is no verifier key: the id does not belong to the name and the key")
+            raise Malformed("not a verifier key: the id does not belong to the name and the key")
         return cls(name, id_, key[1:])
 
     def __str__(self) -> str:
@@ -200,7 +200,7 @@ def _signed(key: bytes, signature: bytes, text: bytes) -> bool:
 
 def _check_name(name: str) -> None:
     if not name or any(c.isspace() or c == "+" or not c.isprintable() for c in name):
-        raise Malformed("a key's name is not empty and has neither spaces, nor control characters, nor `+`")
+        raise Malformed("a key's name must not be empty or contain spaces, control characters or `+`")
 
 
 def _base64(text: str) -> bytes | None:
@@ -214,7 +214,7 @@ def _base64(text: str) -> bytes | None:
 
 def _parse_note(note: str) -> tuple[str, list[tuple[str, bytes]]]:
     def refused(what: str) -> Malformed:
-        return Malformed(f"this is no signed note: {what}")
+        return Malformed(f"not a signed note: {what}")
 
     if len(note.encode()) > MAX_NOTE:
         raise refused("it is too large")
@@ -251,7 +251,7 @@ class Checkpoint:
         """The checkpoint of a note, when the key signed it and has its name; raises :class:`Malformed`."""
 
         def refused(what: str) -> Malformed:
-            return Malformed(f"the signed text is no checkpoint: {what}")
+            return Malformed(f"the signed text is not a checkpoint: {what}")
 
         lines = key.open(note).removesuffix("\n").split("\n")
         if len(lines) != 3:
@@ -263,7 +263,7 @@ class Checkpoint:
         if root is None or len(root) != 32:
             raise refused("its hash is not base64 of 32 bytes")
         if origin != key.name:
-            raise Malformed(f"the checkpoint is of the log `{origin}`, the key signs for `{key.name}`")
+            raise Malformed(f"the checkpoint is of the log `{origin}`, but the key signs for `{key.name}`")
         return cls(origin, Head(int(size), root))
 
 
@@ -453,7 +453,7 @@ class Verifier:
         checkpoint = self._open("the checkpoint", self._header.checkpoint, key)
         if not checkpoint.origin.endswith(f"/evidence/{self._header.tenant_id}"):
             tenant = self._header.tenant_id
-            raise Malformed(f"the log `{checkpoint.origin}` is not that of the tenant `{tenant}`")
+            raise Malformed(f"the log `{checkpoint.origin}` does not belong to the tenant `{tenant}`")
         self._since = self._open("the older checkpoint", since, key).head if since is not None else None
         self._head = checkpoint.head
         self._complete = self._header.coverage == "complete"
@@ -475,7 +475,7 @@ class Verifier:
     def _look_at_header(self, written: str, selection: bool) -> None:
         """What the header says beside its checkpoint."""
         if not self._complete and not selection:
-            problem = "it is a selection, where the whole log is expected: what was left out is not found"
+            problem = "the export is a selection, but the whole log is expected: omitted records cannot be verified"
             self._fault(problem, 1)
         if not _is_as_exported(written, self._header):
             self._fault(REWRITTEN, 1)
@@ -485,9 +485,9 @@ class Verifier:
         try:
             header = _Header.model_validate_json(text)
         except ValidationError as error:
-            raise Malformed(f"this is no header of an export: {_first(error)}") from error
+            raise Malformed(f"not a header of an export: {_first(error)}") from error
         if header.format != FORMAT:
-            raise Malformed(f"the form is `{header.format}`, this version reads `{FORMAT}`")
+            raise Malformed(f"the format is `{header.format}`; this version reads `{FORMAT}`")
         return header
 
     @staticmethod
@@ -504,12 +504,12 @@ class Verifier:
             line = _Line.model_validate_json(text)
             proof = [_hash(node) for node in line.proof]
         except (ValidationError, Malformed) as error:
-            return self._fault(f"this is no leaf: {_first(error)}", number)
+            return self._fault(f"not a leaf: {_first(error)}", number)
         try:
             leaf = _LEAF.validate_json(line.leaf)
         except ValidationError as error:
             self._place(number, line, None)
-            return self._fault(f"leaf {line.index} says nothing that is known: {_first(error)}", number)
+            return self._fault(f"leaf {line.index} has unknown content: {_first(error)}", number)
         self._place(number, line, leaf.evidence_id)
         if not _is_as_exported(text, line):
             self._fault(REWRITTEN, number, leaf.evidence_id)
@@ -524,7 +524,7 @@ class Verifier:
             self._missing(None, self._next, self._head.size, None)
         for id_, state in self._payloads.items():
             if isinstance(state, int):
-                self._fault("the payload is missing, and no leaf says that it was removed", state, id_)
+                self._fault("the payload is missing, and no leaf records its removal", state, id_)
         states = list(self._payloads.values())
         self._verdict.records = len(states)
         self._verdict.payloads = states.count("checked")
@@ -554,17 +554,17 @@ class Verifier:
         id_ = leaf.evidence_id
         if isinstance(leaf, _RecordLeaf):
             if id_ in self._payloads:
-                self._fault("it is there twice", number, id_)
+                self._fault("it is duplicated", number, id_)
             redaction_class = self._record(number, line, leaf)
             self._payloads[id_] = self._payload(number, line, leaf, redaction_class)
             return
         if isinstance(leaf, _AttachmentLeaf) and not _names_one_thing(leaf.attached_to):
-            self._fault("an attachment names exactly one thing", number, id_)
+            self._fault("an attachment must have exactly one target", number, id_)
         # A leaf that is not a record's brings nothing, and comes after the record's.
         if line.record is not None or line.payload is not None or line.withheld is not None:
-            self._fault("a record stands where its leaf has none", number, id_)
+            self._fault("the line has a record, but its leaf has none", number, id_)
         if id_ not in self._payloads:
-            self._fault("its record does not come before", number, id_)
+            self._fault("its record does not precede it", number, id_)
         elif isinstance(leaf, _RemovalLeaf):
             self._payloads[id_] = "removed"
 
@@ -578,13 +578,13 @@ class Verifier:
             record = Evidence.model_validate_json(line.record)
             document = json.loads(line.record)
         except ValueError as error:
-            record, document, problem = None, {}, f"the record does not fit its contract: {_first(error)}"
+            record, document, problem = None, {}, f"the record violates its contract: {_first(error)}"
         else:
             own = document.get("id", document.get("_id")) == id_
             own = own and document.get("tenant_id") == self._header.tenant_id
-            problem = "" if own else "the record is another's"
+            problem = "" if own else "the record has another id or tenant"
         if hashlib.sha256(line.record.encode()).hexdigest() != leaf.record_sha256:
-            problem = "the record was changed: it is not the one of its leaf"
+            problem = "the record was changed: it does not match its leaf"
         if problem:
             self._fault(problem, number, id_)
         return record.redaction_class if record is not None else None
@@ -595,14 +595,15 @@ class Verifier:
             if line.withheld is None:
                 return number
             if line.withheld != redaction_class or redaction_class in OPEN_CLASSES:
-                self._fault(f"the payload is withheld as `{line.withheld}`, which it is not", number, id_)
+                problem = f"the payload is withheld as `{line.withheld}`, which is not its redaction class"
+                self._fault(problem, number, id_)
             return "withheld"
         if line.withheld is not None:
-            self._fault("the payload is said to be withheld and is there", number, id_)
+            self._fault("the payload is marked as withheld but is present", number, id_)
         elif _payload_sha256(payload) != leaf.payload_sha256:
-            self._fault("the payload was changed: it is not the one of its leaf", number, id_)
+            self._fault("the payload was changed: it does not match its leaf", number, id_)
         elif not _is_object(payload.text):
-            self._fault("the payload is no JSON object", number, id_)
+            self._fault("the payload is not a JSON object", number, id_)
         return "checked"
 
     def _compare_with_older(self) -> None:
@@ -621,7 +622,8 @@ class Verifier:
         """Compares the heads once as many leaves were read as the older checkpoint has."""
         older = self._since
         if older is not None and older.size == self._frontier.size and older.root != self._frontier.root():
-            self._fault(f"the log was rewritten: its first {older.size} leaves are not those of the older checkpoint")
+            problem = f"the log was rewritten: its first {older.size} leaves differ from those of the older checkpoint"
+            self._fault(problem)
 
     def _fault(self, problem: str, line: int | None = None, evidence_id: str | None = None) -> None:
         if len(self._verdict.faults) >= MAX_FAULTS:

@@ -90,7 +90,7 @@ def reporting(call: ExecutorCall, outcome: Mapping[str, object], duration_s: flo
     try:
         yield from _report(call.lease_id, outcome)
     except (TooLarge, InvalidDocument) as refused:
-        message = f"the server did not take the result: {refused}"
+        message = f"the server rejected the result: {refused}"
         again = failed(ToolFailed(message, error_type="resource_error", answered=True), duration_s)
         yield from _report(call.lease_id, again)
 
@@ -168,7 +168,7 @@ class Executor(ExecutorOperations, Blocking):
             except CharterError as failure:
                 if _is_final(failure):
                     raise
-                _LOG.warning("the server gave no call, it is asked again: %s", failure)
+                _LOG.warning("polling for a call failed; retrying: %s", failure)
                 stop.wait(pause_s)
                 pause_s = min(pause_s * 2, PAUSES_S[1])
                 continue
@@ -224,7 +224,7 @@ class AsyncExecutor(ExecutorOperations, Awaiting):
             except CharterError as failure:
                 if _is_final(failure):
                     raise
-                _LOG.warning("the server gave no call, it is asked again: %s", failure)
+                _LOG.warning("polling for a call failed; retrying: %s", failure)
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, PAUSES_S[1])
                 continue

@@ -62,7 +62,7 @@ class Run(contract.Run):
 
 
 class Mission(contract.Mission):
-    """A mission: where it stands, its tasks, its reviewed output, its proposals."""
+    """A mission: its state, its tasks, its reviewed output, its proposals."""
 
     @property
     def is_over(self) -> bool:

@@ -44,7 +44,7 @@ export async function readKey(text: string): Promise<VerifierKey> {
   const id = fromHex(hex);
   const blob = fromBase64(base64);
   if (!isName(name) || id === undefined || blob === undefined) {
-    throw new NoteError("this is no verifier key: it is written name+id+key");
+    throw new NoteError("not a verifier key: it is written name+id+key");
   }
   if (blob[0] !== ED25519 || blob.length !== 1 + KEY_BYTES) throw new NoteError("the key is not one of Ed25519");
   const digest = await sha256(bytesOf(`${name}\n`), blob);
@@ -75,10 +75,10 @@ interface SignatureLine {
 /** The signed text with its last line end, and the signatures. */
 function parts(note: string): { text: string; lines: SignatureLine[] } {
   const at = note.lastIndexOf("\n\n");
-  if (at < 0) throw new NoteError("this is no signed note: there is no empty line before the signatures");
-  if (!note.endsWith("\n")) throw new NoteError("this is no signed note: the last line does not end");
+  if (at < 0) throw new NoteError("not a signed note: there is no empty line before the signatures");
+  if (!note.endsWith("\n")) throw new NoteError("not a signed note: the last line does not end");
   const lines = note.slice(at + 2, -1).split("\n");
-  if (lines.length > MOST_SIGNATURES) throw new NoteError("this is no signed note: it has too many signatures");
+  if (lines.length > MOST_SIGNATURES) throw new NoteError("not a signed note: it has too many signatures");
   return { text: note.slice(0, at + 1), lines: lines.map(signatureLine) };
 }
 
@@ -86,7 +86,7 @@ function signatureLine(line: string): SignatureLine {
   const [, name = "", base64 = ""] = /^\u2014 (\S+) (\S+)$/.exec(line) ?? [];
   const blob = fromBase64(base64);
   if (!isName(name) || blob === undefined || blob.length <= ID_BYTES) {
-    throw new NoteError("this is no signed note: a signature line is not `\u2014 name base64`");
+    throw new NoteError("not a signed note: a signature line is not `\u2014 name base64`");
   }
   return { name, id: blob.slice(0, ID_BYTES), signature: blob.slice(ID_BYTES) };
 }

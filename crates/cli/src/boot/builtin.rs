@@ -58,7 +58,7 @@ pub(super) fn root_path(key: &str, path: &Path, data_dir: &Path) -> anyhow::Resu
         .canonicalize()
         .unwrap_or_else(|_| data_dir.to_owned());
     if real.starts_with(&data) || data.starts_with(&real) {
-        bail!("{key}.path = {path:?} and the data directory lie in each other");
+        bail!("{key}.path = {path:?} overlaps the data directory");
     }
     Ok(real)
 }

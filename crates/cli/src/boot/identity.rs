@@ -23,7 +23,7 @@ pub(crate) fn identity(config: &Config, address: SocketAddr) -> anyhow::Result<A
             HttpUrl::parse(url).context("a2a.organization_url")?,
         )),
         (Some(_), None) | (None, Some(_)) => {
-            bail!("a2a.organization and a2a.organization_url are given together or not at all")
+            bail!("set both a2a.organization and a2a.organization_url, or neither")
         }
     };
     Ok(A2aIdentity {

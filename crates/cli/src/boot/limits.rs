@@ -55,7 +55,7 @@ fn raise_descriptors() {
         ..limit
     };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(error = %error, "the limit of open files is not raised");
+        tracing::warn!(error = %error, "the limit of open files could not be raised");
     }
 }
 

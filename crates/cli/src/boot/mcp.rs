@@ -61,7 +61,7 @@ pub(crate) async fn connect(
     let mut options = Vec::new();
     for server in &config.mcp.servers {
         let key = format!("mcp.servers: {:?}", server.name);
-        ensure!(names.insert(&server.name), "{key} is named twice");
+        ensure!(names.insert(&server.name), "{key} is duplicated");
         options.push(server_options(config, server).with_context(|| key)?);
     }
     let servers = McpServers::start(Arc::clone(sandbox), options);
@@ -74,7 +74,7 @@ pub(crate) async fn connect(
     if !starting.is_empty() {
         tracing::warn!(
             mcp.servers = ?starting,
-            "some MCP servers have not answered yet; their tools come when they do"
+            "some MCP servers have not answered yet; their tools follow when they do"
         );
     }
     Ok(Some(servers))
@@ -116,7 +116,7 @@ fn transport(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpTra
     let egress = egress.collect::<anyhow::Result<Vec<_>>>()?;
     match (&server.command, &server.url) {
         (Some(command), None) => {
-            ensure!(server.headers.is_empty(), "`headers` are for a `url`");
+            ensure!(server.headers.is_empty(), "`headers` need a `url`");
             ensure!(command.is_absolute(), "`command` must be an absolute path");
             let environment = server.environment.iter();
             Ok(McpTransport::Stdio {
@@ -137,7 +137,7 @@ fn transport(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpTra
                 && server.writable.is_empty();
             ensure!(
                 of_a_program,
-                "`args`, `environment`, `readable` and `writable` are for a `command`"
+                "`args`, `environment`, `readable` and `writable` need a `command`"
             );
             let headers = server.headers.iter().map(|(name, variable)| {
                 Ok(SecretHeader {

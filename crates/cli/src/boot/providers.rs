@@ -21,7 +21,7 @@ pub(crate) fn providers(config: &Config) -> anyhow::Result<Providers> {
 fn provider(oidc: &OidcConfig) -> anyhow::Result<Provider> {
     ensure!(
         !oidc.grants.is_empty(),
-        "without `grants` it lets nobody in"
+        "it needs `grants`: without them it admits no caller"
     );
     ensure!(oidc.timeout_ms > 0, "`timeout_ms` must be more than 0");
     let tenancy = match (&oidc.tenant, &oidc.tenant_claim) {
@@ -31,7 +31,7 @@ fn provider(oidc: &OidcConfig) -> anyhow::Result<Provider> {
             tenants: oidc.tenants.clone(),
         },
         _ => {
-            bail!("it needs either `tenant`, or `tenant_claim` with the `tenants` that it may name")
+            bail!("it needs either `tenant`, or `tenant_claim` with its allowed `tenants`")
         }
     };
     Ok(Provider {
@@ -61,7 +61,7 @@ fn grant(grant: &GrantConfig) -> anyhow::Result<ClaimGrant> {
     let when = match (&grant.claim, &grant.value) {
         (Some(claim), Some(value)) => Some((Claim::new(claim.clone()), value.clone())),
         (None, None) => None,
-        _ => bail!("a grant has both `claim` and `value`, or neither"),
+        _ => bail!("a grant needs both `claim` and `value`, or neither"),
     };
     Ok(ClaimGrant {
         when,

@@ -18,7 +18,7 @@ pub(crate) fn search(config: &Config) -> anyhow::Result<Option<Arc<WebSearch>>> 
 fn set_up(config: &SearchConfig) -> anyhow::Result<Option<Arc<WebSearch>>> {
     let Some(provider) = config.provider else {
         if config.url.is_some() || config.key.is_some() {
-            bail!("`provider` is not set, so `url` and `key` have no use");
+            bail!("`url` and `key` need a `provider`");
         }
         return Ok(None);
     };

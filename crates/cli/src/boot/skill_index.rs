@@ -14,7 +14,7 @@ use crate::secrets::secret;
 pub(crate) fn skill_index(config: &Config) -> anyhow::Result<Option<Arc<dyn SkillIndex>>> {
     let index = set_up(&config.skill_index).context("setting up `skill_index`")?;
     if index.is_some() && config.model.source == ModelKind::None {
-        bail!("`skill_index` finds skills by vectors, and `model.source` is `none`");
+        bail!("`skill_index` needs vectors, but `model.source` is `none`");
     }
     Ok(index.map(|index| Arc::new(index) as Arc<dyn SkillIndex>))
 }
@@ -46,6 +46,6 @@ fn credentials(config: &SkillIndexConfig) -> anyhow::Result<Option<Credentials>>
             password: secret(password)?.expose().to_owned(),
         }),
         (None, None, Some(key)) => Some(Credentials::ApiKey(secret(key)?.expose().to_owned())),
-        (_, _, _) => bail!("credentials are `user` with `password`, or `api_key` alone"),
+        (_, _, _) => bail!("credentials must be `user` with `password`, or `api_key` alone"),
     })
 }

@@ -61,7 +61,7 @@ impl OpenStore {
         let apart = skew_ms(&examined)?;
         if apart > MAX_SKEW_MS {
             bail!(
-                "this machine's clock is {apart} ms from that of {}; leases need less than {MAX_SKEW_MS} ms: \
+                "this machine's clock differs by {apart} ms from that of {}; leases need less than {MAX_SKEW_MS} ms: \
                  synchronise the clocks",
                 examined.place
             );
@@ -69,7 +69,7 @@ impl OpenStore {
         if examined.bypasses_row_security {
             tracing::warn!(
                 user = examined.user,
-                "the database's user passes row-level security by; connect as one that is no superuser"
+                "the database user bypasses row-level security; use a non-superuser role"
             );
         }
         let store = PostgresStore::connect(&options).await.map_err(reported)?;
@@ -133,7 +133,7 @@ impl OpenStore {
 
 /// Notes that a new store was created.
 fn note_new_store(place: &str) {
-    messages::note(&format!("made a new store in {place}"));
+    messages::note(&format!("created a new store in {place}"));
 }
 
 /// The absolute form of a path, which is relative to the working directory.

@@ -68,14 +68,15 @@ impl Advice {
         if let Command::Skills(command) = command {
             advice.agent_skills = true;
             if let Skills::Import { .. } = command {
-                advice.documents = Some("--dry-run checks all of them again, and writes nothing.");
+                advice.documents = Some("--dry-run checks them again without writing.");
             }
             if let Skills::Delete { .. } = command {
-                advice.references = Some("Delete those skills first, or repeat it with --force.");
+                advice.references =
+                    Some("Delete those skills first, or repeat the command with --force.");
             }
         }
         if let Command::Package(_) | Command::Dev(_) = command {
-            let check = "`charter package validate DIR` checks it again, and writes nothing.";
+            let check = "`charter package validate DIR` checks it again without writing.";
             advice.documents = Some(check);
         }
         if let Command::Ask(_) | Command::Playbook(_) | Command::Gate(_) = command {
@@ -87,9 +88,9 @@ impl Advice {
         if let Command::Runs(command) = command {
             advice.parameters = Some(match command {
                 runs::Runs::Start(_) => "Give each with -p NAME=VALUE.",
-                _ => "`charter runs set ID NAME=VALUE` gives them.",
+                _ => "`charter runs set ID NAME=VALUE` provides them.",
             });
-            advice.documents = Some("`charter validate FILE` checks a plan, and starts nothing.");
+            advice.documents = Some("`charter validate FILE` checks a plan without starting it.");
         }
         advice
     }
@@ -115,20 +116,18 @@ impl Advice {
                 // No command lists requests: an error lists the existing ones.
                 return match (known(reported), self.listing(what)) {
                     (Some(known), Some(listing)) => {
-                        Some(format!("There is {known}; `{listing}` shows all."))
+                        Some(format!("Known: {known}; `{listing}` shows all."))
                     }
-                    (Some(known), None) => Some(format!("There is {known}.")),
-                    (None, listing) => {
-                        listing.map(|listing| format!("`{listing}` shows what there is."))
-                    }
+                    (Some(known), None) => Some(format!("Known: {known}.")),
+                    (None, listing) => listing.map(|listing| format!("`{listing}` shows all.")),
                 };
             }
             ErrorCode::MissingParameters => match (self.memories, proposed(reported)) {
                 (Some(false), Proposed::Any | Proposed::Contradicting) => {
-                    "Give each with -p NAME=VALUE, or use what memories propose with --use-memory."
+                    "Give each with -p NAME=VALUE, or use the values that memories propose with --use-memory."
                 }
                 (Some(true), Proposed::Contradicting) => {
-                    "The memories contradict each other, and none is used: give each with -p NAME=VALUE."
+                    "The memories contradict each other, so none is used: give each with -p NAME=VALUE."
                 }
                 (Some(_) | None, Proposed::Any | Proposed::Contradicting | Proposed::Nothing) => {
                     self.parameters?
@@ -139,9 +138,7 @@ impl Advice {
             ErrorCode::Unauthenticated => {
                 "Set CHARTER_API_KEY, or `api_key` in the configuration, to a key of that server."
             }
-            ErrorCode::ApprovalRequired => {
-                "`charter approvals list` shows what waits for a person."
-            }
+            ErrorCode::ApprovalRequired => "`charter approvals list` lists the pending approvals.",
             _ => return None,
         };
         Some(hint.to_owned())
@@ -279,7 +276,7 @@ mod tests {
             ),
         ] {
             let found = hint(line, ErrorCode::NotFound, json!({ "what": what }));
-            let expected = format!("`{listing}` shows what there is.");
+            let expected = format!("`{listing}` shows all.");
             assert_eq!(found, Some(expected), "{line}");
         }
         let kinds = json!({"kinds": ["skill", "tool"]});
@@ -299,25 +296,25 @@ mod tests {
                 "lens",
                 json!(["a", "b"]),
                 json!(null),
-                "There is `a`, `b`; `charter lens list` shows all.",
+                "Known: `a`, `b`; `charter lens list` shows all.",
             ),
             (
                 "lens",
                 json!([]),
                 json!(null),
-                "`charter lens list` shows what there is.",
+                "`charter lens list` shows all.",
             ),
             (
                 "lens",
                 json!(["a", "b", "c", "d", "e", "f", "g", "h", "i"]),
                 json!(2),
-                "There is `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h` and 3 more; `charter lens list` shows all.",
+                "Known: `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h` and 3 more; `charter lens list` shows all.",
             ),
             (
                 "request",
                 json!(["req-1", "req-2"]),
                 json!(null),
-                "There is `req-1`, `req-2`.",
+                "Known: `req-1`, `req-2`.",
             ),
         ] {
             let details = json!({"what": what, "known": known, "more": more});

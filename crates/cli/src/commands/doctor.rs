@@ -133,8 +133,8 @@ fn database(examined: &Examination) -> Check {
                 format!("extension vector {version} finds memories and passages (0.8 or newer)")
             }
             VectorExtension::Available(version) => format!(
-                "memories are searched in the process: the extension vector {version} is there and not \
-                 installed (`CREATE EXTENSION vector` as a superuser, then start again)"
+                "memories are searched in the process: the extension vector {version} is available but not installed \
+                 (`CREATE EXTENSION vector` as a superuser, then restart)"
             ),
             VectorExtension::Absent => {
                 "memories are searched in the process: no extension vector".to_owned()
@@ -144,7 +144,7 @@ fn database(examined: &Examination) -> Check {
     Check {
         name: "database",
         found: if found > newest {
-            Err(said + "; a newer charter wrote it")
+            Err(said + "; written by a newer version of Charter")
         } else {
             Ok(said)
         },
@@ -155,8 +155,8 @@ fn row_security(examined: &Examination) -> Result<String, String> {
     let user = &examined.user;
     if examined.bypasses_row_security {
         return Err(format!(
-            "the user `{user}` is a superuser or has BYPASSRLS: tenants are kept apart by Charter's \
-             queries alone; connect as a user that owns the database and is neither"
+            "the user `{user}` is a superuser or has BYPASSRLS: only Charter's queries separate tenants; connect as \
+             a user that owns the database and is neither"
         ));
     }
     Ok(format!("binds the user `{user}`"))
@@ -165,7 +165,7 @@ fn row_security(examined: &Examination) -> Result<String, String> {
 /// Replicas check leases by their own clocks, so these must agree with the database's.
 fn clock(examined: &Examination) -> Result<String, String> {
     let apart = boot::skew_ms(examined).map_err(|error| format!("{error:#}"))?;
-    let said = format!("{apart} ms from the database's");
+    let said = format!("{apart} ms from the database's clock");
     if apart > MAX_SKEW_MS {
         return Err(format!(
             "{said}; leases need less than {MAX_SKEW_MS} ms: synchronise the clocks"
@@ -193,7 +193,7 @@ fn layout(config: &Config) -> Check {
 async fn store(config: &Config) -> (Check, StoredKeys) {
     if !evidence_key::was_used(config) {
         let found =
-            Ok("nothing is stored yet; the first command that needs a store makes it".to_owned());
+            Ok("nothing is stored yet; the first command that needs a store creates it".to_owned());
         let keys = StoredKeys::Read {
             live: Vec::new(),
             made: false,
@@ -215,7 +215,7 @@ async fn store(config: &Config) -> (Check, StoredKeys) {
         Ok(store) => match store.check_integrity().await {
             Ok(findings) if findings.is_empty() => {
                 keys = StoredKeys::of(&store.shared()).await;
-                Ok("opens, and is intact".to_owned())
+                Ok("opens and is intact".to_owned())
             }
             Ok(findings) => Err(findings.join("; ")),
             Err(error) => Err(error.to_string()),
@@ -271,7 +271,7 @@ async fn asked(config: &Config, index: &dyn SkillIndex) -> anyhow::Result<String
         dims: embedder.model().dims,
     };
     Ok(match index.current(&model).await? {
-        None => format!("{server} at {place}: no index yet; the server makes it"),
+        None => format!("{server} at {place}: no index yet; the server creates it"),
         Some(current) => {
             let revision = current.position.revision.0;
             format!("{server} at {place}: skills up to revision {revision}")
@@ -290,7 +290,7 @@ fn models(config: &Config) -> Check {
                 config.models.routes.len() + own.map(|own| own.routes.len()).sum::<usize>();
             let providers = config.models.providers.len();
             Ok(format!(
-                "{providers} provider(s), {routes} route(s); not asked"
+                "{providers} provider(s), {routes} route(s); not tested"
             ))
         }
     };
@@ -310,7 +310,7 @@ fn search(config: &Config) -> Check {
                 .key_source()
                 .map_or("no key".to_owned(), |source| format!("key from {source}"));
             Ok(format!(
-                "{} at {}, {key}; not asked",
+                "{} at {}, {key}; not tested",
                 search.provider().as_str(),
                 search.address()
             ))
@@ -347,7 +347,7 @@ async fn telemetry(config: &Config) -> Check {
             let address = collector.address();
             let taken = collector.probe().await;
             taken
-                .map(|()| format!("{address} takes traces and metrics"))
+                .map(|()| format!("{address} accepts traces and metrics"))
                 .map_err(|error| format!("{address}: {error:#}"))
         }
     };

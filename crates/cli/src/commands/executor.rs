@@ -75,7 +75,7 @@ pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u
     });
     let server = config.server.as_deref().unwrap_or_default();
     messages::note(&format!(
-        "charter executor `{name}` takes calls from {server}{}",
+        "charter executor `{name}` accepts calls from {server}{}",
         work.handlers.count_text()
     ));
     let calls = TaskTracker::new();
@@ -117,7 +117,7 @@ async fn take_calls(
             Err(error) => {
                 tracing::warn!(
                     error = format!("{error:#}"),
-                    "the server gave no call; it is asked again"
+                    "polling for a call failed; retrying"
                 );
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(PAUSES.1);
@@ -146,7 +146,7 @@ async fn next(work: &Work, name: &Label) -> anyhow::Result<Option<ExecutorCall>>
             let read = read_value::<ExecutorCall>(&call);
             let (call, _) = read.map_err(|violations| {
                 let first = violations.first().map(ToString::to_string);
-                anyhow::anyhow!("the server's call is none: {}", first.unwrap_or_default())
+                anyhow::anyhow!("server sent an invalid call: {}", first.unwrap_or_default())
             })?;
             Ok(Some(call))
         }

@@ -96,8 +96,7 @@ fn of_call(found: &Value) -> String {
         verdict.replace('_', " ")
     )];
     if verdict == "skipped" {
-        let why =
-            "The gate is not asked: the call writes, and its tool cannot say what it would do.";
+        let why = "The gate is not evaluated: the call writes, and its tool has no dry run.";
         lines.push(why.to_owned());
         return lines.join("\n");
     }
@@ -114,20 +113,16 @@ fn of_call(found: &Value) -> String {
     }
     if rules.clone().any(looks_at_history) {
         let assumed = &found["assumed"];
-        lines.push(format!(
-            "\nWhat nobody knows before a run, taken as: {assumed}"
-        ));
+        lines.push(format!("\nUnknown before a run, assumed as: {assumed}"));
     }
     lines.join("\n")
 }
 
 fn when_asked(word: &str) -> &'static str {
     match word {
-        "now" => "Asked now:",
-        "after_approval" => {
-            "Asked once a person has approved; shown as it would answer if nobody had:"
-        }
-        _ => "Not asked, because something else refuses:",
+        "now" => "Evaluated now:",
+        "after_approval" => "Evaluated after an approval; shown without one:",
+        _ => "Not evaluated, because another rule denies the call:",
     }
 }
 
@@ -147,7 +142,7 @@ fn of_rule(rule: &Value) -> String {
     if let Some(facts) = rule["run_facts"].as_array() {
         let facts: Vec<&str> = facts.iter().filter_map(Value::as_str).collect();
         line.push_str(&format!(
-            "\n      It looks at the run: {}.",
+            "\n      It depends on the run: {}.",
             facts.join(", ")
         ));
     }

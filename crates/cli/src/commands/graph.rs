@@ -96,7 +96,7 @@ pub(crate) async fn run(command: &Graph, config: &Config, format: Format) -> any
         ),
     })?;
     if format == Format::Table && found["truncated"] == true {
-        messages::note("there is more; ask for less, or with a smaller depth");
+        messages::note("the answer is truncated; narrow the question, or reduce the depth");
     }
     Ok(EXIT_OK)
 }

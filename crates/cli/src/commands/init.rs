@@ -54,7 +54,7 @@ pub(crate) fn run(command: &Init, format: Format) -> anyhow::Result<u8> {
     let dir = command.dir.clone().unwrap_or_else(|| PathBuf::from(name));
     if dir.join("package.yaml").exists() {
         bail!(
-            "{} is a package already; `charter dev {0}` watches it",
+            "{} is already a package; `charter dev {0}` watches it",
             dir.display()
         );
     }
@@ -90,7 +90,7 @@ fn summary_text(dir: &Path, files: &[&str]) -> String {
     let mut lines: Vec<String> = files.iter().map(|file| format!("{dir}/{file}")).collect();
     lines.push(format!(
         "\nEditors that know YAML schemas (yaml-language-server) check the files by {dir}/{SCHEMAS}. Next:\n\n  \
-         charter dev {dir}        # serves, checks each change, and shows where the routing tests lead"
+         charter dev {dir}        # serves, checks each change, and shows the results of the routing tests"
     ));
     lines.join("\n")
 }

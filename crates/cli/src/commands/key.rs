@@ -133,7 +133,7 @@ pub(crate) async fn run(keys: &Keys, config: &Config, format: Format) -> anyhow:
         }
     })?;
     if matches!(keys.command, Key::Create(_) | Key::Rotate { .. }) {
-        messages::note("Keep the secret now: it is not shown again.");
+        messages::note("Save the secret now: it is not shown again.");
     }
     Ok(EXIT_OK)
 }

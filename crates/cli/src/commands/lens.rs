@@ -174,7 +174,7 @@ fn passages(answer: &Value) -> String {
         .flatten()
         .collect();
     if found.is_empty() {
-        return "no passage comes close".to_owned();
+        return "no passage is close enough".to_owned();
     }
     let parts = found.iter().enumerate().map(|(number, passage)| {
         let text = |field: &str| passage[field].as_str().unwrap_or_default();

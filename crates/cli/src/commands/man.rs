@@ -17,7 +17,7 @@ pub(crate) struct Man {
 
 pub(crate) fn run(command: &Man) -> anyhow::Result<u8> {
     let dir = &command.dir;
-    std::fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
+    std::fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
     clap_mangen::generate_to(Cli::command(), dir)
         .with_context(|| format!("writing manual pages to {}", dir.display()))?;
     Ok(EXIT_OK)

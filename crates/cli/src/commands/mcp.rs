@@ -138,7 +138,7 @@ async fn find_holder(config: &Config) -> anyhow::Result<DataHolder> {
         match socket::connect(&config.data_dir).await {
             Ok(stream) => return Ok(DataHolder::Peer(stream)),
             Err(error) if Instant::now() < until => {
-                tracing::debug!(error = %error, "the holder of the data directory does not answer yet");
+                tracing::debug!(error = %error, "the process that uses the data directory does not answer yet");
             }
             Err(_) => break locked,
         }

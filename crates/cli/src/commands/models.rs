@@ -144,7 +144,7 @@ fn probe(route: Label, tenant: TenantId, timeout: Duration) -> anyhow::Result<Mo
         route,
         stage: ModelStage::Probe,
         system: "You answer in JSON.".to_owned(),
-        task: "Say that you are ready.".to_owned(),
+        task: "Confirm that you are ready.".to_owned(),
         context: Value::Null,
         earlier: Vec::new(),
         schema: NamedSchema {

@@ -202,7 +202,7 @@ pub(super) fn read_files(dir: &Path) -> anyhow::Result<BTreeMap<String, String>>
     let mut bytes = 0;
     collect(dir, dir, &mut files, &mut bytes)?;
     if files.is_empty() {
-        bail!("{} holds no files", dir.display());
+        bail!("{} has no files", dir.display());
     }
     Ok(files)
 }

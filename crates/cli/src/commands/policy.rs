@@ -184,7 +184,7 @@ fn package_of(path: &Path) -> anyhow::Result<(PathBuf, PathBuf)> {
     let root = full.ancestors().find(|dir| dir.join(MANIFEST).is_file());
     let Some(root) = root else {
         bail!(
-            "{} is in no package: no directory above it has a {MANIFEST}",
+            "{} is not in a package: no parent directory has a {MANIFEST}",
             path.display()
         );
     };
@@ -205,7 +205,7 @@ fn sound(dir: &Path) -> anyhow::Result<Package> {
     match reading.package {
         Some(package) => Ok(package),
         None => bail!(
-            "{} does not read well; `charter package validate` shows why",
+            "{} is invalid; `charter package validate` shows why",
             dir.display()
         ),
     }

@@ -180,14 +180,14 @@ fn as_compared(verdict: &Value) -> String {
     let text = |of: &Value, field: &str| of[field].as_str().unwrap_or_default().to_owned();
     let corrections = list("corrections").map(|one| {
         format!(
-            "`{}` is taken for `{}`\n",
+            "`{}` is read as `{}`\n",
             text(one, "typed"),
             text(one, "corrected")
         )
     });
     let aside = list("set_aside")
         .filter_map(Value::as_str)
-        .map(|piece| format!("counts little: {piece}\n"));
+        .map(|piece| format!("low weight: {piece}\n"));
     let clauses = list("clauses").map(|clause| {
         let best = text(&clause["candidates"][0], "id");
         format!("asks for: {} → {best}\n", text(clause, "text"))

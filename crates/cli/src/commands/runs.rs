@@ -19,7 +19,6 @@ pub(super) use start::document;
 
 /// Time between two queries of an active run.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
-
 /// Start runs of plans, show runs and their journals, and control them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {

@@ -60,15 +60,13 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static SchemaEntry> {
         let meant = nearest(name, names).map(|meant| format!("; {meant}"));
         let message = format!("there is no schema `{name}`{}", meant.unwrap_or_default());
         let absent = ReportedFailure::new(ErrorCode::NotFound, message);
-        absent
-            .with_hint("`charter schema list` shows what there is.")
-            .into()
+        absent.with_hint("`charter schema list` shows all.").into()
     })
 }
 
 /// Writes a schema for each kind of file of a package: one document, or a list of them.
 pub(super) fn write_for_editors(dir: &Path) -> anyhow::Result<Vec<String>> {
-    let making = || format!("making {}", dir.display());
+    let making = || format!("creating {}", dir.display());
     std::fs::create_dir_all(dir).with_context(making)?;
     let mut written = Vec::new();
     for entry in schemas::of_packages() {

@@ -52,7 +52,7 @@ pub(super) async fn serve(
         .describe_holder(&format!("pid {}, http://{address}", std::process::id()))?;
     let recovered = running.engine.recover().await?;
     if recovered > 0 {
-        tracing::info!(requests = recovered, "taking up interrupted requests");
+        tracing::info!(requests = recovered, "resuming interrupted requests");
     }
     running.engine.run_maintenance();
     messages::note(&format!(

@@ -32,16 +32,16 @@ pub(super) fn refuse(command: &Command) -> anyhow::Result<()> {
     let (works_on, hint) = match place {
         LocalTarget::Store => (
             "the store of the data directory, or the database",
-            "Leave out --server. To work on the data of a server, name its --data-dir or --store.",
+            "Omit --server. To work on the data of a server, name its --data-dir or --store.",
         ),
-        LocalTarget::Files => ("files of this machine", "Leave out --server."),
+        LocalTarget::Files => ("files of this machine", "Omit --server."),
         LocalTarget::Configuration => (
             "the configuration of this machine",
-            "Leave out --server. To see what a server uses, run it where that server is.",
+            "Omit --server. To see a server's configuration, run this on the server's machine.",
         ),
-        LocalTarget::Program => ("this program alone", "Leave out --server."),
+        LocalTarget::Program => ("this program alone", "Omit --server."),
     };
-    let message = format!("`charter {words}` uses no server: it works on {works_on}");
+    let message = format!("`charter {words}` does not use a server: it works on {works_on}");
     Err(ReportedFailure::new(ErrorCode::InvalidRequest, message)
         .with_hint(hint)
         .into())
@@ -137,9 +137,9 @@ mod tests {
             ("man to", "man", "this program"),
         ] {
             let (message, hint) = refused(line).unwrap_or_else(|| panic!("{line}"));
-            let start = format!("`charter {words}` uses no server: it works on {place}");
+            let start = format!("`charter {words}` does not use a server: it works on {place}");
             assert!(message.starts_with(&start), "{line}: {message}");
-            assert!(hint.starts_with("Leave out --server."), "{line}: {hint}");
+            assert!(hint.starts_with("Omit --server."), "{line}: {hint}");
         }
     }
 

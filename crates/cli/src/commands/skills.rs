@@ -208,7 +208,7 @@ fn refusal(problems: Vec<Problem>, error: anyhow::Error, dir: &Path) -> anyhow::
         Ok(reported) if reported.details["problems"].is_array() => {
             let problems = with_those_found(problems, &reported.details);
             let hint = format!(
-                "Correct what is listed; `charter skills import {} --dry-run` looks again and writes nothing.",
+                "Correct the listed problems; `charter skills import {} --dry-run` checks again without writing.",
                 dir.display()
             );
             let refused = ReportedFailure {
@@ -229,7 +229,7 @@ fn imported_table(imported: &Value) -> String {
     let count = |field: &str| imported[field].as_array().map_or(0, Vec::len);
     let left_out = match count("left_out") {
         0 => String::new(),
-        some => format!(", {some} left out, for the reasons above"),
+        some => format!(", {some} skipped, for the reasons above"),
     };
     format!(
         "{}{} new, {} changed, {} unchanged{left_out}; {} summaries embedded",

@@ -87,7 +87,7 @@ async fn write(config: &Config, tenant: &TenantId, target: &Path) -> anyhow::Res
 async fn erase(command: Erase, config: &Config, format: Format) -> anyhow::Result<u8> {
     let Erase { tenant, confirm } = command;
     if confirm.as_ref().is_some_and(|again| *again != tenant) {
-        anyhow::bail!("--confirm names another tenant than `{tenant}`: nothing was erased");
+        anyhow::bail!("--confirm names a tenant other than `{tenant}`: nothing was erased");
     }
     let dry_run = DryRun::from(confirm.is_none());
     let at = SystemClock::start().context("reading the clock")?.now();
@@ -128,7 +128,7 @@ fn print_report(done: &ErasureReport, format: Format) -> anyhow::Result<u8> {
         ErasureReport::Would(rows) => {
             let report = json!({
                 "would_erase": rows, "erased": Value::Null,
-                "hint": "nothing was erased: repeat it with --confirm and the tenant's name",
+                "hint": "nothing was erased: repeat the command with --confirm and the tenant's name",
             });
             (report, rows.is_empty())
         }
@@ -141,9 +141,9 @@ fn print_report(done: &ErasureReport, format: Format) -> anyhow::Result<u8> {
             report["hint"] = match rest {
                 true => {
                     report["came_meanwhile"] = json!(erased.came_meanwhile);
-                    "somebody still writes for this tenant: end its keys and tokens, and erase again"
+                    "data of this tenant is still being written: revoke its keys and tokens, and erase again"
                 }
-                false => "`charter reindex` deletes the vectors of texts that no tenant has",
+                false => "`charter reindex` removes the vectors of deleted texts",
             }
             .into();
             (report, !rest)

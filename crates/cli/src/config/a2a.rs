@@ -34,8 +34,8 @@ impl Default for A2aConfig {
         Self {
             public_url: None,
             name: "Charter".to_owned(),
-            description: "Answers questions and carries out procedures by registered skills and \
-                          playbooks, with evidence for what it says."
+            description: "Answers questions and executes procedures by registered skills and playbooks, with \
+                          evidence for its answers."
                 .to_owned(),
             organization: None,
             organization_url: None,

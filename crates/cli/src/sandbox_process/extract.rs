@@ -47,8 +47,8 @@ fn extracted(file: &Path) -> anyhow::Result<Extracted> {
     let mut told = String::new();
     std::io::stdin()
         .read_to_string(&mut told)
-        .context("reading what the source is")?;
-    let told: SourceDescription = decode_stored(&told).context("reading what the source is")?;
+        .context("reading the kind of the source")?;
+    let told: SourceDescription = decode_stored(&told).context("reading the kind of the source")?;
     let bytes = std::fs::read(file).context("reading the source")?;
     Ok(extract(&bytes, told.media_type, told.charset.as_deref())?)
 }

@@ -112,10 +112,13 @@ impl Collector {
                 tracing::warn!(
                     collector = self.base,
                     reason,
-                    "telemetry is not taken; it is dropped until it is"
+                    "collector unreachable; dropping telemetry until it recovers"
                 );
             }
-            None => tracing::info!(collector = self.base, "telemetry is taken again"),
+            None => tracing::info!(
+                collector = self.base,
+                "collector recovered; sending telemetry"
+            ),
         }
     }
 }

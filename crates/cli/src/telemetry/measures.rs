@@ -89,13 +89,13 @@ pub(super) fn provider(
     counter(
         &meter,
         "charter.telemetry.spans.ended",
-        "Spans that were to be sent.",
+        "Spans queued for export.",
         move || ended.ended(),
     );
     counter(
         &meter,
         "charter.telemetry.spans.delivered",
-        "Spans that the collector took.",
+        "Spans accepted by the collector.",
         move || delivered.delivered(),
     );
     Ok(provider)
@@ -154,7 +154,7 @@ pub(super) fn observe(provider: &SdkMeterProvider, engine: &Arc<Engine>) {
     gauge(
         &meter,
         name,
-        "Tool calls that wait for a place, all tenants.",
+        "Tool calls waiting for a slot, all tenants.",
         engine,
         move |engine| number(engine.queued_tool_calls()),
     );

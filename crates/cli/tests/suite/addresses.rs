@@ -103,11 +103,11 @@ fn the_message_of_a_wrong_method_says_what_to_send() {
     };
     assert_eq!(
         message("PUT", "/v1/packages/validate"),
-        "`/v1/packages/validate` does not take PUT; POST this address"
+        "`/v1/packages/validate` does not support PUT; POST this address"
     );
     assert_eq!(
         message("DELETE", "/v1/keys"),
-        "`/v1/keys` does not take DELETE; GET or POST this address"
+        "`/v1/keys` does not support DELETE; GET or POST this address"
     );
     assert_eq!(
         message("PATCH", "/v1/evidence/ev_1"),

@@ -91,9 +91,9 @@ fn everything_comes_back(database: Option<&Arc<Database>>, other: Option<&Arc<Da
         .run(&["backup", "verify", text(&target), "--output", "json"])
         .json(0);
     assert_eq!(verified["taken_at"], taken["taken_at"]);
-    fails(&home, &["backup", text(&target)], "exists already");
+    fails(&home, &["backup", text(&target)], "already exists");
     server.kill();
-    fails(&home, &["restore", text(&target)], "exists already");
+    fails(&home, &["restore", text(&target)], "already exists");
 
     let elsewhere = self::home(other);
     let restored = elsewhere
@@ -138,7 +138,11 @@ fn a_damaged_or_foreign_backup_is_refused() {
     home.run(&["backup", text(&target), "--output", "json"])
         .json(0);
     let foreign = self::home(Some(&empty_database()));
-    fails(&foreign, &["restore", text(&target)], "was taken of SQLite");
+    fails(
+        &foreign,
+        &["restore", text(&target)],
+        "is a backup of SQLite",
+    );
 
     let file = target.join("charter.db");
     let mut bytes = std::fs::read(&file).unwrap();

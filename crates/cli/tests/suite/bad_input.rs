@@ -121,12 +121,12 @@ fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
         .api
         .post_bytes("/v1/requests", b"{\"input\": \"\xff\"}".to_vec())
         .fails(400, "invalid_utf8");
-    assert_eq!(said, "the body is not valid UTF-8 from byte 11 on");
+    assert_eq!(said, "the body is not valid UTF-8 at byte 11");
     let utf16 = "{}".encode_utf16().flat_map(u16::to_le_bytes);
     let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf16).collect();
     let said = server.api.post_bytes("/v1/requests", utf16);
     let said = said.fails(400, "invalid_utf8");
-    assert_eq!(said, "the body is not valid UTF-8 from byte 0 on");
+    assert_eq!(said, "the body is not valid UTF-8 at byte 0");
     let asked = json!({"text": "x"});
     let marked = format!("\u{feff}{asked}").into_bytes();
     let marked = server.api.post_bytes("/v1/memories/search", marked);
@@ -358,8 +358,7 @@ fn a_missing_model_is_said_with_what_to_do() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("\nerror[model_missing]: "), "{ran:?}");
     assert!(
-        ran.err
-            .contains("leave it out, so that `charter model fetch`"),
+        ran.err.contains("omit it, so that `charter model fetch`"),
         "{ran:?}"
     );
 }
@@ -487,7 +486,7 @@ fn an_open_address_without_keys_is_refused() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
         ran.err
-            .contains("0.0.0.0:0 can be reached from other machines and there is no API key"),
+            .contains("0.0.0.0:0 can be reached from other machines, but no API key"),
         "{ran:?}"
     );
 }

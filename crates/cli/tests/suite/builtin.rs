@@ -107,7 +107,7 @@ fn b003_a_skill_answers_from_files_beneath_a_granted_root() {
     let hash = actions[1]["details"]["before"]["hash"].as_str().unwrap();
     assert!(hash.starts_with("sha256:") && hash.len() == 71, "{hash}");
     for (file, why) in [
-        ("../beside.tf", "below the root"),
+        ("../beside.tf", "leaves the root"),
         ("link.tf", "links are not followed"),
     ] {
         let refused = server.api.ask(&request_of(SKILL, json!({"file": file})));
@@ -179,16 +179,16 @@ fn b003_a_package_cannot_redefine_a_built_in_tool() {
                 "builtin",
                 "{type: builtin, name: fs.read}"
             )),
-            "a package brings no built-in implementation"
+            "a package cannot contain a built-in implementation"
         );
         assert_eq!(
             problem(&tool("mcp.notes.read", "bash", script)),
-            "ids that begin with `mcp.` are those of tools of MCP servers"
+            "ids that begin with `mcp.` are reserved for tools of MCP servers"
         );
         let imported = "{type: mcp, server: notes, tool: read, definition: \"sha256:0\"}";
         assert_eq!(
             problem(&tool("acme.read", "mcp", imported)),
-            "a package brings no tool of an MCP server"
+            "a package cannot contain a tool of an MCP server"
         );
     }
 }

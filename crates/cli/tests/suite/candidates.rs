@@ -267,7 +267,10 @@ fn b000_4_a_candidate_belongs_to_one_tenant_and_blocks_no_other() {
     let refused = root.post("/v1/packages", &package.bundle());
     let said = refused.body["technical_details"].to_string();
     refused.fails(400, "invalid_document");
-    assert!(said.contains("a global package holds none"), "{said}");
+    assert!(
+        said.contains("a global package cannot contain one"),
+        "{said}"
+    );
     assert!(said.contains("cannot be approved in advance"), "{said}");
     let candidate = proposed(&server.key("uma"), READ);
     let gone = root.call(

@@ -538,7 +538,7 @@ fn a_backlog_that_workers_find_is_driven_to_its_end() {
     }
     let taken_over = |worker: &Replica| {
         let log = worker.log.lock().unwrap();
-        log.matches("has taken the run over").count()
+        log.matches("has taken over the run").count()
     };
     eprintln!(
         "{RUNS} runs in {:?}, taken over {:?}",

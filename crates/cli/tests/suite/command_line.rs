@@ -137,7 +137,7 @@ fn with_output_json_every_failure_is_an_agent_error_on_standard_error() {
     let useless = fails(&[&["route", "eval", "--queries", "q"][..], &elsewhere].concat());
     assert_eq!(
         useless["user_message"],
-        "`charter route eval` uses no server: it works on the store of the data directory, or the database"
+        "`charter route eval` does not use a server: it works on the store of the data directory, or the database"
     );
     let alone = fails(&[&["runs", "list"][..], &elsewhere].concat());
     assert_eq!(alone["error_code"], "unavailable");
@@ -187,7 +187,7 @@ fn api_errors_are_reported_in_the_commands_terms() {
     }
     let kind = error(&refused(&["list", "skil"]));
     let message = kind["user_message"].as_str().unwrap();
-    let start = "`skil` is not a kind of document; did you mean `skill`? Listed are skill, tool, ";
+    let start = "`skil` is not a document kind; did you mean `skill`? Listed are skill, tool, ";
     assert!(message.starts_with(start), "{message}");
 }
 
@@ -203,12 +203,12 @@ fn a_mistyped_id_comes_with_ids_in_the_hint() {
         (
             &["resolve", "skill", near][..],
             format!("there is no skill `{near}`; did you mean `{SKILL}`?"),
-            format!("There is `{SKILL}`; `charter list skill` shows all."),
+            format!("Known: `{SKILL}`; `charter list skill` shows all."),
         ),
         (
             &["package", "rollback", "backups", "9.9.9"],
             "there is no version `backups 9.9.9`".to_owned(),
-            "There is `1.0.0`; `charter package history NAME` shows all.".to_owned(),
+            "Known: `1.0.0`; `charter package history NAME` shows all.".to_owned(),
         ),
     ] {
         let refused = home.run(&[arguments, &["--output", "json"]].concat());
@@ -226,12 +226,12 @@ fn a_new_store_is_told_once_with_its_place() {
     assert_eq!(doctor.code, Some(0), "{doctor:?}");
     assert!(!home.data().join("charter.db").exists());
     let place = home.data();
-    let said = format!("made a new store in {}", place.display());
+    let said = format!("created a new store in {}", place.display());
     let first = home.run(&["runs", "list"]);
     assert_eq!(first.code, Some(0), "{first:?}");
     assert!(first.err.lines().any(|line| line == said), "{first:?}");
     let second = home.run(&["runs", "list"]);
-    assert!(!second.err.contains("made a new store"), "{second:?}");
+    assert!(!second.err.contains("created a new store"), "{second:?}");
     let elsewhere = [
         "--data-dir",
         "elsewhere",
@@ -242,7 +242,7 @@ fn a_new_store_is_told_once_with_its_place() {
     ];
     let other = home.run_in_home(&elsewhere);
     let place = place.with_file_name("elsewhere");
-    let said = json!({"message": format!("made a new store in {}", place.display())});
+    let said = json!({"message": format!("created a new store in {}", place.display())});
     assert!(lines(&other).contains(&said), "{other:?}");
     assert_eq!(other.json(0)["entries"], json!([]));
 }

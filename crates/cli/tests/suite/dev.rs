@@ -61,7 +61,7 @@ fn a_new_package_is_sound_and_answers() {
     assert!(answer.to_string().contains("Team Ledger"), "{answer:#}");
     let again = home.run(&["init", "service-owners", "--dir", &dir]);
     assert_eq!(again.code, Some(2), "{again:?}");
-    assert!(again.err.contains("is a package already"), "{again:?}");
+    assert!(again.err.contains("is already a package"), "{again:?}");
 }
 
 /// Each change is checked and served; after an error, the last valid draft stays in force.

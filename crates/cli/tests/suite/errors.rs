@@ -166,7 +166,7 @@ fn b003_4_parameters_of_a_skill_are_checked() {
     for part in [
         "`vault` is missing",
         "`days` must be of the type integer",
-        "`color` is not a parameter",
+        "unknown parameter `color`",
     ] {
         assert!(message.contains(part), "{message}");
     }

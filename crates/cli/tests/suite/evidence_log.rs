@@ -144,7 +144,7 @@ fn b000_19_a_tampered_removed_or_reordered_record_is_found_and_named() {
         &|lines| lines[0]["checkpoint"] = swap(&lines[0]["checkpoint"], "\n3\n", "\n2\n"),
         "line 1: the checkpoint: the signature by the key",
     );
-    found(&|lines| drop(lines.remove(0)), "this is no header");
+    found(&|lines| drop(lines.remove(0)), "not a header");
     write(&file, &good);
     let text = std::fs::read_to_string(&file).unwrap();
     for rewritten in [text.replace('\n', "\r\n"), text.trim_end().to_owned()] {
@@ -313,7 +313,7 @@ fn b000_19_a_selection_is_exported() {
     let refused = home.run_in_home(&["evidence", "verify", file]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(
-        refused.out.contains("line 1: it is a selection"),
+        refused.out.contains("line 1: the export is a selection"),
         "{refused:?}"
     );
     assert!(

@@ -73,7 +73,7 @@ impl Executor {
         });
         let executor = Self { child, home, log };
         eventually("the executor's start", || {
-            executor.log().contains("takes calls from").then_some(())
+            executor.log().contains("accepts calls from").then_some(())
         });
         executor
     }
@@ -335,10 +335,7 @@ fn a_write_of_a_killed_executor_is_not_repeated() {
     assert_eq!(failure["code"], "tool_timeout", "{done:#}");
     let message = failure["message"].as_str().unwrap();
     assert!(message.contains("`first` was lost"), "{message}");
-    assert!(
-        message.contains("not known whether it happened"),
-        "{message}"
-    );
+    assert!(message.contains("its outcome is unknown"), "{message}");
     assert!(!service.was_called(), "written twice");
 }
 
@@ -413,7 +410,7 @@ fn b000_18_a_run_that_is_over_ends_the_script_at_its_executor() {
     eventually("the script's end", || (scripts() == 0).then_some(()));
     eventually("the executor's word", || {
         let log = executor.log();
-        let ended = "the lease was lost and the tool was ended";
+        let ended = "the lease was lost; stopped the tool";
         (log.contains(ended) && log.contains("is not held")).then_some(())
     });
 }

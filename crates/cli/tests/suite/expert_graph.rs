@@ -124,7 +124,7 @@ fn b000_17_the_graph_answers_on_the_advanced_tier_and_to_its_tenant_only() {
     let unknown = ask(json!({"query": "coverage", "framework": "HIPAA"})).fails(404, "not_found");
     assert_eq!(
         unknown,
-        "there is no framework `HIPAA`; controls name ISO27001"
+        "there is no framework `HIPAA`; controls reference ISO27001"
     );
 }
 

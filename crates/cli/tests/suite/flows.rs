@@ -371,9 +371,7 @@ fn b000_23_skills_and_playbooks_above_the_tier_are_not_there() {
     assert_eq!(verdict(&server.api, "basic").1, "miss");
     assert_eq!(verdict(&basic, "basic").1, "miss");
     let refusal = |what: &str, id: &str| {
-        format!(
-            "the {what} `{id}` is served from the tier advanced on, and this is asked on the tier basic"
-        )
+        format!("the {what} `{id}` needs the tier advanced, but the request has the tier basic")
     };
     let named = basic.ask(&request_of(SKILL, json!({})));
     assert_eq!(

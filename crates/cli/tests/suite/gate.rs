@@ -165,7 +165,7 @@ fn b000_12_a_block_and_its_exception_are_explained() {
         ]),
         json!([
             "deny",
-            "It bears on every write, and its exception does not hold.",
+            "It applies to every write, and its exception does not hold.",
             "The message of z.block.",
             "tenant",
             "backups"
@@ -214,7 +214,7 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     assert_eq!(safety["effect"], "require_approval");
     assert_eq!(
         safety["reason"],
-        "Each write of a supervised playbook is approved by a person."
+        "Each write of a supervised playbook needs an approval."
     );
     assert_eq!(ann.get("/v1/runs").expect(200)["entries"], json!([]));
     assert_eq!(ann.get("/v1/approvals").expect(200)["entries"], json!([]));
@@ -445,7 +445,7 @@ fn b000_18_a_dry_run_is_explained() {
     );
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(
-        shown.out.contains(": skipped\nThe gate is not asked"),
+        shown.out.contains(": skipped\nThe gate is not evaluated"),
         "{shown:?}"
     );
     let knowing = purge(&service).version("1.0.0", "1.1.0").edit(
@@ -463,7 +463,7 @@ fn b000_18_a_dry_run_is_explained() {
     let why = &rule(&found, "safety", PLAYBOOK)["reason"];
     assert_ne!(
         *why,
-        json!("Each write of a supervised playbook is approved by a person.")
+        json!("Each write of a supervised playbook needs an approval.")
     );
     assert!(!service.was_called());
 }

@@ -78,7 +78,7 @@ fn b000_20_a_doubtful_change_is_offered() {
     );
     let content = answer["content"].as_str().unwrap();
     assert!(
-        content.starts_with("Nothing was begun: it is to happen later."),
+        content.starts_with("Nothing was started: it is for later."),
         "{content}"
     );
     assert!(
@@ -204,7 +204,7 @@ fn b000_20_what_an_answer_leaves_out_is_named() {
     let left_out = &metadata["left_out"];
     assert_eq!(
         left_out,
-        &json!([{"text": "which backups have grown stale", "reason": "it asks for the state of things"}])
+        &json!([{"text": "which backups have grown stale", "reason": "it asks for the current state"}])
     );
     let content = answer["content"].as_str().unwrap();
     assert!(

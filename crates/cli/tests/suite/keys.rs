@@ -138,9 +138,9 @@ fn an_invalid_key_is_refused() {
             .get("/v1/packages")
             .fails(401, "unauthenticated")
     };
-    assert!(ask(&mistyped).contains("no API key"));
-    assert!(ask("chk_").contains("no API key"));
-    assert!(ask("other").contains("is needed"));
+    assert!(ask(&mistyped).contains("not an API key"));
+    assert!(ask("chk_").contains("not an API key"));
+    assert!(ask("other").contains("is required"));
     crate::home::eventually("the key's end", || {
         (ann.with_key(&text).get("/v1/packages").status == 401).then_some(())
     });
@@ -540,7 +540,10 @@ fn the_first_key_is_made_where_the_data_is() {
     );
     let user = home.run(&["key", "--tenant", "acme", "create", "u", "--user", "uma"]);
     assert_eq!(user.code, Some(2), "{user:?}");
-    assert!(user.err.contains("has to let an admin in"), "{user:?}");
+    assert!(
+        user.err.contains("must be a permanent admin key"),
+        "{user:?}"
+    );
     let admin = [
         "key", "--tenant", "acme", "create", "root", "--role", "admin", "--user", "ann",
     ];
@@ -617,7 +620,10 @@ fn the_first_key_is_an_admins_and_counts_at_once() {
     ] {
         let refused = server.api.post("/v1/keys", &order);
         let message = refused.fails(400, "invalid_request");
-        assert!(message.contains("has to let an admin in"), "{message}");
+        assert!(
+            message.contains("must be a permanent admin key"),
+            "{message}"
+        );
     }
     let four_eyes = |run: &Value| run["approvals"][0]["four_eyes"].clone();
     assert_eq!(four_eyes(&waiting_run_of(&server.api)), false);

@@ -137,7 +137,7 @@ fn b000_16_the_basic_tier_is_refused() {
     let server = home.serve();
     let (plain, gold) = (server.key("plain"), server.key("gold"));
     gold.register(&library(&site.url("/handbook")));
-    let refusal = "lenses are served on the advanced tier";
+    let refusal = "lenses need the advanced tier";
     let asked = json!({"query": "keys"});
     for answer in [
         plain.get("/v1/lenses"),
@@ -159,7 +159,7 @@ fn b000_16_the_basic_tier_is_refused() {
     let said = plain
         .ask(&request_of(json!({"flow": "knowledge"})))
         .fails(403, "permission_denied");
-    assert_eq!(said, "the reference library answers on the advanced tier");
+    assert_eq!(said, "the reference library needs the advanced tier");
     let lowered = request_of(json!({"flow": "knowledge", "tier": "basic"}));
     gold.ask(&lowered).fails(403, "permission_denied");
     gold.ask(&request_of(json!({"flow": "knowledge"})))

@@ -323,8 +323,8 @@ fn a_tool_that_changed_since_it_was_imported_is_refused() {
     let failure = &done["outcome"]["cause"]["failure"];
     assert_eq!(
         message(failure),
-        "the tool `mcp.local.write` failed: the MCP server `local` changed the definition of the tool `write` since it was imported; it is \
-         not called until the catalogue has what is offered now"
+        "the tool `mcp.local.write` failed: the MCP server `local` changed the definition of the tool `write` since \
+         its import; it is not called until the catalogue has the current definition"
     );
     assert_eq!(failure["kind"], "permission_error", "{failure:#}");
     assert_eq!(estate.changes(), 0);
@@ -419,7 +419,7 @@ fn a_server_that_hangs_dies_or_floods_fails_the_call_and_comes_back() {
     );
     comes_back();
     let died = failure(&server, "mcp.local.die");
-    let words = "gave no answer that can be used";
+    let words = "gave an unusable answer";
     assert!(message(&died).contains(words), "{died:#}");
     comes_back();
     // It writes, and it answered: a person must decide.
@@ -491,8 +491,8 @@ fn a_server_that_is_away_at_the_start_comes_later() {
     assert_eq!(found[0].0, "wrong");
     assert!(found[0].1.starts_with("late: "), "{found:?}");
     assert_eq!(found[1], ("ok", "local: 7 of 8 tools imported"));
-    let unseen = "local: not imported: unseen: it needs the parameter `a`: its name is not 1 to 200 characters that \
-                  can be seen";
+    let unseen = "local: not imported: unseen: it needs the parameter `a`: its name must have 1 to 200 visible \
+                  characters";
     assert_eq!(found[2], ("warning", unseen));
     let wall = "walled: 127.0.0.1 resolves to 127.0.0.1, a private or local address that the configuration \
                 does not grant";

@@ -407,7 +407,7 @@ fn b003_10_a_contradiction_is_marked_where_memories_are_written_and_found() {
     assert_eq!(marked(&recalled["memories"]), each_other);
     let again = json!({"title": "Mail", "content": "The relay is Postfix.", "tags": ["ops"]});
     let proposed = by_tool(&ann, "remember", &again);
-    let notice = format!("says the same as {first} (\"Mail\"); may contradict {second} (\"Mail\")");
+    let notice = format!("duplicates {first} (\"Mail\"); may contradict {second} (\"Mail\")");
     assert_eq!(
         [
             &proposed["similar_to"],

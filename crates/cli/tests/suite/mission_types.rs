@@ -322,13 +322,13 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
             "tools: [crm.search_leads, crm.get_lead]",
             "tools: [crm.search_leads, crm.get_lead, crm.update_lead]",
             "10 readonly",
-            "a worker only reads; `crm.update_lead` is write",
+            "a worker may only read; `crm.update_lead` is write",
         ),
         (
             "worker: sales.lead_worker",
             "reviewer: sales.lead_worker",
             "13 role_type",
-            "the prompt template `sales.lead_worker` is one for a worker",
+            "the prompt template `sales.lead_worker` is for a worker",
         ),
         (
             "by: {tool: crm.update_lead}",
@@ -340,7 +340,7 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
             "target: {tool: crm.get_lead",
             "target: {tool: crm.update_lead",
             "26 readonly",
-            "what looks at a target only reads; `crm.update_lead` is write",
+            "the tool that reads a target must be readonly; `crm.update_lead` is write",
         ),
         (
             "parameters: {lead: '${target_entity_id}', stage:",
@@ -358,13 +358,13 @@ fn b000_7_what_does_not_fit_a_mission_is_refused_with_file_and_line() {
             "${payload.stage}",
             "${user.stage}",
             "25 placeholder",
-            "`${user.stage}` is no placeholder here: use `${target_entity_id}`, `${payload.…}`",
+            "`${user.stage}` is not a placeholder here: use `${target_entity_id}`, `${payload.…}`",
         ),
         (
             "allowed_tools: [crm.search_leads]",
             "allowed_tools: [crm.update_lead]",
             "18 reference",
-            "the tool `crm.update_lead` is in none of the resource families",
+            "the tool `crm.update_lead` is not in any resource family",
         ),
         (
             "by: {playbook: sales.follow_up}",
@@ -395,7 +395,7 @@ fn b000_7_a_package_brings_no_stage() {
     let staged = crm("tenant").with("tools/search_leads.yaml", &stage);
     let (places, message) = refused(&server.api, &staged);
     assert_eq!(places, ["tools/search_leads.yaml:9 builtin"]);
-    assert_eq!(message, "a package brings no stage of a mission");
+    assert_eq!(message, "a package cannot contain a mission stage");
 }
 
 /// B000-7
@@ -470,16 +470,16 @@ fn b000_7_what_a_mission_type_refers_to_cannot_be_taken_away() {
     assert_eq!(places, ["package.yaml:1 breaks"]);
     assert_eq!(
         message,
-        "the mission_type `sales.lead_brief` of the package `briefs` needs the prompt_template \
-         `sales.lead_worker`, which would be gone"
+        "the mission_type `sales.lead_brief` of the package `briefs` needs the prompt_template `sales.lead_worker`, \
+         which would be removed"
     );
     let reviewing = next().edit(PROMPT_FILE, "role_type: worker", "role_type: reviewer");
     let (places, message) = refused(api, &reviewing);
     assert_eq!(places, ["package.yaml:1 breaks"]);
     assert_eq!(
         message,
-        "the mission_type `sales.lead_brief` of the package `briefs` would not fit any more: the prompt \
-         template `sales.lead_worker` is one for a reviewer"
+        "the mission_type `sales.lead_brief` of the package `briefs` would become invalid: the prompt template \
+         `sales.lead_worker` is for a reviewer"
     );
     assert_eq!(prompt(api)["package_version"], "1.0.0");
     for package in ["briefs", "crm"] {

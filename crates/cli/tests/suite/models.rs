@@ -80,7 +80,7 @@ fn routes_are_listed_with_where_their_keys_come_from() {
     let models: Vec<&Value> = models
         .filter(|check| check["check"] == "language models")
         .collect();
-    let found = "2 provider(s), 3 route(s); not asked";
+    let found = "2 provider(s), 3 route(s); not tested";
     assert_eq!(
         models,
         [&json!({"state": "ok", "check": "language models", "found": found})]
@@ -154,14 +154,13 @@ fn b003_3_a_route_that_fails_is_told_with_its_code_and_no_key() {
             "tier_fast",
             "model_access_denied",
             "authentication",
-            "lab/small did not accept the key, or wants one"
+            "lab/small rejected the key, or requires one"
         ),
         failed(
             "tier_high_reasoning",
             "too_large",
             "context_too_long",
-            "claude/large says that prompts and context are too long for it \
-             (413 Payload Too Large: {})"
+            "claude/large rejected the prompts and context as too long (413 Payload Too Large: {})"
         ),
     ]);
     assert_eq!(ran.json(1), expected);
@@ -194,11 +193,11 @@ fn a_configuration_that_cannot_work_stops_the_start() {
     for (home, said) in [
         (
             without_key,
-            "a key of the provider `lab` is empty or has a character that headers cannot carry",
+            "a key of the provider `lab` is empty or has a character that is invalid in headers",
         ),
         (
             nowhere,
-            "the route `deep` leads to the provider `nobody`, which is not configured",
+            "the route `deep` uses the provider `nobody`, which is not configured",
         ),
     ] {
         let ran = home.run(&["models", "list"]);

@@ -193,7 +193,7 @@ fn an_invalid_token_is_refused() {
     for (changed, why) in [
         (json!({"exp": now() - 1}), "expired"),
         (json!({"nbf": now() + 600}), "not valid yet"),
-        (json!({"aud": "another"}), "somebody else"),
+        (json!({"aud": "another"}), "another audience"),
         (json!({"iss": "https://id.example.com"}), "issuer"),
         (json!({"org": "global"}), "tenant"),
         (json!({"org": "nobody"}), "tenant"),

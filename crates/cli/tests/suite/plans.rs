@@ -347,7 +347,7 @@ fn b003_5_a_write_in_a_plan_waits_for_a_person() {
         approval["rules"],
         json!([{
             "kind": "safety", "id": PLAN,
-            "message": "Each write of a plan that nobody registered is approved by a person."
+            "message": "Each write of an unregistered plan needs an approval."
         }])
     );
     assert!(!service.was_called());

@@ -53,7 +53,7 @@ fn policy_tests_run_on_a_desk_and_say_by_the_exit_code_whether_all_hold() {
     let shown = tested.json(1);
     assert_eq!(
         shown[0]["tests"][1]["failure"],
-        "expected allow, and the call is denied: no rule of `vault.readers` permits it"
+        "expected allow, but the call is denied: no rule of `vault.readers` permits it"
     );
     assert_eq!(shown[0]["problems"][0]["line"], 17);
     assert_eq!(shown[1]["tests"][1]["passed"], true);
@@ -177,7 +177,7 @@ fn a_tool_that_another_packages_policy_cannot_judge_is_refused() {
     let problems = refused.body["technical_details"]["problems"].to_string();
     assert!(
         problems.contains(
-            "the policy `vault.readers` of the package `rules` would not hold for this tool"
+            "the policy `vault.readers` of the package `rules` would become invalid for this tool"
         ),
         "{problems}"
     );

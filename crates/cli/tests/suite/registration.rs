@@ -135,7 +135,7 @@ fn what_calls_cannot_use_is_not_registered() {
             &under_a_file,
             "scripts/list_backups.py/more",
             1,
-            "`scripts/list_backups.py` is a file and cannot hold others",
+            "`scripts/list_backups.py` is a file and cannot contain others",
         ),
     ] {
         let found = problems(package, &server.api);

@@ -454,7 +454,7 @@ fn a_run_that_a_newer_version_carries_on_is_left_to_it() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(carried_on_by_a_newer_version(&database, &id));
     eventually("the run is given up", || {
-        let given_up = "a run is left to the newer version that wrote its journal";
+        let given_up = "leaving a run to the newer version that wrote its journal";
         server.log().contains(given_up).then_some(())
     });
     // Another run comes due after the lease of the first has ended, and then once more. Each time the server claims all
@@ -464,7 +464,10 @@ fn a_run_that_a_newer_version_carries_on_is_left_to_it() {
     for ms in [1_200, 0] {
         runtime.block_on(claimed_when_due(&database, &other, in_ms(ms)));
     }
-    assert_eq!(server.log().matches("left to the newer").count(), 1);
+    assert_eq!(
+        server.log().matches("leaving a run to the newer").count(),
+        1
+    );
     let said = ann.get(&path_of(&run, "")).fails(503, "unavailable");
     assert!(said.contains("`levitated`"), "{said}");
     assert_eq!(

@@ -132,7 +132,7 @@ fn b000_18_what_was_not_begun_cannot_be_reported() {
     let run = waiting_run_of(&server.key("ann"));
     let bob = server.key("bob");
     let message = told(&bob, &run["approvals"][0], Value::Null).fails(409, "illegal_transition");
-    assert!(message.contains("nothing of this was begun"), "{message}");
+    assert!(message.contains("this was never started"), "{message}");
     assert_eq!(
         bob.get(&path_of(&run, "")).expect(200)["status"],
         "awaiting_approval"
@@ -151,7 +151,7 @@ fn b000_18_a_run_in_doubt_does_not_claim_that_nothing_was_written() {
     let refused = bob.post(&path_of(&run, "/rollback"), &json!({}));
     let message = refused.fails(409, "illegal_transition");
     assert!(
-        message.contains("nobody knows whether the write of `s1` happened"),
+        message.contains("the outcome of the write of `s1` is unknown"),
         "{message}"
     );
 }

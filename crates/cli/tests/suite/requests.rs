@@ -158,7 +158,7 @@ fn b000_3_a_broad_verdict_runs_several_skills() {
     assert_eq!(metadata["evidence_ids"].as_array().unwrap().len(), 2);
     let content = answer["content"].as_str().unwrap();
     assert!(
-        content.starts_with("The question fits several skills; the best 2 were run: "),
+        content.starts_with("The question matches several skills; the best 2 were run: "),
         "{content}"
     );
 }
@@ -211,7 +211,7 @@ fn a_missing_parameter_of_one_of_several_skills_is_asked_for() {
     assert!(!warnings.contains("count_tapes"), "{warnings}");
     let content = answer["content"].as_str().unwrap();
     assert!(
-        content.contains("count_tapes needs library. Ask for it by itself: charter ask"),
+        content.contains("count_tapes needs library. Ask for it separately: charter ask"),
         "{content}"
     );
 }

@@ -207,7 +207,7 @@ fn b003_11_of_two_changes_that_were_meant_each_may_be_chosen() {
     );
     let content = first["content"].as_str().unwrap();
     assert!(
-        content.contains("The question asked for more:"),
+        content.contains("The question has more parts:"),
         "{content}"
     );
     let second = say("the second one");

@@ -447,7 +447,7 @@ fn b001_4_what_makes_no_tree_is_refused_or_reported() {
         lint["findings"],
         json!([
             {"skill_id": "b", "rule": "dangling_child", "message": "`c` does not exist"},
-            {"skill_id": "empty", "rule": "empty_folder", "message": "the folder points at nothing"},
+            {"skill_id": "empty", "rule": "empty_folder", "message": "the folder is empty"},
         ])
     );
     assert_eq!(children(api, "b"), [""; 0]);
@@ -461,7 +461,7 @@ fn b001_7_a_skill_that_others_point_at_stays_unless_forced() {
     put(api, &folder("b", &["x"])).expect(201);
     put(api, &leaf("x", "x")).expect(201);
     let refused = delete(api, "x").fails(409, "still_referenced");
-    assert_eq!(refused, "`x` is pointed at by 2 skill(s): a, b");
+    assert_eq!(refused, "`x` is referenced by 2 skill(s): a, b");
     delete(api, "missing").fails(404, "not_found");
     put(api, &folder("b", &[])).expect(200);
     delete(api, "x").fails(409, "still_referenced");
@@ -487,7 +487,7 @@ fn b001_8_a_bulk_write_answers_per_item() {
     let bulk = |skills: Value| api.post("/v1/agent-skills/bulk", &json!({"skills": skills}));
     let twice = bulk(json!([leaf("a", "a"), leaf("b", "b"), leaf("a", "c")]));
     let message = twice.fails(400, "invalid_request");
-    assert_eq!(message, "these ids stand more than once: a");
+    assert_eq!(message, "these ids are duplicated: a");
     api.get("/v1/agent-skills/b").fails(404, "not_found");
     let answer = bulk(json!([
         leaf("a", "a"),

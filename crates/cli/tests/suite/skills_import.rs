@@ -270,12 +270,12 @@ const ODD: [(&str, &str, &str); 9] = [
     (
         "a--b",
         "name: a--b\ndescription: d\n",
-        "two hyphens in a row",
+        "two consecutive hyphens",
     ),
     (
         "other",
         "name: another\ndescription: d\n",
-        "must be that of the directory",
+        "must equal the directory's",
     ),
     ("number", "name: number\ndescription: 7\n", "must be text"),
     (
@@ -384,7 +384,7 @@ fn b001_9_a_directory_without_a_skill_that_can_be_imported_is_refused() {
     let ran = skills(&home, &["import", source]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("--> open/SKILL.md:1:"), "{ran:?}");
-    let hint = "--dry-run checks all of them again";
+    let hint = "--dry-run checks them again";
     assert!(ran.err.contains(hint), "{ran:?}");
     assert_eq!(
         skills(&home, &["import", source, "--dry-run"]).code,

@@ -499,7 +499,7 @@ fn the_doctor_says_whether_the_collector_answers() {
     assert_eq!(checked(&off), (json!("ok"), "off".to_owned()));
 
     let receiver = Receiver::start();
-    let found = format!("{} takes traces and metrics", receiver.url());
+    let found = format!("{} accepts traces and metrics", receiver.url());
     assert_eq!(checked(&telling(&receiver)), (json!("ok"), found));
 
     let refuses = HttpStub::start(|_, _| Reply::json(401, "{}")).unwrap();
@@ -515,7 +515,7 @@ fn the_doctor_says_whether_the_collector_answers() {
         (
             "OTLP_ENDPOINT",
             "http://collector.example.com:4318",
-            "without TLS and not of this machine",
+            "remote without TLS",
         ),
         ("SAMPLE_RATIO", "1.5", "is not between 0 and 1"),
         ("EXPORT_INTERVAL_S", "0", "must be more than 0"),

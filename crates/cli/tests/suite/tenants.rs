@@ -181,7 +181,7 @@ fn sqlite_a_tenant_is_erased_while_no_server_runs() {
     let before = exported(&home, "umbra", "before");
     let held = erase(&home, &["--confirm", "acme"]);
     assert_eq!(held.code, Some(2), "{held:?}");
-    assert!(held.err.contains("held by another process"), "{held:?}");
+    assert!(held.err.contains("used by another process"), "{held:?}");
     server.terminate();
     assert!(is_in_the_file(&home, "umbra"));
     assert!(is_in_the_file(&home, "the tenant leaves"));

@@ -96,8 +96,8 @@ fn without_a_provider_a_plan_is_refused_with_a_hint() {
     let server = server_home.serve();
     let run = searched(&server.api, "failed");
     let failure = &event(&run, "step_failed")["failure"];
-    let hint = "the tool `charter.web.search` failed: searching the web is off on this server: no \
-                search provider is configured (`search.provider`)";
+    let hint = "the tool `charter.web.search` failed: web search is disabled on this server: no search provider is \
+                configured (`search.provider`)";
     assert_eq!(
         json!([failure["kind"], failure["message"], failure["retryable"]]),
         json!(["permission_error", hint, false])
@@ -129,7 +129,7 @@ fn b003_3_the_key_is_sent_and_shown_nowhere() {
         .with("CHARTER_SEARCH__KEY__VARIABLE", "BRAVE_KEY")
         .with("BRAVE_KEY", KEY);
     let address = provider.url("/res/v1/web/search");
-    let said = format!("brave at {address}, key from environment variable BRAVE_KEY; not asked");
+    let said = format!("brave at {address}, key from environment variable BRAVE_KEY; not tested");
     assert_eq!(doctor(&home, 0), json!(["ok", said]));
     assert_eq!(provider.seen().len(), 0);
     let server = home.serve();
@@ -162,17 +162,14 @@ fn a_provider_that_cannot_work_stops_the_start() {
             searxng(&[]),
             "SearxNG needs a `url`: the address of an instance",
         ),
-        (
-            searxng(&[url]),
-            "`url` is without TLS and not of this machine",
-        ),
+        (searxng(&[url]), "`url` is remote without TLS"),
         (
             Home::new().with("CHARTER_SEARCH__PROVIDER", "brave"),
             "Brave needs a `key`",
         ),
         (
             Home::new().with("CHARTER_SEARCH__URL", "https://search.example"),
-            "`provider` is not set, so `url` and `key` have no use",
+            "`url` and `key` need a `provider`",
         ),
     ] {
         let said = format!("setting up `search`: {said}");

@@ -207,7 +207,7 @@ impl Contract for DecisionTree {
             })
             .collect();
         if let Some(path) = cycle(&nodes) {
-            let message = format!("the tree comes back to itself: {}", path.join(" → "));
+            let message = format!("the tree has a cycle: {}", path.join(" → "));
             report.meaning("/nodes", "cycle", message);
         }
         self.warn_unreachable(&places, report);

@@ -90,10 +90,10 @@ impl Contract for EnvironmentAccess {
     fn check(&self, report: &mut Report) {
         let count = self.names.len();
         let problem = match self.operation {
-            EnvironmentOperation::List if count > 0 => Some("`list` names no variables"),
-            EnvironmentOperation::Set if count != 1 => Some("`set` names exactly one variable"),
+            EnvironmentOperation::List if count > 0 => Some("`list` takes no variables"),
+            EnvironmentOperation::Set if count != 1 => Some("`set` needs exactly one variable"),
             EnvironmentOperation::Get | EnvironmentOperation::Unset if count == 0 => {
-                Some("at least one variable is named")
+                Some("at least one variable is needed")
             }
             EnvironmentOperation::List
             | EnvironmentOperation::Set
@@ -104,7 +104,7 @@ impl Contract for EnvironmentAccess {
             report.meaning("/names", "operation", problem.to_owned());
         }
         if (self.operation == EnvironmentOperation::Set) != self.value.is_some() {
-            let message = "`value` belongs to `set`, and to nothing else".to_owned();
+            let message = "`value` is allowed only with `set`".to_owned();
             report.meaning("/value", "operation", message);
         }
     }

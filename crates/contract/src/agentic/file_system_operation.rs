@@ -221,7 +221,7 @@ impl FileSystemOperation {
                 report.meaning(format!("{here}/end_line"), "order", message);
             }
             if start <= after {
-                let message = format!("line {start} was replaced by the edit before");
+                let message = format!("line {start} is already replaced by the previous edit");
                 report.meaning(format!("{here}/start_line"), "overlap", message);
             }
             after = after.max(end);
@@ -242,7 +242,7 @@ impl Contract for FileSystemOperation {
                 continue;
             };
             if path != "." && !is_package_path(path) {
-                let message = format!("`{path}` does not stay below the root");
+                let message = format!("`{path}` leaves the root");
                 report.meaning(format!("/{field}"), "relative_path", message);
             }
         }

@@ -141,7 +141,7 @@ pub struct Importance(#[schemars(range(min = 1, max = 10))] u8);
 
 /// Error: an importance outside 1 to 10.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an importance lies between 1 and 10")]
+#[error("the importance must be between 1 and 10")]
 pub struct NotAnImportance;
 
 impl Importance {
@@ -216,7 +216,7 @@ impl Contract for MemoryEntry {
         }
         for (at, related) in self.related_memories.iter().flatten().enumerate() {
             if *related == self.id {
-                let message = "a memory is not related to itself".to_owned();
+                let message = "a memory cannot be related to itself".to_owned();
                 report.meaning(format!("/related_memories/{at}"), "self", message);
             }
         }

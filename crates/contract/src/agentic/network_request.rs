@@ -64,7 +64,7 @@ impl Contract for NetworkRequest {
 
     fn check(&self, report: &mut Report) {
         if matches!(self.method, HttpMethod::Get | HttpMethod::Head) && self.body.is_some() {
-            let message = format!("a {} has no body", self.method);
+            let message = format!("a {} request cannot have a body", self.method);
             report.meaning("/body", "method", message);
         }
         let authority = self.url.as_str().split('/').nth(2).unwrap_or_default();

@@ -148,7 +148,7 @@ impl PipelineDefinition {
             }
             (ConditionType::StepSuccess | ConditionType::StepFailure, Some(target), _) => {
                 if *target == stage.id || !stages.contains(target) {
-                    let message = format!("`{target}` is not another stage here");
+                    let message = format!("`{target}` is not another stage of this pipeline");
                     report.meaning(format!("{here}/stage_id"), "dependency", message);
                 }
             }

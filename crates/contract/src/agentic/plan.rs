@@ -261,7 +261,7 @@ impl ExecutionPlan {
                         report.meaning(format!("{here}/step_id"), "required", missing("step_id"));
                     }
                     Some(target) if target == step.id.as_str() => {
-                        let message = format!("`{target}` waits for its own outcome");
+                        let message = format!("`{target}` depends on its own outcome");
                         report.meaning(format!("{here}/step_id"), "cycle", message);
                     }
                     Some(target) if !steps.contains(target) => {

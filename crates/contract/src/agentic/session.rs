@@ -75,14 +75,14 @@ impl Contract for Session {
     fn check(&self, report: &mut Report) {
         if self.expires_at <= self.created_at {
             let message = format!(
-                "the session ends at {}, not after it starts",
+                "the session ends at {}, which is not after its start",
                 self.expires_at
             );
             report.meaning("/expires_at", "order", message);
         }
         if self.history.len() as u64 > self.max_history.get() {
             let message = format!(
-                "{} turns; the session keeps {}",
+                "{} turns; the limit of the session is {}",
                 self.history.len(),
                 self.max_history
             );
@@ -90,7 +90,7 @@ impl Contract for Session {
         }
         for (at, pair) in self.history.windows(2).enumerate() {
             if pair[1].timestamp < pair[0].timestamp {
-                let message = format!("{} is before the turn before it", pair[1].timestamp);
+                let message = format!("{} is earlier than the previous turn", pair[1].timestamp);
                 report.consistency(format!("/history/{}/timestamp", at + 1), "order", message);
             }
         }

@@ -142,13 +142,13 @@ pub enum ParameterSchemaError {
     #[error("the parameter `{0}` needs one of the six types, or several")]
     NoType(String),
     /// A property that is an object lists required fields of its own; a parameter has a boolean instead.
-    #[error("the parameter `{0}` has required fields of its own, which a parameter cannot say")]
+    #[error("the parameter `{0}` has required fields of its own, which parameters do not support")]
     NestedRequired(String),
     /// `required` names an undeclared property.
-    #[error("`{0}` is required and not described")]
+    #[error("`{0}` is required but has no description")]
     Undescribed(String),
     /// The schema constrains the object beyond its properties.
-    #[error("parameters cannot say `{0}`")]
+    #[error("parameters do not support the keyword `{0}`")]
     Keyword(String),
 }
 

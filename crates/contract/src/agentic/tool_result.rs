@@ -83,14 +83,21 @@ impl Contract for ToolResult {
     fn check(&self, report: &mut Report) {
         let succeeded = self.status == ToolStatus::Success;
         if succeeded && self.error.is_some() {
-            report.consistency("/error", "status", "a success has no error".to_owned());
+            report.consistency(
+                "/error",
+                "status",
+                "a successful call cannot have an error".to_owned(),
+            );
         }
         if !succeeded && self.error.is_none() {
-            let message = format!("a call that ended with {} says why", self.status);
+            let message = format!("a call that ended with {} needs an error", self.status);
             report.meaning("/error", "required", message);
         }
         if !succeeded && self.result.is_some() {
-            let message = format!("a call that ended with {} has no result", self.status);
+            let message = format!(
+                "a call that ended with {} cannot have a result",
+                self.status
+            );
             report.consistency("/result", "status", message);
         }
     }

@@ -107,7 +107,7 @@ impl Contract for AgentManifest {
             if *agent == self.agent_id {
                 report.meaning(here, "self", "an agent conflicts with itself".to_owned());
             } else if compatible.contains(agent) {
-                let message = format!("`{agent}` is compatible as well as conflicting");
+                let message = format!("`{agent}` is listed as both compatible and conflicting");
                 report.consistency(here, "composition", message);
             }
         }

@@ -78,7 +78,7 @@ pub enum DocumentKindError {
         why: &'static str,
     },
     /// An unknown collection.
-    #[error("`{0}` is not a kind of document")]
+    #[error("`{0}` is not a document kind")]
     Unknown(String),
 }
 
@@ -246,7 +246,7 @@ macro_rules! documents {
                 match kind {
                     $( DocumentKind::$variant => decode_stored(text).map(Self::$variant), )+
                     DocumentKind::TagRecord | DocumentKind::Evidence => {
-                        let message = format!("a {kind} is not registered");
+                        let message = format!("documents of the kind {kind} cannot be registered");
                         Err(JsonFault::Form(serde::de::Error::custom(message)))
                     }
                 }

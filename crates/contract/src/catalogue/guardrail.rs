@@ -105,7 +105,7 @@ string_newtype! {
                 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'*'))
         },
         "^[A-Za-z0-9._*-]{1,200}$",
-        "an id with `*` for any part between dots",
+        "an id, where `*` matches any part between dots",
     );
     /// An id with `*` wildcards, matched on dot segments (ruling 6).
     Glob,

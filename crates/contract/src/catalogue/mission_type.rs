@@ -236,7 +236,7 @@ impl MissionType {
         for (name, family) in &self.resource_families {
             for (at, tool) in family.tools.iter().enumerate() {
                 if let Some(other) = seen.insert(tool, name) {
-                    let message = format!("the tool `{tool}` is in the family `{other}` already");
+                    let message = format!("the tool `{tool}` is already in the family `{other}`");
                     let pointer = format!("/resource_families/{name}/tools/{at}");
                     report.meaning(pointer, "unique", message);
                 }
@@ -289,14 +289,14 @@ impl MissionType {
         );
         for (at, tool) in task.allowed_tools.iter().enumerate() {
             if !tools.contains(tool) {
-                let message = format!("the tool `{tool}` is in none of the resource families");
+                let message = format!("the tool `{tool}` is not in any resource family");
                 let pointer = format!("{here}/allowed_tools/{at}");
                 report.meaning(pointer, "reference", message);
             }
         }
         for (at, scope) in task.required_data_scopes.iter().enumerate() {
             if !self.resource_families.contains_key(scope) {
-                let message = format!("`{scope}` is none of the resource families");
+                let message = format!("`{scope}` is not a resource family");
                 let pointer = format!("{here}/required_data_scopes/{at}");
                 report.meaning(pointer, "reference", message);
             }
@@ -309,7 +309,7 @@ impl MissionType {
             let here = format!("/write_backs/{at}");
             let (action, entity) = (&write_back.action_type, &write_back.target_entity_type);
             if !seen.insert((action, entity)) {
-                let message = format!("the write-back `{action}` of a `{entity}` stands twice");
+                let message = format!("the write-back `{action}` of `{entity}` is duplicated");
                 report.meaning(format!("{here}/action_type"), "unique", message);
             }
             if let Some(schema) = &write_back.payload_schema {

@@ -61,7 +61,7 @@ impl PlaceholderScope {
         let objects = objects.map(|name| format!("`${{{name}.…}}`"));
         let known: Vec<String> = values.chain(objects).collect();
         let known = known.join(", ");
-        let message = format!("`${{{name}}}` is no placeholder here: use {known}");
+        let message = format!("`${{{name}}}` is not a placeholder here: use {known}");
         report.meaning(pointer, "placeholder", message);
     }
 }

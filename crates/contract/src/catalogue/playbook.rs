@@ -352,7 +352,7 @@ impl Playbook {
             }
             None if destructive && self.mandatory_parameters.is_empty() => {
                 let message =
-                    "a destructive playbook names what it destroys in a parameter".to_owned();
+                    "a destructive playbook must name its target in a parameter".to_owned();
                 report.meaning("/safety/resource_parameter", "required", message);
             }
             Some(_) | None => {}
@@ -409,7 +409,10 @@ impl Contract for Playbook {
         let mandatory: BTreeSet<&Label> = mandatory.map(|parameter| &parameter.name).collect();
         for (at, parameter) in self.optional_parameters.iter().enumerate() {
             if mandatory.contains(&parameter.name) {
-                let message = format!("`{}` is mandatory as well as optional", parameter.name);
+                let message = format!(
+                    "`{}` is listed as both mandatory and optional",
+                    parameter.name
+                );
                 report.meaning(format!("/optional_parameters/{at}/name"), "unique", message);
             }
         }

@@ -210,7 +210,7 @@ impl Contract for Policy {
                 .iter()
                 .any(|earlier| earlier.name == test.name)
             {
-                let message = format!("the test `{}` stands twice", test.name);
+                let message = format!("the test `{}` is duplicated", test.name);
                 report.meaning(format!("/tests/{at}/name"), "unique", message);
             }
         }

@@ -105,7 +105,7 @@ impl Contract for PromptTemplate {
         if let Some(schema) = &self.output_schema {
             if self.role_type != Role::Worker {
                 let message = format!(
-                    "only a worker has a structured output, and a {} has not",
+                    "only a worker has a structured output, not a {}",
                     self.role_type
                 );
                 report.consistency("/output_schema", "role_type", message);
@@ -120,7 +120,7 @@ impl PromptTemplate {
         let mut seen = BTreeSet::new();
         for (at, example) in self.examples.iter().enumerate() {
             if !seen.insert(&example.example_id) {
-                let message = format!("the example `{}` stands twice", example.example_id);
+                let message = format!("the example `{}` is duplicated", example.example_id);
                 report.meaning(format!("/examples/{at}/example_id"), "unique", message);
             }
         }

@@ -280,7 +280,7 @@ impl Skill {
             let here = format!("/execution_plan/steps/{at}");
             if step.step_type == StepType::Write {
                 let message = format!(
-                    "the step `{}` writes; a skill's plan only reads",
+                    "the step `{}` writes, but a skill's plan may only read",
                     step.step_id
                 );
                 report.meaning(format!("{here}/type"), "readonly", message);

@@ -268,7 +268,7 @@ string_newtype! {
     crate::ids::Shape::pattern(
         is_console_href,
         "^https://[!$-.0-;=@-\\[\\]_a-z~]+([/?#]([!#-;=?-\\[\\]_a-z~]|\\$\\{native_id\\})*)?$",
-        "an https:// link, after whose host `${native_id}` may stand",
+        "an https:// link, which may contain `${native_id}` after its host",
     );
     /// An `https` URL in which `${native_id}` is replaced with the native id. The host is fixed, so that no id can
     /// redirect the link (this project).

@@ -134,9 +134,9 @@ fn a_page_is_read_by_the_first_encoding_that_is_stated() {
 fn uncertain_encodings_are_noted() {
     use Form::{Html, Text};
     let unknown =
-        |label: &str| format!("the declared charset {label:?} is not known and was ignored");
+        |label: &str| format!("the declared charset {label:?} is unknown and was ignored");
     let replaced = |charset: &str, at: usize| {
-        format!("byte {at} is not {charset}; each place that is not {charset} became U+FFFD")
+        format!("byte {at} is not {charset}; invalid bytes were replaced by U+FFFD")
     };
     let assumed = |at: usize| {
         format!(

@@ -20,7 +20,7 @@ pub struct SchemaAllowance {
 /// Error: the budget is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "its schemas and patterns, with those before it, are over the limit {limit} of {most}: describe fewer parts, or \
+    "its schemas and patterns, with the previous ones, exceed the limit {limit} of {most}: describe fewer parts, or \
      spread them over more than one {of}"
 )]
 pub struct SchemaAllowanceSpent {
@@ -125,7 +125,7 @@ mod tests {
         let spent = allowance.take(&document).unwrap_err().to_string();
         assert_eq!(
             spent,
-            "its schemas and patterns, with those before it, are over the limit PACKAGE_SCHEMA_PARTS of 1000000: \
+            "its schemas and patterns, with the previous ones, exceed the limit PACKAGE_SCHEMA_PARTS of 1000000: \
              describe fewer parts, or spread them over more than one package"
         );
         // A document without schemas is still read.

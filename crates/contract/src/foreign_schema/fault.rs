@@ -1,6 +1,7 @@
 //! The reason why a schema is unusable, with its location and the remedy. Must not know how the fault is detected.
 
 use crate::bounds;
+
 use crate::shorten;
 
 /// Maximum length of a pointer in a message, in characters.
@@ -10,7 +11,7 @@ const MAX_SHOWN: usize = 80;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
     /// Compiling the schema, or validating against it, could exceed a limit.
-    #[error("{} is over the limit {limit} of {most}: {advice}", place(.pointer))]
+    #[error("{} exceeds the limit {limit} of {most}: {advice}", place(.pointer))]
     OverLimit {
         /// Location, as a JSON pointer into the schema.
         pointer: String,
@@ -132,8 +133,8 @@ mod tests {
         let fault = CHAIN.check(33, "/$defs/a").unwrap_err();
         assert_eq!(
             fault.to_string(),
-            "`/$defs/a` is over the limit SCHEMA_CHAIN of 32: let fewer subschemas apply to one \
-             value by way of each other"
+            "`/$defs/a` exceeds the limit SCHEMA_CHAIN of 32: let fewer subschemas apply to one value by way of each \
+             other"
         );
         assert_eq!(fault.pointer(), "/$defs/a");
         assert_eq!(CHAIN.check(32, ""), Ok(()));
@@ -143,14 +144,14 @@ mod tests {
         assert_eq!(
             fault.to_string(),
             format!(
-                "`{}…` is over the limit SCHEMA_POINTER of 2048: use shorter names, or nest it less deep",
+                "`{}…` exceeds the limit SCHEMA_POINTER of 2048: use shorter names, or nest it less deep",
                 "/ä".repeat(40)
             )
         );
         let whole = VALUES.exceeded("").to_string();
         assert_eq!(
             whole,
-            "the schema is over the limit SCHEMA_VALUES of 20000: list fewer values"
+            "the schema exceeds the limit SCHEMA_VALUES of 20000: list fewer values"
         );
     }
 }

@@ -196,8 +196,8 @@ fn a_schema_over_a_limit_is_read_and_says_so_when_it_is_used() {
     let found = declared.violations(&json!({}));
     assert_eq!(
         found[0].message,
-        "cannot be checked, since its schema cannot be used: `/$defs/a15/anyOf/0` is over the limit \
-         SCHEMA_CHAIN of 32: let fewer subschemas apply to one value by way of each other"
+        "cannot be checked, since its schema cannot be used: `/$defs/a15/anyOf/0` exceeds the limit SCHEMA_CHAIN of \
+         32: let fewer subschemas apply to one value by way of each other"
     );
 }
 

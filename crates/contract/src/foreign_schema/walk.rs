@@ -258,7 +258,7 @@ impl<'s> Walk<'s> {
             let known = self.by_id.get(uri).copied();
             known.ok_or_else(|| unfit("is outside of the schema: copy it to `$defs`"))?
         };
-        let nowhere = || unfit("is not there: correct the reference");
+        let nowhere = || unfit("does not exist: correct the reference");
         let fragment = decoded(fragment).ok_or_else(nowhere)?;
         if fragment.is_empty() {
             return Ok(resource);
@@ -275,7 +275,7 @@ impl<'s> Walk<'s> {
         let (inside, keyword) = self.enclosing(&wanted);
         let schema = self.root.pointer(&wanted).ok_or_else(nowhere)?;
         if is_data(keyword) || !(schema.is_object() || schema.is_boolean()) {
-            return Err(unfit("is data and no schema: refer to a schema"));
+            return Err(unfit("is data, not a schema: refer to a schema"));
         }
         let resource = self.structure.subschemas[inside].resource;
         self.add(schema, wanted, resource)
@@ -405,10 +405,10 @@ mod tests {
     fn a_reference_that_leads_to_no_schema_is_refused() {
         let at = |reference: &str| json!({"const": {"a": {}}, "items": {"$ref": reference}});
         for (reference, why) in [
-            ("#/nothing", "is not there: correct the reference"),
-            ("#nothing", "is not there: correct the reference"),
-            ("#/%zz", "is not there: correct the reference"),
-            ("#/const/a", "is data and no schema: refer to a schema"),
+            ("#/nothing", "does not exist: correct the reference"),
+            ("#nothing", "does not exist: correct the reference"),
+            ("#/%zz", "does not exist: correct the reference"),
+            ("#/const/a", "is data, not a schema: refer to a schema"),
             (
                 "https://a.example",
                 "is outside of the schema: copy it to `$defs`",

@@ -191,13 +191,13 @@ mod tests {
         let error = decode::<Value>(br#"{"id": 123456789012345678901}"#, Profile::MESSAGE);
         assert_eq!(
             error.unwrap_err().to_string(),
-            "the document holds the number 123456789012345678901 at `/id`, which would be rounded: an integer has at \
+            "the document has the number 123456789012345678901 at `/id`, which would be rounded: an integer has at \
              most 64 bits, any other number is at most 1.8e308; send it as text"
         );
         let alone = decode::<Value>(b"-1e999", Profile::MESSAGE).unwrap_err();
         let said = alone.to_string();
         assert!(
-            said.starts_with("the document holds the number -1e999, which"),
+            said.starts_with("the document has the number -1e999, which"),
             "{said}"
         );
     }

@@ -271,7 +271,7 @@ fn a_stored_document_is_bounded_in_memory() {
     for refused in [read, written] {
         assert_eq!(
             refused.to_string(),
-            "the document holds so many values that it takes more than 268435456 bytes of memory; send fewer"
+            "the document has so many values that it takes more than 268435456 bytes of memory; send fewer"
         );
     }
 }

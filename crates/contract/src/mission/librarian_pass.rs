@@ -81,7 +81,7 @@ impl Contract for LibrarianPass {
     fn check(&self, report: &mut Report) {
         if self.expires_at <= self.created_at {
             let message = format!(
-                "the pass expires at {}, not after it is made",
+                "the pass expires at {}, which is not after its creation",
                 self.expires_at
             );
             report.meaning("/expires_at", "order", message);

@@ -82,7 +82,7 @@ impl Contract for ReviewPacket {
         let has_output = self.approved_output.is_some();
         match self.review_status {
             ReviewStatus::Rejected if has_output => {
-                let message = "a rejected review has no approved output".to_owned();
+                let message = "a rejected review cannot have an approved output".to_owned();
                 report.meaning("/approved_output", "review_status", message);
             }
             ReviewStatus::Approved | ReviewStatus::ApprovedWithEdits if !has_output => {

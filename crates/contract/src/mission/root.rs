@@ -71,7 +71,7 @@ impl<T: MissionArtifact> Stored<T> {
         let root = artifact.root();
         let mut must_equal = |field: &str, stated: Option<&str>, wanted: &str| {
             if let Some(stated) = stated.filter(|stated| *stated != wanted) {
-                let message = format!("`{stated}` is not the mission's {field}, `{wanted}`");
+                let message = format!("`{stated}` differs from the mission's {field}, `{wanted}`");
                 report.consistency(format!("/{field}"), "root_metadata", message);
             }
         };
@@ -92,7 +92,7 @@ impl<T: MissionArtifact> Stored<T> {
         );
         if root.created_at < mission.created_at {
             let message = format!(
-                "{} is before the mission, {}",
+                "{} is before the mission's start, {}",
                 root.created_at, mission.created_at
             );
             report.consistency("/created_at", "root_metadata", message);

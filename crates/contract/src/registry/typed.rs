@@ -85,7 +85,7 @@ fn compile(mut schema: Value) -> Compiled {
     let checker = Checker::compile(&schema, Costs::PLAIN)?;
     match schema {
         Value::Object(schema) => Ok((checker, schema)),
-        _ => Err("the schema of the type is no object".to_owned()),
+        _ => Err("the schema of the type is not an object".to_owned()),
     }
 }
 

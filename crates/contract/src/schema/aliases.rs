@@ -133,7 +133,7 @@ pub(crate) fn stored_form<'v>(
                 alias.pointer(),
                 "alias",
                 format!(
-                    "{authored} is not the {} of the document, {stored}",
+                    "{authored} differs from the document's {}, {stored}",
                     alias.stored
                 ),
             ),

@@ -67,7 +67,7 @@ impl Checker {
         match deeply(|| contained(build)) {
             Some(Ok(validator)) => Ok(Self { validator, costs }),
             Some(Err(why)) => Err(why),
-            None => Err("the validator does not get through it".to_owned()),
+            None => Err("the validator cannot process it".to_owned()),
         }
     }
 

@@ -37,12 +37,9 @@ pub(super) fn collect(
 fn no_verdict(unchecked: Unchecked, steps: usize) -> Violation {
     let message = match unchecked {
         Unchecked::TooMuchWork => format!(
-            "takes more than {steps} steps to check (limit SCHEMA_STEPS); give less, or declare a \
-             simpler schema"
+            "takes more than {steps} steps to check (limit SCHEMA_STEPS); send less, or declare a simpler schema"
         ),
-        Unchecked::Broken => {
-            "the validator does not get through it; declare a simpler schema".to_owned()
-        }
+        Unchecked::Broken => "the validator cannot process it; declare a simpler schema".to_owned(),
     };
     plain("", "schema_limit", message)
 }
@@ -57,10 +54,11 @@ fn describe_faults(faults: Faults<'_>, schema: &Map<String, Value>, report: &mut
         }
         Faults::First(error) => {
             describe(&error, schema, &mut list);
-            list.more_follow("the value is too large to name the other violations".into());
+            list.more_follow("the value is too large to list the other violations".into());
         }
         Faults::Unknown => {
-            let message = "does not fit the schema, and is too large to say where".into();
+            let message =
+                "does not match the schema, and is too large to locate the violation".into();
             list.push(plain("", "schema", message));
         }
     }
@@ -151,7 +149,7 @@ fn alternatives(
         None => report.push(plain(
             here,
             "anyOf",
-            "fits none of the allowed forms".into(),
+            "matches none of the allowed forms".into(),
         )),
     }
 }
@@ -371,7 +369,7 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::MaxItems { limit } => format!("allows at most {limit} items"),
         ValidationErrorKind::Minimum { limit } => format!("{} is less than {limit}", given()),
         ValidationErrorKind::Maximum { limit } => format!("{} is greater than {limit}", given()),
-        ValidationErrorKind::OneOfMultipleValid { .. } => "fits more than one form".to_owned(),
+        ValidationErrorKind::OneOfMultipleValid { .. } => "matches more than one form".to_owned(),
         // Keywords that no contract uses keep the validator's own message, without the value.
         _ => brief_words(&error.masked_with("the value")),
     }

@@ -39,7 +39,7 @@ impl<'r> Listing<'r> {
                 self.report.push(violation);
             }
             None => self.more_follow(format!(
-                "the violations have more than {VIOLATION_TEXT} bytes of text (VIOLATION_TEXT); the rest is left out"
+                "the violations have more than {VIOLATION_TEXT} bytes of text (VIOLATION_TEXT); the rest is omitted"
             )),
         }
     }

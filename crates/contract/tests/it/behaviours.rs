@@ -92,12 +92,12 @@ fn b002_3_a_stored_artifact_has_the_root_metadata_of_its_mission() {
             line(
                 "/tenant_id",
                 "root_metadata",
-                "`other` is not the mission's tenant_id, `tenant_velocity`"
+                "`other` differs from the mission's tenant_id, `tenant_velocity`"
             ),
             line(
                 "/created_at",
                 "root_metadata",
-                "2026-04-14T11:59:59Z is before the mission, 2026-04-14T12:00:00Z"
+                "2026-04-14T11:59:59Z is before the mission's start, 2026-04-14T12:00:00Z"
             ),
         ]
     );
@@ -179,7 +179,7 @@ fn ruling_1_withdrawn_collections_name_their_successor() {
     );
     assert!(error("intent").contains("use `skill`"));
     assert!(error("context_builder").contains("use `skill`"));
-    assert_eq!(error("skills"), "`skills` is not a kind of document");
+    assert_eq!(error("skills"), "`skills` is not a document kind");
     assert_eq!(DocumentKind::parse("skill"), Ok(DocumentKind::Skill));
 }
 

@@ -182,7 +182,7 @@ fn b002_4_a_task_graph_is_acyclic_and_its_faults_are_named() {
         (
             vec![task("a", "worker", &["b"]), task("b", "worker", &["a"])],
             "cycle",
-            "these tasks wait for each other: a → b → a",
+            "these tasks form a cycle: a → b → a",
         ),
         (vec![task("a", "boss", &[])], "enum", roles),
     ];

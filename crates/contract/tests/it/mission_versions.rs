@@ -162,7 +162,7 @@ fn b002_1_an_older_version_is_held_to_its_own_form() {
             line(
                 "/mission_id",
                 "root_metadata",
-                "`other` is not the mission's mission_id, `uuid`",
+                "`other` differs from the mission's mission_id, `uuid`",
             ),
         ),
     ];

@@ -66,17 +66,14 @@ fn what_is_no_finding_is_refused_with_the_reason() {
     let skill = skill();
     let rule = &skill.analysis.as_ref().unwrap().findings[0];
     let cases = [
-        (
-            json!(1),
-            "the filter emitted something that is no finding: 1",
-        ),
+        (json!(1), "the filter emitted an invalid finding: 1"),
         (
             json!({"severity": "grave", "resource_type": "g", "resource_id": "r"}),
-            "the filter emitted something that is no finding: severity",
+            "the filter emitted an invalid finding: severity",
         ),
         (
             json!({"severity": "high", "resource_type": "g"}),
-            "the filter emitted something that is no finding: it has no resource_id",
+            "the filter emitted an invalid finding: it has no resource_id",
         ),
     ];
     for (emitted, message) in cases {

@@ -239,7 +239,7 @@ impl CitableSources {
             &resource,
             fields,
         );
-        let mut made = made.map_err(|_| Unfit::Unreadable("it is no finding"))?;
+        let mut made = made.map_err(|_| Unfit::Unreadable("it is not a finding"))?;
         made.evidence_ids = evidence;
         Ok(made)
     }

@@ -18,7 +18,7 @@ pub(super) fn readable(text: &str) -> Result<String, Unfit> {
         return Err(Unfit::Unreadable("it is too long for a sentence"));
     }
     if text.contains(is_unseen) {
-        return Err(Unfit::Unreadable("it holds characters that are not seen"));
+        return Err(Unfit::Unreadable("it has invisible characters"));
     }
     let mut tags = text.match_indices('<');
     let is_tag = tags.any(|(at, _)| {
@@ -26,7 +26,7 @@ pub(super) fn readable(text: &str) -> Result<String, Unfit> {
         next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
     });
     if is_tag || text.contains("](") {
-        return Err(Unfit::Unreadable("it holds markup"));
+        return Err(Unfit::Unreadable("it has markup"));
     }
     Ok(without_mark_before(&text).to_owned())
 }

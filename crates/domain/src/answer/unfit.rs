@@ -23,10 +23,10 @@ impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Uncited => f.write_str("it cites nothing"),
-            Self::Unresolved(name) => write!(f, "it cites `{name}`, which is not there"),
+            Self::Unresolved(name) => write!(f, "it cites `{name}`, which does not exist"),
             Self::Unsupported(what) => write!(f, "`{what}` does not occur in what it cites"),
             Self::ReferenceFirst => {
-                f.write_str("it cites a passage and no result: begin with what the results show")
+                f.write_str("it cites a passage but no result: begin with the results")
             }
             Self::Unreadable(why) => f.write_str(why),
         }

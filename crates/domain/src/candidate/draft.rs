@@ -87,7 +87,7 @@ pub fn drafted(brief: &Brief, draft: &CandidateDraft) -> Result<Document, Vec<St
     }
     let writes = |step: &PlannedStep<'_>| step.tool.tool_class == ToolClass::Write;
     if brief.wanted == CandidateKind::Change && wrong.is_empty() && !plan.steps.iter().any(writes) {
-        wrong.push("a change is wanted, and every tool that it calls only reads".to_owned());
+        wrong.push("a change is requested, but every tool that it calls only reads".to_owned());
     }
     for parameter in &plan.parameters {
         if !refers(&plan, &parameter.name) && wrong.is_empty() {
@@ -118,7 +118,7 @@ fn parameter(
     declared: &DraftedParameter,
 ) -> Result<Parameter, String> {
     if declared.name.as_ref().contains('.') {
-        return Err("a dot in its name would begin a path".to_owned());
+        return Err("its name must not contain a dot, which starts a path".to_owned());
     }
     if plan
         .parameters
@@ -130,8 +130,12 @@ fn parameter(
     let tool = tool(brief, &declared.tool)?;
     let mut known = tool.parameters.iter();
     let known = known.find(|known| known.name == declared.parameter);
-    let known =
-        known.ok_or_else(|| format!("`{}` takes no `{}`", declared.tool, declared.parameter))?;
+    let known = known.ok_or_else(|| {
+        format!(
+            "`{}` has no parameter `{}`",
+            declared.tool, declared.parameter
+        )
+    })?;
     Ok(Parameter {
         name: declared.name.clone(),
         required: known.default.is_none(),
@@ -145,18 +149,18 @@ fn planned<'b>(
     step: &DraftedStep,
 ) -> Result<PlannedStep<'b>, String> {
     if plan.steps.iter().any(|known| known.id == step.step_id) {
-        return Err("there are two of it".to_owned());
+        return Err("it is duplicated".to_owned());
     }
     let tool = tool(brief, &step.tool)?;
     if brief.wanted == CandidateKind::Read && tool.tool_class != ToolClass::Readonly {
         return Err(format!(
-            "`{}` changes something, and only reading is wanted",
+            "`{}` writes, but only reading is requested",
             step.tool
         ));
     }
     if !is_called_fully(brief, &step.tool, &step.arguments) {
         return Err(format!(
-            "`{}` is called without a parameter that it needs, or with one that it does not have",
+            "`{}` is called without a required parameter, or with an unknown one",
             step.tool
         ));
     }
@@ -173,7 +177,7 @@ fn planned<'b>(
         };
         if !known {
             return Err(format!(
-                "`{reference}` is neither a parameter of it nor of an earlier step"
+                "`{reference}` is neither one of its parameters nor an output of an earlier step"
             ));
         }
     }

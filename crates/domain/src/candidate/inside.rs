@@ -17,7 +17,7 @@ pub fn breaches(brief: &Brief, document: &Document) -> Vec<String> {
         (CandidateKind::Read, Document::Skill(skill)) => skill_breaches(brief, skill),
         (CandidateKind::Change, Document::Playbook(playbook)) => playbook_breaches(brief, playbook),
         (CandidateKind::Read | CandidateKind::Change, other) => {
-            return vec![format!("a {} is not what was asked for", other.kind())];
+            return vec![format!("a {} was not requested", other.kind())];
         }
     };
     if document.id() != brief.document_id() {
@@ -27,7 +27,7 @@ pub fn breaches(brief: &Brief, document: &Document) -> Vec<String> {
         found.push("it belongs to another domain".to_owned());
     }
     if document.tenant_id().is_some() || document.status() != Status::Active {
-        found.push("it decides its tenant or status itself".to_owned());
+        found.push("it sets its own tenant or status".to_owned());
     }
     match serde_json::to_value(document) {
         Ok(body) => found.extend(text_breaches(&body)),
@@ -52,7 +52,7 @@ fn skill_breaches(brief: &Brief, skill: &Skill) -> Vec<String> {
         &skill.context.supported_context_types,
     ));
     if skill.analysis.is_some() {
-        found.push("it brings rules of its own".to_owned());
+        found.push("it defines its own rules".to_owned());
     }
     found
 }
@@ -75,7 +75,7 @@ fn playbook_breaches(brief: &Brief, playbook: &Playbook) -> Vec<String> {
         &playbook.context.supported_context_types,
     ));
     if !playbook.scripts.is_empty() {
-        found.push("it brings scripts".to_owned());
+        found.push("it contains scripts".to_owned());
     }
     if playbook.safety.safety_class != SafetyClass::Supervised {
         found.push("its writes are not supervised".to_owned());
@@ -86,7 +86,7 @@ fn playbook_breaches(brief: &Brief, playbook: &Playbook) -> Vec<String> {
         .iter()
         .filter(|s| s.step_type == StepType::Write);
     let unseen = writes.filter(|step| !reviewed.contains(&step.step_id));
-    found.extend(unseen.map(|step| format!("nobody reviews its step `{}`", step.step_id)));
+    found.extend(unseen.map(|step| format!("its step `{}` has no review", step.step_id)));
     found
 }
 
@@ -98,10 +98,10 @@ fn origin_breaches(
 ) -> Vec<String> {
     let mut found = Vec::new();
     if !is_candidate || by != GeneratedBy::CodeAgent {
-        found.push("it does not say that it is a generated candidate".to_owned());
+        found.push("it is not marked as a generated candidate".to_owned());
     }
     if agent != Some(brief.boundary.agent()) {
-        found.push("it names another agent than the one that grounds it".to_owned());
+        found.push("it names an agent other than the one that grounds it".to_owned());
     }
     found
 }
@@ -165,7 +165,7 @@ fn text_breaches(body: &Value) -> Vec<String> {
             .iter()
             .any(|opening| text.contains(opening))
         {
-            found.push(format!("`{field}` holds a reference or a placeholder"));
+            found.push(format!("`{field}` contains a reference or a placeholder"));
         }
     }
     found

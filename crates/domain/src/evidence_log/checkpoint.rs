@@ -27,10 +27,10 @@ pub enum CheckpointError {
     #[error(transparent)]
     Note(#[from] NoteError),
     /// The signed text is malformed.
-    #[error("the signed text is no checkpoint: {0}")]
+    #[error("the signed text is not a checkpoint: {0}")]
     Text(&'static str),
     /// The signed text belongs to a log of another name than the key.
-    #[error("the checkpoint is of the log `{found}`, the key signs for `{key}`")]
+    #[error("the checkpoint is of the log `{found}`, but the key signs for `{key}`")]
     Origin {
         /// The checkpoint's origin.
         found: String,
@@ -83,7 +83,9 @@ impl Checkpoint {
         else {
             return Err(refused("it does not have exactly three lines"));
         };
-        let number: u64 = size.parse().map_err(|_| refused("its size is no number"))?;
+        let number: u64 = size
+            .parse()
+            .map_err(|_| refused("its size is not a number"))?;
         if number.to_string() != size {
             return Err(refused("its size is not written in plain decimal digits"));
         }

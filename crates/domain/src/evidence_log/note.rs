@@ -29,13 +29,13 @@ pub const MAX_NOTE: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
     /// The text does not have the form of a note.
-    #[error("this is no signed note: {0}")]
+    #[error("not a signed note: {0}")]
     Malformed(&'static str),
     /// The text does not have the form of a verifier key.
-    #[error("this is no verifier key: {0}")]
+    #[error("not a verifier key: {0}")]
     Key(&'static str),
     /// The text does not have the form of a key's name.
-    #[error("a key's name is not empty and has neither spaces, nor control characters, nor `+`")]
+    #[error("a key's name must not be empty or contain spaces, control characters or `+`")]
     Name,
     /// The note has no signature by the key.
     #[error("the note is not signed by the key {0}")]

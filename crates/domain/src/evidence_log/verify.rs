@@ -30,7 +30,7 @@ const MAX_FAULTS: usize = 1_000;
 
 /// The fault of a line that has the exported values but not the exported bytes.
 const REWRITTEN: &str =
-    "the line was rewritten: it says the same, and is not byte for byte what was exported";
+    "the line was rewritten: its content is equal, but its bytes differ from the export";
 
 /// The state of a record's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,10 +70,10 @@ impl Verifier {
     ) -> Result<Self, ExportFault> {
         let written = header;
         let header: Header = decode_stored(header)
-            .map_err(|error| of_header(&format!("this is no header of an export: {error}")))?;
+            .map_err(|error| of_header(&format!("not a header of an export: {error}")))?;
         if header.format != FORMAT {
             return Err(of_header(&format!(
-                "the form is `{}`, this version reads `{FORMAT}`",
+                "the format is `{}`; this version reads `{FORMAT}`",
                 header.format
             )));
         }
@@ -96,7 +96,7 @@ impl Verifier {
             .ends_with(&format!("/evidence/{}", header.tenant_id))
         {
             return Err(of_header(&format!(
-                "the log `{}` is not that of the tenant `{}`",
+                "the log `{}` does not belong to the tenant `{}`",
                 checkpoint.origin, header.tenant_id
             )));
         }
@@ -121,7 +121,8 @@ impl Verifier {
     /// Checks the header's fields other than the checkpoint.
     fn look_at_header(&mut self, written: &str, accepted: Coverage) {
         if (accepted, self.header.coverage) == (Coverage::Complete, Coverage::Selection) {
-            let problem = "it is a selection, where the whole log is expected: what was left out is not found";
+            let problem = "the export is a selection, but the whole log is expected: omitted records cannot be \
+                           verified";
             self.fault(Some(1), None, problem.to_owned());
         }
         if !is_as_exported(written, &self.header) {
@@ -135,13 +136,13 @@ impl Verifier {
         let line: ExportedLeaf = match decode_stored(text) {
             Ok(line) => line,
             Err(error) => {
-                return self.fault(Some(number), None, format!("this is no leaf: {error}"));
+                return self.fault(Some(number), None, format!("not a leaf: {error}"));
             }
         };
         let entry = match LogEntry::from_leaf(&line.leaf) {
             Ok(entry) => entry,
             Err(error) => {
-                let problem = format!("leaf {} says nothing that is known: {error}", line.index);
+                let problem = format!("leaf {} has unknown content: {error}", line.index);
                 self.place(number, &line, None);
                 return self.fault(Some(number), None, problem);
             }
@@ -177,7 +178,7 @@ impl Verifier {
             })
             .collect();
         for (id, line) in absent {
-            let problem = "the payload is missing, and no leaf says that it was removed";
+            let problem = "the payload is missing, and no leaf records its removal";
             self.fault(Some(line), Some(&id), problem.to_owned());
         }
         let count = |state: Payload| {
@@ -236,7 +237,7 @@ impl Verifier {
                 ..
             } => {
                 if self.records.contains_key(id) {
-                    self.fault(Some(number), Some(id), "it is there twice".to_owned());
+                    self.fault(Some(number), Some(id), "it is duplicated".to_owned());
                 }
                 self.record(number, line, id, *record_sha256);
                 let payload = self.payload(number, line, id, *payload_sha256);
@@ -244,7 +245,7 @@ impl Verifier {
             }
             LogEntry::Attachment { attached_to, .. } => {
                 if attached_to.target().is_none() {
-                    let problem = "an attachment names exactly one thing".to_owned();
+                    let problem = "an attachment must have exactly one target".to_owned();
                     self.fault(Some(number), Some(id), problem);
                 }
                 self.only_leaf(number, line, id);
@@ -262,12 +263,12 @@ impl Verifier {
         let problem = match &line.record {
             None => Some("the record was removed; its leaf is still there".to_owned()),
             Some(text) if record_digest(text) != digest => {
-                Some("the record was changed: it is not the one of its leaf".to_owned())
+                Some("the record was changed: it does not match its leaf".to_owned())
             }
             Some(text) => match decode_stored::<EvidenceRecord>(text) {
-                Err(error) => Some(format!("the record does not fit its contract: {error}")),
+                Err(error) => Some(format!("the record violates its contract: {error}")),
                 Ok(record) if record.id != *id || record.tenant_id != self.header.tenant_id => {
-                    Some("the record is another's".to_owned())
+                    Some("the record has another id or tenant".to_owned())
                 }
                 Ok(_) => None,
             },
@@ -291,18 +292,20 @@ impl Verifier {
                     Payload::Withheld
                 }
                 (Some(class), _) => {
-                    let problem = format!("the payload is withheld as `{class}`, which it is not");
+                    let problem = format!(
+                        "the payload is withheld as `{class}`, which is not its redaction class"
+                    );
                     self.fault(Some(number), Some(id), problem);
                     Payload::Withheld
                 }
             };
         };
         let problem = if line.withheld.is_some() {
-            Some("the payload is said to be withheld and is there")
+            Some("the payload is marked as withheld but is present")
         } else if payload_digest(&payload.salt.0, &payload.text) != digest {
-            Some("the payload was changed: it is not the one of its leaf")
+            Some("the payload was changed: it does not match its leaf")
         } else if decode_stored::<Map<String, Value>>(&payload.text).is_err() {
-            Some("the payload is no JSON object")
+            Some("the payload is not a JSON object")
         } else {
             None
         };
@@ -320,11 +323,11 @@ impl Verifier {
     /// Checks a leaf that is not a record's: it has no contents, and follows the record's leaf.
     fn only_leaf(&mut self, number: u64, line: &ExportedLeaf, id: &EvidenceId) {
         if line.record.is_some() || line.payload.is_some() || line.withheld.is_some() {
-            let problem = "a record stands where its leaf has none".to_owned();
+            let problem = "the line has a record, but its leaf has none".to_owned();
             self.fault(Some(number), Some(id), problem);
         }
         if !self.records.contains_key(id) {
-            let problem = "its record does not come before".to_owned();
+            let problem = "its record does not precede it".to_owned();
             self.fault(Some(number), Some(id), problem);
         }
     }
@@ -352,7 +355,7 @@ impl Verifier {
         };
         if self.frontier.root() != older.root {
             let problem = format!(
-                "the log was rewritten: its first {} leaves are not those of the older checkpoint",
+                "the log was rewritten: its first {} leaves differ from those of the older checkpoint",
                 older.size
             );
             self.fault(None, None, problem);

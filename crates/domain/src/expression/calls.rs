@@ -143,12 +143,12 @@ pub enum CallFault {
         given: usize,
     },
     /// A message of protocol buffers, which are not supported.
-    #[error("there is no type `{0}`: write a map, as in `{{\"key\": 1}}`")]
+    #[error("unknown type `{0}`: write a map, as in `{{\"key\": 1}}`")]
     Message(String),
     /// The current time.
     #[error(
-        "there is no `{0}`: an expression depends on its inputs only, so that its decision can be explained and repeated \
-         later; pass the time as a parameter, and read it with `timestamp(…)`"
+        "`{0}` is not available: an expression depends only on its inputs, so that its decision can be explained and \
+         repeated; pass the time as a parameter, and read it with `timestamp(…)`"
     )]
     Clock(String),
 }

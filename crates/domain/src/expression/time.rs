@@ -40,7 +40,7 @@ struct Duration(SignedDuration);
 impl Timestamp {
     fn new(since_epoch: Option<SignedDuration>) -> Result<Self, ExecutionError> {
         let since_epoch = since_epoch.filter(|since| (FIRST..=LAST).contains(since));
-        let message = "range: a timestamp is within the years 1 to 9999";
+        let message = "range: a timestamp must be within the years 1 to 9999";
         since_epoch
             .map(Self)
             .ok_or_else(|| ExecutionError::function_error("timestamp", message))
@@ -62,7 +62,7 @@ impl Timestamp {
 impl Duration {
     fn new(length: Option<SignedDuration>) -> Result<Self, ExecutionError> {
         let length = length.filter(|length| i64::try_from(length.as_nanos()).is_ok());
-        let message = "range: a duration has less than 292 years";
+        let message = "range: a duration must be shorter than 292 years";
         length
             .map(Self)
             .ok_or_else(|| ExecutionError::function_error("duration", message))

@@ -20,8 +20,8 @@ pub fn decide_answer(
     let count = guardrails.len();
     if count > GUARDRAILS_PER_CALL {
         let message = format!(
-            "{count} guardrails bear on answers about this domain, and the limit is {GUARDRAILS_PER_CALL} \
-             (GUARDRAILS_PER_CALL): narrow their `applies_to`, or put them together."
+            "{count} guardrails apply to answers about this domain; the limit is {GUARDRAILS_PER_CALL} \
+             (GUARDRAILS_PER_CALL): narrow their `applies_to`, or merge them."
         );
         let rules = vec![RuleResult::new(RuleKind::Guardrail, domain, message)];
         return GateDecision::Deny { rules };

@@ -339,37 +339,37 @@ impl fmt::Display for RuleReason<'_> {
             Self::ClassFits(tool) => write!(f, "The step may use a {} tool.", tool.tool_class),
             Self::TooManyGuardrails(count) => write!(
                 f,
-                "{count} guardrails bear on this call, and the limit is {GUARDRAILS_PER_CALL} (GUARDRAILS_PER_CALL): \
-                 narrow their `applies_to`, or put them together."
+                "{count} guardrails apply to this call; the limit is {GUARDRAILS_PER_CALL} (GUARDRAILS_PER_CALL): \
+                 narrow their `applies_to`, or merge them."
             ),
             Self::Guardrail(guardrail, word) => of_guardrail(f, guardrail, word),
             Self::EachCallApproved(tool) => {
-                write!(f, "Each call of `{}` is approved by a person.", tool.tool_id)
+                write!(f, "Each call of `{}` needs an approval.", tool.tool_id)
             }
             Self::NoCallApproved(tool) => {
-                write!(f, "`{}` asks for no approval of each call.", tool.tool_id)
+                write!(f, "`{}` does not need an approval of each call.", tool.tool_id)
             }
-            Self::NothingChanges => f.write_str("Nobody is asked for what changes nothing."),
-            Self::OnlyReads => f.write_str("It is about writes, and the call only reads."),
+            Self::NothingChanges => f.write_str("A call that changes nothing needs no approval."),
+            Self::OnlyReads => f.write_str("The rule is about writes; this call only reads."),
             Self::EachWriteApproved(class) => {
-                write!(f, "Each write of a {class} playbook is approved by a person.")
+                write!(f, "Each write of a {class} playbook needs an approval.")
             }
             Self::ApprovedInAdvance => {
                 f.write_str("An automated playbook is approved in advance.")
             }
-            Self::Reviewed => f.write_str("The playbook lists this step for review by a person."),
+            Self::Reviewed => f.write_str("The playbook lists this step for human review."),
             Self::NotReviewed => f.write_str("The playbook does not list this step for review."),
             Self::Proposal => {
-                f.write_str("What a mission proposes to write back is approved by a person.")
+                f.write_str("A mission's write-back proposal needs an approval.")
             }
             Self::NoProposal => f.write_str(
-                "It is no proposal of the mission, or one that needs no person's approval.",
+                "The call is not a proposal of the mission, or its proposal needs no approval.",
             ),
             Self::Unregistered => f.write_str(
-                "Each write of a plan that nobody registered is approved by a person.",
+                "Each write of an unregistered plan needs an approval.",
             ),
             Self::MayHappenTwice => f.write_str(
-                "This was begun before and nobody knows whether it happened; a repeat may do it twice.",
+                "An earlier attempt was started and its outcome is unknown; a repeat may do it twice.",
             ),
             Self::NotInterrupted => {
                 f.write_str("No earlier attempt was interrupted, or a repeat is harmless.")
@@ -379,7 +379,7 @@ impl fmt::Display for RuleReason<'_> {
                 write!(f, "{calls} of {burst} calls are left.")
             }
             Self::Wait(seconds) => write!(f, "The tool may be called again in {seconds} s."),
-            Self::ReversalGoes => f.write_str("A reversal is never refused by a rate limit."),
+            Self::ReversalGoes => f.write_str("A reversal is never rate limited."),
         }
     }
 }
@@ -398,11 +398,11 @@ fn of_guardrail(
             return write!(f, "Its condition `{when}` is false.");
         }
         (GuardrailMatch::OnWritesOnly, _) => {
-            let why = "It has no condition, so it bears on writes only, and this reads.";
+            let why = "It has no condition, so it applies to writes only; this call reads.";
             return f.write_str(why);
         }
         (GuardrailMatch::Bears { .. }, Some(when)) => write!(f, "Its condition is `{when}`")?,
-        (GuardrailMatch::Bears { .. }, None) => f.write_str("It bears on every write")?,
+        (GuardrailMatch::Bears { .. }, None) => f.write_str("It applies to every write")?,
     }
     match document.exceptions.len() {
         0 => f.write_str("."),

@@ -6,7 +6,7 @@ use crate::policy::{
 };
 
 /// The message for a layer that governs the tool without a rule that permits the call.
-const UNPERMITTED: &str = "No rule of it permits this call.";
+const UNPERMITTED: &str = "None of its rules permits this call.";
 
 impl From<&PolicyDecision> for PolicyAnswer {
     fn from(decision: &PolicyDecision) -> Self {
@@ -83,14 +83,14 @@ fn of_rule(weighed: Weighed) -> RuleFinding {
         (RuleMatch::Holds, true) => (RuleEffect::Deny, "It forbids this call.".to_owned()),
         (RuleMatch::Holds, false) => (RuleEffect::Allow, "It permits this call.".to_owned()),
         (RuleMatch::DoesNotHold, true) => {
-            let why = "It would forbid; its scope or its conditions do not hold.";
+            let why = "It would forbid the call, but its scope or conditions do not match.";
             (RuleEffect::NotApplicable, why.to_owned())
         }
         (RuleMatch::DoesNotHold, false) => {
-            let why = "It would permit; its scope or its conditions do not hold.";
+            let why = "It would permit the call, but its scope or conditions do not match.";
             (RuleEffect::NotApplicable, why.to_owned())
         }
-        (RuleMatch::Failed(error), _) => (RuleEffect::Deny, format!("It has no answer: {error}")),
+        (RuleMatch::Failed(error), _) => (RuleEffect::Deny, format!("It failed: {error}")),
     };
     let mut finding = RuleFinding::new(RuleKind::Policy, id_of(&weighed.rule), says, why);
     if let Some(origin) = &weighed.origin {

@@ -365,7 +365,7 @@ fn a_call_in_doubt_asks_a_person_whatever_its_tool_promises() {
         let last = found.rules().last().unwrap();
         assert_eq!(
             last.message,
-            "This was begun and may have happened: it said nothing. A repeat may do it twice."
+            "This was started and may have happened: it said nothing. A repeat may do it twice."
         );
     }
     let denied = asked(|question| question.permitted = false);
@@ -415,8 +415,8 @@ fn a_call_with_more_guardrails_than_are_asked_is_refused() {
     let GateDecision::Deny { rules } = asked_of(&tool, &many, |_| {}) else {
         panic!("it is not refused");
     };
-    let message = "501 guardrails bear on this call, and the limit is 500 (GUARDRAILS_PER_CALL): \
-                   narrow their `applies_to`, or put them together.";
+    let message = "501 guardrails apply to this call; the limit is 500 (GUARDRAILS_PER_CALL): narrow their \
+                   `applies_to`, or merge them.";
     assert_eq!(
         rules,
         [RuleResult::new(RuleKind::Guardrail, "t.x", message)]

@@ -49,10 +49,10 @@ fn b003_5_unsound_steps_make_no_graph() {
     let mut unread = step("a", &[]);
     unread.entry.when = Some("1 +".to_owned());
     let cases = [
-        (vec![], "there is no step"),
+        (vec![], "the plan has no step"),
         (
             vec![step("a", &[]), step("a", &[])],
-            "the step id `a` stands twice",
+            "the step id `a` is duplicated",
         ),
         (
             vec![step("a", &["b"])],
@@ -60,15 +60,12 @@ fn b003_5_unsound_steps_make_no_graph() {
         ),
         (
             vec![step("a", &["b"]), step("b", &["c"]), step("c", &["b"])],
-            "the steps wait for each other: b → c → b",
+            "the steps form a cycle: b → c → b",
         ),
-        (
-            vec![step("a", &["a"])],
-            "the steps wait for each other: a → a",
-        ),
+        (vec![step("a", &["a"])], "the steps form a cycle: a → a"),
         (
             vec![step("a", &[]), reversal("u", "a", &["a"])],
-            "`u` cannot reverse: a reversal waits for nothing, and a step has one at most",
+            "`u` is not a valid reversal: it must have no dependencies and be the only reversal of its step",
         ),
         (
             vec![
@@ -76,7 +73,7 @@ fn b003_5_unsound_steps_make_no_graph() {
                 reversal("u", "a", &[]),
                 reversal("v", "a", &[]),
             ],
-            "`v` cannot reverse: a reversal waits for nothing, and a step has one at most",
+            "`v` is not a valid reversal: it must have no dependencies and be the only reversal of its step",
         ),
     ];
     for (steps, message) in cases {

@@ -185,7 +185,7 @@ fn b000_12_a_stored_expression_that_goes_over_too_much_binds_with_a_note() {
         let found = ruled(case, EffectClass::Write, json!({}));
         let notes: Vec<&str> = found.iter().filter_map(|r| r.note.as_deref()).collect();
         assert_eq!(notes.len(), 1, "{found:?}");
-        assert!(notes[0].contains("would go over too much"), "{notes:?}");
+        assert!(notes[0].contains("reads too much data"), "{notes:?}");
     }
     assert!(started.elapsed() < std::time::Duration::from_secs(2));
 }
@@ -204,7 +204,7 @@ fn b000_12_guardrails_that_are_too_much_together_bind() {
     assert!((30..40).contains(&found.len()), "{} bear", found.len());
     let costly = |ruling: &Ruling| {
         let note = ruling.note.as_deref().unwrap_or_default();
-        note.contains("would go over too much")
+        note.contains("reads too much data")
     };
     assert!(found.iter().all(costly), "{found:?}");
 }

@@ -66,7 +66,7 @@ impl<'t> ParsedText<'t> {
             return self.offered(
                 order,
                 Doubt::Reported,
-                "it takes up what somebody else asked for",
+                "it repeats another person's request",
             );
         }
         if explains && !self.asks_for_state(&questions) {
@@ -98,7 +98,7 @@ impl<'t> ParsedText<'t> {
             return self.plain(
                 Intent::None,
                 Certainty::Open(Intent::Read),
-                "it asks for a text to be made",
+                "it asks for a text to be written",
             );
         }
         if forbids && !self.names_subject() {
@@ -295,7 +295,7 @@ impl<'t> ParsedText<'t> {
             return self.plain(
                 Intent::Read,
                 Certainty::Likely,
-                "it asks whether something holds",
+                "it asks whether a statement is true",
             );
         }
         let mut reading = self.asked(questions, reads);
@@ -331,12 +331,12 @@ impl<'t> ParsedText<'t> {
                 Some((Topic::Rule, _)) => self.plain(
                     Intent::Knowledge,
                     Certainty::Open(Intent::Read),
-                    "it asks for a rule, and for the state of things",
+                    "it asks for a rule and for the current state",
                 ),
                 Some(_) | None => self.plain(
                     Intent::Read,
                     Certainty::Open(Intent::Knowledge),
-                    "it asks for the state of things, and for a rule",
+                    "it asks for the current state and for a rule",
                 ),
             },
             (true, false) => self.plain(
@@ -347,17 +347,17 @@ impl<'t> ParsedText<'t> {
             (false, true) => self.plain(
                 Intent::Read,
                 Certainty::Likely,
-                "it asks for the state of things",
+                "it asks for the current state",
             ),
             (false, false) if sum > 0 => self.plain(
                 Intent::Knowledge,
                 Certainty::Open(Intent::Read),
-                "it is a question, of a rule rather than of the state of things",
+                "it is a question about a rule rather than the current state",
             ),
             (false, false) => self.plain(
                 Intent::Read,
                 Certainty::Open(Intent::Knowledge),
-                "it is a question, of the state of things rather than of a rule",
+                "it is a question about the current state rather than a rule",
             ),
         }
     }
@@ -369,12 +369,12 @@ impl<'t> ParsedText<'t> {
             Topic::Rule | Topic::Open if sum > 0 => self.plain(
                 Intent::Read,
                 Certainty::Open(Intent::Knowledge),
-                "it orders a look at something that sounds like a rule",
+                "it orders a lookup of something that sounds like a rule",
             ),
             Topic::Rule | Topic::Open | Topic::State => self.plain(
                 Intent::Read,
                 Certainty::Likely,
-                "it orders a look at the state of things",
+                "it orders a lookup of the current state",
             ),
         }
     }

@@ -45,10 +45,10 @@ impl Remark {
             Self::AboutRuns => "it is about requests, runs or approvals",
             Self::Instruction => "it tries to instruct the system",
             Self::Pasted => "it is pasted output without a question",
-            Self::FollowUp => "it leans on something said before",
+            Self::FollowUp => "it refers to an earlier message",
             Self::Forbids => "it only forbids something",
-            Self::Statement => "it states something and asks for nothing",
-            Self::Empty => "it says nothing",
+            Self::Statement => "it makes a statement and asks for nothing",
+            Self::Empty => "it is empty",
         }
     }
 }

@@ -189,7 +189,7 @@ impl Case<'_> {
 
     /// Decides that the text is a request without a related document.
     fn no_match(&self) -> Settled {
-        let found = "nothing that is registered has to do with it";
+        let found = "nothing registered matches it";
         self.unanswered(AnswerSource::NoMatch, found)
     }
 
@@ -248,7 +248,7 @@ impl Case<'_> {
             return self.decided(
                 Intent::Read,
                 AnswerSource::Skills,
-                "no playbook does it, and a skill tells of it",
+                "no playbook matches, but a skill does",
             );
         }
         match passage {
@@ -257,7 +257,7 @@ impl Case<'_> {
                 return self.decided(
                     Intent::Change,
                     AnswerSource::Passages,
-                    "no playbook does it, and a passage tells of it",
+                    "no playbook matches, but a passage does",
                 );
             }
             Some(_) => {}
@@ -266,7 +266,7 @@ impl Case<'_> {
             return self.decided(
                 Intent::Change,
                 AnswerSource::Agents,
-                "no registered playbook does it",
+                "no registered playbook matches",
             );
         }
         self.missed(Intent::Change)
@@ -310,7 +310,7 @@ impl Case<'_> {
             Some(passage) if self.above_everyday(passage) >= PASSAGE_AFTER_MISS => self.decided(
                 Intent::Knowledge,
                 AnswerSource::Passages,
-                "no skill answers it, and a passage does",
+                "no skill answers it, but a passage does",
             ),
             Some(_) => self.missed(Intent::Read),
         }
@@ -325,7 +325,7 @@ impl Case<'_> {
                     return self.decided(
                         Intent::Read,
                         AnswerSource::Skills,
-                        "no passage answers it, and a skill does",
+                        "no passage answers it, but a skill does",
                     );
                 }
                 self.missed_rule()
@@ -384,7 +384,7 @@ impl Case<'_> {
             return Some(self.decided(
                 Intent::Knowledge,
                 AnswerSource::PlaybookText,
-                "a playbook does it",
+                "a playbook matches",
             ));
         }
         let (text, source) = match playbook.likeness > skill.likeness {

@@ -73,7 +73,7 @@ fn place(source: &str, part: &str) -> String {
 const OUTSIDE: [(&str, &str); 19] = [
     (
         "$ENV",
-        "a filter sees no environment: pass the value as a parameter of the tool",
+        "a filter has no environment: pass the value as a parameter of the tool",
     ),
     ("$__prog_args", "a filter has no arguments: use its input"),
     ("builtins", "the documentation lists the functions"),
@@ -83,25 +83,25 @@ const OUTSIDE: [(&str, &str); 19] = [
     ),
     (
         "env",
-        "a filter sees no environment: pass the value as a parameter of the tool",
+        "a filter has no environment: pass the value as a parameter of the tool",
     ),
-    ("get_jq_origin", "a filter reads no files"),
-    ("get_prog_origin", "a filter reads no files"),
-    ("get_search_list", "a filter reads no files"),
+    ("get_jq_origin", "a filter cannot read files"),
+    ("get_prog_origin", "a filter cannot read files"),
+    ("get_search_list", "a filter cannot read files"),
     (
         "halt",
         "a filter ends with its outputs: use `empty`, or `error`",
     ),
     ("halt_error", "a filter ends with its outputs: use `error`"),
     ("input", "a filter has one input: use `.`"),
-    ("input_filename", "a filter reads no files"),
-    ("input_line_number", "a filter reads no files"),
+    ("input_filename", "a filter cannot read files"),
+    ("input_line_number", "a filter cannot read files"),
     ("inputs", "a filter has one input: use `.`"),
     ("localtime", "a filter has no time zone: use `gmtime`"),
-    ("modulemeta", "a filter reads no files"),
+    ("modulemeta", "a filter cannot read files"),
     (
         "now",
-        "a filter gives the same at any time: take the time from its input",
+        "a filter must be deterministic: take the time from its input",
     ),
     (
         "stderr",
@@ -128,7 +128,7 @@ pub(super) fn undefined(
 fn unknown(source: &str, name: &str, kind: &Undefined, known: &[(&str, usize)]) -> String {
     let place = place(source, name);
     if let Some((_, instead)) = OUTSIDE.iter().find(|(outside, _)| *outside == name) {
-        return format!("`{name}` reaches out of the filter ({place}): {instead}");
+        return format!("`{name}` is not available in filters ({place}): {instead}");
     }
     let what = kind.as_str();
     let Undefined::Filter(given) = kind else {

@@ -262,8 +262,7 @@ impl<'s, 't> Parser<'s, 't> {
                 && let Some(next) = self.operator()
                 && next.binds == operator.binds
             {
-                let message =
-                    "comparisons and assignments do not follow on each other: write parentheses";
+                let message = "comparisons and assignments cannot be chained: write parentheses";
                 return Err(Fault::Refused(message, self.found()));
             }
         }

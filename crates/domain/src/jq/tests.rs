@@ -183,7 +183,7 @@ fn every_builtin_of_jq_compiles_or_is_refused_by_name() {
         match Filter::compile(&call) {
             Ok(_) => {}
             Err(FilterError::Syntax(message)) => {
-                let outside = format!("`{name}` reaches out of the filter (1:1): ");
+                let outside = format!("`{name}` is not available in filters (1:1): ");
                 assert!(message.starts_with(&outside), "{builtin}: {message}");
                 refused.insert(name);
             }
@@ -279,8 +279,8 @@ fn integers_keep_their_digits_or_are_refused() {
     assert_eq!(
         run("{a: [123456789012345678901234567890]}", &Value::Null),
         Err(
-            "it emitted the integer 123456789012345678901234567890, which has more than 64 bits: \
-             emit it as text, with `tostring`"
+            "it emitted the integer 123456789012345678901234567890, which has more than 64 bits: emit it as a \
+             string, with `tostring`"
                 .to_owned()
         )
     );
@@ -310,7 +310,7 @@ fn what_reaches_out_of_a_filter_is_refused_when_it_is_compiled() {
         let error = refused(&format!(".[] | {name}"));
         let named = name.split('(').next().unwrap_or(name);
         let prefix =
-            format!("the filter does not compile: `{named}` reaches out of the filter (1:7): ");
+            format!("the filter does not compile: `{named}` is not available in filters (1:7): ");
         assert!(error.starts_with(&prefix), "{error}");
     }
     // A filter may define a function with such a name.
@@ -322,13 +322,16 @@ fn what_is_not_jq_is_refused_with_what_to_write() {
     let cases = [
         (
             "1 < 2 == true",
-            "`==`: comparisons and assignments do not follow on each other: write parentheses (1:7)",
+            "`==`: comparisons and assignments cannot be chained: write parentheses (1:7)",
         ),
         (
             ".a = .b = 1",
-            "`=`: comparisons and assignments do not follow on each other: write parentheses (1:9)",
+            "`=`: comparisons and assignments cannot be chained: write parentheses (1:9)",
         ),
-        ("{(1): 2}", "`(1)`: a key is a text: add `| tostring` (1:2)"),
+        (
+            "{(1): 2}",
+            "`(1)`: a key must be a string: add `| tostring` (1:2)",
+        ),
         (
             "import \"a\" as a; .",
             "`import`: a filter loads no modules: write the definitions into it (1:1)",
@@ -401,15 +404,15 @@ fn patterns_are_checked_when_a_filter_is_compiled() {
         ),
         (
             "test(\"a{,3}\")",
-            "`test`: Regex failure: `{,3}` is no interval in jq; write `{0,3}` (1:1)",
+            "`test`: Regex failure: `{,3}` is not an interval in jq; write `{0,3}` (1:1)",
         ),
         (
             "test(\"a{3,2}\")",
-            "`test`: Regex failure: `{3,2}` has its bounds the wrong way round (1:1)",
+            "`test`: Regex failure: `{3,2}` has reversed bounds (1:1)",
         ),
         (
             "test(\"[[:letter:]]\")",
-            "`test`: Regex failure: `[:letter:]` is no class (1:1)",
+            "`test`: Regex failure: `[:letter:]` is not a class (1:1)",
         ),
         (
             "test(\"[+--]\")",

@@ -225,7 +225,7 @@ impl jaq_core::ValT for JqValue {
         let number = Number::read(digits);
         number
             .map(Self::Number)
-            .ok_or_else(|| fault(format!("{digits} is no number")))
+            .ok_or_else(|| fault(format!("{digits} is not a number")))
     }
 
     fn from_map<I: IntoIterator<Item = (Self, Self)>>(pairs: I) -> Outcome {

@@ -55,10 +55,7 @@ impl SkillsView<'_> {
             .map(|id| finding("dangling_child", format!("`{id}` does not exist")))
             .collect();
         if node.is_folder && node.children.is_empty() {
-            findings.push(finding(
-                "empty_folder",
-                "the folder points at nothing".to_owned(),
-            ));
+            findings.push(finding("empty_folder", "the folder is empty".to_owned()));
         }
         findings
     }

@@ -222,7 +222,7 @@ fn b001_4_lint_reports_what_was_let_through() {
     assert_eq!(
         said,
         [
-            expect("empty", "empty_folder", "the folder points at nothing"),
+            expect("empty", "empty_folder", "the folder is empty"),
             expect("f", "dangling_child", "`gone` does not exist"),
             expect("f", "cycle", "cycle: f → x → f"),
         ]

@@ -112,7 +112,7 @@ pub struct LinkSteps(usize);
 
 /// The links of a write exceed [`LINK_STEPS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("looking for cycles follows more than {LINK_STEPS} links (LINK_STEPS)")]
+#[error("the search for cycles follows more than {LINK_STEPS} links (LINK_STEPS)")]
 pub struct TooManyLinks;
 
 impl Default for LinkSteps {

@@ -64,7 +64,7 @@ pub enum Admission {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionRefusal {
     /// Another artifact has the id (B002-15).
-    #[error("the mission has another {kind} `{id}` already")]
+    #[error("the mission already has a different {kind} `{id}`")]
     Conflict {
         /// The kind of the artifact.
         kind: ArtifactKind,
@@ -72,7 +72,7 @@ pub enum AdmissionRefusal {
         id: String,
     },
     /// The artifact is inconsistent with the mission.
-    #[error("the artifact does not fit its mission: {}", first(.0))]
+    #[error("the artifact contradicts its mission: {}", first(.0))]
     Violations(Vec<Violation>),
 }
 

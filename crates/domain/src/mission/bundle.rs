@@ -139,7 +139,7 @@ impl Bundle {
             match decode_stored::<RunEvent>(&event.payload) {
                 Ok(known) => events.push((known, event.at)),
                 Err(error) => {
-                    let detail = format!("it is no event that is known: {error}");
+                    let detail = format!("it is not a known event: {error}");
                     unknown = Some(ReplayStop { sequence, detail });
                     break;
                 }
@@ -158,7 +158,7 @@ impl Bundle {
             ((run, None), None) if *run.id() == self.header.run_id => Ok(run),
             ((run, None), None) => Err(ReplayStop {
                 sequence: 1,
-                detail: format!("it begins `{}`, not `{}`", run.id(), self.header.run_id),
+                detail: format!("it starts `{}`, not `{}`", run.id(), self.header.run_id),
             }),
         }
     }

@@ -37,13 +37,13 @@ fn document(stage: Stage) -> Value {
 fn description(stage: Stage) -> &'static str {
     match stage {
         Stage::Plan => "Plans a mission: its tasks, who does them, and which tools they may use.",
-        Stage::Prompt => "Makes the prompt package of one task from a registered template.",
-        Stage::Pass => "Opens the way to the data that one task needs, for a limited time.",
-        Stage::Research => "Searches for what one task asks, or says what it found.",
+        Stage::Prompt => "Creates the prompt package of one task from a registered template.",
+        Stage::Pass => "Grants one task access to the data that it needs, for a limited time.",
+        Stage::Research => "Searches for one task, or reports the results.",
         Stage::Work => "Takes one turn of a worker: an answer, or the tools that it needs first.",
-        Stage::Aggregate => "Brings the results of a mission's tasks together.",
-        Stage::Review => "Reviews what a mission came to, once, and proposes what to write back.",
-        Stage::Playbook => "Carries a proposal out by a registered playbook.",
+        Stage::Aggregate => "Aggregates the results of a mission's tasks.",
+        Stage::Review => "Reviews a mission's output once, and proposes write-backs.",
+        Stage::Playbook => "Executes a proposal by a registered playbook.",
         Stage::Webhook => "Sends a proposal to the system of record, signed.",
     }
 }
@@ -55,7 +55,7 @@ fn parameters(stage: Stage) -> Value {
         Stage::Plan | Stage::Aggregate | Stage::Review => json!([]),
         Stage::Prompt | Stage::Pass => json!([task()]),
         Stage::Research | Stage::Work => {
-            json!([task(), required("turn", "integer", "Which turn, from 1.")])
+            json!([task(), required("turn", "integer", "The turn, from 1.")])
         }
         Stage::Playbook => json!([
             required("proposal", "string", "The proposal."),
@@ -64,8 +64,8 @@ fn parameters(stage: Stage) -> Value {
         ]),
         Stage::Webhook => json!([
             required("proposal", "string", "The proposal."),
-            required("url", "string", "Where it is sent."),
-            required("body", "object", "What is sent."),
+            required("url", "string", "The destination."),
+            required("body", "object", "The payload."),
         ]),
     }
 }

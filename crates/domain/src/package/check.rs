@@ -50,7 +50,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     let mut problems = Problems::default();
     problems.extend(duplicates(package));
     if against.origin.package.as_ref() == BUILT_IN {
-        let message = format!("the name `{BUILT_IN}` is taken");
+        let message = format!("the name `{BUILT_IN}` is reserved");
         problems.push(Problem::at(
             &package.manifest.place,
             "/name",
@@ -91,7 +91,7 @@ fn duplicates(package: &Package) -> Vec<Problem> {
     let mut problems = Vec::new();
     for document in &package.documents {
         let key = (document.value.kind(), document.value.id().into_owned());
-        let message = format!("the {} `{}` stands twice", key.0, key.1);
+        let message = format!("the {} `{}` is duplicated", key.0, key.1);
         if let Some(first) = seen.insert(key, document) {
             let position = first.place.position("");
             let advice = format!("the other is at {}:{}", first.place.file, position.line);
@@ -134,14 +134,14 @@ fn scope_problems(document: &WithLocation<Document>, against: &Against<'_>) -> V
     let mut problems = Vec::new();
     let named = document.value.tenant_id();
     if named.is_some() && named != own {
-        let message = "the document names another tenant than the one it is registered for";
+        let message = "the document names a tenant other than the one it is registered for";
         let problem = Problem::at(&document.place, "/tenant_id", "tenant", message);
-        problems.push(problem.suggest("leave `tenant_id` out, or write null"));
+        problems.push(problem.suggest("omit `tenant_id`, or write null"));
     }
     if document.value.is_candidate() && own.is_none() {
-        let message = "a candidate is one tenant's: a global package holds none";
+        let message = "a candidate belongs to one tenant: a global package cannot contain one";
         let problem = Problem::at(&document.place, "/is_candidate", "tenant", message);
-        problems.push(problem.suggest("leave `is_candidate` out, or register for the tenant"));
+        problems.push(problem.suggest("omit `is_candidate`, or register for the tenant"));
     }
     let layer = match against.scope {
         Scope::Global => &against.before.global,
@@ -182,18 +182,18 @@ fn built_in_problem(document: &WithLocation<Document>) -> Option<Problem> {
         |message: &str| Problem::at(&document.place, "/implementation/type", "builtin", message);
     match &tool.implementation {
         Some(Implementation::Builtin { name }) => {
-            let problem = problem("a package brings no built-in implementation");
+            let problem = problem("a package cannot contain a built-in implementation");
             Some(problem.suggest(format!("use the tool `{}`", name.tool_id())))
         }
         Some(Implementation::Stage { .. }) => {
-            Some(problem("a package brings no stage of a mission"))
+            Some(problem("a package cannot contain a mission stage"))
         }
         Some(Implementation::Analysis {}) => {
-            let problem = problem("a package brings no analysis of results as a tool");
+            let problem = problem("a package cannot contain the analysis of results as a tool");
             Some(problem.suggest("name a model in `analysis.model` of the skill"))
         }
         Some(Implementation::Mcp { .. }) => {
-            let problem = problem("a package brings no tool of an MCP server");
+            let problem = problem("a package cannot contain a tool of an MCP server");
             Some(problem.suggest("name the server in `mcp.servers` of the configuration"))
         }
         Some(Implementation::Script { .. } | Implementation::Http { .. }) | None => None,
@@ -211,8 +211,8 @@ fn header_problems(document: &WithLocation<Document>) -> Vec<Problem> {
     let set = headers.keys().filter(|name| is_of_client(name));
     let problems = set.map(|name| {
         let pointer = format!("/implementation/headers/{}", pointer_segment(name));
-        let message = format!("a tool does not set the header `{name}`");
-        Problem::at(&document.place, &pointer, "header", message).suggest("leave it out")
+        let message = format!("a tool cannot set the header `{name}`");
+        Problem::at(&document.place, &pointer, "header", message).suggest("remove it")
     });
     problems.collect()
 }
@@ -225,7 +225,7 @@ fn imported_problem(document: &WithLocation<Document>) -> Option<Problem> {
     };
     let imported = tool.tool_id.as_ref().starts_with(IMPORTED_PREFIX);
     let message =
-        format!("ids that begin with `{IMPORTED_PREFIX}` are those of tools of MCP servers");
+        format!("ids that begin with `{IMPORTED_PREFIX}` are reserved for tools of MCP servers");
     imported.then(|| Problem::at(&document.place, "/tool_id", "owner", message))
 }
 
@@ -308,7 +308,7 @@ fn lost(package: &Package, origin: &Origin, document: &Document, view: &View) ->
         .take(PACKAGE_PROBLEMS)
         .map(|need| {
             let message = format!(
-                "the {} `{}` of the package `{}` needs the {} `{}`, which would be gone",
+                "the {} `{}` of the package `{}` needs the {} `{}`, which would be removed",
                 document.kind(),
                 document.id(),
                 origin.package,

@@ -20,17 +20,17 @@ pub(super) fn problems(files: &BTreeMap<String, String>) -> Vec<Problem> {
     if files.len() > PACKAGE_FILES {
         let found = files.len();
         let message =
-            format!("the package has {found} files; calls take {PACKAGE_FILES} (PACKAGE_FILES)");
+            format!("the package has {found} files; the limit is {PACKAGE_FILES} (PACKAGE_FILES)");
         let problem = Problem::of_file(MANIFEST, "limit", message);
-        return vec![problem.suggest("make several packages of it")];
+        return vec![problem.suggest("split it into several packages")];
     }
     let sizes = files.iter().map(|(path, text)| path.len() + text.len());
     let bytes: usize = sizes.sum();
     if bytes > PACKAGE_BYTES {
         let message =
-            format!("the files hold {bytes} bytes; calls take {PACKAGE_BYTES} (PACKAGE_BYTES)");
+            format!("the files have {bytes} bytes; the limit is {PACKAGE_BYTES} (PACKAGE_BYTES)");
         let problem = Problem::of_file(MANIFEST, "limit", message);
-        problems.push(problem.suggest("make several packages of it"));
+        problems.push(problem.suggest("split it into several packages"));
     }
     for (path, content) in files {
         if let Err((keyword, message)) = check(path, files) {
@@ -74,7 +74,7 @@ fn check(path: &str, files: &BTreeMap<String, String>) -> Result<(), (&'static s
     match above.find(|above| files.contains_key(*above)) {
         None => Ok(()),
         Some(file) => {
-            let message = format!("`{file}` is a file and cannot hold others");
+            let message = format!("`{file}` is a file and cannot contain others");
             Err(("path", message))
         }
     }

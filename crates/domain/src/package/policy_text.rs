@@ -25,7 +25,7 @@ pub(super) fn fill(
     let problem =
         |keyword, message: String| Some(Problem::at(&document.place, "/file", keyword, message));
     if policy.cedar.is_some() {
-        let message = "a policy is written in `cedar` or in a `file`, not in both".to_owned();
+        let message = "a policy has either `cedar` or `file`, not both".to_owned();
         return problem("exactly_one", message);
     }
     let text = files.get(path.as_str()).map(|text| without_mark(text));

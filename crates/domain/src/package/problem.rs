@@ -110,7 +110,11 @@ impl Problem {
     /// Creates the problem for a cancelled check, so that the file counts as unchecked.
     pub(crate) fn cancelled(file: &str) -> Self {
         let keyword = Reason::Cancelled.keyword();
-        Self::of_file(file, keyword, "the check was cancelled: its caller is gone")
+        Self::of_file(
+            file,
+            keyword,
+            "the check was cancelled: its caller disconnected",
+        )
     }
 
     pub(super) fn violation(place: &SourceLocation, violation: Violation) -> Self {
@@ -216,11 +220,11 @@ impl Problems {
     pub fn sorted(mut self, file: &str) -> Vec<Problem> {
         if self.is_full() {
             let message = format!(
-                "{PACKAGE_PROBLEMS} errors are shown, and there may be more (PACKAGE_PROBLEMS)"
+                "{PACKAGE_PROBLEMS} errors are shown; there may be more (PACKAGE_PROBLEMS)"
             );
             let more = Problem::of_file(file, "too_many", message);
             self.errors
-                .push(more.suggest("mend these, and check again"));
+                .push(more.suggest("correct these, and check again"));
         }
         if self.left_out > 0 {
             let message = format!(

@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
             Role::Opaque => return,
             Role::Stray => {
                 let message = format!(
-                    "this file is read by nothing: known folders are {}",
+                    "this file is not used: known folders are {}",
                     layout::known_folders()
                 );
                 self.problems

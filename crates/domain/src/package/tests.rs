@@ -180,8 +180,8 @@ fn more_guardrails_than_one_call_is_asked_about_are_refused() {
     assert_eq!(
         problems(&files(501)),
         [
-            "package.yaml:1:1 501 guardrails would bear on `demo.find`, and the limit is 500 \
-             (GUARDRAILS_PER_CALL): each call of it would be refused"
+            "package.yaml:1:1 501 guardrails would apply to `demo.find`; the limit is 500 (GUARDRAILS_PER_CALL): \
+             each call would be denied"
         ]
     );
 }
@@ -210,7 +210,7 @@ fn b000_12_what_does_not_compile_is_refused() {
     assert_eq!(
         problems(&[("guardrails/g.yaml", &unknown)]),
         [
-            "guardrails/g.yaml:7:1 `tol` is no name here: use tool, parameters, dry_run, flow, domain, persona, tier"
+            "guardrails/g.yaml:7:1 unknown name `tol`: use tool, parameters, dry_run, flow, domain, persona, tier"
         ]
     );
     let called = guardrail.replace("'tool.id =='", "'tool.name.lowercase() == \"x\"'");
@@ -260,7 +260,7 @@ fn b000_12_an_expression_that_is_too_much_for_every_call_is_refused() {
             "{guardrail}when: 'true'\nexceptions:\n  - {{condition: '{condition}', allow: true}}\n"
         )
     };
-    let costly = "the expression would go over too much";
+    let costly = "the expression reads too much data";
     for (file, line) in [(when(10), "7:1"), (excepted(10), "9:6")] {
         let found = problems(&[("guardrails/g.yaml", &file)]);
         let expected = format!("guardrails/g.yaml:{line} {costly}");
@@ -291,7 +291,7 @@ fn a_schema_that_takes_too_much_is_refused() {
     let found = problems(&[("tools/list.yaml", &of(&doubles))]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        found[0].contains("is over the limit SCHEMA_EXPANSION of 4000"),
+        found[0].contains("exceeds the limit SCHEMA_EXPANSION of 4000"),
         "{found:?}"
     );
     let circle = of("  $defs:\n    a: {allOf: [{$ref: '#/$defs/a'}]}\n  $ref: '#/$defs/a'\n");
@@ -323,7 +323,7 @@ fn all_schemas_of_a_package_have_one_allowance() {
     );
     assert!(
         last.starts_with("tools/t104.yaml:")
-            && last.contains("over the limit PACKAGE_SCHEMA_PARTS of 1000000"),
+            && last.contains("exceed the limit PACKAGE_SCHEMA_PARTS of 1000000"),
         "{found:?}"
     );
 }
@@ -339,8 +339,8 @@ fn a_tool_that_frames_its_request_is_refused() {
     assert_eq!(
         found,
         [
-            "tools/list.yaml:15:13 a tool does not set the header `Content-Length`",
-            "tools/list.yaml:15:46 a tool does not set the header `Proxy-Authorization`"
+            "tools/list.yaml:15:13 a tool cannot set the header `Content-Length`",
+            "tools/list.yaml:15:46 a tool cannot set the header `Proxy-Authorization`"
         ]
     );
 }
@@ -409,15 +409,14 @@ fn b000_19_evidence_without_a_valid_link_is_refused() {
     assert_eq!(
         check(evidence("shop.orders", "")),
         [format!(
-            "tools/list.yaml:{line}:3 no cloud console shows `shop.orders`: write aws.…, azure.… or \
-             gcp.…, or say under `console` which page shows the original"
+            "tools/list.yaml:{line}:3 no cloud console shows `shop.orders`: write aws.…, azure.… or gcp.…, or set \
+             `console` to the page that shows the original"
         )]
     );
     assert_eq!(
         check(evidence("aws.ec2", page)),
         [format!(
-            "tools/list.yaml:{}:3 links for `aws.ec2` are made from type, source and native id: leave \
-             `console` out",
+            "tools/list.yaml:{}:3 links for `aws.ec2` are built from type, source and native id: remove `console`",
             line + 1
         )]
     );
@@ -439,8 +438,8 @@ fn a_skill_of_two_agents_is_refused() {
     assert_eq!(
         found,
         [
-            "agents/a.yaml:6:14 the skill `demo.find` belongs to the agent `demo.b` already",
-            "agents/b.yaml:6:14 the skill `demo.find` belongs to the agent `demo.a` already",
+            "agents/a.yaml:6:14 the skill `demo.find` already belongs to the agent `demo.b`",
+            "agents/b.yaml:6:14 the skill `demo.find` already belongs to the agent `demo.a`",
         ]
     );
 }
@@ -452,7 +451,7 @@ fn another_tenants_id_is_refused() {
     assert_eq!(
         problems(&[("skills/find.yaml", &skill)]),
         [
-            "skills/find.yaml:20:1 the document names another tenant than the one it is registered for"
+            "skills/find.yaml:20:1 the document names a tenant other than the one it is registered for"
         ]
     );
 }
@@ -461,7 +460,7 @@ fn another_tenants_id_is_refused() {
 fn one_id_twice_is_refused() {
     assert_eq!(
         problems(&[("tools/again.yaml", TOOL)]),
-        ["tools/list.yaml:2:1 the tool `demo.list` stands twice"]
+        ["tools/list.yaml:2:1 the tool `demo.list` is duplicated"]
     );
 }
 
@@ -505,7 +504,7 @@ fn a_sound_policy_in_yaml_or_in_a_file_has_no_problem() {
     assert_eq!(
         found,
         [
-            "policies/readers.cedar:1:1 the scope of the rule `operators` takes in no tool that this policy governs"
+            "policies/readers.cedar:1:1 the scope of the rule `operators` matches no tool that this policy governs"
         ]
     );
     assert_eq!(
@@ -518,7 +517,7 @@ fn a_sound_policy_in_yaml_or_in_a_file_has_no_problem() {
             ("policies/readers.yaml", &both),
             ("policies/readers.cedar", text)
         ]),
-        ["policies/readers.yaml:12:1 a policy is written in `cedar` or in a `file`, not in both"]
+        ["policies/readers.yaml:12:1 a policy has either `cedar` or `file`, not both"]
     );
 }
 
@@ -563,8 +562,8 @@ fn a_failing_policy_test_refuses_the_package() {
     assert_eq!(
         problems(&[("policies/readers.yaml", &wrong)]),
         [
-            "policies/readers.yaml:11:77 the test `a user may not` fails: expected allow, and the call is \
-          denied: no rule of `demo.readers` permits it"
+            "policies/readers.yaml:11:77 the test `a user may not` fails: expected allow, but the call is denied: no \
+             rule of `demo.readers` permits it"
         ]
     );
     let unbound = POLICY.replace(
@@ -574,8 +573,8 @@ fn a_failing_policy_test_refuses_the_package() {
     assert_eq!(
         problems(&[("policies/readers.yaml", &unbound)]),
         [
-            "policies/readers.yaml:11:45 the test `a user may not` fails: the arguments do not fit \
-          `demo.list`: `region` is missing: "
+            "policies/readers.yaml:11:45 the test `a user may not` fails: invalid arguments for `demo.list`: \
+             `region` is missing: "
         ]
     );
 }
@@ -633,7 +632,7 @@ fn files_are_read_however_their_editor_saved_them() {
             "domains/crabs.json",
             1,
             23,
-            "this is not JSON: trailing comma"
+            "not valid JSON: trailing comma"
         )
     );
 }
@@ -644,9 +643,7 @@ fn a_policy_that_governs_nothing_here_is_warned_about() {
     let policy = &policy[..policy.find("tests:").unwrap()];
     assert_eq!(
         problems(&[("policies/readers.yaml", policy)]),
-        [
-            "policies/readers.yaml:5:1 it governs no tool that is here, so its rules were only parsed"
-        ]
+        ["policies/readers.yaml:5:1 it governs no registered tool, so its rules were only parsed"]
     );
 }
 
@@ -690,8 +687,8 @@ fn a_tool_that_would_break_another_packages_policy_is_refused() {
     assert_eq!(
         found,
         [
-            "tools/list.yaml:9 the policy `other.readers` of the package `other` would not hold for this tool: \
-          for policy `other.readers#a`, attribute `parameters.zone` in context for Action::\"demo.list\" not found"
+            "tools/list.yaml:9 the policy `other.readers` of the package `other` would become invalid for this tool: \
+             for policy `other.readers#a`, attribute `parameters.zone` in context for Action::\"demo.list\" not found"
         ]
     );
 }

@@ -76,7 +76,7 @@ pub struct Stated {
 
 /// Words that refer to a parameter's value that cannot be determined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{words}` gives no `{parameter}`: {why}")]
+#[error("`{words}` is not a value for `{parameter}`: {why}")]
 pub struct Unclear {
     /// The parameter.
     pub parameter: Label,

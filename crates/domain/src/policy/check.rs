@@ -100,7 +100,7 @@ fn alone<'t>(
         .filter(|tool| governs(policy, tool))
         .collect();
     if tools.is_empty() {
-        let message = "it governs no tool that is here, so its rules were only parsed";
+        let message = "it governs no registered tool, so its rules were only parsed";
         return Err(vec![Misfit::Warning(CedarFault::new(message))]);
     }
     let known: BTreeSet<&str> = tools.iter().map(|tool| tool.tool_id.as_ref()).collect();
@@ -137,7 +137,7 @@ fn unknown_actions(rule: &CedarPolicy, text: &str, known: &BTreeSet<&str>) -> Ve
             CedarFault {
                 advice: nearest(id, names),
                 span: text.find(&action).map(|at| at..at + action.len()),
-                ..CedarFault::new(format!("`{action}` is no tool that this policy governs"))
+                ..CedarFault::new(format!("`{action}` is not a tool that this policy governs"))
             }
         })
         .collect()
@@ -149,7 +149,7 @@ fn idle(rule: &CedarPolicy, tools: &[&Tool]) -> Option<CedarFault> {
     (!tools.iter().any(|tool| is_asked(rule, tool))).then(|| CedarFault {
         advice: Some("a group of tools is written `action in Action::\"write\"`".to_owned()),
         ..CedarFault::new(format!(
-            "the scope of the rule `{name}` takes in no tool that this policy governs"
+            "the scope of the rule `{name}` matches no tool that this policy governs"
         ))
     })
 }

@@ -65,8 +65,8 @@ impl Cost {
         );
         if steps > CEDAR_STEPS as u64 {
             return Err(format!(
-                "the policies would take {steps} steps on these arguments, and the limit is {CEDAR_STEPS} \
-                 (CEDAR_STEPS): pass less, or write less of `like` and fewer operators"
+                "the policies would take {steps} steps on these arguments; the limit is {CEDAR_STEPS} (CEDAR_STEPS): \
+                 pass less, or use fewer `like` and operators"
             ));
         }
         Ok(())

@@ -157,7 +157,7 @@ impl fmt::Display for Denial {
             .failures
             .iter()
             .map(|failure| match &failure.policy_id {
-                Some(id) => format!("`{id}` has no answer: {}", failure.message),
+                Some(id) => format!("`{id}` failed: {}", failure.message),
                 None => failure.message.clone(),
             });
         let reasons: Vec<String> = forbidden.chain(unpermitted).chain(failures).collect();

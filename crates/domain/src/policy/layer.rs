@@ -153,8 +153,8 @@ pub(super) fn admit_texts<'p>(policies: impl Iterator<Item = &'p Policy>) -> Res
     let bytes: usize = texts.map(|text| text.as_str().len()).sum();
     if bytes > CEDAR_TOOL_BYTES {
         return Err(format!(
-            "the policies of one layer that govern it have {bytes} bytes of Cedar, and the limit is \
-             {CEDAR_TOOL_BYTES} (CEDAR_TOOL_BYTES); narrow what they govern"
+            "the policies of one layer that govern it have {bytes} bytes of Cedar; the limit is {CEDAR_TOOL_BYTES} \
+             (CEDAR_TOOL_BYTES); narrow what they govern"
         ));
     }
     Ok(())
@@ -162,7 +162,7 @@ pub(super) fn admit_texts<'p>(policies: impl Iterator<Item = &'p Policy>) -> Res
 
 pub(super) fn too_many_rules(tool: &Tool) -> String {
     format!(
-        "more than {CEDAR_TOOL_RULES} rules of one layer govern the tool `{}` (CEDAR_TOOL_RULES); put them together, or \
+        "more than {CEDAR_TOOL_RULES} rules of one layer govern the tool `{}` (CEDAR_TOOL_RULES); merge them, or \
          narrow what they govern",
         tool.tool_id
     )

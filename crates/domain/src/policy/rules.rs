@@ -34,7 +34,7 @@ pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, V
     })?;
     let mut faults = Vec::new();
     if parsed.templates().next().is_some() {
-        let message = "templates (`?principal`, `?resource`) are not linked to anything here";
+        let message = "templates (`?principal`, `?resource`) are not supported";
         faults.push(CedarFault::new(message));
     }
     let mut rules = Vec::new();
@@ -42,20 +42,20 @@ pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, V
     for (at, rule) in parsed.policies().enumerate() {
         match rule.annotation(ID) {
             None | Some("") => {
-                let message = format!("the rule in place {} has no name", at + 1);
+                let message = format!("rule {} has no name", at + 1);
                 faults.push(CedarFault {
-                    advice: Some("write `@id(\"…\")` before it; decisions name it".to_owned()),
+                    advice: Some("write `@id(\"…\")` before it; decisions use it".to_owned()),
                     ..CedarFault::new(message)
                 });
             }
             Some(id) if !seen.insert(id.to_owned()) => {
-                faults.push(CedarFault::new(format!("the rule `{id}` stands twice")));
+                faults.push(CedarFault::new(format!("the rule `{id}` is duplicated")));
             }
             Some(id) => rules.push(rule.new_id(CedarId::new(format!("{policy}{SEPARATOR}{id}")))),
         }
     }
     if rules.is_empty() && faults.is_empty() {
-        faults.push(CedarFault::new("the Cedar text holds no rule"));
+        faults.push(CedarFault::new("the Cedar text has no rule"));
     }
     if faults.is_empty() {
         Ok(rules)

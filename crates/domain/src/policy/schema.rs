@@ -35,7 +35,7 @@ pub(super) fn for_tool(tool: &Tool, mentioned: &[EntityUid]) -> Result<Schema, S
     let id = tool.tool_id.as_ref();
     if ACTION_GROUPS.contains(&id) {
         return Err(format!(
-            "the tool `{id}` cannot be governed: its id means a group of tools in policies"
+            "the tool `{id}` cannot be governed: its id is reserved for a group of tools in policies"
         ));
     }
     let others = mentioned.iter().map(|action| action.id().unescaped());

@@ -191,8 +191,7 @@ impl Scan<'_> {
             return Err(CedarFault {
                 span: Some(start..self.at),
                 ..CedarFault::new(format!(
-                    "the pattern of this `like` has {bytes} bytes, and the limit is {CEDAR_LIKE_BYTES} \
-                     (CEDAR_LIKE_BYTES)"
+                    "the pattern of this `like` has {bytes} bytes; the limit is {CEDAR_LIKE_BYTES} (CEDAR_LIKE_BYTES)"
                 ))
             });
         }
@@ -229,14 +228,14 @@ impl Scan<'_> {
         };
         if rule.operators > CEDAR_OPERATORS {
             return refused(format!(
-                "the rule has {} operators, members and calls, and the limit is {CEDAR_OPERATORS} (CEDAR_OPERATORS)",
+                "the rule has {} operators, members and calls; the limit is {CEDAR_OPERATORS} (CEDAR_OPERATORS)",
                 rule.operators
             ));
         }
         let levels = rule.nesting.brackets().max(rule.nesting.operators());
         if levels > CEDAR_LEVELS {
             return refused(format!(
-                "the rule nests {levels} levels deep, and the limit is {CEDAR_LEVELS} (CEDAR_LEVELS)"
+                "the rule nests {levels} levels deep; the limit is {CEDAR_LEVELS} (CEDAR_LEVELS)"
             ));
         }
         Ok(())

@@ -339,17 +339,17 @@ fn what_cedar_cannot_hold_denies() {
         (
             "limit",
             json!(0.12345),
-            "the argument `limit` cannot be put to policies: a number has at most four decimal places and 15 digits before",
+            "the argument `limit` cannot be passed to policies: a number has at most 15 digits and four decimal places",
         ),
         (
             "limit",
             json!(1e300),
-            "the argument `limit` cannot be put to policies: a number has at most four decimal places and 15 digits before",
+            "the argument `limit` cannot be passed to policies: a number has at most 15 digits and four decimal places",
         ),
         (
             "ports",
             json!(u64::MAX),
-            "the argument `ports` cannot be put to policies: a whole number has at most 63 bits",
+            "the argument `ports` cannot be passed to policies: an integer has at most 63 bits",
         ),
         ("extra", json!(1), "the argument `extra` is not declared"),
     ];
@@ -391,29 +391,29 @@ fn what_may_be_absent_or_does_not_exist_is_refused_when_registered() {
 fn a_text_that_decides_nothing_is_refused() {
     let template = "@id(\"a\") permit (principal == ?principal, action, resource);";
     let cases = [
-        (" ", "the Cedar text holds no rule"),
+        (" ", "the Cedar text has no rule"),
         (
             "permit (principal, action, resource);",
-            "the rule in place 1 has no name",
+            "rule 1 has no name",
         ),
         (
             template,
-            "templates (`?principal`, `?resource`) are not linked to anything here",
+            "templates (`?principal`, `?resource`) are not supported",
         ),
         (
             "@id(\"a\") permit (principal, action == Action::\"write\", resource);",
-            "the scope of the rule `a` takes in no tool that this policy governs",
+            "the scope of the rule `a` matches no tool that this policy governs",
         ),
         (
             "@id(\"a\") permit (principal, action in Action::\"read\", resource);",
-            "the scope of the rule `a` takes in no tool that this policy governs",
+            "the scope of the rule `a` matches no tool that this policy governs",
         ),
     ];
     for (cedar, message) in cases {
         assert_eq!(errors(cedar), [message], "{cedar}");
     }
     let twice = format!("{} {}", permit("true"), permit("false"));
-    assert_eq!(errors(&twice), ["the rule `a` stands twice"]);
+    assert_eq!(errors(&twice), ["the rule `a` is duplicated"]);
     let long = permit(&format!("\"{}\" == \"x\"", "y".repeat(CEDAR_BYTES)));
     assert!(
         errors(&long)[0].ends_with("the limit is 65536"),
@@ -481,7 +481,7 @@ fn a_run_is_judged_by_the_tool_that_it_pinned() {
     };
     let decided = now.decide(&view(&[changed], &policies, &[])).to_string();
     assert!(
-        decided.starts_with("denied: `p.one` has no answer: "),
+        decided.starts_with("denied: `p.one` failed: "),
         "{decided}"
     );
 }
@@ -497,7 +497,7 @@ fn a_tool_with_the_name_of_a_group_is_denied_where_it_is_governed() {
     };
     assert_eq!(
         asked.decide(&view(&[odd], &policies, &[])).to_string(),
-        "denied: the tool `write` cannot be governed: its id means a group of tools in policies"
+        "denied: the tool `write` cannot be governed: its id is reserved for a group of tools in policies"
     );
 }
 

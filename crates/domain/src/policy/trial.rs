@@ -64,7 +64,7 @@ fn failure(test: &PolicyTest, set: &PolicySet, view: &View) -> Option<String> {
             Expectation::Allow | Expectation::Deny | Expectation::Ungoverned,
         ) => false,
     };
-    (!holds).then(|| format!("expected {}, and the call is {decision}", test.expect))
+    (!holds).then(|| format!("expected {}, but the call is {decision}", test.expect))
 }
 
 fn decide(test: &PolicyTest, set: &PolicySet, view: &View) -> Result<PolicyDecision, String> {
@@ -74,7 +74,7 @@ fn decide(test: &PolicyTest, set: &PolicySet, view: &View) -> Result<PolicyDecis
     let arguments = parameters::bind(&tool.parameters, &test.arguments).map_err(|faults| {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         format!(
-            "the arguments do not fit `{}`: {}",
+            "invalid arguments for `{}`: {}",
             test.tool,
             faults.join("; ")
         )

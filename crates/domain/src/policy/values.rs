@@ -30,7 +30,7 @@ pub(super) fn arguments(
         };
         let value = argument(parameter.kind, value).ok_or_else(|| {
             format!(
-                "the argument `{name}` cannot be put to policies: {}",
+                "the argument `{name}` cannot be passed to policies: {}",
                 limits(parameter.kind, value)
             )
         })?;
@@ -47,8 +47,8 @@ pub(super) fn count_of(given: &Map<String, Value>) -> Result<usize, String> {
     let count: usize = given.values().map(leaves).sum();
     if count > CEDAR_VALUES {
         return Err(format!(
-            "the arguments hold {count} values, and at most {CEDAR_VALUES} are put to policies (CEDAR_VALUES): pass \
-             fewer"
+            "the arguments have {count} values; at most {CEDAR_VALUES} can be passed to policies (CEDAR_VALUES): \
+             pass fewer"
         ));
     }
     Ok(count)
@@ -91,15 +91,15 @@ pub(super) fn count(count: u64) -> RestrictedExpression {
 /// For a parameter with several types, policies see the first one.
 fn limits(kind: ParameterType, value: &Value) -> &'static str {
     if !kind.fits(value) {
-        return "it is of another type than policies see the parameter as";
+        return "its type differs from the parameter's type in policies";
     }
     match kind {
-        ParameterType::Number => "a number has at most four decimal places and 15 digits before",
-        ParameterType::Integer => "a whole number has at most 63 bits",
+        ParameterType::Number => "a number has at most 15 digits and four decimal places",
+        ParameterType::Integer => "an integer has at most 63 bits",
         ParameterType::String
         | ParameterType::Boolean
         | ParameterType::Array
-        | ParameterType::Object => "it is of another type than declared",
+        | ParameterType::Object => "its type differs from the declared one",
     }
 }
 

@@ -208,7 +208,7 @@ impl Run {
         doubted: &BTreeSet<&StepId>,
     ) -> Option<(UndoneReason, String)> {
         if doubted.contains(&step.id) {
-            let begun = "it was begun, and it is not known whether it happened";
+            let begun = "it was started, and its outcome is unknown";
             let detail = failure_of(state).unwrap_or(begun).to_owned();
             return Some((UndoneReason::InDoubt, detail));
         }
@@ -218,7 +218,7 @@ impl Run {
             StepState::Skipped { reason } => Some(match reason {
                 SkipReason::DryRun => (UndoneReason::DryRun, DRY.to_owned()),
                 SkipReason::Source { step } => {
-                    let detail = format!("it waits for `{step}`, which did not come about");
+                    let detail = format!("it depends on `{step}`, which did not happen");
                     (UndoneReason::Skipped, detail)
                 }
                 SkipReason::Condition => {
@@ -230,7 +230,7 @@ impl Run {
             | StepState::Running { .. }
             | StepState::Retrying { .. }
             | StepState::Cancelled => {
-                let detail = "the run ended before it was done".to_owned();
+                let detail = "the run ended before it was executed".to_owned();
                 Some((UndoneReason::NotBegun, detail))
             }
         }
@@ -245,7 +245,7 @@ impl Run {
             return Some((UndoneReason::DryRun, DRY.to_owned()));
         }
         if self.is_reversed(&step.id) {
-            let detail = "it was done, and taken back".to_owned();
+            let detail = "it was executed and reversed".to_owned();
             return Some((UndoneReason::Reversed, detail));
         }
         let stands = matches!(
@@ -254,15 +254,15 @@ impl Run {
         );
         stands.then(|| {
             let detail = match self.reversal_of(&step.id).map(|reversal| &reversal.id) {
-                None => "it was done, and nothing reverses it".to_owned(),
+                None => "it was executed and has no reversal".to_owned(),
                 Some(reversal) => match self.state_of(reversal) {
                     Some(StepState::Failed { failure }) => {
                         format!(
-                            "it was done, and taking it back failed: {}",
+                            "it was executed, and its reversal failed: {}",
                             failure.message
                         )
                     }
-                    _ => "it was done, and was not taken back".to_owned(),
+                    _ => "it was executed and not reversed".to_owned(),
                 },
             };
             (UndoneReason::ReversalFailed, detail)

@@ -362,7 +362,7 @@ impl Run {
             kind: ErrorKind::SystemError,
             code: "cancelled".to_owned(),
             message: format!(
-                "the step `{step}` was interrupted, and is not begun again: the run stops"
+                "the step `{step}` was interrupted and is not restarted: the run stops"
             ),
             retryable: false,
         })

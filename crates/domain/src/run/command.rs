@@ -178,16 +178,16 @@ pub enum IllegalTransition {
     #[error("the run has ended")]
     Ended,
     /// The run has begun.
-    #[error("the run has begun; its parameters and plan stand")]
+    #[error("the run has started; its parameters and plan can no longer change")]
     Begun,
     /// The run waits for parameters or a confirmation before its first step.
     #[error("the run waits for {0}")]
     NotOpen(String),
     /// Other values were supplied in the meantime, which these do not include.
-    #[error("other values were given at the same time; look at the run again")]
+    #[error("conflict: other values were given concurrently; read the run again")]
     Crossed,
     /// The confirmed plan differs from the one that would run.
-    #[error("the plan is {expected}, not {given}: look at it again")]
+    #[error("the plan's digest is {expected}, not {given}: read the plan again")]
     Changed {
         /// The plan's digest.
         expected: Digest,
@@ -198,13 +198,13 @@ pub enum IllegalTransition {
     #[error("type the value of `{0}` to confirm")]
     Typed(Label),
     /// The run is already paused, or not paused.
-    #[error("the run is {0} already")]
+    #[error("the run is already {0}")]
     Already(&'static str),
     /// The steps that a result would add do not fit the graph.
-    #[error("what the result adds does not fit: {0}")]
+    #[error("the result adds invalid steps: {0}")]
     GraphAdditions(crate::graph::GraphError),
     /// A result would make a step wait that no longer waits.
-    #[error("the step `{0}` does not wait any more")]
+    #[error("the step `{0}` is no longer waiting")]
     TooLate(StepId),
     /// There is no such step.
     #[error("the run has no step `{0}`")]

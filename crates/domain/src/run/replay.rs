@@ -86,13 +86,13 @@ impl Run {
             RunEvent::Started(_) => Err(FoldError::Start.to_string()),
             RunEvent::ParametersGiven { .. } => expect(
                 !self.is_open() && self.stop.is_none(),
-                "the plan stands already",
+                "the plan is already fixed",
             ),
             RunEvent::Confirmed { digest, .. } => {
                 let opening = self.opening();
                 expect(
                     opening.confirm && opening.missing.is_empty(),
-                    "nothing is to be confirmed",
+                    "the run does not wait for a confirmation",
                 )?;
                 expect(*digest == self.plan_digest(), "another plan was confirmed")
             }
@@ -104,7 +104,7 @@ impl Run {
                 cause: StopCause::TokenBudgetExhausted,
                 ..
             } => self.by_itself(event),
-            RunEvent::Stopping { .. } => expect(self.stop.is_none(), "it is stopping already"),
+            RunEvent::Stopping { .. } => expect(self.stop.is_none(), "it is already stopping"),
             RunEvent::FallbackStarted { .. }
             | RunEvent::Completed { .. }
             | RunEvent::Failed { .. }
@@ -124,7 +124,7 @@ impl Run {
 
     fn by_itself(&self, event: &RunEvent) -> Result<(), String> {
         let follows = self.advance().first() == Some(event);
-        expect(follows, "it does not follow by itself")
+        expect(follows, "it is not the next automatic transition")
     }
 
     /// Checks the decisions of the gate and of people before a step begins.
@@ -135,10 +135,13 @@ impl Run {
                 let next = self.slots[at].attempts + 1;
                 expect(
                     begun.attempt == next,
-                    "an attempt is left out or counted twice",
+                    "an attempt is missing or counted twice",
                 )?;
                 let key = self.idempotency_key(&begun.step);
-                expect(begun.idempotency_key == key, "its key is another effect's")?;
+                expect(
+                    begun.idempotency_key == key,
+                    "its idempotency key belongs to another effect",
+                )?;
                 let allowed = matches!(begun.policy_decision, GateDecision::Allow { .. });
                 expect(allowed, "the gate did not allow it")?;
                 let grant = self.slots[at].grant.as_ref();
@@ -146,7 +149,7 @@ impl Run {
                     now < end && grant.is_some_and(|grant| grant.expires_at == end)
                 };
                 let in_time = begun.approval_expires_at.is_none_or(is_live);
-                expect(in_time, "its approval had lapsed")
+                expect(in_time, "its approval had expired")
             }
             RunEvent::StepRefused {
                 step,
@@ -155,14 +158,14 @@ impl Run {
             } => {
                 refusal_text(self.may_begin(step))?;
                 let denied = matches!(policy_decision, GateDecision::Deny { .. });
-                expect(denied, "the gate did not refuse it")
+                expect(denied, "the gate did not deny it")
             }
             RunEvent::ApprovalRequested(asked) => {
                 refusal_text(self.may_begin(&asked.step))?;
                 let digest = asked.call.digest();
-                expect(asked.digest == digest, "its digest is another call's")?;
+                expect(asked.digest == digest, "its digest belongs to another call")?;
                 let asks = matches!(asked.policy_decision, GateDecision::NeedsApproval { .. });
-                expect(asks, "the gate did not ask for it")
+                expect(asks, "the gate did not require an approval")
             }
             RunEvent::ApprovalGranted { step, approval, .. }
             | RunEvent::ApprovalDenied { step, approval, .. } => {
@@ -170,7 +173,7 @@ impl Run {
                     self.state_of(step),
                     Some(StepState::AwaitingApproval { approval: known, .. }) if known == approval
                 );
-                expect(awaited, "nobody was asked for it")
+                expect(awaited, "no approval was requested")
             }
             other => self.by_itself(other),
         }
@@ -184,7 +187,7 @@ impl Run {
                 reason: SkipReason::DryRun,
             } => {
                 refusal_text(self.may_begin(step))?;
-                expect(self.is_dry_run(), "the run is no dry run")
+                expect(self.is_dry_run(), "the run is not a dry run")
             }
             RunEvent::StepSucceeded {
                 step,
@@ -203,15 +206,15 @@ impl Run {
                 ..
             } => {
                 let alone = **brings == StepYield::default();
-                expect(alone, "what people report adds nothing to the graph")?;
+                expect(alone, "a reported result cannot add steps")?;
                 let at = refusal_text(self.awaits(step, approval, None))?;
                 let unheard = self.slots[at].unheard;
-                expect(unheard, "nothing was begun that may have happened")
+                expect(unheard, "no started attempt has an unknown outcome")
             }
             RunEvent::RetryScheduled { step, .. } => {
-                let at = refusal_text(self.is_running(step, "tried again"))?;
+                let at = refusal_text(self.is_running(step, "retried"))?;
                 let left = self.slots[at].failures < self.graph.steps()[at].retry.retries;
-                expect(left, "no retry is left")
+                expect(left, "no retries are left")
             }
             RunEvent::StepFailed { step, .. } if self.by_itself(event).is_err() => {
                 let running = self.is_running(step, "failed");

@@ -17,17 +17,17 @@ pub enum Unreversible {
     #[error("the run has not ended; abort it")]
     Running,
     /// It wrote nothing that is not reversed already.
-    #[error("the run has no write that stands")]
+    #[error("the run has no write to reverse")]
     Nothing,
     /// It may have written something; the outcome is unknown.
     #[error(
-        "nobody knows whether the write of {} happened, and nothing else of the run stands: look \
-         where it writes; if it did happen, undo it there, or by a plan that calls what reverses it",
+        "the outcome of the write of {} is unknown, and the run has no other write to reverse: check its target; if \
+         the write happened, undo it there, or by a plan that calls its reversal",
         names(.0)
     )]
     InDoubt(Vec<StepId>),
     /// A write without a reversal.
-    #[error("nothing reverses the step `{0}`")]
+    #[error("the step `{0}` has no reversal")]
     NoReversal(StepId),
     /// A reversal needs something that the run does not have, or too much of it.
     #[error("the parameters of the reversal of `{step}`: {cause}")]

@@ -77,16 +77,16 @@ pub enum FoldError {
     #[error("the journal does not start with its start event")]
     Start,
     /// An event names a step that the run does not have.
-    #[error("the journal names a step `{0}` that the run does not have")]
+    #[error("the journal names an unknown step `{0}`")]
     UnknownStep(StepId),
     /// An event continues with a fallback that does not exist.
-    #[error("the journal falls back, and there is nothing to fall back to")]
+    #[error("corrupt journal: fallback event without a fallback plan")]
     NoFallback,
     /// A result adds steps that do not fit the graph.
-    #[error("the journal adds steps that do not fit: {0}")]
+    #[error("the journal adds invalid steps: {0}")]
     GraphAdditions(GraphError),
     /// An event follows the last one.
-    #[error("the journal goes on after its end")]
+    #[error("the journal continues after its end")]
     Ended,
 }
 

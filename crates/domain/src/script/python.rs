@@ -101,17 +101,18 @@ impl Tokens {
         let aside = asides.find(|(range, _)| range.contains(&at));
         match aside.map(|(_, aside)| *aside) {
             Some(Aside::Comment) => {
-                "stands in a comment: a placeholder is a value in a quoted string literal; leave it out"
+                "is in a comment: a placeholder must be in a quoted string literal; remove it"
             }
             Some(Aside::Bytes) => {
-                "stands in a bytes literal: write a string literal, and `.encode()` after it"
+                "is in a bytes literal: write a string literal, and `.encode()` after it"
             }
             Some(Aside::Formatted) => {
-                "stands in a formatted literal, where Python itself reads the braces: write a string literal without \
-                 `f`, or leave the dollar sign out"
+                "is in a formatted literal, where Python itself reads the braces: write a string literal without \
+                 `f`, or remove the dollar sign"
             }
             None => {
-                "stands outside of a string literal: quote it; its value is a text there, as JSON where it is none"
+                "is outside a string literal: quote it; its value becomes a string, encoded as JSON if it is not a \
+                 string"
             }
         }
     }

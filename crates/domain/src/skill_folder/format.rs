@@ -121,9 +121,8 @@ fn name_rules(name: &str, directory: &str) -> Vec<Fault> {
         .map(|fault| Fault::new("/name", "name", fault))
         .collect();
     if name != directory {
-        let message = format!(
-            "the name must be that of the directory, `{directory}`, which is the one that counts here"
-        );
+        let message =
+            format!("the name must equal the directory's, `{directory}`, which is used here");
         broken.push(Fault::new("/name", "directory", message));
     }
     broken
@@ -178,14 +177,14 @@ fn longest(fields: &Fields, field: &str, most: usize) -> Option<Fault> {
 /// The format requires text as keys and values; other contents are kept.
 fn metadata(fields: &Fields) -> Option<Fault> {
     let Value::Object(entries) = fields.get("metadata")? else {
-        let message = "`metadata` must be fields with values; it is kept as it is";
+        let message = "`metadata` must be fields with values; it is kept unchanged";
         return Some(Fault::new("/metadata", "type", message));
     };
     let others = entries.iter().filter(|(_, value)| !value.is_string());
     let others: Vec<(&String, &Value)> = others.collect();
     let (first, _) = others.first()?;
     let message = format!(
-        "the values of `metadata` must be text; {} of them are not, and are kept as they are",
+        "the values of `metadata` must be text; {} of them are not, and are kept unchanged",
         others.len()
     );
     let pointer = format!("/metadata/{}", pointer_segment(first));
@@ -211,7 +210,7 @@ fn allowed_tools(fields: &Fields) -> Option<Fault> {
 
 /// Additional fields belong to other tools: they are kept, not used, and reported.
 fn unknown_field(field: &str) -> Fault {
-    let message = format!("`{field}` is no field of the format; it is kept, and not read");
+    let message = format!("`{field}` is not a field of the format; it is kept, but not used");
     Fault {
         suggestion: nearest(field, FIELDS),
         ..Fault::new(
@@ -234,14 +233,14 @@ fn name_faults(name: &str) -> Vec<String> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if let Some(other) = name.chars().find(|c| !allowed(*c)) {
         faults.push(format!(
-            "the name holds {other:?}; lowercase letters, digits and hyphens are allowed"
+            "the name contains {other:?}; lowercase letters, digits and hyphens are allowed"
         ));
     }
     if name.starts_with('-') || name.ends_with('-') {
         faults.push("the name must not begin or end with a hyphen".to_owned());
     }
     if name.contains("--") {
-        faults.push("the name must not hold two hyphens in a row".to_owned());
+        faults.push("the name must not contain two consecutive hyphens".to_owned());
     }
     faults
 }

@@ -41,7 +41,7 @@ pub fn check_path(path: &str) -> Result<(), String> {
             return Err(format!("a name is longer than {FILE_NAME_BYTES} bytes"));
         }
         if name.chars().any(|c| c.is_control() || c == '\\') {
-            return Err("a name holds a control character or a backslash".to_owned());
+            return Err("a name contains a control character or a backslash".to_owned());
         }
     }
     Ok(())
@@ -204,7 +204,7 @@ fn admitted(
             let message = format!("the file has {found} bytes; the limit is {SKILL_FILE_BYTES}");
             Some(("too_large", message))
         } else if admitted.contains_key(&path) {
-            Some(("unique", "the path stands twice".to_owned()))
+            Some(("unique", "the path is duplicated".to_owned()))
         } else {
             None
         };
@@ -225,7 +225,7 @@ fn admitted(
         .collect();
     for (path, file) in inside_files {
         admitted.remove(&path);
-        let message = format!("`{file}` is a file and cannot hold others");
+        let message = format!("`{file}` is a file and cannot contain others");
         leave(&path, "path", &message, problems, left_out);
     }
     Some(admitted)
@@ -239,7 +239,7 @@ fn leave(
     problems: &mut Problems,
     left_out: &mut BTreeSet<String>,
 ) {
-    let problem = Problem::of_file(path, keyword, format!("{message}; it is left out"));
+    let problem = Problem::of_file(path, keyword, format!("{message}; skipped"));
     match (file_name(path), parent(path)) {
         (SKILL_FILE, Some(directory)) => {
             left_out.insert(directory.to_owned());
@@ -288,12 +288,11 @@ impl Strays {
     fn add(&mut self, path: &str, problems: &mut Problems, left_out: &mut BTreeSet<String>) {
         let name = file_name(path);
         if name == SKILL_FILE {
-            let message =
-                format!("{SKILL_FILE} must stand in a directory that has the skill's name");
+            let message = format!("{SKILL_FILE} must be in a directory with the skill's name");
             return problems.push(Problem::of_file(path, "layout", message));
         }
         if name.eq_ignore_ascii_case(SKILL_FILE) {
-            let message = format!("the file must be called {SKILL_FILE}");
+            let message = format!("the file must be named {SKILL_FILE}");
             problems.push(Problem::of_file(path, "layout", message));
             left_out.extend(parent(path).map(str::to_owned));
             return;
@@ -301,7 +300,7 @@ impl Strays {
         match path.split_once('/') {
             Some((top, _)) => *self.directories.entry(top.to_owned()).or_default() += 1,
             None => {
-                let message = "the file belongs to no skill and is left out";
+                let message = "the file belongs to no skill; skipped";
                 problems.push(Problem::of_file(path, "layout", message).warning());
             }
         }
@@ -309,7 +308,7 @@ impl Strays {
 
     fn report(self, problems: &mut Problems) {
         for (directory, count) in self.directories {
-            let message = format!("no skill lies here: {count} file(s) are left out");
+            let message = format!("no skill found here: {count} file(s) skipped");
             problems.push(Problem::of_file(&directory, "layout", message).warning());
         }
     }
@@ -346,10 +345,10 @@ fn ids<'n>(
                 "`{whole}` cannot be an id: letters, digits, `-` and `_`, at most 200 in all"
             ),
             Ok(id) => match taken.get(&id) {
-                Some(other) => format!("`{other}` has the id `{id}` already"),
+                Some(other) => format!("`{other}` already has the id `{id}`"),
                 None => {
                     if part != name {
-                        let message = format!("in ids the directory `{name}` is called `{part}`");
+                        let message = format!("in ids the directory `{name}` becomes `{part}`");
                         problems.push(Problem::of_file(directory, "name", message).warning());
                     }
                     taken.insert(id.clone(), directory);

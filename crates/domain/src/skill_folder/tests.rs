@@ -246,7 +246,7 @@ fn b001_9_directories_with_dots_and_spaces_have_ids() {
     let errors: Vec<_> = errors
         .map(|p| (p.file.as_str(), p.message.as_str()))
         .collect();
-    assert_eq!(errors, [("v1.2", "`v1-2` has the id `v1-2` already")]);
+    assert_eq!(errors, [("v1.2", "`v1-2` already has the id `v1-2`")]);
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn an_import_holds_so_many_values_and_no_more() {
     let reading = read(files.clone());
     let limits = reading.problems.iter().filter(|p| p.keyword == "limit");
     let limits: Vec<&str> = limits.map(|p| p.message.as_str()).collect();
-    let message = "the files up to here hold more than 500000 values (PACKAGE_VALUES)";
+    let message = "the files up to here have more than 500000 values (PACKAGE_VALUES)";
     assert_eq!(limits, [message]);
     let cancel = Cancellation::default();
     cancel.cancel();

@@ -129,11 +129,11 @@ impl<'a> Meter<'a> {
 
 impl Over {
     pub(super) fn refusal(self, position: Position) -> SourceError {
-        let of_one = "make several files of it";
-        let of_all = "make several packages or imports of it";
+        let of_one = "split it into several files";
+        let of_all = "split it into several packages or imports";
         let (message, suggestion) = match self {
             Self::Values => (
-                format!("the text holds more than {YAML_VALUES} values (YAML_VALUES)"),
+                format!("the text has more than {YAML_VALUES} values (YAML_VALUES)"),
                 Some(of_one),
             ),
             Self::Tokens => (
@@ -142,7 +142,7 @@ impl Over {
             ),
             Self::AllValues => (
                 format!(
-                    "the files up to here hold more than {PACKAGE_VALUES} values (PACKAGE_VALUES)"
+                    "the files up to here have more than {PACKAGE_VALUES} values (PACKAGE_VALUES)"
                 ),
                 Some(of_all),
             ),
@@ -152,7 +152,10 @@ impl Over {
                 ),
                 Some(of_all),
             ),
-            Self::Cancelled => ("reading was cancelled: its caller is gone".to_owned(), None),
+            Self::Cancelled => (
+                "reading was cancelled: its caller disconnected".to_owned(),
+                None,
+            ),
         };
         SourceError {
             position,

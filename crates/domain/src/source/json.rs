@@ -50,14 +50,14 @@ fn unread(text: &str, fault: &JsonFault) -> SourceError {
     }
     let said = error.to_string();
     let said = said.split(" at line ").next().unwrap_or_default();
-    let message = format!("this is not JSON: {said}");
+    let message = format!("not valid JSON: {said}");
     refusal(position_of(text, at), &message, None)
 }
 
 /// Rejects half of a character, at a byte of a text.
 pub(super) fn half(text: &str, at: usize) -> SourceError {
     let escape: String = text[at..].chars().take(escape::PAIR / 2).collect();
-    let message = format!("`{escape}` is half of a character and stands alone");
+    let message = format!("`{escape}` is an unpaired surrogate");
     let advice = r"write both halves, as in `\ud83d\ude00`, or the character itself";
     refusal(position_of(text, at), &message, Some(advice))
 }
@@ -165,7 +165,7 @@ impl<'t> Walk<'t> {
                 return Err(limit(place, &message));
             }
             if names.contains(&name) {
-                let message = format!("the key `{name}` stands twice");
+                let message = format!("the key `{name}` is duplicated");
                 return Err(refusal(place, &message, None));
             }
             self.peek();

@@ -68,7 +68,7 @@ impl<'t> Reader<'t, '_> {
         match event {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => Err(scan_error(self.text, &error)),
-            None => Err(refusal(START, "the text ends too early", None)),
+            None => Err(refusal(START, "unexpected end of the text", None)),
         }
     }
 
@@ -99,7 +99,7 @@ impl<'t> Reader<'t, '_> {
                 }
             }
         }
-        document.ok_or_else(|| refusal(START, "the text holds no document", None))
+        document.ok_or_else(|| refusal(START, "the text has no document", None))
     }
 
     fn value(&mut self, event: Event<'t>, span: Span) -> Result<Part, SourceError> {
@@ -206,7 +206,7 @@ impl<'t> Reader<'t, '_> {
                 return Err(limit(at, &message));
             }
             if fields.contains_key(&key) {
-                return Err(refusal(at, &format!("the key `{key}` stands twice"), None));
+                return Err(refusal(at, &format!("the key `{key}` is duplicated"), None));
             }
             let (event, span) = self.next()?;
             let Part { value, parts } = self.value(event, span)?;
@@ -229,15 +229,15 @@ fn shrunk(mut text: String) -> String {
 
 fn refuse_reference(at: Position, anchored: bool, tagged: bool) -> Result<(), SourceError> {
     if anchored {
-        let advice = "write the value out at each place where it is meant";
+        let advice = "write the value at each place where it is used";
         return Err(refusal(
             at,
-            "anchors and aliases are not accepted",
+            "anchors and aliases are not supported",
             Some(advice),
         ));
     }
     if tagged {
-        return Err(refusal(at, "tags such as `!!str` are not accepted", None));
+        return Err(refusal(at, "tags such as `!!str` are not supported", None));
     }
     Ok(())
 }

@@ -56,14 +56,14 @@ fn what_is_not_one_plain_document_is_refused_with_its_place() {
         (
             "a: &x 1\nb: *x\n",
             "1:4",
-            "anchors and aliases are not accepted",
+            "anchors and aliases are not supported",
         ),
         (
             "a: !!str 1\n",
             "1:4",
-            "tags such as `!!str` are not accepted",
+            "tags such as `!!str` are not supported",
         ),
-        ("a: 1\na: 2\n", "2:1", "the key `a` stands twice"),
+        ("a: 1\na: 2\n", "2:1", "the key `a` is duplicated"),
         ("a: 1\n---\nb: 2\n", "3:1", "a second document starts here"),
         ("[a]: 1\n", "1:1", "a key must be text"),
         (
@@ -71,7 +71,7 @@ fn what_is_not_one_plain_document_is_refused_with_its_place() {
             "2:5",
             "the integer has more than 64 bits, so it would be rounded",
         ),
-        ("", "1:1", "the text holds no document"),
+        ("", "1:1", "the text has no document"),
     ];
     for (text, place, message) in cases {
         let error = read(text).unwrap_err();
@@ -136,7 +136,7 @@ fn a_text_holds_so_many_values_and_no_more() {
     let list = |values: usize| format!("[{}]", "1,".repeat(values));
     // The list itself is one of the values.
     assert!(read(&list(YAML_VALUES - 1)).is_ok());
-    let message = "the text holds more than 200000 values (YAML_VALUES)".to_owned();
+    let message = "the text has more than 200000 values (YAML_VALUES)".to_owned();
     assert_eq!(refused(&list(YAML_VALUES)), (Reason::Limit, message));
 }
 
@@ -187,7 +187,7 @@ fn texts_that_are_read_together_have_one_allowance() {
         assert!(!allowance.is_over());
     }
     let error = read_within(&list, &allowance).unwrap_err();
-    let message = "the files up to here hold more than 500000 values (PACKAGE_VALUES)";
+    let message = "the files up to here have more than 500000 values (PACKAGE_VALUES)";
     assert_eq!(
         (error.reason, error.message.as_str()),
         (Reason::Limit, message)
@@ -302,8 +302,8 @@ fn half_a_character_is_refused_where_it_stands() {
         let shown = (error.position.to_string(), error.reason);
         assert_eq!(shown, (place.to_owned(), Reason::Syntax), "{text}");
         let half = [
-            "`\\ud83e` is half of a character",
-            "`\\udd80` is half of a character",
+            "`\\ud83e` is an unpaired surrogate",
+            "`\\udd80` is an unpaired surrogate",
         ];
         assert!(
             half.iter().any(|half| error.message.starts_with(half)),
@@ -342,7 +342,7 @@ fn a_mark_is_no_part_of_a_document_and_a_nul_is_no_text() {
     ] {
         let error = read(text).unwrap_err();
         assert_eq!(error.position.to_string(), place, "{text:?}");
-        assert_eq!(error.message, "here is a NUL (U+0000), which is not text");
+        assert_eq!(error.message, "NUL (U+0000) is not allowed in text");
     }
     assert_eq!(read("a: \"\\0\"").unwrap().value, json!({"a": "\0"}));
 }
@@ -388,7 +388,7 @@ fn a_file_that_is_called_json_is_json() {
         let shown = (error.position.to_string(), error.suggestion.is_some());
         assert_eq!(shown, (place.to_owned(), advice), "{text}: {error}");
         assert!(
-            error.message.starts_with("this is not JSON: "),
+            error.message.starts_with("not valid JSON: "),
             "{text}: {error}"
         );
         assert!(!error.message.contains(" at line "), "{error}");
@@ -401,7 +401,7 @@ fn a_file_that_is_called_json_is_json() {
     ] {
         for path in ["a.json", "a.yaml"] {
             let error = read_file(path, text).unwrap_err();
-            assert_eq!(error.message, "the key `a` stands twice", "{path}: {text}");
+            assert_eq!(error.message, "the key `a` is duplicated", "{path}: {text}");
         }
     }
     let deep = "[".repeat(YAML_LEVELS + 1) + &"]".repeat(YAML_LEVELS + 1);
@@ -418,7 +418,7 @@ fn a_file_that_is_called_json_is_json() {
     let error = read_file("a.json", &list).unwrap_err();
     assert_eq!(
         error.message,
-        "the text holds more than 200000 values (YAML_VALUES)"
+        "the text has more than 200000 values (YAML_VALUES)"
     );
 }
 

@@ -30,7 +30,7 @@ impl Budget {
             return Err(Failure::cancelled());
         }
         if Instant::now() >= self.deadline {
-            let message = format!("not done within {} ms", self.timeout.as_millis());
+            let message = format!("timed out after {} ms", self.timeout.as_millis());
             return Err(Failure::new(ErrorType::TimeoutError, message).retryable());
         }
         Ok(())

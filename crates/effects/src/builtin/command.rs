@@ -63,7 +63,7 @@ impl Command {
             .iter()
             .any(|argument| argument.contains('\0'))
         {
-            return Err(input("an argument holds NUL".to_owned()));
+            return Err(input("an argument contains NUL".to_owned()));
         }
         let granted = grants.command(&given.command)?;
         let root = match &given.root {

@@ -68,7 +68,10 @@ fn parse(call: &ToolCall, builtin: Builtin) -> Result<NetworkRequest, Failure> {
     let request: NetworkRequest = parameters::document(builtin, &call.parameters, &fixed)?;
     let safe = matches!(request.method, HttpMethod::Get | HttpMethod::Head);
     if builtin == Builtin::NetGet && !safe {
-        return Err(input(format!("`net.get` sends no {}", request.method)));
+        return Err(input(format!(
+            "`net.get` does not support the method {}",
+            request.method
+        )));
     }
     Ok(request)
 }

@@ -54,17 +54,19 @@ fn document(builtin: Builtin) -> Value {
 
 fn description(builtin: Builtin) -> &'static str {
     match builtin {
-        Builtin::FsRead => "Reads a file beneath a granted root, or some lines of it.",
-        Builtin::FsWrite => "Replaces the content of a file that is there, in one step.",
-        Builtin::FsCreate => "Makes a file, in one step; over another only with `overwrite`.",
+        Builtin::FsRead => "Reads a file below a granted root, or a range of its lines.",
+        Builtin::FsWrite => "Replaces the content of an existing file atomically.",
+        Builtin::FsCreate => {
+            "Creates a file atomically; replaces an existing one only with `overwrite`."
+        }
         Builtin::FsEdit => "Replaces, inserts and removes ranges of lines of a text file.",
-        Builtin::FsMove => "Gives a file or directory another path in the same root.",
-        Builtin::FsCopy => "Copies a file, or a directory with all that it holds.",
+        Builtin::FsMove => "Moves a file or directory within the same root.",
+        Builtin::FsCopy => "Copies a file, or a directory with its content.",
         Builtin::FsDelete => "Removes a file, a link or a directory.",
-        Builtin::FsList => "Says what a directory holds, and what lies below it.",
+        Builtin::FsList => "Lists a directory, and with `recursive` its subdirectories.",
         Builtin::FsSearch => "Finds lines that match in text files.",
-        Builtin::FsStat => "Says what kind of file there is, its size and its times.",
-        Builtin::FsMakeDirectory => "Makes a directory.",
+        Builtin::FsStat => "Shows a file's kind, size and times.",
+        Builtin::FsMakeDirectory => "Creates a directory.",
         Builtin::EnvGet => "Reads granted environment variables.",
         Builtin::NetGet => "Fetches from a granted host over HTTP, by GET or HEAD.",
         Builtin::NetRequest => "Sends an HTTP request of any method to a granted host.",

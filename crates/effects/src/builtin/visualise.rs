@@ -200,7 +200,7 @@ fn specification(chart: Parameters) -> Result<Value, Failure> {
 fn pixels(name: &str, given: Option<u32>) -> Result<Option<Value>, Failure> {
     match given {
         Some(pixels) if !(1..=MAX_PIXELS).contains(&pixels) => Err(input(format!(
-            "`{name}` is {pixels}; it goes from 1 to {MAX_PIXELS}"
+            "`{name}` is {pixels}; it must be 1 to {MAX_PIXELS}"
         ))),
         given => Ok(given.map(Value::from)),
     }
@@ -271,7 +271,7 @@ fn check_field(
     match values.into_iter().find(|value| !fits(value)) {
         None => Ok(()),
         Some(value) => Err(wrong(format!(
-            "`{name}` holds {value}, which is not {}",
+            "`{name}` has {value}, which is not {}",
             json!(shown.kind)
         ))),
     }
@@ -334,7 +334,7 @@ mod tests {
             ),
             (
                 x(json!({"field": "team.name", "type": "quantitative"})),
-                "the channel \"x\": `team.name` holds \"a\", which is not \"quantitative\"",
+                "the channel \"x\": `team.name` has \"a\", which is not \"quantitative\"",
             ),
             (
                 x(json!({"type": "nominal"})),
@@ -362,7 +362,7 @@ mod tests {
         wide["width"] = json!(4_001);
         assert_eq!(
             built(wide),
-            Err("`width` is 4001; it goes from 1 to 4000".to_owned())
+            Err("`width` is 4001; it must be 1 to 4000".to_owned())
         );
         let mut nested = spend(json!({"x": {"field": "cost"}}));
         nested["data"] = json!([{"cost": [1]}]);

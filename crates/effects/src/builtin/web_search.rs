@@ -47,7 +47,7 @@ pub(super) fn parse(given: &Map<String, Value>) -> Result<Query, Failure> {
         return Err(input(message));
     }
     if text.chars().any(char::is_control) {
-        return Err(input("`query` holds a control character".to_owned()));
+        return Err(input("`query` contains a control character".to_owned()));
     }
     let count = given.count.unwrap_or(RESULTS);
     if !(1..=MAX_RESULTS).contains(&count) {
@@ -75,8 +75,7 @@ pub(crate) async fn search(
 ) -> Result<Success, Failure> {
     let query = parse(&call.parameters)?;
     let Some(search) = &grants.search else {
-        let message = "searching the web is off on this server: no search provider is configured \
-                       (`search.provider`)";
+        let message = "web search is disabled on this server: no search provider is configured (`search.provider`)";
         return Err(denied(message.to_owned()));
     };
     let hits = search.find(&query, call.limits.timeout, cancel).await?;
@@ -122,7 +121,7 @@ mod tests {
             (json!({"query": " \n "}), format!("{size} 0 and 0")),
             (
                 json!({"query": "a\u{0}b"}),
-                "`query` holds a control character".to_owned(),
+                "`query` contains a control character".to_owned(),
             ),
             (
                 json!({"query": "q", "count": 0}),

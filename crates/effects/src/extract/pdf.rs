@@ -64,7 +64,7 @@ enum UnreadReason {
 /// Reads page after page.
 pub(super) fn extract(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     if is_cut_off(bytes) {
-        let message = "it is cut off: its end mark is missing".to_owned();
+        let message = "it is truncated: its end mark is missing".to_owned();
         return Err(ExtractError::Pdf(message));
     }
     catch_unwind(AssertUnwindSafe(|| read(bytes)))
@@ -87,8 +87,8 @@ fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
             LoadPdfError::Decryption(DecryptionError::PasswordProtected) => {
                 "it is locked with a password"
             }
-            LoadPdfError::Decryption(_) => "its encryption is not known",
-            LoadPdfError::Invalid => "it has no pages that can be found",
+            LoadPdfError::Decryption(_) => "its encryption is not supported",
+            LoadPdfError::Invalid => "its pages cannot be found",
         };
         ExtractError::Pdf(message.to_owned())
     })?;
@@ -120,8 +120,8 @@ fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     let notices = unread
         .into_iter()
         .map(|(reason, pages)| match pages.as_slice() {
-            [page] => format!("page {page} is not read whole: {reason}"),
-            pages => format!("pages {} are not read whole: {reason}", listed(pages)),
+            [page] => format!("page {page} is only partly read: {reason}"),
+            pages => format!("pages {} are only partly read: {reason}", listed(pages)),
         });
     extracted.notices.extend(notices);
     let has_words = extracted.text.chars().any(char::is_alphanumeric);

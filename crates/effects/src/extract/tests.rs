@@ -181,8 +181,8 @@ fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
 #[test]
 fn b000_16_what_does_not_fit_is_replaced_and_noted() {
     use MediaType::{Html, Markdown, Text};
-    let replaced = "byte 3 is not UTF-8; each place that is not UTF-8 became U+FFFD";
-    let unknown = "the declared charset \"klingon\" is not known and was ignored";
+    let replaced = "byte 3 is not UTF-8; invalid bytes were replaced by U+FFFD";
+    let unknown = "the declared charset \"klingon\" is unknown and was ignored";
     let assumed =
         "no charset is declared and byte 6 is not UTF-8; the text was read as windows-1252";
     for (bytes, media_type, charset, text, notices) in [
@@ -232,7 +232,7 @@ fn b000_16_what_does_not_fit_is_replaced_and_noted() {
     let failed = |bytes: &[u8]| extract(bytes, Text, None).unwrap_err();
     assert_eq!(failed(b"a\0b"), ExtractError::Binary { at: 1 });
     // An image, or a compressed file, is not text in any encoding.
-    let replaced = "byte 0 is not UTF-8; each place that is not UTF-8 became U+FFFD".to_owned();
+    let replaced = "byte 0 is not UTF-8; invalid bytes were replaced by U+FFFD".to_owned();
     assert_eq!(
         failed(b"\x89PNG\r\n\x1a\nabc"),
         ExtractError::NoText(replaced)
@@ -456,7 +456,7 @@ fn b000_16_a_truncated_or_broken_pdf_is_refused() {
     };
     assert_eq!(
         failed(&whole[..whole.len() / 2]),
-        "the PDF cannot be read: it is cut off: its end mark is missing"
+        "the PDF cannot be read: it is truncated: its end mark is missing"
     );
     let mut hollow = whole[..40].to_vec();
     hollow.extend(b"\n%%EOF\n");

@@ -18,18 +18,18 @@ pub enum PlainHttp {
 /// # Errors
 /// The fault of the text.
 pub fn base(text: &str, plain_http: PlainHttp) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "no URL")?;
+    let url = Url::parse(text).map_err(|_| "not a URL")?;
     match (url.scheme(), plain_http) {
         ("https", _) | ("http", PlainHttp::Anywhere) => {}
         ("http", PlainHttp::Loopback) if is_loopback(&url) => {}
-        ("http", PlainHttp::Loopback) => return Err("without TLS and not of this machine"),
+        ("http", PlainHttp::Loopback) => return Err("remote without TLS"),
         _ => return Err("neither https nor http"),
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("one that holds a user or password");
+        return Err("a URL with a user or password");
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err("one that holds a query or fragment");
+        return Err("a URL with a query or fragment");
     }
     Ok(url)
 }

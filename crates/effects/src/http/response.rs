@@ -46,7 +46,7 @@ impl HttpAnswer {
         });
         let end = end.await;
         if let Some(error) = lost {
-            return Err(Failure::system(format!("keeping the response: {error}")));
+            return Err(Failure::system(format!("storing the response: {error}")));
         }
         match end {
             End::Whole => Ok(Self {
@@ -64,7 +64,10 @@ impl HttpAnswer {
                 })
             }
             End::BrokenOff(error) => {
-                let message = format!("the response broke off after {} bytes: {error}", body.len());
+                let message = format!(
+                    "the response was interrupted after {} bytes: {error}",
+                    body.len()
+                );
                 Err(Failure::new(ErrorType::ExecutionError, message).retryable())
             }
         }
@@ -117,7 +120,8 @@ pub(crate) async fn read(
         let to = location.and_then(|to| to.to_str().ok());
         let to = to.unwrap_or("nowhere");
         let message = format!(
-            "the host answered {status} with a redirect to {to:?}, which leads elsewhere or in circles and is not followed"
+            "the host answered {status} with a redirect to {to:?}, which is to another host or a loop and is not \
+             followed"
         );
         return Err(Failure::new(ErrorType::ExecutionError, message));
     }
@@ -149,9 +153,9 @@ pub(crate) async fn read(
 fn not_read(status: StatusCode, unread: SpoolReadError) -> Failure {
     unread.into_failure(|fault, _| match fault {
         JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
-        JsonFault::Form(error) => format!(
-            "the host answered {status} with a body that is not the JSON it claims to be: {error}"
-        ),
+        JsonFault::Form(error) => {
+            format!("the host answered {status} with a body that is not valid JSON: {error}")
+        }
     })
 }
 
@@ -376,16 +380,15 @@ mod tests {
             ),
         ] {
             let message = answered(content_type, body).await.unwrap_err();
-            let wanted = format!(
-                "the host answered 200 OK with a body that is not the JSON it claims to be: {said}"
-            );
+            let wanted =
+                format!("the host answered 200 OK with a body that is not valid JSON: {said}");
             assert_eq!(message, wanted, "{content_type}");
         }
     }
 
     #[tokio::test]
     async fn other_text_is_read_in_its_encoding_and_what_is_replaced_is_logged() {
-        let replaced = "body: byte 3 is not UTF-8; each place that is not UTF-8 became U+FFFD\n";
+        let replaced = "body: byte 3 is not UTF-8; invalid bytes were replaced by U+FFFD\n";
         for (content_type, body, text, log) in [
             ("text/plain", &b"caf\xc3\xa9"[..], "café", ""),
             ("", b"caf\xc3\xa9", "café", ""),
@@ -414,7 +417,7 @@ mod tests {
                 "text/plain; charset=klingon",
                 b"cafe",
                 "cafe",
-                "body: the declared charset \"klingon\" is not known and was ignored\n",
+                "body: the declared charset \"klingon\" is unknown and was ignored\n",
             ),
             ("application/json", b"", "", ""),
         ] {

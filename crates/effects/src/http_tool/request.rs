@@ -189,7 +189,7 @@ fn add_headers(request: &mut Request, headers: &[(String, String)]) -> Result<()
         })?;
         if is_of_client(name.as_str()) {
             return Err(input(format!(
-                "the header `{name}` cannot be set: the request says by itself where it goes and how long it is"
+                "the header `{name}` cannot be set: the client sets the host and the length of a request"
             )));
         }
         request.headers_mut().append(name, value);
@@ -200,7 +200,7 @@ fn add_headers(request: &mut Request, headers: &[(String, String)]) -> Result<()
 fn header_value(name: &str, text: &str) -> Result<HeaderValue, Failure> {
     HeaderValue::from_str(text).map_err(|_| {
         input(format!(
-            "the value of header {name:?} has a character that headers cannot carry"
+            "the value of header {name:?} has a character that is invalid in headers"
         ))
     })
 }

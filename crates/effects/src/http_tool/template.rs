@@ -224,9 +224,7 @@ fn refuse_dot_segments(url: &str) -> Result<(), Failure> {
         .split('/')
         .any(|segment| segment == "." || segment == "..")
     {
-        return Err(input(format!(
-            "the path of {url:?} has a segment that climbs"
-        )));
+        return Err(input(format!("the path of {url:?} has a `..` segment")));
     }
     Ok(())
 }

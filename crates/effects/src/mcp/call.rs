@@ -75,7 +75,9 @@ impl Server {
         let answer = up.peer.call_tool_once(params).await;
         let result = match answer {
             Ok(CallToolResponse::Complete(result)) => result,
-            Ok(_) => return Err(self.unexpected("asks for more than its parameters")),
+            Ok(_) => {
+                return Err(self.unexpected("asked for input other than the tool's parameters"));
+            }
             Err(error) => return Err(self.broken(&error, &up, tool)),
         };
         output(result, call.limits.output_bytes, self.options.name.as_ref())
@@ -110,7 +112,7 @@ impl Server {
         let name = &self.options.name;
         let listed = keep::list(peer).await.map_err(|reason| {
             self.look_again.notify_one();
-            let message = format!("the MCP server `{name}` does not say what it offers: {reason}");
+            let message = format!("the MCP server `{name}` cannot list its tools: {reason}");
             Failure::new(ErrorType::ExecutionError, message).retryable()
         })?;
         let mut listed = listed.tools.into_iter();
@@ -121,8 +123,8 @@ impl Server {
         };
         self.look_again.notify_one();
         let message = format!(
-            "the MCP server `{name}` {what} the tool `{}` since it was imported; it is not called until \
-             the catalogue has what is offered now",
+            "the MCP server `{name}` {what} the tool `{}` since its import; it is not called until the catalogue has \
+             the current definition",
             tool.name
         );
         Err(Failure::new(ErrorType::PermissionError, message))
@@ -138,7 +140,7 @@ impl Server {
         if let ServiceError::McpError(error) = error
             && error.code == http::UNUSABLE
         {
-            let what = format!("gave no answer that can be used: {}", error.message);
+            let what = format!("gave an unusable answer: {}", error.message);
             return self.unexpected(&what).answered();
         }
         if let ServiceError::McpError(error) = error {
@@ -147,14 +149,14 @@ impl Server {
                 _ => ErrorType::ExecutionError,
             };
             let message = format!(
-                "the MCP server `{}` answers: {}",
+                "the MCP server `{}` answered: {}",
                 self.options.name, error.message
             );
             return Failure::new(kind, message);
         }
         self.look_again.notify_one();
         let why = up.traces.reason().unwrap_or_else(|| chain(error));
-        let failure = self.unexpected(&format!("gave no answer that can be used: {why}"));
+        let failure = self.unexpected(&format!("gave an unusable answer: {why}"));
         if up.traces.is_at_fault() || matches!(error, ServiceError::UnexpectedResponse) {
             return failure.answered();
         }
@@ -214,7 +216,8 @@ fn output(result: CallToolResult, most: usize, server: &str) -> Result<Value, Fa
     };
     let size = text_length(&output);
     if size > most {
-        let message = format!("the MCP server `{server}` answers {size} bytes, more than {most}");
+        let message =
+            format!("the MCP server `{server}` answered with {size} bytes; the limit is {most}");
         return Err(Failure::new(ErrorType::ResourceError, message).answered());
     }
     Ok(output)

@@ -90,7 +90,7 @@ impl Traces {
         }
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let words = last_words(&String::from_utf8_lossy(&kept));
-        let words = (!words.is_empty()).then(|| format!("its last words were: {words}"));
+        let words = (!words.is_empty()).then(|| format!("its last output was: {words}"));
         let refusal = self.last_refusal.get().and_then(LastRefusal::get);
         let refusal = refusal.map(|refusal| format!("egress refused: {refusal}"));
         match (refusal, words) {
@@ -346,7 +346,7 @@ async fn http_client(
     let McpTransport::Http { url, egress, .. } = &options.transport else {
         return Err("the server has no URL".to_owned());
     };
-    let url = Url::parse(url).map_err(|error| format!("{url:?} is no link: {error}"))?;
+    let url = Url::parse(url).map_err(|error| format!("{url:?} is not a URL: {error}"))?;
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
         return Err(format!("{url} names no host"));
     };
@@ -365,7 +365,7 @@ fn custom(headers: &[SecretHeader]) -> Result<HashMap<HeaderName, HeaderValue>, 
     headers
         .iter()
         .map(|header| {
-            let wrong = || format!("{header:?} is no header that can be sent");
+            let wrong = || format!("{header:?} is not a valid header");
             let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| wrong())?;
             let mut value = HeaderValue::from_str(&header.value).map_err(|_| wrong())?;
             value.set_sensitive(true);
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(traces.stderr.lock().unwrap().len(), KEPT_STDERR_BYTES);
         let reason = traces.reason();
         let cut = "x".repeat(SHOWN_OF_LINE);
-        let expected = format!("its last words were: {cut}… | before | the end");
+        let expected = format!("its last output was: {cut}… | before | the end");
         assert_eq!(reason, Some(expected));
         // A known fault takes precedence over standard error.
         traces.fault.set("it sent too much".to_owned()).unwrap();

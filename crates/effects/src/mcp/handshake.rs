@@ -121,7 +121,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for LateAnswerFilter<T> {
             if !self.is_late(&message) {
                 return Some(message);
             }
-            tracing::debug!("an MCP server answered `server/discover` after it was given up");
+            tracing::debug!("an MCP server answered `server/discover` after its timeout");
         }
     }
 

@@ -219,7 +219,7 @@ async fn answered(
         Err(fault) => {
             let said = match fault {
                 JsonFault::TooMuch(much) => format!("its answer {much}"),
-                JsonFault::Form(error) => format!("its answer is no message: {error}"),
+                JsonFault::Form(error) => format!("its answer is not a message: {error}"),
             };
             let error = StreamableHttpError::UnexpectedServerResponse(said.clone().into());
             unusable(request, &said, &error, session)
@@ -240,7 +240,7 @@ fn unusable(
             session,
         )),
         None => {
-            tracing::warn!(%error, "an MCP server's answer to a message that needs none is left out");
+            tracing::warn!(%error, "ignoring an MCP server's answer to a notification");
             Ok(StreamableHttpPostResponse::Accepted)
         }
     }
@@ -350,7 +350,7 @@ fn measured(mut event: Sse, request: Option<&RequestId>) -> Sse {
         && !is_of_listing(&much)
     {
         let said = format!("its answer {much}");
-        tracing::warn!(said, "an MCP server's event is left out");
+        tracing::warn!(said, "ignoring an event of an MCP server");
         event.data = request.and_then(|request| {
             let failure = failure_of(request.clone(), &said);
             serde_json::to_string(&failure).ok()

@@ -30,7 +30,7 @@ const MAX_REASON: usize = 300;
 const MAX_PLACE: usize = 80;
 /// The field of a document that its answers are checked against, and the note for a tool without it.
 const OUTPUT_SCHEMA: &str = "output_schema";
-const UNCHECKED: &str = "its output schema, so that answers are not checked";
+const UNCHECKED: &str = "its output schema, so answers are not checked";
 /// Longest id of a catalogue document.
 const MAX_ID: usize = 200;
 /// Characters of an invalid name that remain in the id.
@@ -80,7 +80,7 @@ pub fn import_tools(
             leave(
                 name,
                 None,
-                "`readonly` names it, and the server does not list it",
+                "`readonly` names it, but the server does not list it",
             );
         }
     }
@@ -133,9 +133,9 @@ fn document(
         MAX_DESCRIPTION,
     );
     let told = if said.is_empty() {
-        format!("A tool of the MCP server `{server}`, which does not describe it.")
+        format!("A tool of the MCP server `{server}`, without a description.")
     } else {
-        format!("The MCP server `{server}` says of it: {said}")
+        format!("The MCP server `{server}` describes it as: {said}")
     };
     let Parameters { written, left_out } = parameters(&tool.input_schema)?;
     let mut without: Without = Vec::new();

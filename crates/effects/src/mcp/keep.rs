@@ -38,7 +38,7 @@ const MIN_RELIST_INTERVAL: Duration = Duration::from_millis(500);
 /// Most characters of a reason.
 const MAX_REASON: usize = 400;
 /// Message for an answer that is not a list.
-const NO_LIST: &str = "it answers `tools/list` with something else";
+const NO_LIST: &str = "it answered `tools/list` with something else";
 
 /// State of the connection for calls.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ impl Keeper {
             let reason = self.printable(&reason);
             tracing::warn!(
                 mcp.server = %self.server.options.name, %reason,
-                "an MCP server cannot be used; it is tried again"
+                "an MCP server cannot be used; retrying"
             );
             self.server.link.send_replace(Link::Down {
                 reason: reason.clone(),
@@ -232,7 +232,7 @@ async fn listen(peer: &Peer<RoleClient>, server: &Server) {
     if peer.peer_info().is_some_and(asked_for) {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         match peer.listen(filter).await {
-            Err(error) => tracing::debug!(%error, "an MCP server takes no subscription"),
+            Err(error) => tracing::debug!(%error, "an MCP server does not accept subscriptions"),
             Ok(mut subscription) => {
                 while let Ok(Some(_)) = subscription.next().await {
                     server.look_again.notify_one();
@@ -348,6 +348,6 @@ fn unreadable(at: usize, tool: &Value, error: &serde_json::Error) -> SkippedTool
     SkippedTool {
         tool: clean(&name, MAX_REASON),
         part: None,
-        reason: clean(&format!("it is no tool: {error}"), MAX_REASON),
+        reason: clean(&format!("it is not a tool: {error}"), MAX_REASON),
     }
 }

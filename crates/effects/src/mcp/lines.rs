@@ -128,7 +128,7 @@ fn passable(line: Line) -> Result<Vec<u8>, JsonLimitExceeded> {
         Some(much) => return Err(much),
     };
     let said = format!("its answer {much}");
-    tracing::warn!(said, "an MCP server's message is left out");
+    tracing::warn!(said, "ignoring a message of an MCP server");
     let head = decode_beside_numbers::<MessageHead>(&line.bytes, Profile::MESSAGE).ok();
     let response = head.filter(|message| message.method.is_none());
     let failure = response.and_then(|message| message.id).and_then(|id| {
@@ -168,8 +168,8 @@ mod tests {
             (
                 format!("[{heavy}{heavy}\n").into_bytes(),
                 Some(
-                    "it sent a message that holds so many values that it takes more than 50331648 bytes of \
-                     memory; send fewer",
+                    "it sent a message that has so many values that it takes more than 50331648 bytes of memory; \
+                     send fewer",
                 ),
             ),
         ] {
@@ -215,7 +215,7 @@ mod tests {
         let lines: Vec<&str> = read.lines().collect();
         let failure = |id: serde_json::Value| {
             let message = format!(
-                "its answer holds the number {long} at `/result/structuredContent/n`, which would be rounded: an \
+                "its answer has the number {long} at `/result/structuredContent/n`, which would be rounded: an \
                  integer has at most 64 bits, any other number is at most 1.8e308; send it as text"
             );
             serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32_090, "message": message}})

@@ -102,7 +102,7 @@ async fn an_answer_as_large_as_the_bound_is_kept_and_a_larger_one_is_not() {
     assert_eq!(kept.unwrap().output, output);
     let cut = called(&fake, imported(Repeat::Safe), within(bytes - 1)).await;
     let said = format!(
-        "the MCP server `files` answers {bytes} bytes, more than {}",
+        "the MCP server `files` answered with {bytes} bytes; the limit is {}",
         bytes - 1
     );
     assert_eq!(failed(cut), (ErrorType::ResourceError, said, false));
@@ -119,7 +119,7 @@ async fn a_server_failure_is_redacted_and_bounded() {
     assert_eq!(reported.1.chars().count(), 2_001);
 
     let answer = |code: i64| json!({"error": {"code": code, "message": "no"}});
-    let said = "the MCP server `files` answers: no".to_owned();
+    let said = "the MCP server `files` answered: no".to_owned();
     let wrong = (ErrorType::InputError, said.clone(), false);
     assert_eq!(failing(answer(-32602)).await, wrong);
     let broken = (ErrorType::ExecutionError, said, false);
@@ -159,7 +159,7 @@ async fn a_call_that_asks_for_more_is_a_failure() {
     let questions = json!({"resultType": "input_required", "requestState": "s"});
     let task = json!({"resultType": "task", "taskId": "t", "status": "working",
         "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttlMs": 1});
-    let said = "the MCP server `files` asks for more than its parameters".to_owned();
+    let said = "the MCP server `files` asked for input other than the tool's parameters".to_owned();
     let expected = (ErrorType::ExecutionError, said, false);
     assert_eq!(failing(questions).await, expected);
     assert_eq!(failing(task).await, expected);
@@ -257,8 +257,8 @@ async fn a_tool_that_is_gone_or_another_than_was_imported_is_not_called() {
         (another, "changed the definition of the tool `read`"),
     ] {
         let said = format!(
-            "the MCP server `files` {what} since it was imported; it is not called until the catalogue \
-             has what is offered now"
+            "the MCP server `files` {what} since its import; it is not called until the catalogue has the current \
+             definition"
         );
         let ended = failed(called(&fake, tool, Limits::default()).await);
         assert_eq!(ended, (ErrorType::PermissionError, said, false));
@@ -291,7 +291,7 @@ async fn a_connection_that_ends_under_a_call_lets_only_safe_ones_be_repeated() {
             (kind, again),
             (ErrorType::ExecutionError, repeat == Repeat::Safe)
         );
-        let begins = "the MCP server `files` gave no answer that can be used: ";
+        let begins = "the MCP server `files` gave an unusable answer: ";
         assert!(message.starts_with(begins), "{message}");
         assert!(looks_again(&fake));
     }
@@ -352,12 +352,12 @@ async fn a_list_with_something_in_it_that_is_no_tool_keeps_the_others() {
     assert_eq!(unreadable, ["bare", "number 3 of its page", "list"]);
     let said = listed.unreadable[0].to_string();
     assert!(
-        said.starts_with("bare: it is no tool: missing field"),
+        said.starts_with("bare: it is not a tool: missing field"),
         "{said}"
     );
     // Another answer is not a list.
     let (_fake, connection) = Fake::new(|_| Some(json!({"tool": []}))).await;
-    let said = "it answers `tools/list` with something else".to_owned();
+    let said = "it answered `tools/list` with something else".to_owned();
     assert_eq!(keep::list(&connection.peer).await.unwrap_err(), said);
 }
 

@@ -42,7 +42,7 @@ pub(super) fn body(asked: &ProviderRequest<'_>, conversation: Conversation) -> V
             set("output_config", json!({"format": format}));
         }
         StructuredOutput::Tool => {
-            let description = "Takes the answer, as its parameters.";
+            let description = "Takes the answer as its parameters.";
             let tool = json!({"name": name, "description": description, "input_schema": schema});
             set("tools", json!([tool]));
             let choice = json!({"type": "tool", "name": name, "disable_parallel_tool_use": true});

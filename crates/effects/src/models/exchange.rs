@@ -83,7 +83,7 @@ impl ProviderRequest<'_> {
             HeaderValue::from_static("application/json, text/event-stream"),
         );
         let unfit = |what: &str| {
-            let message = format!("{what} has a character that headers cannot carry");
+            let message = format!("{what} has a character that is invalid in headers");
             ModelFailure::new(ModelFault::System, message)
         };
         let id = HeaderValue::from_str(idempotency_key).map_err(|_| unfit("an idempotency key"))?;
@@ -128,27 +128,27 @@ impl ProviderRequest<'_> {
     pub(super) fn fail(&self, fault: ModelFault) -> ModelFailure {
         let happened = match fault {
             ModelFault::UnknownRoute => "has no such route",
-            ModelFault::UnknownModel => "does not know this model, or not at its address",
-            ModelFault::Redirected => "leads to another place, which is not followed",
-            ModelFault::InvalidRequest => "did not accept the request",
-            ModelFault::ContextTooLong => "says that prompts and context are too long for it",
-            ModelFault::Authentication => "did not accept the key, or wants one",
-            ModelFault::Permission => "does not allow this to the key",
-            ModelFault::Billing => "says that the account has no credit",
-            ModelFault::RateLimited => "says that it was asked too often",
-            ModelFault::Overloaded => "has no room at the moment",
+            ModelFault::UnknownModel => "does not know this model or its address",
+            ModelFault::Redirected => "answered with a redirect, which is not followed",
+            ModelFault::InvalidRequest => "rejected the request",
+            ModelFault::ContextTooLong => "rejected the prompts and context as too long",
+            ModelFault::Authentication => "rejected the key, or requires one",
+            ModelFault::Permission => "does not permit this for the key",
+            ModelFault::Billing => "reported that the account has no credit",
+            ModelFault::RateLimited => "reported a rate limit",
+            ModelFault::Overloaded => "is overloaded",
             ModelFault::Unreachable => "could not be reached",
             ModelFault::Timeout => "did not answer in time",
             ModelFault::Broken => "failed",
-            ModelFault::Truncated => "broke off in the middle of its answer",
+            ModelFault::Truncated => "interrupted its answer",
             ModelFault::Refused => "declined to answer",
-            ModelFault::Filtered => "kept its answer back by a filter",
-            ModelFault::Malformed => "gave an answer that is not the JSON that it should be",
-            ModelFault::SchemaViolated => "gave an answer that does not keep to the schema",
-            ModelFault::CutOff => "was cut off at the limit of tokens",
-            ModelFault::TooMuchOutput => "gave an answer that is larger than its bound",
-            ModelFault::Cancelled => "was no longer waited for",
-            ModelFault::System => "could not be asked",
+            ModelFault::Filtered => "withheld its answer by a content filter",
+            ModelFault::Malformed => "answered with invalid JSON",
+            ModelFault::SchemaViolated => "answered with JSON that violates the schema",
+            ModelFault::CutOff => "reached the token limit",
+            ModelFault::TooMuchOutput => "gave an answer that is too large",
+            ModelFault::Cancelled => "was cancelled",
+            ModelFault::System => "could not be called",
         };
         ModelFailure::new(fault, format!("the model {} {happened}", self.target))
     }

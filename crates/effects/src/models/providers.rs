@@ -172,7 +172,7 @@ fn asked<'a>(request: &'a ModelRequest, way: &ResolvedRoute<'a>) -> ProviderRequ
 }
 
 fn unknown(request: &ModelRequest) -> ModelFailure {
-    let message = format!("the route `{}` leads to no model", request.route);
+    let message = format!("the route `{}` has no model", request.route);
     ModelFailure::new(ModelFault::UnknownRoute, message)
 }
 
@@ -212,7 +212,7 @@ impl DeadlinedRequest<'_> {
                         model = %self.asked.target,
                         route = %self.asked.request.route,
                         fault = no_draft.fault.as_str(),
-                        "a model's answer is sent back"
+                        "a model's answer is invalid; asking for a correction"
                     );
                     turns.push(RejectedAnswer {
                         answered: no_draft.answered,
@@ -273,7 +273,7 @@ impl DeadlinedRequest<'_> {
                 fault = failure.fault.as_str(),
                 detail = failure.detail,
                 pause_ms = pause.as_millis(),
-                "asking a model failed and is tried again"
+                "a model call failed; retrying"
             );
             tokio::time::sleep(pause).await;
             *retries -= 1;

@@ -175,7 +175,7 @@ mod tests {
             (deep, "/: it nests more than 48 levels deep; flatten it"),
             (
                 heavy,
-                "/: it holds so many values that it takes more than 16777216 bytes of memory; send fewer",
+                "/: it has so many values that it takes more than 16777216 bytes of memory; send fewer",
             ),
         ] {
             let none = said(&text, Some(Stop::Done)).draft(schema).await;

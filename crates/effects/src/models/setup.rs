@@ -42,14 +42,14 @@ pub enum ModelSetupError {
     },
     /// A key is not a valid header value.
     #[error(
-        "a key of the provider `{provider}` is empty or has a character that headers cannot carry"
+        "a key of the provider `{provider}` is empty or has a character that is invalid in headers"
     )]
     Key {
         /// The provider.
         provider: Label,
     },
     /// A route names an unknown provider.
-    #[error("the route `{route}` leads to the provider `{provider}`, which is not configured")]
+    #[error("the route `{route}` uses the provider `{provider}`, which is not configured")]
     Route {
         /// The route.
         route: Label,
@@ -135,7 +135,7 @@ pub(super) fn endpoint(name: &Label, provider: &ProviderOptions) -> Result<Url, 
         ModelApi::Anthropic => &["v1", "messages"],
     };
     url.path_segments_mut()
-        .map_err(|()| wrong("no base of an API"))?
+        .map_err(|()| wrong("not a base URL of an API"))?
         .pop_if_empty()
         .extend(path);
     Ok(url)

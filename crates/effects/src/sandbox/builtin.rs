@@ -110,7 +110,11 @@ async fn run_files(
     let (parameters, dry_run) = (call.parameters.clone(), call.dry_run);
     let work = move || files::run(name, &parameters, &grants, budget, dry_run);
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(Failure::system(format!("a file tool broke off: {error}"))))
+    done.unwrap_or_else(|error| {
+        Err(Failure::system(format!(
+            "a file tool was interrupted: {error}"
+        )))
+    })
 }
 
 /// Reads the outcome of a program. One that ended by itself has an answer, with any exit code.

@@ -82,17 +82,17 @@ impl Sandbox {
             capability("egress", "scripts reach listed hosts only", self.egress()),
             capability(
                 "processes",
-                "the number of processes of a call is bounded",
+                "the number of processes of a call is limited",
                 CapabilityState::Partial {
-                    gap: "counted every 25 ms, so a burst may pass the bound before the call is killed".to_owned(),
+                    gap: "counted every 25 ms, so a burst may exceed the limit before the call is killed".to_owned(),
                 },
             ),
             capability(
                 "resources",
-                "CPU time, memory, file size and open files of each process are bounded",
+                "CPU time, memory, file size and open files of each process are limited",
                 CapabilityState::Partial {
-                    gap: "per process: a call's sum is at most the bound times its processes, and the \
-                          total size of its temporary files is not bounded"
+                    gap: "per process: a call's sum is at most the limit times its processes, and the total size of \
+                          its temporary files is not limited"
                         .to_owned(),
                 },
             ),
@@ -113,8 +113,8 @@ impl Sandbox {
             Ok(()) => CapabilityState::Enforced,
             Err(error) => CapabilityState::Partial {
                 gap: format!(
-                    "no mount namespace ({error}): names, sizes and times of the server's files \
-                     can be seen, though not what is in them"
+                    "no mount namespace ({error}): names, sizes and times of the server's files are visible, but not \
+                     their content"
                 ),
             },
         }
@@ -124,19 +124,19 @@ impl Sandbox {
     fn metadata(&self) -> Capability {
         let (how, state) = match (self.support.metadata, self.filters()) {
             (MetadataEnforcement::Mounts, _) => (
-                "modes, owners, times and attributes outside a call's folders stay as they are: all else is read-only",
+                "modes, owners, times and attributes outside a call's folders do not change: all else is read-only",
                 CapabilityState::Enforced,
             ),
             (MetadataEnforcement::Server, CapabilityState::Enforced) => (
-                "modes, owners, times and attributes outside a call's folders stay as they are: the server makes each \
+                "modes, owners, times and attributes outside a call's folders do not change: the server makes each \
                  change of modes and times itself, and others fail",
                 self.linked(),
             ),
             (MetadataEnforcement::Refusal, CapabilityState::Enforced) => (
-                "modes, owners, times and attributes outside a call's folders stay as they are: changes fail everywhere",
+                "modes, owners, times and attributes outside a call's folders do not change: changes fail everywhere",
                 CapabilityState::Partial {
                     gap: format!(
-                        "in a call's own folders they fail as well, where git, tar, pip and others need them: no mount \
+                        "they also fail in a call's own folders, where git, tar, pip and others need them: no mount \
                          namespace{}, and no notifications of the kernel{}",
                         reason(&self.support.mounts),
                         reason(&self.support.notification_filter)
@@ -144,7 +144,7 @@ impl Sandbox {
                 },
             ),
             (MetadataEnforcement::Server | MetadataEnforcement::Refusal, filters) => (
-                "modes, owners, times and attributes outside a call's folders stay as they are",
+                "modes, owners, times and attributes outside a call's folders do not change",
                 missing(format!(
                     "no mount namespace{}, system call filters {filters}",
                     reason(&self.support.mounts)
@@ -169,7 +169,7 @@ impl Sandbox {
     fn landlock(&self, needed: u32) -> CapabilityState {
         match self.support.landlock_abi {
             0 => missing("this kernel has no Landlock"),
-            abi if abi < needed => missing(format!("Landlock ABI is {abi}, needed is {needed}")),
+            abi if abi < needed => missing(format!("Landlock ABI is {abi}; {needed} is required")),
             _ => CapabilityState::Enforced,
         }
     }
@@ -177,7 +177,7 @@ impl Sandbox {
     fn group(&self) -> CapabilityState {
         match (self.filters(), &self.options.keeper) {
             (CapabilityState::Enforced, None) => CapabilityState::Partial {
-                gap: "no keeper: children of scripts survive a server that is killed".to_owned(),
+                gap: "no keeper: children of scripts survive a killed server".to_owned(),
             },
             (filters, _) => filters,
         }
@@ -209,8 +209,8 @@ impl Sandbox {
                 }
             }
             (Err(error), filters, landlock) => missing(format!(
-                "no network namespace ({error}), system call filters {filters}, TCP rules \
-                 {landlock}: only scripts that honour the proxy variables are held to the list"
+                "no network namespace ({error}), system call filters {filters}, TCP rules {landlock}: only scripts \
+                 that honour the proxy variables are limited to the list"
             )),
         }
     }

@@ -117,12 +117,12 @@ async fn outcome(
         Ending::Exited => {
             let reading = tokio::task::spawn_blocking(move || concluded(remains, media_type));
             reading.await.unwrap_or_else(|error| {
-                let message = format!("reading the text broke off: {error}");
+                let message = format!("reading the text was interrupted: {error}");
                 Err(SourceError::new(SourceFault::System, message))
             })
         }
         Ending::TimedOut => Err(unreadable(&late())),
-        Ending::OutputTooLarge => Err(unreadable("it holds too much text")),
+        Ending::OutputTooLarge => Err(unreadable("it contains too much text")),
         Ending::TooManyProcesses => Err(unreadable("its reader started processes")),
         Ending::Cancelled => Err(SourceError::new(
             SourceFault::Unreachable,
@@ -134,7 +134,7 @@ async fn outcome(
 fn concluded(remains: ProcessOutcome, media_type: MediaType) -> Result<Extracted, SourceError> {
     if remains.status.success() {
         let no_text = |error: &dyn std::fmt::Display| {
-            let message = format!("the reader of sources gave no text: {error}");
+            let message = format!("the source reader returned no text: {error}");
             SourceError::new(SourceFault::System, message)
         };
         let text = remains.stdout.into_bytes();
@@ -169,7 +169,10 @@ fn concluded(remains: ProcessOutcome, media_type: MediaType) -> Result<Extracted
 }
 
 fn late() -> String {
-    format!("its text was not found within {} s", TIMEOUT.as_secs())
+    format!(
+        "extracting its text timed out after {} s",
+        TIMEOUT.as_secs()
+    )
 }
 
 fn unreadable(what: &str) -> SourceError {
@@ -207,7 +210,7 @@ mod tests {
             cpu_seconds: 1,
             ..Limits::default()
         };
-        let message = "the source cannot be read: its text was not found within 60 s";
+        let message = "the source cannot be read: extracting its text timed out after 60 s";
         for limits in [short, busy] {
             let refused = endless(limits).await;
             assert_eq!(refused, SourceError::new(SourceFault::Unreadable, message));

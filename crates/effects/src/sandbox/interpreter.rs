@@ -29,7 +29,7 @@ pub(super) struct Interpreter {
 pub(super) enum InterpreterError {
     #[error("interpreter {} cannot be started: {source}", path.display())]
     Start { path: PathBuf, source: io::Error },
-    #[error("interpreter {} does not answer as Python 3 would: {detail}", path.display())]
+    #[error("interpreter {} is not a working Python 3: {detail}", path.display())]
     Answer { path: PathBuf, detail: String },
 }
 

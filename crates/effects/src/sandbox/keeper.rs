@@ -69,7 +69,7 @@ impl Keeper {
             Err(error) => {
                 tracing::error!(
                     %error,
-                    "the keeper cannot be started: children of scripts survive a server that is killed"
+                    "the keeper cannot be started: children of scripts survive a killed server"
                 );
                 None
             }

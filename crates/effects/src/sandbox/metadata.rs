@@ -68,7 +68,7 @@ pub(super) fn handle_notifications(
     // A thread, because file systems may block it.
     thread.spawn(move || {
         if let Err(errno) = handle(&listener, &folders, &ended) {
-            tracing::warn!(error = %errno, "handling a script's changes of modes and times failed; they are refused");
+            tracing::warn!(error = %errno, "handling a script's changes of modes and times failed; denying them");
         }
     })?;
     Ok(over.drop_guard())

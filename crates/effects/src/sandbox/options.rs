@@ -105,10 +105,10 @@ pub enum SandboxError {
         source: io::Error,
     },
     /// Landlock is required and absent.
-    #[error("Landlock is required to run scripts, and this kernel does not offer it")]
+    #[error("Landlock is required to run scripts, but this kernel does not support it")]
     LandlockUnavailable,
     /// Namespaces are required and absent.
-    #[error("namespaces are required to run scripts, and this process may not create them")]
+    #[error("namespaces are required to run scripts, but this process may not create them")]
     NamespacesUnavailable(#[source] io::Error),
     /// The egress proxy cannot listen on loopback.
     #[error("starting the egress proxy on loopback")]

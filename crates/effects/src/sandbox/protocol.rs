@@ -153,7 +153,7 @@ fn unreported(status: ExitStatus, last: &[u8], limits: &Limits, redactor: &Redac
     let last = shorten::to_bytes(&last, QUOTED_BYTES);
     match signal {
         Some(libc::SIGXCPU) => resource(format!(
-            "the script used up its {} s of CPU time",
+            "the script exceeded its {} s of CPU time",
             limits.cpu_seconds
         )),
         Some(libc::SIGXFSZ) => resource(format!(
@@ -169,7 +169,7 @@ fn unreported(status: ExitStatus, last: &[u8], limits: &Limits, redactor: &Redac
         )),
         Some(signal) if status.signal().is_some() => Failure::new(
             ErrorType::ExecutionError,
-            format!("the script died of signal {signal}; last line: {last:?}"),
+            format!("the script was killed by signal {signal}; last line: {last:?}"),
         ),
         Some(_) | None => {
             let code = status.code().unwrap_or(-1);

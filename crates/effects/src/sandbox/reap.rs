@@ -122,7 +122,7 @@ fn has_members(group: Pid) -> bool {
             Err(errno) => Err(errno),
         };
         if let Err(errno) = reaped {
-            tracing::warn!(error = %errno, "an ended process cannot be reaped; the next sweep tries again");
+            tracing::warn!(error = %errno, "an ended process cannot be reaped; retrying with the next sweep");
             return true;
         }
     }

@@ -112,7 +112,7 @@ fn variables(call: &ToolCall, package: &Path) -> Vec<(OsString, OsString)> {
 fn check(call: &ToolCall, script: &ScriptTool) -> Result<(), Failure> {
     if script.files.get(&script.entry).is_none() {
         let message = format!(
-            "the tool's entry {:?} is not a file of its package",
+            "the tool's entry {:?} is not a file in its package",
             script.entry
         );
         return Err(Failure::system(message));

@@ -95,7 +95,7 @@ pub(super) async fn supervise(
             drained = timeout(DRAIN_TIMEOUT, &mut streams).await.ok();
         }
         if drained.transpose()?.is_none() {
-            tracing::warn!("a killed script's streams stayed open; the rest of them is lost");
+            tracing::warn!("a killed script's streams stayed open; discarding the rest");
         }
         ending
     };

@@ -41,10 +41,7 @@ impl HttpRunner {
                 None => return read(&url, response, request.max_bytes).await,
             }
         }
-        let message = format!(
-            "{} leads through more than {MAX_REDIRECTS} redirects",
-            request.url
-        );
+        let message = format!("{} has more than {MAX_REDIRECTS} redirects", request.url);
         Err(unusable(message))
     }
 
@@ -100,7 +97,7 @@ fn headers(known: &Validators) -> HeaderMap {
 
 fn checked_url(text: &str) -> Result<Url, SourceError> {
     let url =
-        Url::parse(text).map_err(|error| unusable(format!("{text:?} is no link: {error}")))?;
+        Url::parse(text).map_err(|error| unusable(format!("{text:?} is not a URL: {error}")))?;
     check(&url)?;
     Ok(url)
 }
@@ -113,9 +110,8 @@ fn check(url: &Url) -> Result<(), SourceError> {
         return Ok(());
     }
     let scheme = url.scheme();
-    let message = format!(
-        "a source is fetched by http or https and without a password in its link, not by `{scheme}:`"
-    );
+    let message =
+        format!("a source must be an http or https URL without a password, not `{scheme}:`");
     Err(SourceError::new(SourceFault::Refused, message))
 }
 
@@ -134,16 +130,13 @@ fn next(from: &Url, response: &Response) -> Result<Option<Url>, SourceError> {
     let location = response.headers().get(header::LOCATION);
     let location = location.and_then(|value| value.to_str().ok());
     let Some(location) = location else {
-        let message = format!(
-            "{from} answered {} and names no place to go",
-            response.status()
-        );
+        let message = format!("{from} answered {} without a location", response.status());
         return Err(unusable(message));
     };
     let to = from.join(location);
     let to = to.map_err(|_| {
         unusable(format!(
-            "{from} redirects to {location:?}, which is no link"
+            "{from} redirects to {location:?}, which is not a URL"
         ))
     })?;
     check(&to)?;
@@ -188,7 +181,7 @@ async fn read(url: &Url, response: Response, max_bytes: usize) -> Result<Fetched
 }
 
 async fn body(url: &Url, response: Response, max_bytes: usize) -> Result<Vec<u8>, SourceError> {
-    let too_large = || unusable(format!("{url} holds more than {max_bytes} bytes"));
+    let too_large = || unusable(format!("{url} has more than {max_bytes} bytes"));
     let announced = response.content_length().unwrap_or(0);
     if usize::try_from(announced).map_or(true, |length| length > max_bytes) {
         return Err(too_large());
@@ -198,7 +191,7 @@ async fn body(url: &Url, response: Response, max_bytes: usize) -> Result<Vec<u8>
         End::Whole => Ok(bytes),
         End::TooLong => Err(too_large()),
         End::BrokenOff(_) => {
-            let message = format!("{url} broke off after {} bytes", bytes.len());
+            let message = format!("{url} was interrupted after {} bytes", bytes.len());
             Err(unreachable(message))
         }
     }
@@ -208,9 +201,7 @@ fn refused(url: &Url, refusal: &EgressRefusal) -> SourceError {
     match refusal {
         EgressRefusal::NotListed { port, .. } => SourceError::new(
             SourceFault::Refused,
-            format!(
-                "{url}: port {port} is not reached unless `lenses.egress` names the host with it"
-            ),
+            format!("{url}: port {port} is not allowed: name the host with it in `lenses.egress`"),
         ),
         EgressRefusal::PrivateAddress { host, address } => SourceError::new(
             SourceFault::Refused,

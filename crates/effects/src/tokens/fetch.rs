@@ -84,7 +84,7 @@ async fn get<T: DeserializeOwned>(
     let asking = client.get(url.clone()).timeout(timeout);
     let asking = asking.header("accept", "application/json");
     let response = asking.header("user-agent", USER_AGENT).send().await;
-    let response = response.map_err(|error| format!("asking {url}: {}", chain(&error)))?;
+    let response = response.map_err(|error| format!("requesting {url}: {}", chain(&error)))?;
     let status = response.status();
     if !status.is_success() {
         return Err(format!("{url} answered {status}"));

@@ -144,7 +144,7 @@ impl Keys {
                 tracing::warn!(
                     issuer = self.issuer,
                     why,
-                    "the keys of an issuer cannot be had"
+                    "the keys of an issuer cannot be fetched"
                 );
                 None
             }

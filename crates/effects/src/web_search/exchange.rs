@@ -123,7 +123,7 @@ impl WebSearch {
             request = request.header(brave::KEY_HEADER, value);
         }
         let built = request.build();
-        built.map_err(|_| Failure::system("a request to the search provider cannot be made"))
+        built.map_err(|_| Failure::system("a request to the search provider cannot be built"))
     }
 
     fn hits(&self, body: &[u8]) -> Result<Vec<Hit>, Failure> {
@@ -143,7 +143,7 @@ impl WebSearch {
             (SearchProvider::Brave | SearchProvider::SearxNg, None) => None,
         };
         hits.ok_or_else(|| {
-            let happened = "gave an answer that is not the JSON that it should be";
+            let happened = "answered with invalid JSON";
             self.failure(ErrorType::ExecutionError, happened)
         })
     }
@@ -170,7 +170,7 @@ impl WebSearch {
             provider,
             status = status.as_u16(),
             said,
-            "a web search was refused"
+            "a web search failed"
         );
         let failure = Failure {
             retryable: passes,
@@ -193,29 +193,29 @@ impl WebSearch {
                     | "SUBSCRIPTION_TOKEN_MISSING"
                     | "SUBSCRIPTION_NOT_FOUND",
                 ),
-            ) => (ErrorType::PermissionError, false, "did not accept the key"),
+            ) => (ErrorType::PermissionError, false, "rejected the key"),
             (402, _) | (_, Some("QUOTA_LIMITED")) => {
-                let happened = "says that the quota of the account is used up";
+                let happened = "reported that the account's quota is exhausted";
                 (ErrorType::ResourceError, false, happened)
             }
             (300..=399, _) => {
-                let happened = "leads to another place, which is not followed";
+                let happened = "answered with a redirect, which is not followed";
                 (kind, false, happened)
             }
-            (400 | 422, _) => (ErrorType::InputError, false, "did not accept the query"),
+            (400 | 422, _) => (ErrorType::InputError, false, "rejected the query"),
             (401 | 403, _) => (kind, false, self.forbidden()),
-            (404, _) => (kind, false, "is not at its address"),
+            (404, _) => (kind, false, "was not found at its address"),
             (408 | 504, _) => (kind, passes, "did not answer in time"),
-            (429, _) => (kind, passes, "says that it was asked too often"),
-            (503, _) => (kind, passes, "has no room at the moment"),
+            (429, _) => (kind, passes, "reported a rate limit"),
+            (503, _) => (kind, passes, "is overloaded"),
             _ => (kind, passes, "failed"),
         }
     }
 
     fn forbidden(&self) -> &'static str {
         match self.provider() {
-            SearchProvider::Brave => "did not accept the key",
-            SearchProvider::SearxNg => "does not allow this; its `search.formats` must name `json`",
+            SearchProvider::Brave => "rejected the key",
+            SearchProvider::SearxNg => "denied this: add `json` to its `search.formats`",
         }
     }
 

@@ -95,7 +95,7 @@ pub enum SearchSetupError {
     #[error("SearxNG has no `key`")]
     NeedlessKey,
     /// The key is not a valid header value.
-    #[error("the `key` is empty or has a character that headers cannot carry")]
+    #[error("the `key` is empty or has a character that is invalid in headers")]
     Key,
     /// TLS initialisation failed.
     #[error("setting up TLS")]
@@ -143,7 +143,7 @@ impl WebSearch {
         let mut url =
             base(given.ok_or(SearchSetupError::NoUrl)?, options.plain_http).map_err(wrong)?;
         url.path_segments_mut()
-            .map_err(|()| wrong("no base of an API"))?
+            .map_err(|()| wrong("not a base URL of an API"))?
             .pop_if_empty()
             .extend(path);
         let http = HttpRunner::new().map_err(|source| SearchSetupError::Tls { source })?;

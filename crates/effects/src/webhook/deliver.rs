@@ -112,11 +112,14 @@ impl OutgoingMessage<'_> {
 
     async fn attempt(&self, cancel: &CancellationToken) -> Result<Delivered, DeliveryAttemptError> {
         if cancel.is_cancelled() || self.left().is_zero() {
-            return Err(self.never(DeliveryFault::Unavailable, "was not sent: no time is left"));
+            return Err(self.never(
+                DeliveryFault::Unavailable,
+                "was not sent: the time limit is reached",
+            ));
         }
         let client = self.client().await?;
         let request = self.request().map_err(|error| {
-            let said = format!("cannot be made a request: {}", chain(&error));
+            let said = format!("cannot be sent as a request: {}", chain(&error));
             self.never(DeliveryFault::Forbidden, &said)
         })?;
         let limit = self.system.attempt_timeout.min(self.left());
@@ -127,7 +130,7 @@ impl OutgoingMessage<'_> {
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(self.unknown("was given up before an answer came")),
+            () = cancel.cancelled() => Err(self.unknown("was cancelled before an answer came")),
             answered = tokio::time::timeout(limit, answered) => answered.unwrap_or_else(|_| {
                 let said = format!("was not answered within {} ms", limit.as_millis());
                 Err(self.unknown(&said))
@@ -153,22 +156,23 @@ impl OutgoingMessage<'_> {
         let port = self.url.port_or_known_default().unwrap_or_default();
         let found = self.system.wall.addresses(self.host(), port);
         let found = tokio::time::timeout(self.left(), found).await;
-        let found = found.map_err(|_| self.passing("was not sent: no time is left", None))?;
+        let found =
+            found.map_err(|_| self.passing("was not sent: the time limit is reached", None))?;
         found.map_err(|refusal| {
             let name = &self.system.name;
             match refusal {
                 EgressRefusal::NotListed { host, port } => self.never(
                     DeliveryFault::Forbidden,
                     &format!(
-                        "was not sent: the port of {host}:{port} is not the web's, and the `egress` \
-                         of the system of record `{name}` does not name it"
+                        "was not sent: the port of {host}:{port} is not a default port, and the `egress` of the \
+                         system of record `{name}` does not list it"
                     ),
                 ),
                 EgressRefusal::PrivateAddress { host, address } => self.never(
                     DeliveryFault::Forbidden,
                     &format!(
-                        "was not sent: {host} is {address}, a private or local address that the \
-                         `egress` of the system of record `{name}` does not name"
+                        "was not sent: {host} is {address}, a private or local address that the `egress` of the \
+                         system of record `{name}` does not list"
                     ),
                 ),
                 EgressRefusal::Unresolved { host, source } => {
@@ -214,7 +218,7 @@ impl OutgoingMessage<'_> {
         }
         let asked = retry_after(response.headers(), SystemTime::now());
         if status.is_redirection() {
-            let said = format!("was answered {status}, and is sent nowhere else");
+            let said = format!("was answered {status}; redirects are not followed");
             return Err(self.never(DeliveryFault::Refused, &said));
         }
         let (body, _) = read_within(response, ANSWER_BYTES).await;
@@ -246,9 +250,8 @@ impl OutgoingMessage<'_> {
     }
 
     fn unknown(&self, said: &str) -> DeliveryAttemptError {
-        let said = format!(
-            "{said}; whether it was carried out only the system of record knows, by this id"
-        );
+        let said =
+            format!("{said}; its outcome is unknown: look up this id in the system of record");
         self.never(DeliveryFault::Unknown, &said)
     }
 

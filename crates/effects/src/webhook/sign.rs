@@ -34,10 +34,10 @@ impl SigningSecret {
         let key = STANDARD.decode(encoded);
         let key = key.map_err(|_| "is not `whsec_` and base64")?;
         if !SECRET_BYTES.contains(&key.len()) {
-            return Err("does not hold 24 to 64 bytes");
+            return Err("does not have 24 to 64 bytes");
         }
         // HMAC takes keys of any length.
-        let mac = Hmac::new_from_slice(&key).map_err(|_| "is no key of HMAC")?;
+        let mac = Hmac::new_from_slice(&key).map_err(|_| "is not a valid HMAC key")?;
         Ok(Self {
             mac,
             source: secret.source().clone(),
@@ -99,7 +99,7 @@ mod tests {
         let read =
             |value: &str| SigningSecret::read(&secret(value)).map(|read| format!("{read:?}"));
         let of = |bytes: usize| format!("whsec_{}", STANDARD.encode(vec![7; bytes]));
-        let no_length = Err("does not hold 24 to 64 bytes");
+        let no_length = Err("does not have 24 to 64 bytes");
         for (value, expected) in [
             (
                 "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

@@ -221,7 +221,10 @@ async fn b003_methods_and_redirects_are_what_the_call_says() {
     let (kind, message, ..) = failure(get(json!({"method": "DELETE"})).await);
     assert_eq!(
         (kind, message.as_str()),
-        (ErrorType::InputError, "`net.get` sends no DELETE")
+        (
+            ErrorType::InputError,
+            "`net.get` does not support the method DELETE"
+        )
     );
     for header in [
         "Content-Length",

@@ -230,8 +230,8 @@ async fn a_response_is_measured_before_it_is_read() {
     );
     let digits = output(fixture.run(get_call(server, "/digits")).await);
     assert_eq!(digits.to_string(), DIGITS);
-    let long = "the host answered 200 OK with a body that holds the number -9223372036854775809 at `/id/1`, which would \
-                be rounded: an integer has at most 64 bits, any other number is at most 1.8e308; send it as text";
+    let long = "the host answered 200 OK with a body that has the number -9223372036854775809 at `/id/1`, which \
+                would be rounded: an integer has at most 64 bits, any other number is at most 1.8e308; send it as text";
     for (path, words, has_answered) in [
         ("/deeper", deeper, true),
         ("/long", long, true),
@@ -342,7 +342,7 @@ async fn a_silent_host_times_out_and_a_call_can_be_cancelled() {
         failure(fixture.run(slow).await),
         (
             ErrorType::TimeoutError,
-            "no answer within 200 ms".into(),
+            "no response within 200 ms".into(),
             true,
             String::new()
         )

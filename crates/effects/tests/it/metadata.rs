@@ -167,8 +167,7 @@ async fn where_nothing_confines_changes_they_are_refused_in_the_private_folder_t
     let CapabilityState::Partial { gap } = &metadata.state else {
         panic!("{metadata:?}");
     };
-    let told =
-        "in a call's own folders they fail as well, where git, tar, pip and others need them";
+    let told = "they also fail in a call's own folders, where git, tar, pip and others need them";
     assert!(gap.starts_with(told), "{gap}");
 }
 

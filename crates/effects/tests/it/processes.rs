@@ -230,7 +230,7 @@ async fn memory_cpu_and_file_limits_are_resource_errors() {
             ),
             (
                 ErrorType::ResourceError,
-                "the script used up its 1 s of CPU time".to_owned()
+                "the script exceeded its 1 s of CPU time".to_owned()
             ),
             (
                 ErrorType::ResourceError,

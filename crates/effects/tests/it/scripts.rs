@@ -131,12 +131,12 @@ async fn an_output_is_measured_before_it_is_read_and_its_script_has_answered() {
         ),
         (
             python_call("print('{\"id\": [1, 18446744073709551616]}')"),
-            "the script's output holds the number 18446744073709551616 at `/id/1`, which would be rounded: an integer \
+            "the script's output has the number 18446744073709551616 at `/id/1`, which would be rounded: an integer \
              has at most 64 bits, any other number is at most 1.8e308; send it as text",
         ),
         (
             many,
-            "the script's output holds so many values that it takes more than 50331648 bytes of memory; send fewer",
+            "the script's output has so many values that it takes more than 50331648 bytes of memory; send fewer",
         ),
         (
             bash_call("true"),
@@ -239,8 +239,9 @@ print(json.dumps(found))
 async fn only_granted_variables_reach_a_script() {
     let fixture = sandbox().await;
     let mut call = python_call(
-        "import os, json; e = dict(os.environ); tmp = e.pop('TMPDIR'); home = e.pop('HOME'); path = e.pop('PYTHONPATH')\n\
-         print(json.dumps([e, tmp == home and os.listdir(tmp) == [], path == os.getcwd() + '/scripts']))",
+        "import os, json; e = dict(os.environ); tmp = e.pop('TMPDIR'); home = e.pop('HOME'); path = \
+         e.pop('PYTHONPATH')\nprint(json.dumps([e, tmp == home and os.listdir(tmp) == [], path == os.getcwd() + \
+         '/scripts']))",
     );
     call.environment = vec![("AWS_PROFILE".into(), "prod".into())];
     let fixed = json!({

@@ -84,9 +84,7 @@ async fn b000_16_a_redirect_to_a_private_address_is_not_followed() {
     assert_eq!(file.kind, SourceFault::Refused);
     let circle = fetch(&request(address, "/loop")).await.unwrap_err();
     assert!(
-        circle
-            .message
-            .ends_with("leads through more than 5 redirects"),
+        circle.message.ends_with("has more than 5 redirects"),
         "{circle}"
     );
 }
@@ -111,7 +109,7 @@ async fn b000_16_a_page_of_50_mib_is_refused_announced_or_not() {
     for path in ["/whole", "/streamed", "/packed"] {
         let error = fetch(&request(address, path)).await.unwrap_err();
         assert_eq!(error.kind, SourceFault::Unusable);
-        let expected = format!("http://{address}{path} holds more than 33554432 bytes");
+        let expected = format!("http://{address}{path} has more than 33554432 bytes");
         assert_eq!(error.message, expected);
     }
 }

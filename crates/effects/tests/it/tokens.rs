@@ -93,8 +93,8 @@ async fn a_token_for_another_audience_or_time_is_refused() {
     let server = started(&[&key]);
     let issuers = issuers(options(&server));
     for (changed, why) in [
-        (json!({"aud": "other"}), "for somebody else"),
-        (json!({"aud": ["other", "another"]}), "for somebody else"),
+        (json!({"aud": "other"}), "for another audience"),
+        (json!({"aud": ["other", "another"]}), "for another audience"),
         (json!({"aud": null}), "lacks"),
         (json!({"exp": now() - 60}), "has expired"),
         (json!({"exp": null}), "lacks"),
@@ -102,7 +102,7 @@ async fn a_token_for_another_audience_or_time_is_refused() {
         (json!({"nbf": now() + 60}), "not valid yet"),
         (
             json!({"iss": "https://elsewhere.example"}),
-            "not known here",
+            "issuer is unknown",
         ),
         (json!({"iss": null}), "names no issuer"),
         (json!({"iss": [server.issuer()]}), "names no issuer"),
@@ -142,24 +142,30 @@ async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
         let shared = TokenKey::of("e", Algorithm::HS256, EncodingKey::from_secret(secret));
         untrusted(
             issuers.believe(&shared.sign(&claims).unwrap()).await,
-            "not taken",
+            "not accepted",
         );
     }
     // The id belongs to a key of another type.
     let mut header = Header::new(Algorithm::ES256);
     header.kid = Some("e".to_owned());
     let crossed = ec.sign_with(&header, &claims).unwrap();
-    untrusted(issuers.believe(&crossed).await, "no key of its issuer");
+    untrusted(
+        issuers.believe(&crossed).await,
+        "not signed with a key of its issuer",
+    );
     // Unknown critical extensions are refused.
     let mut header = Header::new(Algorithm::EdDSA);
     header.kid = Some("e".to_owned());
     header.crit = Some(vec!["exp".to_owned()]);
     let critical = key.sign_with(&header, &claims).unwrap();
-    untrusted(issuers.believe(&critical).await, "not understood");
+    untrusted(
+        issuers.believe(&critical).await,
+        "unsupported `crit` header",
+    );
     let parts: Vec<&str> = good.split('.').collect();
     // {"alg":"none"}
     let unsigned = format!("eyJhbGciOiJub25lIn0.{}.", parts[1]);
-    untrusted(issuers.believe(&unsigned).await, "no signed token");
+    untrusted(issuers.believe(&unsigned).await, "not a signed token");
     let mut changed = parts.clone();
     let forged = self::claims(&server, json!({"sub": "root"}));
     let forged = other.sign(&forged).unwrap();
@@ -200,11 +206,11 @@ async fn a_new_key_of_the_issuer_is_found() {
     // The old key was removed with its set.
     untrusted(
         at_once.believe(&old.sign(&claims).unwrap()).await,
-        "no key of its issuer",
+        "not signed with a key of its issuer",
     );
     untrusted(
         later.believe(&new.sign(&claims).unwrap()).await,
-        "no key of its issuer",
+        "not signed with a key of its issuer",
     );
 }
 
@@ -221,14 +227,14 @@ async fn unknown_keys_do_not_make_the_issuer_be_asked() {
         .collect();
     let asked = hostile.iter().map(|token| issuers.believe(token));
     for refused in futures_util::future::join_all(asked).await {
-        untrusted(refused, "no key of its issuer");
+        untrusted(refused, "not signed with a key of its issuer");
     }
     issuers.believe(&key.sign(&claims).unwrap()).await.unwrap();
     assert_eq!(server.asked(), 1);
     // A token of an unknown issuer causes no request.
     let elsewhere = self::claims(&server, json!({"iss": "http://127.0.0.1:1"}));
     let refused = issuers.believe(&key.sign(&elsewhere).unwrap()).await;
-    untrusted(refused, "not known here");
+    untrusted(refused, "issuer is unknown");
 }
 
 /// Cached keys stay valid for a limited time when the issuer is down; not every token causes a request.
@@ -294,7 +300,10 @@ async fn keys_that_are_not_for_signing_are_not_used() {
     let weak = TokenKey::of("w", Algorithm::RS256, weak);
     server.set_keys(vec![key.public().unwrap(), weak.public().unwrap()]);
     let short = weak.sign(&claims(&server, json!({}))).unwrap();
-    untrusted(issuers.believe(&short).await, "no key of its issuer");
+    untrusted(
+        issuers.believe(&short).await,
+        "not signed with a key of its issuer",
+    );
     issuers.believe(&token).await.unwrap();
 }
 

@@ -61,7 +61,7 @@ impl Engine {
             turn.lease = self.store().acquire(CATALOGUE, &name, now, until).await?;
             if turn.lease.is_none() {
                 if Instant::now() > patience {
-                    let message = "another process is changing the catalogue; try again";
+                    let message = "another process is changing the catalogue; retry";
                     return Err(EngineError::new(ErrorCode::Overloaded, message));
                 }
                 tokio::time::sleep(CATALOGUE_LOCK_RETRY).await;

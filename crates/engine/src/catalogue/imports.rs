@@ -63,7 +63,7 @@ impl Engine {
                     Ok(()) => served = offered,
                     Err(error) => tracing::error!(
                         %error,
-                        "the tools of MCP servers were not put in force; it is tried at the next change"
+                        "the tools of MCP servers are not in force; retrying at the next change"
                     ),
                 }
                 drop(turn);

@@ -247,7 +247,8 @@ impl Engine {
                     if indexed.model != name {
                         tracing::warn!(
                             lens = %key.lens,
-                            "a lens was indexed with another model: its words alone are compared; run `charter lens reindex`"
+                            "a lens was indexed with another model, so only its words are compared; run `charter \
+                             lens reindex`"
                         );
                     }
                     let comparable = model.is_some() && indexed.model == name;

@@ -56,7 +56,7 @@ impl Drafting {
             },
             (Some(Err(error)), _) => Self::Failed(format!("it cannot be read: {error}")),
             (None, Some(StepState::Failed { failure })) => Self::Failed(failure.message.clone()),
-            (None, _) => Self::Failed("it was not begun".to_owned()),
+            (None, _) => Self::Failed("it was not started".to_owned()),
         })
     }
 }
@@ -109,7 +109,7 @@ impl Engine {
                 }
             }
         }
-        let message = "the model cannot read as much as the smallest part of the results";
+        let message = "even the smallest part of the results is too long for the model";
         Err(StageFailure {
             failure: failure(ErrorKind::ResourceError, ErrorCode::TooLarge, message),
             tokens,

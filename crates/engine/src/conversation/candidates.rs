@@ -148,7 +148,7 @@ impl Engine {
             Ok(document) => document,
             Err(GeneratorError::NoFit(reason)) => return Ok(Err(reason.to_string())),
             Err(GeneratorError::Failed { source }) => {
-                let message = "the generator of candidates failed";
+                let message = "generating a candidate failed";
                 return Err(EngineError::new(ErrorCode::Unavailable, message).caused_by(source));
             }
         };
@@ -159,9 +159,9 @@ impl Engine {
             return Ok(Ok(document));
         }
         let agent = brief.boundary.agent();
-        tracing::warn!(agent.id = %agent, wrong = ?wrong, "a generated candidate was refused");
+        tracing::warn!(agent.id = %agent, wrong = ?wrong, "a generated candidate was rejected");
         Ok(Err(format!(
-            "what was generated is none: {}",
+            "generated candidate is invalid: {}",
             wrong.join("; ")
         )))
     }
@@ -172,12 +172,12 @@ fn no_match(view: &View, miss: Miss<'_>, refusals: &[Refusal]) -> EngineError {
     let approaches = approaches(view, miss.caller.tier, miss.agents);
     let questions = can_ask(view, miss.caller);
     let message = if miss.flow == Flow::Knowledge {
-        "no passage and no document answers this question".to_owned()
+        "no passage or document answers this question".to_owned()
     } else if miss.agents.is_empty() {
         let example = questions.first().map_or(String::new(), |example| {
             format!("; you can ask, for example: {example}")
         });
-        format!("nothing that is registered fits this request, and no agent comes near it{example}")
+        format!("nothing registered matches this request, and no agent is close to it{example}")
     } else {
         let why = refusals.iter().map(|refusal| {
             let Refusal { agent, reason } = refusal;
@@ -188,10 +188,10 @@ fn no_match(view: &View, miss: Miss<'_>, refusals: &[Refusal]) -> EngineError {
         let near: Vec<String> = near.collect();
         let near = match near.as_slice() {
             [] => String::new(),
-            near => format!("; registered near it: {}", near.join(", ")),
+            near => format!("; closest registered: {}", near.join(", ")),
         };
         format!(
-            "nothing that is registered fits this request, and no candidate could be made ({}){near}",
+            "nothing registered matches this request, and no candidate could be generated ({}){near}",
             why.join("; ")
         )
     };

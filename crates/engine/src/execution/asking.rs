@@ -111,7 +111,7 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
         };
         if request.earlier.len() >= MAX_REPAIRS {
             let message = format!(
-                "the {} answered {} times with what does not fit: {}",
+                "the {} gave {} invalid answers: {}",
                 request.stage.as_str(),
                 request.earlier.len() + 1,
                 wrong.join("; ")

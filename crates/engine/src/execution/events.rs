@@ -229,7 +229,7 @@ impl Engine {
             match event {
                 Ok(event) => event.map(|event| (event, reader)),
                 Err(error) => {
-                    tracing::warn!(error = %error, "a stream of events ends early");
+                    tracing::warn!(error = %error, "ending an event stream early");
                     None
                 }
             }

@@ -398,11 +398,11 @@ impl Engine {
         id: &EvidenceId,
         attachment: &Attachment,
     ) -> Result<EvidenceRecord, EngineError> {
-        caller.must_be(Role::Operator, "evidence is attached by operators")?;
+        caller.must_be(Role::Operator, "only operators can attach evidence")?;
         let record = self.evidence(caller, id).await?;
         let known = record.attached_to.contains(attachment);
         if !known && record.attached_to.len() >= MAX_ATTACHMENTS {
-            let message = format!("a record is attached to {MAX_ATTACHMENTS} things at most");
+            let message = format!("a record can have at most {MAX_ATTACHMENTS} attachments");
             return Err(EngineError::new(ErrorCode::TooLarge, message));
         }
         let attached = self

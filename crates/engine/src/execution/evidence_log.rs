@@ -177,8 +177,7 @@ impl Engine {
         let plan = tree::consistency(from, to).filter(|_| to <= size);
         let plan = plan.ok_or_else(|| {
             let message = format!(
-                "consistency is from a size to one that is not smaller; the log has {size} leaves, \
-                 asked was from {from} to {to}"
+                "the range of sizes from {from} to {to} is invalid: it must not decrease, and the log has {size} leaves"
             );
             EngineError::new(ErrorCode::InvalidRequest, message)
         })?;
@@ -221,10 +220,10 @@ impl Engine {
             match self.remove_payloads(retention).await {
                 Ok(0) => {}
                 Ok(removed) => {
-                    tracing::info!(removed, "payloads past their retention were removed");
+                    tracing::info!(removed, "removed payloads past their retention");
                 }
                 Err(error) => {
-                    tracing::warn!(error = %error, "removing payloads failed; it is tried again");
+                    tracing::warn!(error = %error, "removing payloads failed; retrying");
                 }
             }
         }

@@ -246,7 +246,7 @@ impl Engine {
     /// Returns the queue, for callers that may lease from it: an executor uses its own credentials, and its results
     /// become evidence.
     fn calls_for(&self, caller: &Caller) -> Result<&ClientCalls, EngineError> {
-        caller.must_be(Role::Operator, "calls are leased by operators")?;
+        caller.must_be(Role::Operator, "only operators can lease calls")?;
         Ok(self.executors())
     }
 
@@ -254,11 +254,11 @@ impl Engine {
     fn must_carry_something(&self, asked: &LeaseRequest) -> Result<(), EngineError> {
         let handlers = asked.handlers.len();
         if handlers > MAX_HANDLERS {
-            let message = format!("{handlers} handlers; an executor has at most {MAX_HANDLERS}");
+            let message = format!("{handlers} handlers; the limit is {MAX_HANDLERS}");
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         if handlers == 0 && asked.only_handlers {
-            let message = "an executor that takes calls of its handlers alone has none: name tools in `handlers`";
+            let message = "an executor that only takes calls for its handlers needs some: name tools in `handlers`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         if handlers == 0 && self.settings().client_tools == ClientTools::Here {
@@ -274,8 +274,8 @@ impl Engine {
 /// The same error for every lease that the caller cannot use: lapsed, ended, cancelled, unknown, or another tenant's.
 fn not_held(lease: &LeaseId) -> EngineError {
     let message = format!(
-        "the lease `{lease}` is not held: it lapsed, its call ended or was cancelled, or the server \
-         was started anew; nothing was recorded"
+        "the lease `{lease}` is not held: it expired, its call ended or was cancelled, or the server was restarted; \
+         nothing was recorded"
     );
     EngineError::new(ErrorCode::IllegalTransition, message)
 }

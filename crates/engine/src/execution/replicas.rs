@@ -151,12 +151,12 @@ impl Engine {
         let mut compare_at = Instant::now() + COMPARE_EVERY;
         loop {
             if let Err(error) = self.read_messages(&mut due).await {
-                tracing::warn!(error = %error, "messages of other processes could not be read; it is tried again");
+                tracing::warn!(error = %error, "messages of other processes could not be read; retrying");
             }
             if Instant::now() >= compare_at {
                 compare_at = Instant::now() + COMPARE_EVERY;
                 if let Err(error) = self.compare_revisions(&mut due).await {
-                    tracing::warn!(error = %error, "revisions could not be read; it is tried again");
+                    tracing::warn!(error = %error, "revisions could not be read; retrying");
                 }
             }
             self.catch_up(&mut due).await;
@@ -202,7 +202,7 @@ impl Engine {
             match self.reload_catalogue().await {
                 Ok(()) => due.catalogue = false,
                 Err(error) => {
-                    tracing::warn!(error = %error, "the changed catalogue could not be loaded; it is tried again");
+                    tracing::warn!(error = %error, "the changed catalogue could not be loaded; retrying");
                 }
             }
         }
@@ -210,7 +210,7 @@ impl Engine {
             match self.follow_skills().await {
                 Ok(()) => due.skills = false,
                 Err(error) => {
-                    tracing::warn!(error = %error, "changed skills could not be loaded; it is tried again");
+                    tracing::warn!(error = %error, "changed skills could not be loaded; retrying");
                 }
             }
         }
@@ -310,10 +310,10 @@ impl Engine {
             if !self.active_requests().is_empty()
                 && let Err(error) = self.store().renew_requests(&self.hold()).await
             {
-                tracing::warn!(error = %error, "holds on requests could not be renewed; it is tried again");
+                tracing::warn!(error = %error, "leases on requests could not be renewed; retrying");
             }
             if let Err(error) = self.renew_leases().await {
-                tracing::warn!(error = %error, "leases on runs could not be renewed; it is tried again");
+                tracing::warn!(error = %error, "leases on runs could not be renewed; retrying");
             }
         }
     }
@@ -330,7 +330,7 @@ impl Engine {
         let lost: HashSet<&str> = lost.iter().map(String::as_str).collect();
         for (run, driver) in &held {
             if lost.contains(run.as_str()) && self.drivers().revoke(run, *driver) {
-                tracing::warn!(run.id = %run, "another process has taken the run over");
+                tracing::warn!(run.id = %run, "another process has taken over the run");
             }
         }
         Ok(())

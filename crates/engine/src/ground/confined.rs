@@ -79,7 +79,10 @@ impl Engine {
         };
         match self.compute(place, filter).await? {
             Value::Array(emitted) => Ok(emitted),
-            _ => Err(EngineError::internal("running a filter", "it gave no list")),
+            _ => Err(EngineError::internal(
+                "running a filter",
+                "it returned no list",
+            )),
         }
     }
 
@@ -165,7 +168,7 @@ impl Engine {
 
 impl Computation<'_> {
     fn call(self) -> Result<ToolCall, EngineError> {
-        let internal = "preparing what a package computes";
+        let internal = "preparing a package's computations";
         let files = BTreeMap::from([(self.entry.to_owned(), self.program)]);
         let files =
             PackageFiles::new(files).map_err(|error| EngineError::internal(internal, error))?;

@@ -48,7 +48,7 @@ pub struct EngineError {
 impl EngineError {
     /// The error of an operation that the engine's shutdown cut off.
     pub(crate) fn interrupted() -> Self {
-        let message = "the server is stopping; this goes on when it is back";
+        let message = "the server is stopping; this continues after its restart";
         Self::new(ErrorCode::Unavailable, message)
     }
 
@@ -157,7 +157,7 @@ impl EngineError {
     /// The error for a document that violates its contract or cannot be executed, with every violation.
     #[must_use]
     pub fn violations(name: &str, violations: &[Violation]) -> Self {
-        let message = format!("this is no {name}: {}", listed(violations));
+        let message = format!("invalid {name}: {}", listed(violations));
         Self::new(ErrorCode::InvalidDocument, message).with_details(json!({VIOLATIONS: violations}))
     }
 
@@ -231,14 +231,14 @@ impl From<StoreError> for EngineError {
         let (code, message) = match &error {
             StoreError::AlreadyExists { what, id } => (
                 ErrorCode::AlreadyExists,
-                format!("the {what} `{id}` exists already"),
+                format!("the {what} `{id}` already exists"),
             ),
             StoreError::NotFound { what, id } => {
                 return Self::not_found(what, id).caused_by(error);
             }
             StoreError::VersionConflict { what, .. } => (
                 ErrorCode::VersionConflict,
-                format!("somebody else changed the {what} at the same time"),
+                format!("conflict: the {what} was changed concurrently"),
             ),
             StoreError::Full { doing, .. } => (
                 ErrorCode::StorageFull,
@@ -246,7 +246,7 @@ impl From<StoreError> for EngineError {
             ),
             StoreError::Locked { .. } => (
                 ErrorCode::DataDirectoryLocked,
-                "the data directory is held by another process".to_owned(),
+                "the data directory is used by another process".to_owned(),
             ),
             StoreError::Refused { what, id, detail } => (
                 ErrorCode::InvalidRequest,

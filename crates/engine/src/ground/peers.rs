@@ -29,7 +29,7 @@ impl Engine {
             at: self.now(),
         };
         if let Err(error) = self.store().publish(vec![message]).await {
-            tracing::warn!(error = %error, topic, "other processes are not told of a change; they find it later");
+            tracing::warn!(error = %error, topic, "other processes were not notified of a change; they find it later");
         }
     }
 

@@ -224,12 +224,12 @@ impl Caller {
         let message = match served {
             served if served.reaches(self.tier) => return Ok(()),
             ServedTiers::From(tier) => format!(
-                "the {what} `{id}` is served from the tier {tier} on, and this is asked on the tier {}",
+                "the {what} `{id}` needs the tier {tier}, but the request has the tier {}",
                 self.tier
             ),
             ServedTiers::Never => {
                 format!(
-                    "the {what} `{id}` is served on no tier: its agent supports none that it needs"
+                    "the {what} `{id}` is not available on any tier: its agent does not support its tier"
                 )
             }
         };

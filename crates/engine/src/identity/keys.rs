@@ -211,11 +211,10 @@ impl Engine {
     /// `unauthenticated` for an invalid, unknown or ended key; errors of storage.
     pub async fn caller_of_key(&self, text: &str) -> Result<Caller, EngineError> {
         let refused = |why: &str| EngineError::new(ErrorCode::Unauthenticated, why);
-        let text = KeyText::parse(text).ok_or_else(|| {
-            refused("this is no API key: characters are missing, too many or wrong")
-        })?;
+        let text = KeyText::parse(text)
+            .ok_or_else(|| refused("not an API key: characters are missing, too many or wrong"))?;
         let found = self.store().key_of_hash(&text.hash()).await?;
-        let key = found.ok_or_else(|| refused("the API key is not known"))?;
+        let key = found.ok_or_else(|| refused("the API key is unknown"))?;
         let now = self.now();
         if key.revoked.is_some() {
             return Err(refused("the API key was revoked"));
@@ -247,7 +246,7 @@ impl Engine {
             .store()
             .note_key_use(&key.tenant_id, &key.key_id, now, due);
         if let Err(error) = noted.await {
-            tracing::warn!(error = %error, key.id = %key.key_id, "the use of a key is not noted");
+            tracing::warn!(error = %error, key.id = %key.key_id, "the use of a key could not be recorded");
         }
     }
 
@@ -263,7 +262,7 @@ impl Engine {
     fn fresh_key(&self, key: KeyRecord) -> Result<(KeyText, KeyRecord), EngineError> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret)
-            .map_err(|error| EngineError::internal("making a key", error))?;
+            .map_err(|error| EngineError::internal("creating a key", error))?;
         let text = KeyText::new(&key.key_id, &secret);
         let hash = text.hash();
         Ok((text, KeyRecord { hash, ..key }))
@@ -291,12 +290,12 @@ impl Engine {
 }
 
 fn out_of_range(field: &str, given: u64, least: u64, most: u64) -> EngineError {
-    let message = format!("`{field}` is {given}; it is {least} to {most} seconds");
+    let message = format!("`{field}` is {given}; it must be {least} to {most} seconds");
     EngineError::new(ErrorCode::InvalidRequest, message)
 }
 
 fn must_keep_keys(caller: &Caller) -> Result<(), EngineError> {
-    caller.must_be(Role::Admin, "keys are kept by admins")
+    caller.must_be(Role::Admin, "only admins can manage keys")
 }
 
 /// Returns the scopes of a new key. An agent's key does not decide on approvals.
@@ -311,7 +310,7 @@ fn scopes(
         (KeyHolder::Agent, None) => Ok(caller.scopes.without(decides)),
         (KeyHolder::Agent, Some(given)) if given.opens(decides) => {
             let message = format!(
-                "a key for an agent does not open `{decides}`: leave out the scope, or `for`"
+                "a key for an agent cannot have the scope `{decides}`: omit the scope, or `for`"
             );
             Err(EngineError::new(ErrorCode::InvalidRequest, message))
         }
@@ -335,7 +334,7 @@ fn must_hold(caller: &Caller, rights: &Rights) -> Result<(), EngineError> {
     match rights.exceeds(&caller.rights()) {
         None => Ok(()),
         Some(field) => {
-            let message = format!("a key may do no more than who makes it: `{field}` goes beyond");
+            let message = format!("cannot grant `{field}`: it exceeds your own access");
             let error = EngineError::new(ErrorCode::PermissionDenied, message);
             Err(error.with_details(json!({"field": field})))
         }

@@ -157,7 +157,7 @@ fn scopes(providers: &[Provider]) -> Vec<String> {
 impl Provider {
     fn caller(&self, claims: &Map<String, Value>) -> Result<Caller, EngineError> {
         let unfit = |what: &str| {
-            let message = format!("the token names no {what} that may be known here");
+            let message = format!("the token has no valid {what}");
             EngineError::new(ErrorCode::Unauthenticated, message)
         };
         let user = self.user.text(claims).map(UserId::parse);
@@ -176,7 +176,7 @@ impl Provider {
             Some((claim, value)) => claim.holds(claims, value),
         };
         let grant = self.grants.iter().find(applies).ok_or_else(|| {
-            let message = "the token is good, and nothing is granted to its holder here";
+            let message = "the token is valid, but grants no access here";
             EngineError::new(ErrorCode::PermissionDenied, message)
                 .with_details(json!({"grants": []}))
         })?;
@@ -200,7 +200,7 @@ impl Engine {
         let providers = self.providers();
         let refused = |why: String| EngineError::new(ErrorCode::Unauthenticated, why);
         let Some(issuers) = &providers.issuers else {
-            return Err(refused("no identity provider is known here".to_owned()));
+            return Err(refused("no identity provider is configured".to_owned()));
         };
         let believed = issuers.believe(token).await.map_err(|why| match &why {
             TokenRefused::Untrusted(_) => refused(why.to_string()),
@@ -211,7 +211,7 @@ impl Engine {
         })?;
         let provider = providers.known.get(&believed.issuer);
         let provider =
-            provider.ok_or_else(|| refused("the token's issuer is not known".to_owned()))?;
+            provider.ok_or_else(|| refused("the token's issuer is unknown".to_owned()))?;
         provider.caller(&believed.claims)
     }
 }

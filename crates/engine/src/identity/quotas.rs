@@ -91,8 +91,7 @@ impl TenantQuotas {
         let taken = self.calls.take(tenant.clone(), rate, self.clock.now());
         taken.map_err(|too_soon| {
             let wait = too_soon.wait_ms;
-            let message =
-                format!("the tenant calls too often; the next call may come in {wait} ms");
+            let message = format!("call quota reached; retry in {wait} ms");
             let error = EngineError::new(ErrorCode::RateLimited, message);
             error.with_details(json!({"quota": "calls", "wait_ms": wait}))
         })
@@ -110,9 +109,7 @@ impl TenantQuotas {
         if self.store.count_unfinished_runs(tenant, most).await? < most {
             return Ok(());
         }
-        let message = format!(
-            "the tenant has {most} runs under way or waiting, which is as many as it may have"
-        );
+        let message = format!("run quota reached: {most} unfinished runs (quotas.runs)");
         let error = EngineError::new(ErrorCode::RateLimited, message);
         Err(error.with_details(json!({"quota": "runs", "limit": most})))
     }

@@ -82,7 +82,7 @@ fn make_room<K: Eq + Hash>(buckets: &mut HashMap<K, Bucket>, now: Timestamp) {
     });
     tracing::warn!(
         buckets = before,
-        "too many are rate limited at once; some limits start anew"
+        "too many rate limits in use; resetting some"
     );
 }
 

@@ -213,8 +213,7 @@ impl Shares {
             None => "tenant",
         };
         let message = format!(
-            "too many {what}: this {who} has {own} of {limit} = {total}, as many as it may have at present; wait for \
-             one of them to end"
+            "too many {what}: this {who} has its share, {own} of {limit} = {total}; wait for one of them to end"
         );
         let details = json!({"places": what, "held": own, "wait_ms": WAIT_MS});
         EngineError::new(ErrorCode::Overloaded, message).with_details(details)

@@ -260,7 +260,7 @@ impl Engine {
     fn vector_query(&self, vector: &number::Vector) -> Result<EmbeddedQuery, EngineError> {
         let Some(embedder) = self.embedder() else {
             return Err(invalid(
-                "there is no embedding model, so no vector fits".to_owned(),
+                "no embedding model is configured, so vectors are not accepted".to_owned(),
             ));
         };
         let vector = Vector::with_dims(vector.as_slice().to_vec(), embedder.model().dims)
@@ -345,7 +345,7 @@ impl Engine {
     /// # Errors
     /// `permission_denied` without the role.
     pub fn lint_skills(&self, caller: &Caller) -> Result<Vec<LinkFinding>, EngineError> {
-        caller.must_be(Role::Operator, "only an operator may lint skills")?;
+        caller.must_be(Role::Operator, "only operators can lint skills")?;
         self.skills().read(caller, |indexes, access| {
             Ok(indexes.view(&caller.tenant).lint(&access.reach))
         })

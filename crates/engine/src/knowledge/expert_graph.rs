@@ -191,7 +191,11 @@ fn unknown_framework(graph: &ExpertGraph<'_>, framework: &str) -> EngineError {
         .map(String::as_str)
         .collect();
     if !named.is_empty() {
-        absent.message = format!("{}; controls name {}", absent.message, named.join(", "));
+        absent.message = format!(
+            "{}; controls reference {}",
+            absent.message,
+            named.join(", ")
+        );
     }
     absent
 }

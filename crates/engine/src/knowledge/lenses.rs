@@ -236,7 +236,7 @@ impl Engine {
 
 /// Refuses the basic tier (B000-16).
 fn may_read(caller: &Caller) -> Result<(), EngineError> {
-    caller.must_have(Tier::Advanced, "lenses are served on the advanced tier")
+    caller.must_have(Tier::Advanced, "lenses need the advanced tier")
 }
 
 fn is_active(found: &ResolvedDocument<DomainLens>) -> bool {

@@ -114,7 +114,7 @@ impl Engine {
             Ok(answer) => answer,
             // A lens that is being indexed keeps no question from being answered otherwise.
             Err(error) if error.code == ErrorCode::Unavailable => {
-                tracing::warn!(error = %error, "lenses are left out of an answer");
+                tracing::warn!(error = %error, "an answer is given without lenses");
                 return Ok(Knowledge::default());
             }
             Err(error) => return Err(error),

@@ -109,7 +109,7 @@ impl Engine {
         match self.store().add_memory(&record, most).await {
             Ok(()) => {}
             Err(StoreError::Refused { .. }) => {
-                let message = format!("the tenant has {most} memories, as many as it may have");
+                let message = format!("memory limit reached: the tenant has {most} memories");
                 return Err(EngineError::new(ErrorCode::TooLarge, message));
             }
             Err(error) => return Err(error.into()),
@@ -161,7 +161,8 @@ impl Engine {
     ) -> Result<MemoryView, EngineError> {
         let record = self.living(caller, id).await?;
         if !holding(&record).is_decided_by(person(caller)) {
-            let rule = "an operator decides on shared memories, the owner on private ones";
+            let rule =
+                "only operators can decide on shared memories, and only the owner on private ones";
             return Err(EngineError::new(ErrorCode::PermissionDenied, rule));
         }
         let at = self.now();
@@ -199,7 +200,7 @@ impl Engine {
     ) -> Result<MemoryView, EngineError> {
         let record = self.seen(caller, id).await?;
         if !holding(&record).is_removed_by(person(caller)) {
-            let rule = "a shared memory is removed by its owner or an operator";
+            let rule = "only its owner or an operator can remove a shared memory";
             return Err(EngineError::new(ErrorCode::PermissionDenied, rule));
         }
         let removed = self

@@ -34,7 +34,7 @@ impl Engine {
                 .iter()
                 .map(|(task, why)| format!("`{task}`: {why}"))
                 .collect();
-            return Err(unfit(format!("no task came to a result: {}", why.join("; "))).into());
+            return Err(unfit(format!("no task has a result: {}", why.join("; "))).into());
         }
         let context = context(work, results, missing);
         let sources = Sources::in_view(&work.desk.inventory(), &context);
@@ -76,7 +76,7 @@ impl Engine {
         let desk = &work.desk;
         let mut gaps = draft.coverage_gaps;
         for (task, why) in missing {
-            let description = format!("The task `{task}` came to no result: {why}");
+            let description = format!("The task `{task}` has no result: {why}");
             let refs = Text::parse(task.as_str()).map_err(|error| vec![error.to_string()])?;
             gaps.push(Remark {
                 description: Text::parse(&description).map_err(|error| vec![error.to_string()])?,

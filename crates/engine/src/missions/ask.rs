@@ -52,7 +52,7 @@ impl Engine {
 
 fn request(work: &StageExecution, asking: RoleQuestion<'_>) -> Result<ModelRequest, StepFailure> {
     let Value::Object(schema) = asking.wanted.schema else {
-        return Err(unfit("the schema of a draft is no object"));
+        return Err(unfit("the schema of a draft is not an object"));
     };
     let left = work.tokens_left.unwrap_or(u64::MAX).min(MAX_OUTPUT_TOKENS);
     Ok(ModelRequest {

@@ -33,5 +33,5 @@ pub(crate) struct FirstMessage {
 pub(super) fn begun_of(run: &Run) -> Result<MissionStart, EngineError> {
     let begun = run.parameters().get("begun").cloned().unwrap_or_default();
     serde_json::from_value(begun)
-        .map_err(|error| EngineError::internal("reading how a mission began", error))
+        .map_err(|error| EngineError::internal("reading the start of a mission", error))
 }

@@ -126,7 +126,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
     let mut faults = Vec::new();
     if header.state != state || header.status != run.status() {
         let problem = format!(
-            "it says that the mission is {} and its run {}; the journal says {state} and {}",
+            "it has the mission state {} and the run status {}; the journal has {state} and {}",
             header.state,
             header.status,
             run.status()
@@ -134,7 +134,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
         faults.push(fault(Some(1), "/header", problem));
     }
     if run.graph().source() != Some(&PlanSource::Mission(header.mission_id.clone())) {
-        let problem = "the journal is no run of the mission".to_owned();
+        let problem = "the journal does not belong to a run of the mission".to_owned();
         faults.push(fault(Some(1), "/header", problem));
     }
     let texts = || {
@@ -219,7 +219,7 @@ impl Engine {
         caller: &Caller,
         bytes: Vec<u8>,
     ) -> Result<MissionImported, EngineError> {
-        caller.must_be(Role::Operator, "missions are imported by operators")?;
+        caller.must_be(Role::Operator, "only operators can import missions")?;
         extent(&bytes, Profile::BUNDLE).map_err(|much| {
             let code = match much {
                 JsonLimitExceeded::Number { .. } => ErrorCode::InvalidRequest,
@@ -314,10 +314,7 @@ fn unsound(faults: &[BundleFault]) -> EngineError {
         0 | 1 => String::new(),
         count => format!(", and {} more", count - 1),
     };
-    let message = format!(
-        "the bundle is not sound: {}{more}",
-        first.unwrap_or_default()
-    );
+    let message = format!("the bundle is invalid: {}{more}", first.unwrap_or_default());
     let shown = faults.get(..SHOWN_FAULTS).unwrap_or(faults);
     EngineError::new(ErrorCode::InvalidDocument, message).with_details(json!({"faults": shown}))
 }

@@ -120,7 +120,7 @@ fn value_of<'p>(
             Ok(Cow::Borrowed(value))
         }
         Placeholder::Step { step, .. } | Placeholder::User(step) => {
-            Err(format!("`{step}` is not of a proposal"))
+            Err(format!("`{step}` does not belong to a proposal"))
         }
     }
 }

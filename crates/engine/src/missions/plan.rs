@@ -169,11 +169,11 @@ impl Engine {
             let id = &task.task_id;
             if !matches!(task.role_type, Role::Researcher | Role::Worker) {
                 wrong.push(format!(
-                    "`{id}`: a planned task is a researcher's or a worker's"
+                    "`{id}`: a planned task must have the role researcher or worker"
                 ));
             }
             if [PREPARE, OPEN, AGGREGATE, REVIEW].contains(&id.as_str()) {
-                wrong.push(format!("`{id}`: every mission has that task already"));
+                wrong.push(format!("`{id}`: every mission already has that task"));
             }
             for tool in &task.allowed_tools {
                 if !offered.tools.contains_key(tool) {
@@ -267,8 +267,7 @@ impl Engine {
                 )
             }
             Said::Ungoverned => {
-                let reason =
-                    "no policy permits it, and a mission may use only what a policy permits";
+                let reason = "no policy permits it, and a mission may use only permitted tools";
                 (Decision::Deny, reason.to_owned())
             }
             Said::Deny(denial) => (Decision::Deny, denial.to_string()),
@@ -310,7 +309,7 @@ fn with_own(mut planned: Vec<Task>) -> Result<Vec<Task>, String> {
         Vec::new(),
     )?];
     if opens {
-        let what = "Open the way to the data that each worker needs.";
+        let what = "Grant each worker access to the data that it needs.";
         tasks.push(own(open, Role::Librarian, what, vec![prepare])?);
     }
     tasks.extend(planned);

@@ -155,13 +155,13 @@ impl RecomputedArtifacts {
             return Ok(());
         };
         if grown(run, step, &output)?.is_some_and(|grown| grown != *growth) {
-            return Err("it adds other steps than its result lays out".to_owned());
+            return Err("it adds steps other than those of its result".to_owned());
         }
         for value in &output.artifacts {
             let present = upcast(value.clone(), &self.root);
             let artifact = present.and_then(|present| Artifact::from_value(&present));
             let artifact =
-                artifact.map_err(|_| "it holds an artifact that cannot be read".to_owned())?;
+                artifact.map_err(|_| "it contains an artifact that cannot be read".to_owned())?;
             let admitted = inventory.admit(artifact).map_err(|no| no.to_string())?;
             if let Admission::New(admitted) = admitted {
                 let artifact = admitted.artifact();
@@ -192,8 +192,8 @@ impl RecomputedArtifacts {
             };
             match made.remove(&(kind, id)) {
                 Some(made) if same(&made) => {}
-                Some(_) => return Some(format!("{what} is not what the mission made")),
-                None => return Some(format!("{what} was made by no step of the mission")),
+                Some(_) => return Some(format!("{what} differs from the mission's output")),
+                None => return Some(format!("{what} was not created by any step of the mission")),
             }
         }
         let lost = made.into_keys().next();
@@ -207,7 +207,7 @@ fn opening(history: &[HistoryEvent]) -> Result<MissionEnvelope, String> {
         RunEvent::Started(started) => started.parameters.get("envelope"),
         _ => None,
     });
-    let envelope = started.ok_or("event 1: it starts no mission")?;
+    let envelope = started.ok_or("event 1: it does not start a mission")?;
     validate::parse_stored(&envelope.to_string())
         .map_err(|_| "event 1: the mission's envelope cannot be read".to_owned())
 }
@@ -234,11 +234,11 @@ fn grown(run: &Run, step: &StepId, output: &StageOutput) -> Result<Option<GraphA
         .as_str()
         .rsplit_once('.')
         .and_then(|(_, number)| number.parse().ok());
-    let number: u32 = number.ok_or("its step is no turn")?;
+    let number: u32 = number.ok_or("its step is not a turn")?;
     let task = plan.tasks.iter().find(|task| {
         charter_domain::mission::turn_step(&task.task_id, number).is_ok_and(|turn| turn == *step)
     });
-    let task = task.ok_or("its step is no task's")?;
+    let task = task.ok_or("its step belongs to no task")?;
     let grown = after_turn(task, number, &output.wanted);
     grown.map(Some).map_err(|error| error.to_string())
 }

@@ -125,7 +125,7 @@ impl Engine {
         };
         admissible(work, packet.clone().into())?;
         if packet.review_status == ReviewStatus::Rejected && !draft.proposals.is_empty() {
-            return Err(vec!["what is rejected proposes nothing".to_owned()]);
+            return Err(vec!["a rejected review cannot have proposals".to_owned()]);
         }
         let mut wrong = Vec::new();
         let mut proposals = Vec::with_capacity(draft.proposals.len());
@@ -202,7 +202,7 @@ impl Engine {
             }
             Said::Ungoverned => (
                 Decision::Deny,
-                "no policy permits it, and nobody has to approve it".to_owned(),
+                "no policy permits it, and it needs no approval".to_owned(),
             ),
             Said::Deny(denial) => (Decision::Deny, denial.to_string()),
         };

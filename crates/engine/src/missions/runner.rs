@@ -79,7 +79,7 @@ impl StageRunner for MissionContext {
         }
         let family = self.family(tool);
         if !pass.allowed_resource_families.contains(&family) {
-            let why = format!("the pass does not open `{family}`, which the tool reads");
+            let why = format!("the pass does not grant `{family}`, which the tool reads");
             return Ok(Some((id, why)));
         }
         Ok(None)

@@ -291,7 +291,7 @@ impl Engine {
     ) -> Result<MissionView, EngineError> {
         let record = self.mission_record(caller, mission).await?;
         if record.imported_at.is_some() {
-            let message = "an imported mission is read only";
+            let message = "an imported mission is read-only";
             return Err(EngineError::new(ErrorCode::IllegalTransition, message));
         }
         self.abort_run(caller, &record.run_id, reason, RollBack::No)
@@ -316,8 +316,8 @@ fn reason(outcome: &RunOutcome) -> Option<String> {
         | RunOutcome::RollbackFailed { cause, .. } => Some(match cause {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { by, reason } => format!("stopped by {by}: {reason}"),
-            StopCause::TimedOut => "its time was used up".to_owned(),
-            StopCause::TokenBudgetExhausted => "its tokens were used up".to_owned(),
+            StopCause::TimedOut => "it timed out".to_owned(),
+            StopCause::TokenBudgetExhausted => "it used up its token budget".to_owned(),
         }),
     }
 }

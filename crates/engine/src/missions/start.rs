@@ -136,7 +136,7 @@ impl Engine {
             pins.push(pin(DocumentKind::Tool, id.as_ref(), &tool.entry));
         }
         let graph = opening(&envelope)
-            .map_err(|error| EngineError::internal("laying a mission out", error))?;
+            .map_err(|error| EngineError::internal("planning a mission", error))?;
         let (_, admitted) = Inventory::open(envelope.clone())
             .map_err(|refusal| EngineError::internal("opening a mission", refusal))?;
         let run_id = run_of(&caller.tenant, &mission);
@@ -173,8 +173,8 @@ impl Engine {
     fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<MissionStart, EngineError> {
         let offline = order.model == Some(Answerer::Offline);
         if !offline && self.models().routes(&caller.tenant).is_empty() {
-            let message = "no model is configured: set `models` in the configuration, or begin the \
-                           mission with the model `offline`";
+            let message = "no model is configured: set `models` in the configuration, or start the mission with the \
+                           model `offline`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         Ok(MissionStart {
@@ -274,7 +274,7 @@ impl Engine {
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
         let mut again = envelope.clone();
         again.created_at = stored.created_at;
-        let message = format!("there is another mission `{}` already", known.mission_id);
+        let message = format!("a different mission `{}` already exists", known.mission_id);
         let (shown, _) = self.shown_mission(known).await?;
         if again != stored || shown.offline != begun.offline {
             return Err(EngineError::new(ErrorCode::AlreadyExists, message));
@@ -350,7 +350,7 @@ fn parameters(
 ) -> Result<Map<String, Value>, EngineError> {
     match json!({"envelope": envelope, "begun": begun}) {
         Value::Object(parameters) => Ok(parameters),
-        _ => Err(EngineError::internal("beginning a mission", "no object")),
+        _ => Err(EngineError::internal("starting a mission", "no object")),
     }
 }
 

@@ -176,6 +176,6 @@ fn done(result: Value) -> StageResult {
 }
 
 fn stopped() -> StageFailure {
-    let message = "the server is stopping; this goes on when it is back";
+    let message = "the server is stopping; this continues after its restart";
     failure(ErrorKind::SystemError, ErrorCode::Unavailable, message).into()
 }

@@ -39,7 +39,7 @@ impl Engine {
         if !fresh.is_empty()
             && let Err(error) = self.store_vectors(fresh).await
         {
-            tracing::warn!(error = %error, "the vectors of everyday topics are not kept");
+            tracing::warn!(error = %error, "the vectors of everyday topics could not be stored");
         }
         Ok(vectors)
     }

@@ -409,7 +409,7 @@ impl Engine {
         let losses = compare::losses(&live, &scope, package);
         if !losses.is_empty() {
             let message = format!(
-                "other packages need what `{package}` holds: {}",
+                "other packages need documents of `{package}`: {}",
                 named(&losses)
             );
             return Err(EngineError::new(ErrorCode::StillReferenced, message));
@@ -453,7 +453,7 @@ fn already_registered(
     match known {
         Some(known) if known.content_hash != admitted.content_hash => {
             let message = format!(
-                "version {version} of `{}` is registered with other content; raise the version",
+                "version {version} of `{}` is already registered with other content; raise the version",
                 admitted.origin.package
             );
             Err(EngineError::new(ErrorCode::VersionConflict, message))

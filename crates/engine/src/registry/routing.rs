@@ -250,7 +250,7 @@ impl ThresholdOverrides {
             None => Ok(in_force),
             Some(tried) if (0.0..=1.0).contains(&tried) => Ok(tried),
             Some(tried) => {
-                let message = format!("`{name}` is {tried}; it is 0 to 1");
+                let message = format!("`{name}` is {tried}; it must be 0 to 1");
                 Err(EngineError::new(ErrorCode::InvalidRequest, message))
             }
         };

@@ -77,15 +77,16 @@ impl fmt::Display for BrokenBound {
         match self.bound {
             NarrowBound::MissesNarrow => write!(
                 f,
-                "`{set}`: {share:.3} of the queries that nothing answers are routed narrowly, at most {MOST_MISSES_NARROW} should be"
+                "`{set}`: {share:.3} of the queries that nothing answers are routed narrowly; the maximum is \
+                 {MOST_MISSES_NARROW}"
             ),
             NarrowBound::Precision => write!(
                 f,
-                "`{set}`: {share:.3} of the narrow verdicts are right, at least {TARGET_PRECISION} should be"
+                "`{set}`: {share:.3} of the narrow verdicts are correct; the minimum is {TARGET_PRECISION}"
             ),
             NarrowBound::Kept => write!(
                 f,
-                "`{set}`: {share:.3} of the right narrow verdicts stay narrow, at least {LEAST_KEPT} should"
+                "`{set}`: {share:.3} of the correct narrow verdicts stay narrow; the minimum is {LEAST_KEPT}"
             ),
         }
     }
@@ -497,7 +498,7 @@ mod tests {
             .collect();
         assert_eq!(
             found,
-            ["`a`: 0.896 of the narrow verdicts are right, at least 0.9 should be"]
+            ["`a`: 0.896 of the narrow verdicts are correct; the minimum is 0.9"]
         );
     }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use charter_contract::cause::chain;
+
 use thiserror::Error;
 use tokio::fs;
 
@@ -160,7 +161,7 @@ pub enum FetchError {
         source: std::io::Error,
     },
     /// No source provided the model.
-    #[error("no source gave the embedding model:{}", list(attempts))]
+    #[error("no source provided the embedding model:{}", list(attempts))]
     AllFailed {
         /// Each source with its reason, in the order tried.
         attempts: Vec<(ModelSource, SourceError)>,
@@ -206,7 +207,7 @@ pub async fn fetch_model(
                 }
             }
         };
-        tracing::warn!(%source, error = %failed, "this source gave no embedding model");
+        tracing::warn!(%source, error = %failed, "this source did not provide the embedding model");
         attempts.push((source.clone(), failed));
     }
     Err(FetchError::AllFailed { attempts })

@@ -140,7 +140,7 @@ pub enum RemoteError {
         source: reqwest::Error,
     },
     /// The server refused.
-    #[error("{url} refused with status {status}: {message}")]
+    #[error("{url} answered with status {status}: {message}")]
     Refused {
         /// The requested URL.
         url: String,
@@ -158,13 +158,13 @@ pub enum RemoteError {
         limit: usize,
     },
     /// The answer does not have the API's form.
-    #[error("the answer is not in the form of the embeddings API")]
+    #[error("the answer does not follow the embeddings API")]
     Form {
         /// The parser's error.
         source: JsonFault,
     },
     /// The answer does not have one vector for each text.
-    #[error("the answer does not hold one vector for each of {texts} texts")]
+    #[error("the answer does not have one vector for each of {texts} texts")]
     Count {
         /// Number of requested texts.
         texts: usize,
@@ -309,7 +309,7 @@ impl RemoteEmbedder {
                 pause.map(|pause| error.retry_after().unwrap_or(pause).min(MAX_RETRY_PAUSE))
             })
             .notify(|error, pause| {
-                tracing::warn!(%error, ?pause, "embedding request failed, will be sent again");
+                tracing::warn!(%error, ?pause, "embedding request failed; retrying");
             })
             .await
     }

@@ -43,7 +43,7 @@ pub enum WeightsError {
         source: std::io::Error,
     },
     /// A JSON part is malformed.
-    #[error("{file} is not what the format asks for")]
+    #[error("{file} does not follow the format")]
     Format {
         /// The file's name inside the model directory.
         file: &'static str,
@@ -190,7 +190,7 @@ impl Tensors {
         if metadata.data_len() as u64 + body != total {
             return Err(WeightsError::Damaged {
                 file: WEIGHTS,
-                what: "its length is not what its header says",
+                what: "its length differs from its header",
             });
         }
         let places = metadata

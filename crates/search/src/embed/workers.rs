@@ -194,7 +194,7 @@ impl Drop for Workers {
         self.shared.wake.notify_all();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
-                tracing::error!("an embedder thread ended by a panic");
+                tracing::error!("an embedder thread panicked");
             }
         }
     }
@@ -314,7 +314,7 @@ impl Shared {
         if let Some(plan) = plan
             && self.take_part(&plan, rank, scratch) == Err(Broken)
         {
-            tracing::error!(rank, "a pass of the embedder broke off");
+            tracing::error!(rank, "a pass of the embedder was interrupted");
         }
     }
 

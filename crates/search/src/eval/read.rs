@@ -57,9 +57,7 @@ pub enum ReadError {
         problem: String,
     },
     /// The file exceeds a limit.
-    #[error(
-        "{path}:{line}: longer than is read (lines of {MAX_LINE_BYTES} bytes, {MAX_LINES} of them)"
-    )]
+    #[error("{path}:{line}: too long (limit: {MAX_LINES} lines of {MAX_LINE_BYTES} bytes)")]
     TooLarge {
         /// The path.
         path: PathBuf,
@@ -124,7 +122,7 @@ impl EvalSet {
                 return Err(meaning(
                     catalogue,
                     line,
-                    format!("the id `{}` was there before", record.id),
+                    format!("the id `{}` is duplicated", record.id),
                 ));
             }
             entries.push(record.into());
@@ -399,7 +397,7 @@ mod tests {
             (
                 "{\"id\":\"a\",\"name\":\"a\"}\n{\"id\":\"a\",\"name\":\"a\"}",
                 "",
-                "c.jsonl.gz:2: the id `a` was there before",
+                "c.jsonl.gz:2: the id `a` is duplicated",
             ),
         ];
         for (catalogue, queries, message) in cases {

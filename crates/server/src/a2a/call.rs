@@ -106,7 +106,7 @@ pub(super) async fn call(
 }
 
 fn no_push() -> A2aError {
-    let message = "push notifications are not sent; stream, subscribe or poll";
+    let message = "push notifications are not supported; stream, subscribe or poll";
     A2aError::new(Kind::PushNotificationNotSupported, message)
 }
 

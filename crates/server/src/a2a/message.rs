@@ -101,7 +101,7 @@ fn take(read: &mut TaskMessage, part: &Map<String, Value>, here: &str, wrong: &m
             }
         }
         ("raw" | "url", _) => {
-            let refused = "files are not taken, and nothing is fetched; send text or data";
+            let refused = "files are not accepted, and links are not fetched; send text or data";
             wrong.keep::<()>(Err(not_taken(here, refused)));
         }
         _ => {
@@ -122,7 +122,7 @@ fn expect(media: &str, fits: bool, here: &str) -> Result<(), A2aError> {
         return Ok(());
     }
     let shown: String = media.chars().take(80).collect();
-    let message = format!("`{shown}` is not taken; send text/plain or application/json");
+    let message = format!("`{shown}` is not supported; send text/plain or application/json");
     Err(not_taken(&format!("{here}.mediaType"), message))
 }
 
@@ -141,7 +141,7 @@ fn add_text(read: &mut TaskMessage, text: &str, here: &str) -> Result<(), A2aErr
 fn add(read: &mut TaskMessage, field: &str, value: &Value, here: &str) -> Result<(), A2aError> {
     let shown: String = field.chars().take(80).collect();
     let there = format!("{here}.data.{shown}");
-    let twice = || Err(A2aError::param(&there, "is given twice"));
+    let twice = || Err(A2aError::param(&there, "is duplicated"));
     if field == CONFIRM {
         let confirm: Confirm = serde_json::from_value(value.clone())
             .map_err(|_| A2aError::param(&there, "must be {\"digest\": …, \"typed\": …}"))?;
@@ -158,7 +158,7 @@ fn add(read: &mut TaskMessage, field: &str, value: &Value, here: &str) -> Result
         let known = OPTION_FIELDS.join(", ");
         let meant = nearest(field, OPTION_FIELDS.into_iter().chain([CONFIRM]));
         let meant = meant.map_or_else(String::new, |meant| format!(" ({meant})"));
-        let wrong = format!("is not known; a data part has {known} or {CONFIRM}{meant}");
+        let wrong = format!("is unknown; a data part has {known} or {CONFIRM}{meant}");
         return Err(A2aError::param(&there, wrong));
     }
     match read.wishes.insert(field.to_owned(), value.clone()) {

@@ -107,7 +107,7 @@ pub(super) fn parsed(body: &[u8]) -> Result<Value, A2aError> {
             JsonFault::TooMuch(much) => format!("the body {much}"),
             JsonFault::Form(error) => {
                 let place = format!("line {}, column {}", error.line(), error.column());
-                format!("the body is no JSON that can be read: {place}")
+                format!("the body is not valid JSON: {place}")
             }
         };
         A2aError::new(Kind::Parse, message)
@@ -165,7 +165,7 @@ pub(super) fn no_tenant(tenant: Option<&String>) -> Result<(), A2aError> {
     match tenant {
         Some(tenant) if !tenant.is_empty() => Err(A2aError::param(
             "tenant",
-            "the agent card declares none, so none may be sent",
+            "the agent card declares no extensions, so none may be sent",
         )),
         Some(_) | None => Ok(()),
     }
@@ -197,7 +197,7 @@ impl ListTasks {
         match self.status.as_deref() {
             None | Some("" | "TASK_STATE_UNSPECIFIED") => Ok(None),
             Some(name) => state(name).map(Some).ok_or_else(|| {
-                A2aError::param("status", "is no TaskState, e.g. TASK_STATE_WORKING")
+                A2aError::param("status", "is not a TaskState, e.g. TASK_STATE_WORKING")
             }),
         }
     }

@@ -190,7 +190,7 @@ async fn act_on_task(asker: Asker, Path(id): Path<String>) -> Response {
 }
 
 fn nothing_there() -> Response {
-    let error = A2aError::new(Kind::MethodNotFound, "there is nothing at this path");
+    let error = A2aError::new(Kind::MethodNotFound, "this path does not exist");
     let (status, body) = error.http();
     (status, Json(body)).into_response()
 }

@@ -86,23 +86,23 @@ fn read(body: &[u8]) -> Result<Call, (Value, A2aError)> {
         Value::Array(_) => {
             return Err(refused(
                 &Value::Null,
-                "batches are not taken: send one call",
+                "batches are not supported: send one call",
             ));
         }
-        _ => return Err(refused(&Value::Null, "a call is an object")),
+        _ => return Err(refused(&Value::Null, "a call must be an object")),
     };
     let id = call.remove("id").unwrap_or_default();
     if !(id.is_null() || id.is_string() || id.is_i64() || id.is_u64()) {
         return Err(refused(
             &Value::Null,
-            "an id is a text, a whole number or null",
+            "an id must be a string, an integer or null",
         ));
     }
     if call.get("jsonrpc") != Some(&Value::from("2.0")) {
         return Err(refused(&id, "`jsonrpc` must be \"2.0\""));
     }
     let Some(Value::String(name)) = call.remove("method") else {
-        return Err(refused(&id, "`method` must be a text"));
+        return Err(refused(&id, "`method` must be a string"));
     };
     let params = match call.remove("params") {
         None | Some(Value::Null) => Value::Object(Map::new()),
@@ -203,7 +203,7 @@ mod tests {
         let (_, error) = read(body.as_bytes()).err().unwrap();
         assert_eq!(
             error.rpc()["message"],
-            "the body holds the number 18446744073709551616 at `/params/id`, which would be rounded: an integer has at \
+            "the body has the number 18446744073709551616 at `/params/id`, which would be rounded: an integer has at \
              most 64 bits, any other number is at most 1.8e308; send it as text"
         );
     }

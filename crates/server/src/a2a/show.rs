@@ -47,7 +47,7 @@ impl Accepts {
                 data: false,
             })
         {
-            let message = format!("answers are {TEXT} and {DATA}, and the client takes neither");
+            let message = format!("answers are {TEXT} and {DATA}; the client accepts neither");
             return Err(A2aError::new(Kind::ContentTypeNotSupported, message));
         }
         Ok(accepts)
@@ -230,8 +230,8 @@ const ANSWER: &str =
     "The answer as text, and as an AgentResponse with findings, evidence and runs.";
 
 /// The description of the result of a change.
-const RESULT: &str = "What the change came to, as text and as an AgentResponse: what was changed, from what to what, by which evidence, and \
-     what was left undone.";
+const RESULT: &str = "The outcome of the change, as text and as an AgentResponse: the changes with their state \
+                      before and after, their evidence, and the parts left undone.";
 
 /// A response to a request, as text and as data. The newest comes first.
 fn answer(answer: &AgentResponse, name: &str, about: &str, accepts: Accepts) -> Value {

@@ -159,7 +159,7 @@ impl Call {
         let peer = &self.context.peer;
         let asked = peer.create_elicitation_with_timeout(form, Some(ELICITATION_TIMEOUT));
         asked.await.map_err(|error| {
-            let message = "the client did not bring an answer of its user";
+            let message = "the client returned no answer from its user";
             EngineError::new(ErrorCode::RequestTimeout, message).caused_by(error)
         })
     }

@@ -51,7 +51,7 @@ pub(super) fn invalid_params(error: &EngineError) -> ErrorData {
 
 /// The error for a cursor that no page returned.
 pub(super) fn invalid_cursor() -> ErrorData {
-    ErrorData::invalid_params("the cursor is none that a page gave out", None)
+    ErrorData::invalid_params("invalid cursor: pass the one from the previous page", None)
 }
 
 /// Methods with parameters. If the SDK cannot read the parameters, it reports the request as one of an unknown method.
@@ -75,10 +75,10 @@ const WITH_PARAMETERS: [&str; 14] = [
 /// The refusal of a request that the SDK does not know.
 pub(super) fn unserved(method: &str) -> ErrorData {
     if WITH_PARAMETERS.contains(&method) {
-        let message = format!("the parameters of `{method}` are missing or not of its form");
+        let message = format!("the parameters of `{method}` are missing or malformed");
         return ErrorData::invalid_params(message, None);
     }
-    let message = format!("there is no method `{method}` here");
+    let message = format!("unknown method `{method}`");
     ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 

@@ -137,14 +137,14 @@ fn parse(line: &Line) -> ParsedLine {
             if head.as_ref().is_some_and(|message| message.id.is_none()) {
                 return ParsedLine::Nothing;
             }
-            let message = format!("the line is no message of the protocol: {error}");
+            let message = format!("the line is not a message of the protocol: {error}");
             let error = ErrorData::invalid_request(message, None);
             let id = head.and_then(|message| message.id);
             ParsedLine::Refused(Box::new(ServerJsonRpcMessage::error(error, id)))
         }
         // An error response without an id could be echoed by the client, endlessly.
         Err(error) => {
-            tracing::debug!(%error, "a line of the client is no message");
+            tracing::debug!(%error, "a line of the client is not a message");
             ParsedLine::Nothing
         }
     }

@@ -21,7 +21,7 @@ fn fault(body: &[u8]) -> ErrorData {
     match decode::<Value>(body, Profile::MCP_MESSAGE.of_bytes(usize::MAX)) {
         Err(error) => ErrorData::parse_error(format!("the body is not JSON: {error}"), None),
         Ok(Value::Array(_)) => {
-            let message = "a body is one message: send those of a batch one by one";
+            let message = "a body must be one message: send the messages of a batch one by one";
             ErrorData::invalid_request(message, None)
         }
         Ok(_) => {

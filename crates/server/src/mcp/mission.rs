@@ -29,13 +29,13 @@ pub(super) fn templates() -> [ResourceTemplate; 3] {
             "",
             "mission",
             "Mission",
-            "A mission: where it stands, its tasks, its reviewed output, its proposals.",
+            "A mission: its state, its tasks, its reviewed output, its proposals.",
         ),
         template(
             "/artifacts{?after}",
             "mission artifacts",
             "Artifacts of a mission",
-            "The addresses of what a mission produced, in the order of writing, 100 to a page.",
+            "The addresses of a mission's artifacts, in the order of writing, 100 per page.",
         ),
         template(
             "/artifacts/{kind}/{artifact_id}",

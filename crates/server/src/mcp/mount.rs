@@ -237,7 +237,7 @@ impl Gate {
     ) -> Result<AdmittedRequest, EngineError> {
         let caller = Identity::caller(extensions, &self.state.engine)?;
         if !is_of_this_server(headers) {
-            let message = "pages of other sites may not call this server";
+            let message = "cross-origin requests are not allowed";
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));
         }
         let session = self.session(headers, &caller).await?;
@@ -260,7 +260,7 @@ impl Gate {
         if headers.contains_key(SESSION) {
             let own = text(headers, SESSION)
                 .is_some_and(|session| self.sessions.belongs(session, caller));
-            let message = "there is no such session";
+            let message = "the session does not exist";
             let refused = || EngineError::new(ErrorCode::SessionNotFound, message);
             return own.then_some(None).ok_or_else(refused);
         }

@@ -59,7 +59,7 @@ impl Call {
             }
         };
         if let Err(error) = reporter.report_rest(self, mission, seen).await {
-            tracing::debug!(error = %error, "a client was not told of all progress");
+            tracing::debug!(error = %error, "not all progress notifications were sent to a client");
         }
         Ok(done)
     }
@@ -123,7 +123,7 @@ impl ProgressReporter {
         let progress = ProgressNotificationParam::new(self.token.clone(), self.count);
         let progress = progress.with_message(message);
         if let Err(error) = self.peer.notify_progress(progress).await {
-            tracing::debug!(error = %error, "a client was not told of progress");
+            tracing::debug!(error = %error, "a progress notification was not sent to a client");
         }
     }
 }

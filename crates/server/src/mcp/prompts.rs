@@ -182,8 +182,8 @@ fn text(playbook: &Playbook, arguments: &JsonObject) -> String {
         })
         .collect();
     format!(
-        "Carry out the playbook `{id}` ({}) with Charter's tool `run`: pass it as playbook_id, and these \
-         as parameters:\n{}\n\nIt does:\n{}\n\nWhat it changes waits for a person; do not answer for them.",
+        "Run the playbook `{id}` ({}) with Charter's tool `run`: pass it as playbook_id, with these \
+         parameters:\n{}\n\nIts steps:\n{}\n\nIts changes wait for a person; do not answer for them.",
         playbook.name,
         if given.is_empty() {
             "- none".to_owned()

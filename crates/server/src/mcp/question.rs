@@ -54,7 +54,7 @@ fn must_decide(caller: &Caller) -> Result<(), EngineError> {
     }
     let scope = AccessScope::ApprovalsWrite;
     let message = format!(
-        "an answer through an MCP client is a decision only if the credential names the scope `{scope}`: decide \
+        "an answer through an MCP client counts as a decision only if the credential has the scope `{scope}`: decide \
          by the command line, the console or the REST API, or use a key created with that scope"
     );
     let error = EngineError::new(ErrorCode::PermissionDenied, message);
@@ -215,18 +215,18 @@ impl Question {
 
     fn message(&self) -> String {
         match self {
-            Self::Skill { skill, .. } => format!("{skill} needs more to go on."),
+            Self::Skill { skill, .. } => format!("{skill} needs more parameters."),
             Self::Choose { question, .. } => question.clone(),
-            Self::Give { run, .. } => format!("{run} needs more to go on."),
+            Self::Give { run, .. } => format!("{run} needs more parameters."),
             Self::Confirm { plan, digest, .. } => {
                 format!(
-                    "Nothing has been changed yet. Carry out exactly this plan?\n{plan}\nPlan digest: {digest}"
+                    "Nothing has been changed yet. Execute exactly this plan?\n{plan}\nPlan digest: {digest}"
                 )
             }
             Self::Approve { approval } => {
                 let with = Value::Object(approval.call.parameters.clone());
                 format!(
-                    "{} asks to call {} with {with}. Approve exactly this call?\nCall digest: {}",
+                    "{} requests a call of {} with {with}. Approve exactly this call?\nCall digest: {}",
                     approval.requested_by, approval.call.tool, approval.digest
                 )
             }
@@ -264,7 +264,7 @@ impl PendingQuestion {
             return Ok(AnswerOutcome::Declined);
         }
         let Some(Value::Object(content)) = answer.content else {
-            let message = "the form came back without its fields";
+            let message = "the form was returned without its fields";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         };
         if let Self::Confirm { .. } | Self::Approve { .. } = self {

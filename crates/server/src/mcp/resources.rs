@@ -56,7 +56,7 @@ fn place(cursor: &str) -> Result<ResourceCursor, EngineError> {
     let evidence = cursor.strip_prefix(EVIDENCE_AFTER);
     let place = skill.or(evidence.map(|after| ResourceCursor::Evidence(after.to_owned())));
     place.ok_or_else(|| {
-        let message = "the cursor is none that a page gave out";
+        let message = "invalid cursor: pass the one from the previous page";
         EngineError::new(ErrorCode::InvalidRequest, message)
     })
 }

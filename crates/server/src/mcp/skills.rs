@@ -133,7 +133,7 @@ pub(super) fn template() -> ResourceTemplate {
     ResourceTemplate::new(format!("{SKILL}{{+skill}}/{{+file}}"), "skill")
         .with_title("Agent skill")
         .with_description(
-            "A file of an agent skill: SKILL.md is its instruction. The skill's id with / for its dots.",
+            "A file of an agent skill: SKILL.md is its instruction. The path is the skill's id with / instead of dots.",
         )
 }
 

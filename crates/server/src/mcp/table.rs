@@ -78,7 +78,7 @@ impl ToolEntry {
                 .cancel(call.engine(), &call.caller, "the client cancelled the call")
                 .await
         {
-            tracing::warn!(error = %error, "what a cancelled call started could not be stopped");
+            tracing::warn!(error = %error, "the work started by a cancelled call could not be stopped");
         }
         Ok(call.failed(&stopped).into())
     }

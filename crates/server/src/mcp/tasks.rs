@@ -107,7 +107,7 @@ fn result(work: &WorkReport) -> Result<JsonObject, EngineError> {
         Value::Object(result) => Ok(result),
         _ => Err(EngineError::internal(
             "writing a task's result",
-            "it is no object",
+            "it is not an object",
         )),
     }
 }

@@ -76,7 +76,7 @@ impl WorkSubject {
     /// Parses an id. Clients choose the ids of missions, so any other text is tried as one.
     pub(super) fn parse(text: &str) -> Result<Self, EngineError> {
         let invalid = || {
-            let message = format!("`{text}` is the id of no request, mission or run");
+            let message = format!("no request, mission or run has the id `{text}`");
             EngineError::new(ErrorCode::InvalidRequest, message)
         };
         if let Ok(request) = RequestId::parse(text) {
@@ -150,7 +150,10 @@ impl WorkReport {
     pub(super) fn working(subject: &WorkSubject, runs: &[RunId]) -> Self {
         Self {
             run_ids: runs.iter().map(ToString::to_string).collect(),
-            content: Some(format!("It goes on; ask `status` about {}.", subject.id())),
+            content: Some(format!(
+                "It is still running; call `status` with {}.",
+                subject.id()
+            )),
             ..Self::new(RunStatus::Working, subject.id())
         }
     }
@@ -233,8 +236,8 @@ fn failure_of(outcome: &RunOutcome) -> Option<String> {
         | RunOutcome::RollbackFailed { cause, .. } => Some(match cause {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { reason, .. } => format!("it was cancelled: {reason}"),
-            StopCause::TimedOut => "its time limit was over".to_owned(),
-            StopCause::TokenBudgetExhausted => "its token budget was used up".to_owned(),
+            StopCause::TimedOut => "it timed out".to_owned(),
+            StopCause::TokenBudgetExhausted => "it used up its token budget".to_owned(),
         }),
     }
 }

@@ -167,7 +167,7 @@ fn of_a2a() -> Value {
     let details =
         json!({"type": "array", "items": {"type": "object", "additionalProperties": true}});
     json!({
-        "description": "A failure as the HTTP+JSON binding of A2A has it.",
+        "description": "A failure in the HTTP+JSON binding of A2A.",
         "type": "object",
         "required": ["error"],
         "properties": {"error": {
@@ -196,22 +196,18 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
         .is_some_and(|id| OPERATIONS_WITH_EFFECTS.contains(&id));
     let known = [
         // Each refuses unknown query parameters.
-        (
-            true,
-            "400",
-            "The request cannot be read, or is no valid one",
-        ),
+        (true, "400", "The request is malformed or invalid"),
         (
             public && !read,
             LONG_HEAD,
             "The head of the request is too long",
         ),
-        (!public, "401", "There is no known credential"),
-        (!public, "403", "The caller may not"),
-        (named, "404", "The caller sees nothing of that name"),
-        (!reads, "409", "It does not fit the present state"),
+        (!public, "401", "The credential is missing or unknown"),
+        (!public, "403", "The caller lacks permission"),
+        (named, "404", "No such resource is visible to the caller"),
+        (!reads, "409", "The current state does not allow this"),
         (has_body, "413", "The body is too large"),
-        (reaches, "422", "It cannot be done by this server"),
+        (reaches, "422", "The server cannot process the request"),
         (
             !public,
             "429",
@@ -221,10 +217,10 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
         (
             true,
             "503",
-            "The server is busy, or lacks something; try again",
+            "The server is busy, or a component is unavailable; retry",
         ),
-        (true, "504", "There was no answer in time"),
-        (!reads, "507", "There is no space left to store it"),
+        (true, "504", "The request timed out"),
+        (!reads, "507", "No storage space is left"),
     ];
     let found = known.into_iter().filter(|(applies, ..)| *applies);
     found.map(|(_, status, said)| (status, said)).collect()

@@ -85,7 +85,7 @@ fn event(names: &[&str], id: Id, data: &Value) -> Value {
     properties.insert("data".to_owned(), data);
     let mut required = vec!["event", "data"];
     if matches!(id, Id::Sent) {
-        let said = "Where a reader goes on, by `Last-Event-ID`.";
+        let said = "The position to resume from, by `Last-Event-ID`.";
         let id = json!({"type": "string", "pattern": "^[0-9]+$", "description": said});
         properties.insert("id".to_owned(), id);
         required.push("id");

@@ -72,7 +72,7 @@ pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
 #[utoipa::path(put, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "put_agent_skill",
     params(("id" = String, Path, description = "The skill, as in the body"), ScopeQuery),
     request_body = ref("#/components/schemas/agent_skill"),
-    responses((status = 200, description = "Written over", body = ref("#/components/schemas/agent_skill_write_result")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_write_result")),
+    responses((status = 200, description = "Replaced", body = ref("#/components/schemas/agent_skill_write_result")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_write_result")),
         (status = 400, description = "Every violation; a cycle is named by its path", body = ref("#/components/schemas/agent_error")),
         (status = 409, description = "It was imported: import it again", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn put_agent_skill(
@@ -124,7 +124,7 @@ pub(crate) struct DeleteQuery {
 /// Delete a skill.
 #[utoipa::path(delete, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "delete_agent_skill",
     params(("id" = String, Path, description = "The skill"), DeleteQuery),
-    responses((status = 204, description = "Gone"), (status = 409, description = "Others point at it", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 204, description = "Gone"), (status = 409, description = "Other skills reference it", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn delete(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -231,7 +231,7 @@ fn skills(_: &mut SchemaGenerator) -> Schema {
 
 /// Write many skills: `{"skills": […]}`. Each has its own result.
 #[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = ref("#/components/schemas/skill_bulk"),
-    responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skill_bulk_result")), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skill_bulk_result")), (status = 400, description = "An id is duplicated; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn bulk(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

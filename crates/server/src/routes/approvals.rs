@@ -86,7 +86,7 @@ pub(crate) struct ResultReport {
 /// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_decision"),
-    responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The approval; its run continues", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, has expired, or is for something else", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn approve(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -113,7 +113,7 @@ pub(crate) async fn reject(
 /// with the output, which is the tool's result, or `null`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/report", tag = "approvals", operation_id = "report_approval_result",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_report"),
-    responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The approval; its run continues", body = ref("#/components/schemas/approval")), (status = 409, description = "It is already decided, has expired, is for something else, or is not about an interrupted call", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn report(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -21,7 +21,7 @@ pub(crate) struct PromotionBody {
 /// Accept a candidate on a successful run of exactly this version: `{"run_id": "run-…"}`. From then on it is routed to.
 #[utoipa::path(post, path = "/v1/candidates/{id}/promote", tag = "candidates", operation_id = "promote_candidate",
     params(("id" = String, Path, description = "The candidate skill or playbook")), request_body = ref("#/components/schemas/candidate_promotion"),
-    responses((status = 200, description = "The registration", body = ref("#/components/schemas/registration_report")), (status = 409, description = "It is no candidate, or the run is no success of this version", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The registration", body = ref("#/components/schemas/registration_report")), (status = 409, description = "It is not a candidate, or the run is not a successful run of this version", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn promote(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -93,7 +93,7 @@ pub(super) fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
     match DocumentKind::parse(text) {
         Ok(kind) if kind.is_registrable() => Ok(kind),
         Ok(kind) => {
-            let why = format!("`{kind}` is not a collection that is listed");
+            let why = format!("`{kind}` is not a collection that can be listed");
             Err(unlisted(&why, None))
         }
         Err(error @ DocumentKindError::Deprecated { .. }) => Err(EngineError::new(
@@ -132,15 +132,15 @@ mod tests {
         for (text, start) in [
             (
                 "skil",
-                "`skil` is not a kind of document; did you mean `skill`? Listed are skill, tool, ",
+                "`skil` is not a document kind; did you mean `skill`? Listed are skill, tool, ",
             ),
             (
                 "moons",
-                "`moons` is not a kind of document; listed are skill, tool, ",
+                "`moons` is not a document kind; listed are skill, tool, ",
             ),
             (
                 "evidence",
-                "`evidence` is not a collection that is listed; listed are skill, tool, ",
+                "`evidence` is not a collection that can be listed; listed are skill, tool, ",
             ),
         ] {
             let refused = kind_of(text).unwrap_err();

@@ -60,7 +60,7 @@ pub(crate) async fn show(
 
 fn without_console() -> ApiError {
     let message =
-        "this binary was built without the web console; run `make console` and build it again";
+        "this binary was built without the web console; run `make console` and rebuild it";
     EngineError::new(ErrorCode::NotFound, message).into()
 }
 

@@ -90,9 +90,7 @@ fn attached_to(asked: &FindQuery) -> Result<Option<Attachment>, EngineError> {
     };
     let refused = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
     if given.next().is_some() {
-        return Err(refused(
-            "evidence is looked up by one attachment at a time".to_owned(),
-        ));
+        return Err(refused("pass only one attachment".to_owned()));
     }
     serde_json::from_value(json!({key: id}))
         .map(Some)

@@ -17,7 +17,7 @@ use crate::state::AppState;
 
 /// Lease the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
 #[utoipa::path(post, path = "/v1/executor/leases", tag = "executor", operation_id = "lease_executor_call", request_body = ref("#/components/schemas/lease_request"),
-    responses((status = 200, description = "A call, held for `lease_ms`; it is begun with the first renewal", body = ref("#/components/schemas/executor_call")), (status = 204, description = "No call came in that time")))]
+    responses((status = 200, description = "A call, leased for `lease_ms`; it starts with the first renewal", body = ref("#/components/schemas/executor_call")), (status = 204, description = "No call within the wait time")))]
 pub(crate) async fn lease(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

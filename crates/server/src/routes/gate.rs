@@ -83,7 +83,7 @@ impl ExplainBody {
         let tool = match (self.tool, self.run) {
             (Some(tool), None) => tool,
             (None, Some(_)) if of_call => {
-                return refused("a run has its own parameters: with `run` goes `step` alone");
+                return refused("a run has its own parameters: with `run` only `step` is allowed");
             }
             (None, Some(run)) => return Ok(Subject::Run(run, self.step)),
             (None, None) | (Some(_), Some(_)) => {

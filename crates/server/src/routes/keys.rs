@@ -87,7 +87,7 @@ pub(crate) async fn rotate(
 /// Revoke a key at once.
 #[utoipa::path(post, path = "/v1/keys/{id}/revoke", tag = "keys", operation_id = "revoke_key",
     params(("id" = String, Path, description = "`key-…`")),
-    responses((status = 200, description = "The key, which lets nobody in any more", body = ref("#/components/schemas/key")), (status = 409, description = "The last key that lets an admin of the tenant in", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The revoked key", body = ref("#/components/schemas/key")), (status = 409, description = "It is the last key of an admin of the tenant", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn revoke(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

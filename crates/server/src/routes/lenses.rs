@@ -120,7 +120,7 @@ pub(crate) async fn search_one(
 /// Check a lens's source again, and index it if it changed. Returns at once; the lens shows the progress.
 #[utoipa::path(post, path = "/v1/lenses/{id}/reindex", tag = "lenses", operation_id = "reindex_lens",
     params(("id" = String, Path, description = "The lens")),
-    responses((status = 202, description = "It has begun", body = ref("#/components/schemas/lens")), (status = 503, description = "It is being indexed already", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 202, description = "It has started", body = ref("#/components/schemas/lens")), (status = 503, description = "It is already being indexed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn reindex(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -23,7 +23,7 @@ const PAGE: usize = 50;
 /// "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`. A memory that an agent
 /// writes, or that a user shares, is a proposal.
 #[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "create_memory", request_body = ref("#/components/schemas/new_memory"),
-    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It violates its contract", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn add(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -128,7 +128,7 @@ pub(crate) async fn related(
 /// stays readable.
 #[utoipa::path(post, path = "/v1/memories/{id}/versions", tag = "memories", operation_id = "supersede_memory", request_body = ref("#/components/schemas/memory_version"),
     params(("id" = String, Path, description = "`mem-…`")),
-    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "The version in force is not the expected one, or a proposal is pending", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn supersede(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -37,7 +37,7 @@ const MAX_PAGE: usize = 1_000;
 /// The same command with the same `mission_id` returns the mission that it started; another command is a conflict. A
 /// command without an id may have an `Idempotency-Key` instead.
 #[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(IdempotencyHeader), request_body = ref("#/components/schemas/mission_request"),
-    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal order began before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal request started before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id belongs to another mission", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -203,7 +203,7 @@ pub(crate) struct CancelBody {
 /// Cancel a mission; its artifacts remain: `{"reason": "…"}`.
 #[utoipa::path(post, path = "/v1/missions/{id}/cancel", tag = "missions", operation_id = "cancel_mission",
     params(("id" = String, Path, description = "The mission")), request_body = ref("#/components/schemas/mission_cancellation"),
-    responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It has ended", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn cancel(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -247,7 +247,7 @@ pub(crate) async fn bundle(
 /// Import a mission that ended on another installation from its bundle, which is the body. It is read-only.
 #[utoipa::path(post, path = "/v1/missions/import", tag = "missions", operation_id = "import_mission",
     request_body(content = String, content_type = "application/x-ndjson"),
-    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which was there before", body = ref("#/components/schemas/mission")), (status = 409, description = "There is another mission of its id", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The existing mission", body = ref("#/components/schemas/mission")), (status = 409, description = "Another mission has its id", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -184,7 +184,7 @@ pub(crate) async fn rollback(
 /// Take a package out of force.
 #[utoipa::path(delete, path = "/v1/packages/{name}", tag = "packages", operation_id = "unregister_package",
     params(("name" = String, Path, description = "The package"), ScopeQuery),
-    responses((status = 204, description = "Out of force"), (status = 409, description = "Others need it", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 204, description = "Out of force"), (status = 409, description = "Other packages need it", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn unregister(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -33,7 +33,7 @@ pub(crate) struct StartPlaybookBody {
 /// The same command with the same `Idempotency-Key` returns the run that it started; another command is a conflict.
 #[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook_run",
     params(("id" = String, Path, description = "The playbook"), IdempotencyHeader), request_body = ref("#/components/schemas/playbook_run_request"),
-    responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 409, description = "The same `Idempotency-Key` came with another order before", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal request started before", body = ref("#/components/schemas/run")), (status = 409, description = "The `Idempotency-Key` was used before with other content", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

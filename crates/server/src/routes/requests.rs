@@ -56,7 +56,7 @@ pub(crate) async fn ask(
         let (answer, said) = tokio::sync::oneshot::channel();
         tokio::spawn(async move {
             if answer.send(last.await).is_err() {
-                tracing::debug!("the client left before its answer");
+                tracing::debug!("the client disconnected before its answer");
             }
         });
         let stream = events.chain(futures_util::stream::once(async move {

@@ -161,7 +161,7 @@ by_id!(
     mission_type,
     "/v1/resolve/mission_type/{id}",
     "resolve_mission_type",
-    "Fetch a kind of missions by id.",
+    "Fetch a mission type by id.",
     MissionType,
     "#/components/schemas/mission_type_in_force",
     resolve_mission_type

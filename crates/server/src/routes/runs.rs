@@ -85,7 +85,7 @@ pub(crate) async fn show(
 /// Show a run's state after an event of its journal.
 #[utoipa::path(get, path = "/v1/runs/{id}/at/{sequence}", tag = "runs", operation_id = "get_run_at",
     params(("id" = String, Path, description = "`run-…`"), ("sequence" = u64, Path, description = "The event's position, from 1")),
-    responses((status = 200, description = "The run as it stood then", body = ref("#/components/schemas/run_at"))))]
+    responses((status = 200, description = "The run at that time", body = ref("#/components/schemas/run_at"))))]
 pub(crate) async fn show_at(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -180,7 +180,7 @@ pub(crate) struct ConfirmationBody {
 /// Confirm the plan of a run: `{"digest": "sha256:…", "typed": "…"}`.
 #[utoipa::path(post, path = "/v1/runs/{id}/confirm", tag = "runs", operation_id = "confirm_run",
     params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_confirmation"),
-    responses((status = 200, description = "The run, which starts", body = ref("#/components/schemas/run")), (status = 409, description = "The plan is another, or the run has begun", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "The run, which starts", body = ref("#/components/schemas/run")), (status = 409, description = "The plan has changed, or the run has started", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn confirm(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -256,7 +256,7 @@ pub(crate) async fn abort(
 /// Roll back the writes of a run that has ended, in a new run.
 #[utoipa::path(post, path = "/v1/runs/{id}/rollback", tag = "runs", operation_id = "rollback_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 201, description = "The run that reverses", body = ref("#/components/schemas/run")), (status = 409, description = "It goes on, or nothing of it can be reversed", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "The run that reverses", body = ref("#/components/schemas/run")), (status = 409, description = "It has not ended, or has nothing to reverse", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn roll_back(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

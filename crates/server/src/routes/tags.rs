@@ -12,7 +12,7 @@ use crate::state::AppState;
 /// Write the tags of a request, once.
 #[utoipa::path(post, path = "/v1/tags", tag = "tags", operation_id = "put_tags",
     request_body = ref("#/components/schemas/tag_record"),
-    responses((status = 201, description = "Written"), (status = 409, description = "Written before", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 201, description = "Written"), (status = 409, description = "Tags already exist", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn put_tags(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

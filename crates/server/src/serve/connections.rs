@@ -60,7 +60,7 @@ impl Connections {
         let mut open = self.all();
         while open.connections.len() >= self.most {
             if !open.make_room() {
-                tracing::debug!(connections = self.most, "no room for another connection");
+                tracing::debug!(connections = self.most, "too many connections");
                 return None;
             }
         }

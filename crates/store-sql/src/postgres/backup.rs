@@ -177,7 +177,7 @@ async fn load(
         .iter()
         .find(|table| !files.contains_key(table.as_str()))
     {
-        let detail = format!("the table {missing} is not in it");
+        let detail = format!("the table {missing} is missing");
         return Err(backup::refused(backup, detail));
     }
     let mut ordered = referring_first(known, &layout::references(transaction).await?)?;
@@ -218,7 +218,7 @@ async fn replace_rows(
     execute(format!("{before} DELETE FROM {table}")).await?;
     let rows = copy_in(transaction, table, &backup.join(&file.name)).await?;
     if Some(rows) != file.rows {
-        let detail = format!("{rows} rows were read, the manifest says {:?}", file.rows);
+        let detail = format!("{rows} rows were read; the manifest has {:?}", file.rows);
         return Err(backup::corrupt(backup, &file.name, detail));
     }
     execute(after).await

@@ -157,8 +157,7 @@ async fn create_held(
     artifact::begin(connection, &new.run.tenant_id, addition).await?;
     let (holder, now) = (&new.holder, new.run.created_at);
     let lease = lease::acquire(connection, run.as_str(), holder, now, new.expires_at).await?;
-    let lease =
-        lease.ok_or_else(|| record::refused(run, "somebody holds a lease on its id".to_owned()))?;
+    let lease = lease.ok_or_else(|| record::refused(run, "its id is already leased".to_owned()))?;
     if new.release {
         lease::release_fence(connection, run.as_str(), lease.fence).await?;
     }

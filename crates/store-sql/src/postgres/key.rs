@@ -90,7 +90,7 @@ async fn rotate(
         return Err(refused(old, "it has ended"));
     }
     if insert(connection, new).await? == 0 {
-        return Err(refused(old, "another key took its place"));
+        return Err(refused(old, "another key replaced it"));
     }
     execute(
         WRITING,

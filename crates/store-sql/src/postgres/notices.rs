@@ -77,7 +77,7 @@ async fn keep_listening(config: Config, tls: MakeRustlsConnect, shared: Arc<Shar
         match listen(&config, &tls, &shared).await {
             LinkHistory::Something => pause = RETRY.0,
             LinkHistory::Nothing(error) => {
-                tracing::warn!(error = %error, "notices of other processes do not come; it is tried again");
+                tracing::warn!(error = %error, "notices of other processes cannot be received; retrying");
                 pause = (pause * 2).min(RETRY.1);
             }
         }

@@ -20,7 +20,7 @@ use super::failure::during;
 /// Number of polls of the standby within its allowed lag.
 const LOOKS: u32 = 8;
 
-const ASKING: &str = "asking how far the standby is";
+const ASKING: &str = "reading the standby's position";
 
 /// A standby whose lag is monitored.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Standby {
 
     /// Stops using it until its lag is known to be small enough again.
     fn failed(&self, error: &dyn std::error::Error) {
-        tracing::warn!(error = %error, "the standby did not answer: the primary is read");
+        tracing::warn!(error = %error, "the standby did not answer; reading from the primary");
         *self.shared.has() = None;
     }
 
@@ -97,15 +97,17 @@ async fn keep_looking(primary: Pool, standby: Pool, shared: Arc<Shared>) {
         match reaches(&primary, &standby, &shared, pause).await {
             Ok(true) => *shared.has() = Some(asked),
             Ok(false) => {}
-            Err(error) => tracing::debug!(error = %error, "how far the standby is is not known"),
+            Err(error) => tracing::debug!(error = %error, "the standby's position is unknown"),
         }
         let in_time = shared.is_in_time();
         if was_in_time != Some(in_time) {
             was_in_time = Some(in_time);
             match in_time {
-                true => tracing::info!("the standby is near enough: listings are read from it"),
+                true => tracing::info!("the standby has caught up; reading listings from it"),
                 false => {
-                    tracing::warn!("the standby is too far behind, or gone: the primary is read");
+                    tracing::warn!(
+                        "the standby lags too far behind or is unavailable; reading from the primary"
+                    );
                 }
             }
         }

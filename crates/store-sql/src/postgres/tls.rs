@@ -30,7 +30,7 @@ pub(super) fn connector(options: &PostgresOptions) -> Result<MakeRustlsConnect, 
 }
 
 fn roots(path: &Path) -> Result<RootCertStore, StoreError> {
-    const DOING: &str = "reading the certificates that vouch for the database";
+    const DOING: &str = "reading the database's CA certificates";
     let refused = |detail: String| StoreError::Refused {
         what: "file of certificates",
         id: path.display().to_string(),
@@ -45,7 +45,7 @@ fn roots(path: &Path) -> Result<RootCertStore, StoreError> {
             .map_err(|source| failed(DOING, source))?;
     }
     if roots.is_empty() {
-        return Err(refused("it holds no certificate".to_owned()));
+        return Err(refused("it contains no certificate".to_owned()));
     }
     Ok(roots)
 }
@@ -91,8 +91,8 @@ fn advice(cause: &(dyn StdError + 'static)) -> Option<&'static str> {
     // The driver has no other way to identify it.
     if cause.to_string() == "server does not support TLS" {
         return Some(
-            "the server speaks no TLS: switch it on there (ssl = on), or write sslmode=disable into \
-             store.url where nobody else reads the network",
+            "the server does not support TLS: enable it there (ssl = on), or set sslmode=disable in store.url if the \
+             network is private",
         );
     }
     let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
@@ -107,13 +107,13 @@ fn advice(cause: &(dyn StdError + 'static)) -> Option<&'static str> {
             "the server's certificate is not valid yet: compare the clocks of both machines"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "the server's certificate is for another name: write into store.url a name that it carries, or \
-             give the server a certificate for this one"
+            "the server's certificate is for another name: use its name in store.url, or give the server a \
+             certificate for this name"
         }
         CertificateError::UnknownIssuer => {
-            "nobody trusted vouches for the server's certificate: name the file with the certificate of the \
-             authority that does in store.certificates"
+            "the server's certificate is not signed by a trusted authority: set store.certificates to the file with \
+             the authority's certificate"
         }
-        _ => "the server's certificate is not accepted: give the server another one",
+        _ => "the server's certificate is rejected: give the server another one",
     })
 }

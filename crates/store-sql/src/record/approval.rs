@@ -33,6 +33,6 @@ pub(crate) fn elsewhere(approval: &ApprovalId, believed: ApprovalState) -> Store
     StoreError::Refused {
         what: "approval",
         id: approval.to_string(),
-        detail: format!("it is not {} any more", believed.as_str()),
+        detail: format!("it is no longer {}", believed.as_str()),
     }
 }

@@ -164,7 +164,7 @@ pub(crate) fn check_registration(registration: &Registration) -> Result<(), Stor
     match registration.change {
         Change::Registered | Change::RolledBack => {}
         Change::Unregistered => {
-            return Err(refused("a registration cannot take it out of force".into()));
+            return Err(refused("a registration cannot remove it from force".into()));
         }
     }
     let mut places = HashSet::with_capacity(registration.documents.len());
@@ -174,6 +174,8 @@ pub(crate) fn check_registration(registration: &Registration) -> Result<(), Stor
         .find(|document| !places.insert((document.kind, document.id.as_str())));
     twice.map_or(Ok(()), |document| {
         let (kind, id) = (document.kind.as_str(), &document.id);
-        Err(refused(format!("it has the document `{kind}/{id}` twice")))
+        Err(refused(format!(
+            "it has a duplicate of the document `{kind}/{id}`"
+        )))
     })
 }

@@ -20,7 +20,7 @@ pub(crate) const WHAT: &str = "evidence record";
 pub(crate) fn salt() -> Result<[u8; SALT_BYTES], StoreError> {
     let mut salt = [0; SALT_BYTES];
     getrandom::fill(&mut salt).map_err(|source| StoreError::Engine {
-        doing: "drawing the salt of a payload",
+        doing: "generating the salt of a payload",
         source: Box::new(source),
     })?;
     Ok(salt)
@@ -33,7 +33,7 @@ pub(crate) fn target<'a>(
     attachment.target().ok_or_else(|| StoreError::Refused {
         what: WHAT,
         id: id.to_owned(),
-        detail: "an attachment names exactly one thing".to_owned(),
+        detail: "an attachment must have exactly one target".to_owned(),
     })
 }
 
@@ -95,10 +95,10 @@ pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<SealedR
         detail: detail.to_owned(),
     };
     if record.tenant_id != *tenant {
-        return Err(refused("it names another tenant"));
+        return Err(refused("it belongs to another tenant"));
     }
     if record.payload_absent.is_some() {
-        return Err(refused("a new record has its payload"));
+        return Err(refused("a new record needs its payload"));
     }
     SealedRecord::seal(record, salt()?).map_err(|error| refused(&error.to_string()))
 }

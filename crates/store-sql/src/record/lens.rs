@@ -59,7 +59,7 @@ pub(crate) fn parts(bytes: &[u8], parts: i64) -> Result<Vec<Vec<u8>>, StoreError
     let damaged = || StoreError::Corrupt {
         what: "passage",
         id: format!("{} bytes", bytes.len()),
-        detail: format!("they are no vectors of {parts} parts"),
+        detail: format!("they are not vectors of {parts} parts"),
     };
     let count = usize::try_from(parts).map_err(|_| damaged())?;
     match count {
@@ -82,7 +82,7 @@ pub(crate) fn not_searched(asked: &NearestPassages<'_>) -> StoreError {
     StoreError::Refused {
         what: "search of passages",
         id: format!("{} indexes", asked.indexes.len()),
-        detail: "this storage compares no vectors".to_owned(),
+        detail: "this storage does not compare vectors".to_owned(),
     }
 }
 

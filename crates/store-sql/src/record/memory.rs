@@ -207,7 +207,7 @@ impl MemoryHead {
 /// Checks that a tenant with `held` memories may add one.
 pub(crate) fn check_room(memory: &MemoryId, held: i64, most: u64) -> Result<(), StoreError> {
     if column::parse_integer("number of memories", held)? >= most {
-        return Err(refused(memory, format!("the tenant has {most} already")));
+        return Err(refused(memory, format!("the tenant already has {most}")));
     }
     Ok(())
 }
@@ -217,7 +217,10 @@ pub(crate) fn check_new(new: &NewVersion) -> Result<(), StoreError> {
     if matches!(new.state, MemoryState::Accepted | MemoryState::Proposed) {
         return Ok(());
     }
-    let detail = format!("a new version is accepted or proposed, not {}", new.state);
+    let detail = format!(
+        "a new version must be accepted or proposed, not {}",
+        new.state
+    );
     Err(refused(&new.entry.id, detail))
 }
 

@@ -101,7 +101,7 @@ pub(crate) fn check_mission(head: &MissionHead, record: &ArtifactRecord) -> Resu
     }
     Err(refused(
         record,
-        format!("it is not of mission `{}`", head.mission),
+        format!("it does not belong to mission `{}`", head.mission),
     ))
 }
 
@@ -111,7 +111,10 @@ pub(crate) fn check_version(record: &ArtifactRecord) -> Result<(), StoreError> {
     if record.schema_version == written.as_str() {
         return Ok(());
     }
-    let detail = format!("it is {}, and {written} is written", record.schema_version);
+    let detail = format!(
+        "its version is {}, but only {written} can be written",
+        record.schema_version
+    );
     Err(refused(record, detail))
 }
 
@@ -140,7 +143,7 @@ pub(crate) fn begins<'a>(
         return Ok(None);
     };
     if envelope.kind != ArtifactKind::MissionEnvelope || envelope.tenant_id != *tenant {
-        let detail = "the first artifact is the mission's envelope, of the run's tenant";
+        let detail = "the first artifact must be the mission's envelope, of the run's tenant";
         return Err(refused(envelope, detail.to_owned()));
     }
     check_version(envelope)?;
@@ -156,7 +159,7 @@ pub(crate) fn check_repeat(
     match held {
         Some(held) if held.record.payload == record.payload => Ok(()),
         Some(_) => Err(exists(record)),
-        None => Err(refused(record, "the mission has its only one".to_owned())),
+        None => Err(refused(record, "the mission already has one".to_owned())),
     }
 }
 
@@ -199,7 +202,7 @@ pub(crate) fn check_import(import: &MissionImport) -> Result<&StoredArtifact, St
     let envelope = envelope.filter(|first| first.record.kind == ArtifactKind::MissionEnvelope);
     let envelope = envelope.filter(|first| first.record.tenant_id == import.run.tenant_id);
     let Some(envelope) = envelope else {
-        let detail = "its first artifact is no envelope of its run's tenant".to_owned();
+        let detail = "its first artifact is not an envelope of its run's tenant".to_owned();
         return Err(refused_import(import, detail));
     };
     let head = MissionHead {
@@ -213,7 +216,7 @@ pub(crate) fn check_import(import: &MissionImport) -> Result<&StoredArtifact, St
         if artifact.place != place {
             return Err(refused_import(
                 import,
-                format!("artifact {place} says that it is {}", artifact.place),
+                format!("artifact {place} claims to be {}", artifact.place),
             ));
         }
         if !versions(record.kind).contains(&record.schema_version.as_str()) {

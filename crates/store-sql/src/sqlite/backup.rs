@@ -108,7 +108,7 @@ pub fn restore(backup: &Path, data: &Path, holder: &str) -> Result<Manifest, Sto
     let restored = Connection::open(&partial).map_err(during(RESTORING))?;
     look_through(&restored, &partial)?;
     if schema::version(&restored)? != manifest.layout {
-        let detail = "its layout is not the one that the manifest names".to_owned();
+        let detail = "its layout differs from the manifest".to_owned();
         return Err(backup::corrupt(backup, DATABASE, detail));
     }
     drop(restored);

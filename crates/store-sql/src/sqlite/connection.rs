@@ -74,7 +74,7 @@ pub(super) fn overwriting<T>(
 ) -> Result<T, StoreError> {
     let set = |how: &str| {
         let set = connection.pragma_update_and_check(None, SECURE_DELETE, how, |_| Ok(()));
-        set.map_err(during("setting up what is overwritten"))
+        set.map_err(during("setting up secure deletion"))
     };
     set("ON")?;
     let done = work();

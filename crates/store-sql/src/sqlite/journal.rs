@@ -123,7 +123,7 @@ fn create_held(connection: &Connection, new: NewLeasedRun) -> Result<Lease, Stor
         expires_at: new.expires_at,
     };
     let lease = lease::acquire(connection, wanted, column::micros(new.run.created_at))?
-        .ok_or_else(|| record::refused(run, "somebody holds a lease on its id".to_owned()))?;
+        .ok_or_else(|| record::refused(run, "its id is already leased".to_owned()))?;
     if new.release {
         lease::release_fence(connection, run.as_str(), lease.fence)?;
     }

@@ -69,7 +69,7 @@ fn rotate(
         return Err(refused(old, "it has ended"));
     }
     if insert(connection, new)? == 0 {
-        return Err(refused(old, "another key took its place"));
+        return Err(refused(old, "another key replaced it"));
     }
     execute(
         WRITING,

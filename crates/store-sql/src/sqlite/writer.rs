@@ -305,7 +305,7 @@ fn run_in_savepoint<T, F>(connection: &Connection, work: F) -> Result<T, StoreEr
 where
     F: FnOnce(&Connection) -> Result<T, StoreError>,
 {
-    const DOING: &str = "keeping a write apart from its batch";
+    const DOING: &str = "starting a savepoint";
     execute(connection, "SAVEPOINT job").map_err(during(DOING))?;
     let result = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or_else(|_| {
         Err(StoreError::Engine {
@@ -342,7 +342,7 @@ fn lost_transaction(out_of_space: bool) -> Error {
     } else {
         ffi::SQLITE_ABORT_ROLLBACK
     };
-    let message = "another write of the same batch failed and ended the transaction";
+    let message = "another write of the batch failed and ended the transaction";
     Error::SqliteFailure(ffi::Error::new(code), Some(message.to_owned()))
 }
 
@@ -354,7 +354,7 @@ fn execute(connection: &Connection, sql: &str) -> Result<(), Error> {
 fn checkpoint(connection: &Connection) -> Result<(), StoreError> {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-        .map_err(during("writing the log back into the database"))
+        .map_err(during("checkpointing the write-ahead log"))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl MissionImport {
         let mission = header.mission_id.as_str();
         if header.tenant_id != *importer {
             let detail = format!(
-                "it is of tenant `{}`, not of `{importer}`",
+                "it belongs to tenant `{}`, not to `{importer}`",
                 header.tenant_id
             );
             return Err(refused(mission, detail));
@@ -146,6 +146,6 @@ fn corrupt(mission: &str, violations: &[Violation]) -> StoreError {
     StoreError::Corrupt {
         what: "mission",
         id: mission.to_owned(),
-        detail: first.unwrap_or_else(|| "it holds what is no artifact".to_owned()),
+        detail: first.unwrap_or_else(|| "it contains an invalid artifact".to_owned()),
     }
 }

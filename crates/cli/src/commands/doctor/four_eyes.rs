@@ -107,8 +107,8 @@ fn examine(people: &People, complete: bool) -> Result<String, String> {
                 "by the configuration {missing}; the keys of the store were not read"
             )),
             true => Err(format!(
-                "{missing}: give two people credentials that neither of them made (a key of the configuration, \
-                 of `charter key create` where the data is, or an identity provider), one of them with the role \
+                "{missing}: give two people credentials that neither of them created (a key of the configuration, of \
+                 `charter key create` on the data directory, or an identity provider), one of them with the role \
                  operator and the scope approvals:write"
             )),
         };

@@ -34,7 +34,7 @@ pub(super) async fn rows(config: &Config) -> Vec<Row> {
         rows.extend(imported.left_out.iter().map(|left| {
             let what = match left.part {
                 None => "not imported",
-                Some(_) => "imported without a part",
+                Some(_) => "imported partly",
             };
             row(State::Warning, format!("{name}: {what}: {left}"))
         }));
@@ -76,10 +76,10 @@ fn counted(server: &ServerImports) -> (State, String) {
         server.left_out.iter().filter(whole).count(),
     );
     match (imported, left_out) {
-        (0, 0) => (State::Warning, "it offers no tools".to_owned()),
+        (0, 0) => (State::Warning, "it has no tools".to_owned()),
         (0, all) => (
             State::Warning,
-            format!("no tools imported: all {all} are left out, for the reasons that follow"),
+            format!("no tools imported: all {all} are skipped, for these reasons"),
         ),
         (1, 0) => (State::Ok, "1 tool imported".to_owned()),
         (imported, 0) => (State::Ok, format!("{imported} tools imported")),
@@ -127,12 +127,9 @@ mod tests {
         let found = |tools, left_out| standing(&server(tools, left_out));
         assert_eq!(found(3, 0), (State::Ok, "3 tools imported".to_owned()));
         assert_eq!(found(3, 1), (State::Ok, "3 of 4 tools imported".to_owned()));
-        let none = "no tools imported: all 2 are left out, for the reasons that follow";
+        let none = "no tools imported: all 2 are skipped, for these reasons";
         assert_eq!(found(0, 2), (State::Warning, none.to_owned()));
-        assert_eq!(
-            found(0, 0),
-            (State::Warning, "it offers no tools".to_owned())
-        );
+        assert_eq!(found(0, 0), (State::Warning, "it has no tools".to_owned()));
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) async fn execute_call(work: &Work, call: ExecutorCall) {
     match attempt(work, call).await {
         Ok(()) => tracing::info!(tool.id = %tool, lease.id = %lease, "reported"),
         Err(error) => {
-            tracing::warn!(tool.id = %tool, lease.id = %lease, error = format!("{error:#}"), "the call was given up");
+            tracing::warn!(tool.id = %tool, lease.id = %lease, error = format!("{error:#}"), "the call was cancelled");
         }
     }
 }
@@ -85,7 +85,7 @@ impl ClaimedLease<'_> {
         let path = format!("{}/renew", self.path);
         timeout_at(self.until, self.client.post(&path, None))
             .await
-            .context("holding the lease")??;
+            .context("renewing the lease")??;
         self.until = asked_at + self.term;
         Ok(())
     }
@@ -100,7 +100,7 @@ impl ClaimedLease<'_> {
                 Err(error) => {
                     tracing::warn!(
                         error = format!("{error:#}"),
-                        "holding a lease failed; it is tried again"
+                        "renewing a lease failed; retrying"
                     );
                 }
             }
@@ -124,7 +124,7 @@ async fn run(
     // Dropping the run kills its processes.
     let outcome = tokio::select! {
         outcome = work.sandbox.run(call, cancel.clone()) => outcome,
-        lost = held.keep() => return Err(lost.context("the lease was lost and the tool was ended")),
+        lost = held.keep() => return Err(lost.context("the lease was lost; stopped the tool")),
     };
     Ok(written(outcome, limit)?)
 }
@@ -138,7 +138,7 @@ async fn report(held: &mut ClaimedLease<'_>, outcome: ExecutorOutcome) -> anyhow
     loop {
         let sent = timeout_at(held.until, held.client.post(&path, Some(&body)))
             .await
-            .context("reporting; the lease is over")?;
+            .context("reporting: the lease has expired")?;
         let Err(error) = sent else { return Ok(()) };
         let code = error
             .downcast_ref::<ReportedFailure>()
@@ -146,15 +146,12 @@ async fn report(held: &mut ClaimedLease<'_>, outcome: ExecutorOutcome) -> anyhow
         match code.as_deref() {
             Some("too_large" | "invalid_document") if !replaced => {
                 replaced = true;
-                let message = format!("the server did not take the result: {error:#}");
+                let message = format!("the server rejected the result: {error:#}");
                 body = serde_json::to_value(unusable(message)?)?;
             }
             Some(_) => return Err(error.context("reporting the outcome")),
             None => {
-                tracing::warn!(
-                    error = format!("{error:#}"),
-                    "reporting failed; it is tried again"
-                );
+                tracing::warn!(error = format!("{error:#}"), "reporting failed; retrying");
                 tokio::time::sleep(RESEND_INTERVAL).await;
             }
         }
@@ -246,7 +243,7 @@ fn failed(
     } = ended;
     message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
     if message.is_empty() {
-        message = "the tool failed and said nothing".to_owned();
+        message = "the tool failed without a message".to_owned();
     }
     Ok(ExecutorResult::Failed {
         error_type,
@@ -280,7 +277,7 @@ async fn tool_call(
         ExecutorGrants::Own if work.handlers.script(&call.tool_id).is_some() => {
             (work.grants.all_variables(), work.grants.all_hosts()?)
         }
-        ExecutorGrants::Own => bail!("there is no handler for `{}` here", call.tool_id),
+        ExecutorGrants::Own => bail!("this executor has no handler for `{}`", call.tool_id),
     };
     let limits = Limits::default();
     let output_bytes = usize::try_from(call.output_bytes.get()).unwrap_or(usize::MAX);
@@ -357,7 +354,7 @@ impl Packages {
         let answer = timeout_at(held.until, held.client.get(&path)).await;
         let answer = answer.context("fetching the call's files")??;
         let (bundle, _) = read_value::<PackageBundle>(&answer)
-            .map_err(|_| anyhow::anyhow!("the call's files are no package bundle"))?;
+            .map_err(|_| anyhow::anyhow!("the call's files are not a package bundle"))?;
         let files = Arc::new(PackageFiles::new(bundle.files)?);
         if files.digest() != digest {
             bail!(

@@ -167,9 +167,9 @@ impl HostedClients {
             };
             match accepted {
                 Ok((stream, _)) if socket::is_of_this_user(&stream) => self.serve(stream),
-                Ok(_) => tracing::warn!("refused a process of another user"),
+                Ok(_) => tracing::warn!("rejected a process of another user"),
                 Err(error) => {
-                    tracing::warn!(error = %error, "a connection was not accepted");
+                    tracing::warn!(error = %error, "a connection could not be accepted");
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -178,7 +178,7 @@ impl HostedClients {
 
     fn serve(&self, stream: UnixStream) {
         if self.tasks.len() >= MCP_SESSIONS {
-            tracing::warn!("refused a client: MCP_SESSIONS = {MCP_SESSIONS}");
+            tracing::warn!("rejected a client: MCP_SESSIONS = {MCP_SESSIONS}");
             return;
         }
         let (mcp, stop) = (Arc::clone(&self.mcp), self.stop.clone());

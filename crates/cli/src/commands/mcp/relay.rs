@@ -171,7 +171,7 @@ impl<C: Transport<RoleServer>> ClientConnection<C> {
         error: &impl Error,
     ) -> anyhow::Result<()> {
         self.close_request(&request);
-        let message = format!("the server did not take the request: {error}");
+        let message = format!("the server rejected the request: {error}");
         let error = ErrorData::internal_error(message, None);
         let refusal = ServerJsonRpcMessage::error(error, Some(request));
         self.send_to_client(refusal).await
@@ -288,7 +288,7 @@ impl<C: Transport<RoleServer>> ClientConnection<C> {
                 Some(ServerJsonRpcMessage::Response(response)) if response.id == id => break,
                 Some(ServerJsonRpcMessage::Error(error)) if error.id.as_ref() == Some(&id) => {
                     let message = error.error.message;
-                    bail!("the process that took over refused the handshake: {message}");
+                    bail!("the process that took over rejected the handshake: {message}");
                 }
                 Some(_) => {}
             }
@@ -320,7 +320,7 @@ impl<C: Transport<RoleServer>> ClientConnection<C> {
                 repeated.push_back(ClientJsonRpcMessage::Request(request));
                 continue;
             }
-            let message = "the process that carried out this request ended, and another takes over. Recorded runs \
+            let message = "the process that handled this request ended, and another takes over. Recorded runs \
                            continue: see `charter runs list`, or call again";
             let error = ErrorData::internal_error(message, None);
             let refusal = ServerJsonRpcMessage::error(error, Some(request.id));

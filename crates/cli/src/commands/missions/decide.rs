@@ -65,7 +65,7 @@ pub(super) async fn approve(
         && text(approval, "digest") != *wanted
     {
         bail!(
-            "the call is another: its digest is {}",
+            "the call has changed: its digest is {}",
             text(approval, "digest")
         );
     }
@@ -112,7 +112,7 @@ async fn waiting(which: &ProposalSelection, client: &Client) -> anyhow::Result<V
             }
             _ if which.proposal.as_ref() == Some(&id) => {
                 bail!(
-                    "the proposal {id} waits for nobody: it is {}",
+                    "the proposal {id} does not wait for a decision: it is {}",
                     text(shown, "state")
                 );
             }
@@ -143,7 +143,7 @@ async fn decide(
     format: Format,
 ) -> anyhow::Result<u8> {
     for approval in waiting {
-        messages::note_facts("the call that is decided on", show::call(approval));
+        messages::note_facts("the call to decide on", show::call(approval));
         let approval_id = encoded(&text(approval, "approval_id"));
         let body = json!({"digest": approval["digest"], "reason": reason});
         let path = format!("/v1/approvals/{approval_id}/{word}");

@@ -87,7 +87,7 @@ fn broken(broken: &[BrokenBound]) -> Option<String> {
     let lines = broken.iter().map(|bound| format!("\n  {bound}"));
     let lines: String = lines.collect();
     Some(format!(
-        "no settings keep every bound; these break the least:{lines}"
+        "no settings satisfy every bound; the closest violate:{lines}"
     ))
 }
 
@@ -107,8 +107,8 @@ mod tests {
         };
         assert_eq!(
             broken(&[bound]).unwrap(),
-            "no settings keep every bound; these break the least:\n  `tickets`: 0.125 of the queries that nothing \
-             answers are routed narrowly, at most 0.05 should be"
+            "no settings satisfy every bound; the closest violate:\n  `tickets`: 0.125 of the queries that nothing \
+             answers are routed narrowly; the maximum is 0.05"
         );
     }
 }

@@ -36,7 +36,8 @@ impl Start {
         let file = self.file.display();
         let Some(field) = guess(&plan).and_then(field) else {
             anyhow::bail!(
-                "{file} is no execution plan, pipeline or decision tree: its `id` starts with `plan-`, `pipe-` or `tree-`"
+                "{file} is not an execution plan, pipeline or decision tree: its `id` must start with `plan-`, \
+                 `pipe-` or `tree-`"
             );
         };
         let fallbacks: Vec<Value> = self
@@ -104,20 +105,24 @@ mod tests {
             (
                 "a.json",
                 &b"{\"id\": \"\\ud83e\"}"[..],
-                "a.json:1:9: `\\ud83e` is half of a character",
+                "a.json:1:9: `\\ud83e` is an unpaired surrogate",
             ),
             (
                 "a.json",
                 b"{\"id\": 1,\n \"id\": 2}",
-                "a.json:2:2: the key `id` stands twice",
+                "a.json:2:2: the key `id` is duplicated",
             ),
             (
                 "a.json",
                 b"{\"id\": 1,}",
-                "a.json:1:10: this is not JSON: trailing comma; it is YAML",
+                "a.json:1:10: not valid JSON: trailing comma; it is YAML",
             ),
             ("a.yaml", b"id: \xe9", "a.yaml: line 1: byte 4 is not UTF-8"),
-            ("a.yaml", b"id: 1\0", "a.yaml:1:6: here is a NUL"),
+            (
+                "a.yaml",
+                b"id: 1\0",
+                "a.yaml:1:6: NUL (U+0000) is not allowed",
+            ),
         ] {
             let refused = read(name, bytes).unwrap_err();
             assert!(refused.contains(said), "{refused}");

@@ -44,7 +44,7 @@ pub(super) fn read(dir: &Path) -> anyhow::Result<Directory> {
     let found = reader.find(whole, prefix)?;
     let (wanted, others) = apart(found);
     for (top, count) in others {
-        let message = format!("no skill lies here: {count} file(s) are left out");
+        let message = format!("no skill found here: {count} file(s) skipped");
         reader.leave(&top, "layout", message);
     }
     for (path, file) in wanted {
@@ -96,7 +96,7 @@ fn too_much() -> anyhow::Error {
 
 fn too_many_entries() -> anyhow::Error {
     too_large(format!(
-        "the directory holds more than {SKILL_ENTRIES} files and directories (SKILL_ENTRIES); nothing was written"
+        "the directory has more than {SKILL_ENTRIES} files and directories (SKILL_ENTRIES); nothing was written"
     ))
 }
 
@@ -144,7 +144,7 @@ impl Reader {
                     continue;
                 } else if kind.is_dir() && depth >= SKILL_LEVELS {
                     let message = format!(
-                        "directories are nested deeper than {SKILL_LEVELS} (SKILL_LEVELS); it is left out"
+                        "directories are nested deeper than {SKILL_LEVELS} (SKILL_LEVELS); skipped"
                     );
                     self.leave(&path, "path", message);
                 } else if kind.is_dir() {
@@ -152,13 +152,9 @@ impl Reader {
                 } else if kind.is_file() {
                     found.push((path, entry));
                 } else if kind.is_symlink() {
-                    self.leave(
-                        &path,
-                        "link",
-                        "this is a link; it is not followed, and left out",
-                    );
+                    self.leave(&path, "link", "links are not followed; skipped");
                 } else {
-                    self.leave(&path, "link", "this is no plain file; it is left out");
+                    self.leave(&path, "link", "not a regular file; skipped");
                 }
             }
         }
@@ -175,7 +171,7 @@ impl Reader {
                 Ok(name) => entries.push((name, entry.path())),
                 Err(name) => {
                     let shown = format!("{path}{}", name.to_string_lossy());
-                    self.leave(&shown, "utf8", "the name is not UTF-8; it is left out");
+                    self.leave(&shown, "utf8", "the name is not UTF-8; skipped");
                 }
             }
         }
@@ -195,7 +191,7 @@ impl Reader {
             .with_context(doing)?;
         if content.len() > SKILL_FILE_BYTES {
             let message = format!(
-                "the file is larger than {SKILL_FILE_BYTES} bytes (SKILL_FILE_BYTES); it is left out"
+                "the file is larger than {SKILL_FILE_BYTES} bytes (SKILL_FILE_BYTES); skipped"
             );
             self.leave(&path, "too_large", message);
             return Ok(());

@@ -59,16 +59,16 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         ("/huge", "holds more than 33554432 bytes".to_owned()),
         (
             "/cut.pdf",
-            "the PDF cannot be read: it is cut off: its end mark is missing".to_owned(),
+            "the PDF cannot be read: it is truncated: its end mark is missing".to_owned(),
         ),
         ("/hollow.pdf", "the PDF cannot be read: ".to_owned()),
         (
             "/blob",
-            "the source is no text: byte 0 is not UTF-8; each place that is not UTF-8 became U+FFFD, \
-             and it holds control characters"
+            "the source is not text: byte 0 is not UTF-8; invalid bytes were replaced by U+FFFD, and it contains \
+             control characters"
                 .to_owned(),
         ),
-        ("/empty", "the source holds no text".to_owned()),
+        ("/empty", "the source contains no text".to_owned()),
         (
             "/image",
             "the source is `image/png`; a lens reads HTML, Markdown, text and PDF".to_owned(),
@@ -85,7 +85,7 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
     assert!(!server.log().contains("panicked"));
     // One invalid byte does not hide a page; the lens shows a notice.
     let done = server.api.register(&library(&site.url("/charset")));
-    let notices = json!(["byte 6 is not UTF-8; each place that is not UTF-8 became U+FFFD"]);
+    let notices = json!(["byte 6 is not UTF-8; invalid bytes were replaced by U+FFFD"]);
     assert_eq!(done["lenses"][0]["notices"], notices, "{done:#}");
     let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
     assert_eq!(shown["index"]["notices"], notices, "{shown:#}");
@@ -149,7 +149,7 @@ fn b000_16_deep_and_swollen_html_is_read_within_bounds() {
     let said = refused(&server, &library(&site.url("/long")));
     assert_eq!(
         said,
-        ["lenses/handbook.yaml:8 the source holds more than 16777216 bytes of text"]
+        ["lenses/handbook.yaml:8 the source contains more than 16777216 bytes of text"]
     );
     server.api.register(&library(&site.url("/deep")));
     assert_eq!(first(&ask(&server.api, "deepest")), "deepest word");
@@ -196,7 +196,7 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
         .version("1.0.0", "1.0.1");
     let done = server.api.register(&package);
     let left_out =
-        json!([{"file": "sources/books/empty.md", "reason": "the source holds no text"}]);
+        json!([{"file": "sources/books/empty.md", "reason": "the source contains no text"}]);
     assert_eq!(done["lenses"][0]["left_out"], left_out);
     assert_eq!(done["lenses"][0]["chunks"], 2);
     let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
@@ -210,7 +210,7 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
     let problem = &refused.body["technical_details"]["problems"][0];
     assert_eq!(
         problem["message"],
-        "sources/books/empty.md: the source holds no text"
+        "sources/books/empty.md: the source contains no text"
     );
     assert!(first(&ask(&server.api, "keys")).contains("Rotate keys"));
 
@@ -226,7 +226,7 @@ fn check_pdf_of_a_folder(home: &Home, server: &Server, package: &Package) {
     std::fs::write(file, pdf_with_a_bad_page()).unwrap();
     let registered = home.run(&["package", "register", &folder]);
     assert_eq!(registered.code, Some(0), "{}", registered.err);
-    let notice = "sources/books/d.pdf: page 2 is not read whole: a stream is missing or damaged";
+    let notice = "sources/books/d.pdf: page 2 is only partly read: a stream is missing or damaged";
     assert!(registered.out.contains(notice), "{}", registered.out);
     let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
     assert_eq!(shown["index"]["notices"], json!([notice]));
@@ -245,7 +245,7 @@ fn check_pdf_of_a_folder(home: &Home, server: &Server, package: &Package) {
         (&problem["file"], &problem["message"]),
         (
             &json!("sources/books/d.pdf"),
-            &json!("its bytes are no PDF: they do not begin with `%PDF-`")
+            &json!("not a PDF: the content does not begin with `%PDF-`")
         )
     );
 }

@@ -20,7 +20,7 @@ fn b002_17_a_time_budget_ends_a_mission_and_keeps_its_artifacts() {
         let mission = ann.get(&path_of("m-1", "")).expect(200);
         (mission["state"] == "budget_exceeded").then_some(mission)
     });
-    assert_eq!(mission["reason"], "its time was used up");
+    assert_eq!(mission["reason"], "it timed out");
     let listed = ann.get(&path_of("m-1", "/artifacts")).expect(200);
     let kinds = ids(&listed["entries"], "kind");
     assert_eq!(kinds.last().unwrap(), "librarian_pass", "{kinds:?}");

@@ -257,7 +257,9 @@ fn proposals_are_decided_on_by_commands() {
     );
     let again = bob.run(&["mission", "approve", "m-1", "wb.1"]);
     assert!(
-        again.err.contains("waits for nobody: it is executed"),
+        again
+            .err
+            .contains("does not wait for a decision: it is executed"),
         "{again:?}"
     );
     start("m-2");

@@ -195,8 +195,8 @@ fn b002_13_an_unconfigured_address_gets_no_write_back() {
     let shown = &mission["proposals"][0];
     assert_eq!(shown["state"], "execution_failed", "{mission:#}");
     let expected = format!(
-        "`{}` belongs to no system of record of this server; nothing was sent (`webhooks.systems` in the \
-         configuration names them)",
+        "`{}` belongs to no configured system of record; nothing was sent (`webhooks.systems` in the configuration \
+         lists them)",
         receiver.url("/hooks/expiry")
     );
     assert_eq!(shown["reason"], expected);

@@ -42,7 +42,7 @@ pub(super) fn table(items: &[Value], schema: Option<&Map<String, Value>>) -> Opt
         let common: Vec<String> = common
             .map(|(name, value)| format!("{} {value}", plain(name)))
             .collect();
-        notes.push(format!("the same in all: {}", common.join(", ")));
+        notes.push(format!("identical in all: {}", common.join(", ")));
     }
     if columns.others > 0 {
         notes.push(format!("{} more columns", columns.others));

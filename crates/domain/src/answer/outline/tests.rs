@@ -32,7 +32,7 @@ fn a_list_of_objects_is_a_table_of_what_tells_them_apart() {
         format!("| c-1 | 12 | {long} | full | Key owner, Value Mo |")
     );
     assert_eq!(lines[5].rsplit(" | ").next(), Some("– |"));
-    assert_eq!(lines[7], "(the same in all: Shelf east)");
+    assert_eq!(lines[7], "(identical in all: Shelf east)");
 }
 
 #[test]

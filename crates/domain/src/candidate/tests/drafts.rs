@@ -96,19 +96,21 @@ fn b000_5_violations_of_a_draft_are_reported() {
     let read = |draft: &Value| refused(CandidateKind::Read, draft);
     assert!(read(&with(tool, json!("mail.send"))).contains("`mail.send` is not offered"));
     assert!(read(&with(tool, json!("vault.audit"))).contains("`vault.audit` is not offered"));
-    assert!(read(&locks()).contains("only reading is wanted"));
-    assert!(read(&with("/steps/0/arguments", json!({}))).contains("a parameter that it needs"));
+    assert!(read(&locks()).contains("only reading is requested"));
+    assert!(read(&with("/steps/0/arguments", json!({}))).contains("a required parameter"));
     assert!(read(&with(argument, json!("${user.other}"))).contains("`${user.other}` is neither"));
     assert!(read(&with(argument, json!("${later.x}"))).contains("`${later.x}` is neither"));
     assert!(
         read(&with(argument, json!("Ames"))).contains("no step refers to the parameter `owner`")
     );
-    assert!(read(&with("/parameters/0/parameter", json!("none"))).contains("takes no `none`"));
+    assert!(
+        read(&with("/parameters/0/parameter", json!("none"))).contains("has no parameter `none`")
+    );
     assert!(read(&with("/parameters/0/tool", json!("mail.send"))).contains("is not offered"));
-    assert!(read(&with("/parameters/0/name", json!("a.b"))).contains("begin a path"));
+    assert!(read(&with("/parameters/0/name", json!("a.b"))).contains("starts a path"));
     assert!(read(&with("/steps", json!([]))).contains("no steps"));
     let twice = finds()["steps"][0].clone();
-    assert!(read(&with("/steps", json!([twice, twice]))).contains("two of it"));
+    assert!(read(&with("/steps", json!([twice, twice]))).contains("it is duplicated"));
     let many: Vec<Value> = (0..9)
         .map(|at| json!({"step_id": format!("s{at}"), "tool": "clock.now", "arguments": {}}))
         .collect();

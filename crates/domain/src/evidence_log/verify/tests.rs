@@ -238,17 +238,17 @@ fn b000_19_what_was_changed_is_named() {
         (
             "a word of a record",
             |e| edit(&mut e.lines[1].record, "It was so", "It was not"),
-            &["line 3: ev_2: the record was changed: it is not the one of its leaf"],
+            &["line 3: ev_2: the record was changed: it does not match its leaf"],
         ),
         (
             "a payload",
             |e| e.lines[1].payload.as_mut().unwrap().text = "{\"n\":9}".to_owned(),
-            &["line 3: ev_2: the payload was changed: it is not the one of its leaf"],
+            &["line 3: ev_2: the payload was changed: it does not match its leaf"],
         ),
         (
             "a salt",
             |e| e.lines[1].payload.as_mut().unwrap().salt = Hash([9; 32]),
-            &["line 3: ev_2: the payload was changed: it is not the one of its leaf"],
+            &["line 3: ev_2: the payload was changed: it does not match its leaf"],
         ),
         (
             "record and leaf are made to fit",
@@ -279,7 +279,9 @@ fn b000_19_what_was_changed_is_named() {
                 e.lines[1].payload = None;
                 e.lines[1].withheld = Some(Label::parse("secret").unwrap());
             },
-            &["line 3: ev_2: the payload is withheld as `secret`, which it is not"],
+            &[
+                "line 3: ev_2: the payload is withheld as `secret`, which is not its redaction class",
+            ],
         ),
     ]);
 }
@@ -290,7 +292,7 @@ fn b000_19_what_was_removed_is_named() {
         (
             "a payload",
             |e| e.lines[1].payload = None,
-            &["line 3: ev_2: the payload is missing, and no leaf says that it was removed"],
+            &["line 3: ev_2: the payload is missing, and no leaf records its removal"],
         ),
         (
             "a record",
@@ -307,8 +309,8 @@ fn b000_19_what_was_removed_is_named() {
             |e| drop(e.lines.remove(0)),
             &[
                 "line 2: leaf 0 was removed before ev_2",
-                "line 4: ev_1: its record does not come before",
-                "line 5: ev_1: its record does not come before",
+                "line 4: ev_1: its record does not precede it",
+                "line 5: ev_1: its record does not precede it",
             ],
         ),
         (
@@ -316,7 +318,7 @@ fn b000_19_what_was_removed_is_named() {
             |e| e.lines.truncate(3),
             &[
                 "leaves 3 to 4 were removed after ev_3",
-                "line 2: ev_1: the payload is missing, and no leaf says that it was removed",
+                "line 2: ev_1: the payload is missing, and no leaf records its removal",
             ],
         ),
         (
@@ -355,7 +357,7 @@ fn b000_19_what_was_moved_is_named() {
             |e| e.lines.insert(2, e.lines[1].clone()),
             &[
                 "line 4: ev_2: leaf 1 is out of order: leaf 2 or a later one belongs here",
-                "line 4: ev_2: it is there twice",
+                "line 4: ev_2: it is duplicated",
             ],
         ),
     ]);
@@ -390,7 +392,8 @@ fn b000_19_a_selection_is_good_only_where_one_is_accepted() {
     claimed.lines.remove(1);
     let text = text_of(&claimed);
     assert_eq!(of_text(&text, None, Coverage::Selection).faults, []);
-    let expected = "line 1: it is a selection, where the whole log is expected: what was left out is not found";
+    let expected = "line 1: the export is a selection, but the whole log is expected: omitted records cannot be \
+                    verified";
     let verdict = of_text(&text, None, Coverage::Complete);
     let said: Vec<String> = verdict.faults.iter().map(ToString::to_string).collect();
     assert_eq!(said, [expected]);
@@ -457,7 +460,7 @@ fn b000_19_an_older_checkpoint_is_a_beginning_or_not() {
     };
     assert_eq!(
         say(checked(&now, Some(&rewritten))),
-        ["the log was rewritten: its first 3 leaves are not those of the older checkpoint"]
+        ["the log was rewritten: its first 3 leaves differ from those of the older checkpoint"]
     );
     assert_eq!(
         say(checked(&beginning(3), Some(&now.header.checkpoint)))[0],
@@ -486,7 +489,7 @@ fn b000_19_an_unsound_header_is_refused() {
     foreign.tenant_id = TenantId::parse("other").unwrap();
     assert_eq!(
         refused(&foreign, own.verifier()),
-        "line 1: the log `test/evidence/acme` is not that of the tenant `other`"
+        "line 1: the log `test/evidence/acme` does not belong to the tenant `other`"
     );
     let newer = Header {
         format: "charter-evidence/2".to_owned(),

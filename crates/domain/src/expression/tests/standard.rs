@@ -351,11 +351,11 @@ fn what_has_no_answer_says_why() {
         ("'%d'.format(['x']) == ''", "was given string"),
         (
             "timestamp('2024-02-30T00:00:00Z') == timestamp(0)",
-            "is no date and time",
+            "is not a date and time",
         ),
         (
             "timestamp('2024-02-03') == timestamp(0)",
-            "is no date and time",
+            "is not a date and time",
         ),
         ("timestamp('0000-12-31T00:00:00Z') == timestamp(0)", "range"),
         (
@@ -371,10 +371,10 @@ fn what_has_no_answer_says_why() {
             "timestamp(0).getHours('+24:00') == 1",
             "there is no time zone `+24:00`",
         ),
-        ("duration('1h x') == duration('1h')", "is no duration"),
-        ("duration('1') == duration('1h')", "is no duration"),
-        ("duration('-') == duration('1h')", "is no duration"),
-        ("duration('1e3s') == duration('1h')", "is no duration"),
+        ("duration('1h x') == duration('1h')", "is not a duration"),
+        ("duration('1') == duration('1h')", "is not a duration"),
+        ("duration('-') == duration('1h')", "is not a duration"),
+        ("duration('1e3s') == duration('1h')", "is not a duration"),
         ("duration('3000000h') == duration('1h')", "range"),
         ("duration('1s') < timestamp(0)", "_<_"),
     ];
@@ -431,7 +431,7 @@ fn a_function_that_is_not_there_is_refused_with_what_may_be_meant() {
         ),
         (
             "Message{a: 1} == 1",
-            "there is no type `Message`: write a map, as in `{\"key\": 1}`",
+            "unknown type `Message`: write a map, as in `{\"key\": 1}`",
         ),
         (
             "now() > timestamp(0)",

@@ -21,7 +21,7 @@ pub(super) fn timestamp_of_text(text: &CelString<'_>) -> Result<Timestamp, Execu
     let refused = || {
         let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
         let message = format!(
-            "`{shown}` is no date and time with an offset (RFC 3339), such as 2026-04-14T12:00:00Z"
+            "`{shown}` is not a date and time with an offset (RFC 3339), such as 2026-04-14T12:00:00Z"
         );
         ExecutionError::function_error("timestamp", message)
     };
@@ -35,7 +35,7 @@ pub(super) fn duration_of_text(text: &CelString<'_>) -> Result<Duration, Executi
     let length = parsed(text.inner()).ok_or_else(|| {
         let shown: String = text.chars().take(SHOWN_CHARACTERS).collect();
         let message = format!(
-            "`{shown}` is no duration: write numbers with units, such as 1h30m, 1.5s or -200ms (h, m, s, ms, us, ns)"
+            "`{shown}` is not a duration: write numbers with units, such as 1h30m, 1.5s or -200ms (h, m, s, ms, us, ns)"
         );
         ExecutionError::function_error("duration", message)
     })?;
@@ -111,7 +111,7 @@ pub(super) fn ahead(zone: &CelString<'_>, time: &Timestamp) -> Result<i32, Execu
 
 fn unknown_zone(zone: &str) -> ExecutionError {
     let shown: String = zone.chars().take(SHOWN_CHARACTERS).collect();
-    let message = format!("there is no time zone `{shown}`: write UTC, Europe/Paris or +02:00");
+    let message = format!("unknown time zone `{shown}`: write UTC, Europe/Paris or +02:00");
     ExecutionError::function_error("timezone", message)
 }
 

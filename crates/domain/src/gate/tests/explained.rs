@@ -139,13 +139,13 @@ fn b000_12_a_guardrail_says_which_expression_made_it_bear_or_not() {
             json!({}),
             "write",
             RuleEffect::Deny,
-            "It bears on every write.",
+            "It applies to every write.",
         ),
         (
             json!({}),
             "readonly",
             RuleEffect::NotApplicable,
-            "It has no condition, so it bears on writes only, and this reads.",
+            "It has no condition, so it applies to writes only; this call reads.",
         ),
         (
             json!({"when": "parameters.n == 3", "exceptions": exceptions("dry_run")}),
@@ -200,29 +200,29 @@ fn ruling_10_what_asks_for_a_person_says_why_it_does_or_does_not() {
     let careful = tool("write", &json!({"requires_approval": true}));
     let asks = |why: &str| (RuleEffect::RequireApproval, why.to_owned());
     let silent = |why: &str| (RuleEffect::NotApplicable, why.to_owned());
-    let nothing_changes = || silent("Nobody is asked for what changes nothing.");
-    let only_reads = || silent("It is about writes, and the call only reads.");
+    let nothing_changes = || silent("A call that changes nothing needs no approval.");
+    let only_reads = || silent("The rule is about writes; this call only reads.");
     let dry = |question: &mut GateInput<'_>| question.dry_run = true;
     assert_eq!(
         only(OfTool, &careful, &[], |_| {}),
-        asks("Each call of `t.x` is approved by a person.")
+        asks("Each call of `t.x` needs an approval.")
     );
     assert_eq!(only(OfTool, &careful, &[], dry), nothing_changes());
     assert_eq!(
         only(OfTool, &plain, &[], |_| {}),
-        silent("`t.x` asks for no approval of each call.")
+        silent("`t.x` does not need an approval of each call.")
     );
     let supervised = |question: &mut GateInput<'_>| {
         question.safety.playbook = Some(("p", SafetyClass::Supervised));
     };
     assert_eq!(
         only(Safety, &plain, &[], supervised),
-        asks("Each write of a supervised playbook is approved by a person.")
+        asks("Each write of a supervised playbook needs an approval.")
     );
     let plan = |question: &mut GateInput<'_>| question.safety.unregistered = Some("plan-1");
     assert_eq!(
         only(Safety, &plain, &[], plan),
-        asks("Each write of a plan that nobody registered is approved by a person.")
+        asks("Each write of an unregistered plan needs an approval.")
     );
     assert_eq!(only(Safety, &reads, &[], plan), only_reads());
     let again = |question: &mut GateInput<'_>| question.interrupted = true;
@@ -249,15 +249,12 @@ fn ruling_10_a_review_list_applies_without_a_safety_class() {
             .filter(|finding| finding.kind == RuleKind::Safety);
         safety.map(|finding| finding.reason).collect::<Vec<_>>()
     };
-    let nobody = "Nobody is asked for what changes nothing.";
+    let nobody = "A call that changes nothing needs no approval.";
     let in_advance = "An automated playbook is approved in advance.";
     use SafetyClass::{Automated, Destructive};
     assert_eq!(
         of(Automated, true, false),
-        [
-            in_advance,
-            "The playbook lists this step for review by a person."
-        ]
+        [in_advance, "The playbook lists this step for human review."]
     );
     assert_eq!(
         of(Automated, false, false),
@@ -268,7 +265,7 @@ fn ruling_10_a_review_list_applies_without_a_safety_class() {
     );
     assert_eq!(
         of(Destructive, true, false),
-        ["Each write of a destructive playbook is approved by a person."]
+        ["Each write of a destructive playbook needs an approval."]
     );
     assert_eq!(of(Destructive, true, true), [nobody, nobody]);
 }
@@ -291,14 +288,14 @@ fn b002_13_a_mission_says_whether_its_proposal_needs_a_person() {
         of("write", true),
         said(
             RuleEffect::RequireApproval,
-            "What a mission proposes to write back is approved by a person."
+            "A mission's write-back proposal needs an approval."
         )
     );
     assert_eq!(
         of("write", false),
         said(
             RuleEffect::NotApplicable,
-            "It is no proposal of the mission, or one that needs no person's approval."
+            "The call is not a proposal of the mission, or its proposal needs no approval."
         )
     );
 }
@@ -328,10 +325,7 @@ fn b003_4_the_rate_limit_says_what_is_left_or_how_long_to_wait() {
     let reversal = rate_limit(&tool, Some(Err(wait)), true);
     assert_eq!(
         (reversal.says, reversal.why.to_string()),
-        said(
-            RuleEffect::Allow,
-            "A reversal is never refused by a rate limit."
-        )
+        said(RuleEffect::Allow, "A reversal is never rate limited.")
     );
 }
 

@@ -39,7 +39,7 @@ fn said(id: &str, message: &str) -> RuleResult {
     RuleResult::new(RuleKind::Policy, id, message)
 }
 
-const NOTHING_PERMITS: &str = "No rule of it permits this call.";
+const NOTHING_PERMITS: &str = "None of its rules permits this call.";
 
 /// B002-5: the deciding rules and documents are named, so that a person can find them.
 #[test]
@@ -121,19 +121,19 @@ fn a_rule_speaks_only_where_it_holds_or_has_no_answer() {
             RuleMatch::DoesNotHold,
             true,
             RuleEffect::NotApplicable,
-            "It would forbid; its scope or its conditions do not hold.",
+            "It would forbid the call, but its scope or conditions do not match.",
         ),
         (
             RuleMatch::DoesNotHold,
             false,
             RuleEffect::NotApplicable,
-            "It would permit; its scope or its conditions do not hold.",
+            "It would permit the call, but its scope or conditions do not match.",
         ),
         (
             failed(),
             false,
             RuleEffect::Deny,
-            "It has no answer: no such attribute",
+            "It failed: no such attribute",
         ),
     ];
     for (stands, forbids, says, why) in cases {

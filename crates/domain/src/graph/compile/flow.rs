@@ -143,7 +143,7 @@ fn chain<'f, 'd>(flows: &'f [Flow<'d>], report: &mut Report) -> Vec<&'f Flow<'d>
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, flow) in flows.iter().enumerate() {
         if places.insert(flow.source.id(), at).is_some() {
-            let message = format!("`{}` stands twice", flow.source.id());
+            let message = format!("`{}` is duplicated", flow.source.id());
             report.meaning(format!("{}/id", flow.here), "unique", message);
         }
     }
@@ -169,7 +169,7 @@ fn chain<'f, 'd>(flows: &'f [Flow<'d>], report: &mut Report) -> Vec<&'f Flow<'d>
             }
             let found = places.get(id).map(|at| &flows[*at]);
             if found.is_none() {
-                let message = format!("`{id}` is not among the fallbacks that were sent");
+                let message = format!("`{id}` is not one of the request's fallbacks");
                 report.meaning(pointer, "dependency", message);
             }
             found
@@ -179,7 +179,7 @@ fn chain<'f, 'd>(flows: &'f [Flow<'d>], report: &mut Report) -> Vec<&'f Flow<'d>
         .iter()
         .filter(|flow| !taken.contains(flow.source.id()))
     {
-        let message = format!("nothing falls back to `{}`", flow.source.id());
+        let message = format!("the fallback `{}` is not used", flow.source.id());
         report.meaning(&*flow.here, "unused", message);
     }
     chain
@@ -225,7 +225,7 @@ fn retry(here: &str, step: &PlanStepSource<'_>, call: &Call, report: &mut Report
     );
     if step.retries > 0 && writes && !tool.idempotent {
         let message = format!(
-            "`{}` writes and does not say that a repeat is harmless: it is not tried again",
+            "`{}` writes and is not declared idempotent, so it cannot be retried",
             tool.tool_id
         );
         report.meaning(format!("{here}/retry"), "retry", message);
@@ -260,7 +260,7 @@ fn entry(
             continue;
         }
         if claims.get(&source) == Some(&EdgeCondition::Failure) {
-            let message = format!("`{source}` has no output when it failed");
+            let message = format!("`{source}` has no output when it fails");
             report.meaning(&*pointer, "reference", message);
             continue;
         }

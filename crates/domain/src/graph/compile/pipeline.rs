@@ -37,7 +37,7 @@ pub fn from_pipeline(
                 Some(known) if known == input.kind => {}
                 Some(known) => {
                     let pointer = format!("/fallbacks/{at}/inputs/{place}/type");
-                    let message = format!("`{}` is of the type {known} before", input.name);
+                    let message = format!("`{}` already has the type {known}", input.name);
                     report.consistency(pointer, "type", message);
                 }
             }

@@ -241,7 +241,7 @@ impl Look<'_> {
 
     fn comes_before(&mut self, node: &StepId, pointer: &str) {
         if !self.before.contains(node.as_ref() as &str) {
-            let message = format!("no node `{node}` comes before this one");
+            let message = format!("no node `{node}` precedes this one");
             self.report.meaning(pointer, "reference", message);
         }
     }

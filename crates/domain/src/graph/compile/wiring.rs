@@ -63,7 +63,7 @@ pub(crate) fn contradicted(skill: &Skill, wired: &Skill, at: usize, tool: &Tool)
     let misfit = |parameter: &Parameter| {
         let name = &parameter.name;
         let message = format!(
-            "the tools of this skill mean different things by `{name}`: map it in the steps, or declare it in the skill"
+            "the tools of this skill declare `{name}` differently: map it in the steps, or declare it in the skill"
         );
         (
             format!("/execution_plan/steps/{at}/parameters"),
@@ -225,7 +225,8 @@ mod tests {
         assert_eq!(
             told(1, "vault.count"),
             [
-                "/execution_plan/steps/1/parameters: the tools of this skill mean different things by `shelf`: map it in the steps, or declare it in the skill"
+                "/execution_plan/steps/1/parameters: the tools of this skill declare `shelf` differently: map it in \
+                 the steps, or declare it in the skill"
             ]
         );
     }

@@ -60,11 +60,11 @@ fn b003_5_what_does_not_fit_is_not_added() {
     let cases = [
         (
             grown(vec![step("a", &[])], vec![]),
-            "the step id `a` stands twice",
+            "the step id `a` is duplicated",
         ),
         (
             grown(vec![step("n", &[]), step("n", &[])], vec![]),
-            "the step id `n` stands twice",
+            "the step id `n` is duplicated",
         ),
         (
             grown(vec![step("n", &["gone"])], vec![]),
@@ -72,15 +72,15 @@ fn b003_5_what_does_not_fit_is_not_added() {
         ),
         (
             grown(vec![step("n", &["m"]), step("m", &["n"])], vec![]),
-            "the steps wait for each other: n → m → n",
+            "the steps form a cycle: n → m → n",
         ),
         (
             grown(vec![step("n", &["b"])], vec![late("b", "n")]),
-            "the steps wait for each other: n → b → n",
+            "the steps form a cycle: n → b → n",
         ),
         (
             grown(vec![step("n", &["c"])], vec![late("b", "n")]),
-            "the steps wait for each other: n → b → c → n",
+            "the steps form a cycle: n → b → c → n",
         ),
         (
             grown(vec![step("n", &[])], vec![late("gone", "n")]),
@@ -92,11 +92,11 @@ fn b003_5_what_does_not_fit_is_not_added() {
         ),
         (
             grown(vec![reversal("n", "a")], vec![]),
-            "`n` cannot reverse: a reversal waits for nothing, and a step has one at most",
+            "`n` is not a valid reversal: it must have no dependencies and be the only reversal of its step",
         ),
         (
             grown(vec![step("n", &[])], vec![late("undo", "n")]),
-            "`undo` cannot reverse: a reversal waits for nothing, and a step has one at most",
+            "`undo` is not a valid reversal: it must have no dependencies and be the only reversal of its step",
         ),
     ];
     let before = graph(vec![
@@ -129,7 +129,7 @@ fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
     let too_much = of(RUN_STEPS);
     assert_eq!(
         before.admits(&too_much).unwrap_err().to_string(),
-        "the plan has more than 10000 steps (RUN_STEPS): make two plans of it"
+        "the plan has more than 10000 steps (RUN_STEPS): split it into two plans"
     );
     let mut grown = before;
     assert_eq!(grown.grow(&too_much), Ok(1));
@@ -150,7 +150,7 @@ fn a_run_gets_no_more_dependencies_than_its_limit() {
     for beyond in [of(RUN_EDGES + 1, 0), of(RUN_EDGES, 1)] {
         assert_eq!(
             before.admits(&beyond).unwrap_err().to_string(),
-            "the plan has more than 50000 dependencies between its steps (RUN_EDGES): make two plans of it"
+            "the plan has more than 50000 dependencies between its steps (RUN_EDGES): split it into two plans"
         );
     }
 }

@@ -39,7 +39,10 @@ impl<'s> Parser<'s, '_> {
                 self.next();
                 let key = self.within(within, ")", Self::query)?;
                 if is_no_text(&key) {
-                    return Err(Fault::Refused("a key is a text: add `| tostring`", text));
+                    return Err(Fault::Refused(
+                        "a key must be a string: add `| tostring`",
+                        text,
+                    ));
                 }
                 self.symbol_of(":")?;
                 return Ok((key, Some(self.field_value()?)));

@@ -16,7 +16,8 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ("Integers beyond 64 bits in what is emitted", "18446744073709551616 | tostring", Ok(r#""18446744073709551616""#)),
     (
         "Integers beyond 64 bits in what is emitted", "18446744073709551616",
-        Err("it emitted the integer 18446744073709551616, which has more than 64 bits: emit it as text, with `tostring`"),
+        Err("it emitted the integer 18446744073709551616, which has more than 64 bits: emit it as a string, with \
+             `tostring`"),
     ),
     ("Decimals", "1.50 | tojson", Ok(r#""1.50""#)),
     ("Decimals", "0.1234567890123456789 | tojson", Ok(r#""0.1234567890123456789""#)),
@@ -70,13 +71,15 @@ pub(super) const DIFFERENCES: &[Difference] = &[
     ("Nesting", r#""[" * 65 + "]" * 65 | try fromjson catch "refused""#, Ok(r#""refused""#)),
     (
         "Nesting", "reduce range(65) as $i (null; [.])",
-        Err("what it emitted is refused: the document nests more than 64 levels deep; flatten it"),
+        Err("its output is invalid: the document nests more than 64 levels deep; flatten it"),
     ),
-    (r#"`"x" * n`, `.[n] = x`"#, r#""x" * 16777217"#, Err("a repeated text has at most 16777216 bytes (JSON_BYTES)")),
+    (r#"`"x" * n`, `.[n] = x`"#, r#""x" * 16777217"#, Err("a repeated string may have at most 16777216 bytes \
+                                                           (JSON_BYTES)")),
     (r#"`"x" * n`, `.[n] = x`"#, "[] | .[16777216] = 1", Err("Array index too large")),
     (
         "`builtins`, `get_search_list`, `get_jq_origin`, `get_prog_origin`, `modulemeta`", "get_search_list",
-        Err("the filter does not compile: `get_search_list` reaches out of the filter (1:1): a filter reads no files"),
+        Err("the filter does not compile: `get_search_list` is not available in filters (1:1): a filter cannot read \
+             files"),
     ),
     ("`have_decnum`", "have_decnum", Ok("false")),
     (EXTRAS, r#""ab" | @base32"#, Ok(r#""MFRA====""#)),

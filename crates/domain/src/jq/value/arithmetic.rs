@@ -85,7 +85,7 @@ fn repeated(text: &str, times: &Number) -> Outcome {
     match text.len().checked_mul(times) {
         Some(length) if length <= JSON_BYTES => Ok(JqValue::text(text.repeat(times))),
         Some(_) | None => Err(fault(format!(
-            "a repeated text has at most {JSON_BYTES} bytes (JSON_BYTES)"
+            "a repeated string may have at most {JSON_BYTES} bytes (JSON_BYTES)"
         ))),
     }
 }

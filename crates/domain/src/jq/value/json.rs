@@ -13,11 +13,11 @@ use super::{Fields, JqValue, Number};
 pub(in crate::jq) enum NotJson {
     /// It contains an integer that other parsers would round.
     #[error(
-        "it emitted the integer {0}, which has more than 64 bits: emit it as text, with `tostring`"
+        "it emitted the integer {0}, which has more than 64 bits: emit it as a string, with `tostring`"
     )]
     Integer(String),
     /// The parser of outputs rejects it.
-    #[error("what it emitted is refused: {0}")]
+    #[error("its output is invalid: {0}")]
     Refused(String),
 }
 

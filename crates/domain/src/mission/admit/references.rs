@@ -51,7 +51,7 @@ pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Rep
                 stage: Stage::Consistency,
                 pointer,
                 keyword: "reference".to_owned(),
-                message: format!("`{reference}` names nothing that the mission has"),
+                message: format!("`{reference}` does not exist in the mission"),
                 suggestion: nearest(reference, inventory.names()),
             });
         }

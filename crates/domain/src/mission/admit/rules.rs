@@ -39,7 +39,7 @@ pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Rep
         Artifact::AggregationPacket(packet) => check_support(packet, report),
         Artifact::ReviewPacket(_) => {
             if inventory.review().is_some() {
-                let message = "the mission was reviewed already, and is reviewed once";
+                let message = "the mission was already reviewed; a mission has one review";
                 report.consistency("", "one_review", message.to_owned());
             }
         }
@@ -130,7 +130,10 @@ fn check_times(inventory: &Inventory, research: &ResearchArtifact, report: &mut 
     let start = inventory.root().created_at;
     for (at, result) in research.results.iter().enumerate() {
         if result.retrieved_at < start {
-            let message = format!("{} is before the mission, {start}", result.retrieved_at);
+            let message = format!(
+                "{} is before the mission's start, {start}",
+                result.retrieved_at
+            );
             report.consistency(format!("/results/{at}/retrieved_at"), "order", message);
         }
     }
@@ -167,7 +170,7 @@ fn check_proposal(inventory: &Inventory, proposal: &WritebackProposal, report: &
     let early = match inventory.review() {
         Some(ReviewStatus::Approved | ReviewStatus::ApprovedWithEdits) => None,
         Some(ReviewStatus::Rejected) => Some("the review rejected the mission's output"),
-        None => Some("there is no proposal before the review"),
+        None => Some("a proposal needs a review first"),
     };
     if let Some(early) = early {
         report.consistency("", "review", early.to_owned());

@@ -120,25 +120,25 @@ fn b002_3_root_metadata_is_stamped_and_is_the_missions() {
             [
                 "/mission_id",
                 "root_metadata",
-                "`other` is not the mission's mission_id, `uuid`",
+                "`other` differs from the mission's mission_id, `uuid`",
                 ""
             ],
             [
                 "/tenant_id",
                 "root_metadata",
-                "`rival` is not the mission's tenant_id, `tenant_velocity`",
+                "`rival` differs from the mission's tenant_id, `tenant_velocity`",
                 ""
             ],
             [
                 "/actor_id",
                 "root_metadata",
-                "`somebody` is not the mission's actor_id, `oracle_operator`",
+                "`somebody` differs from the mission's actor_id, `oracle_operator`",
                 ""
             ],
             [
                 "/created_at",
                 "root_metadata",
-                "2026-04-14T11:59:59Z is before the mission, 2026-04-14T12:00:00Z",
+                "2026-04-14T11:59:59Z is before the mission's start, 2026-04-14T12:00:00Z",
                 ""
             ],
             [
@@ -161,7 +161,7 @@ fn b002_7_what_was_fetched_before_the_mission_is_not_its_research() {
         lines([[
             "/results/0/retrieved_at",
             "order",
-            "2026-04-14T11:59:59.999999Z is before the mission, 2026-04-14T12:00:00Z",
+            "2026-04-14T11:59:59.999999Z is before the mission's start, 2026-04-14T12:00:00Z",
             "",
         ]])
     );
@@ -331,7 +331,7 @@ fn b002_6_each_reference_names_something_on_its_side() {
         evidence_named(&cite("internal", evidence)),
         [EvidenceId::parse(evidence).unwrap()]
     );
-    let unnamed = format!("`{evidence}` names nothing that the mission has");
+    let unnamed = format!("`{evidence}` does not exist in the mission");
     assert_eq!(
         gone,
         lines([["/citations/0/ref", "reference", &unnamed, ""]])
@@ -383,10 +383,7 @@ fn b002_6_a_call_that_the_journal_does_not_tell_of_is_no_trace() {
     );
     assert_eq!(
         found[0][1..3],
-        [
-            "reference",
-            "`toolcall_003` names nothing that the mission has"
-        ]
+        ["reference", "`toolcall_003` does not exist in the mission"]
     );
 }
 
@@ -425,7 +422,7 @@ fn b002_10_each_claim_has_support_that_resolves() {
             [
                 "/evidence_matrix/3/support_refs/1",
                 "reference",
-                "`lead_124` names nothing that the mission has",
+                "`lead_124` does not exist in the mission",
                 "did you mean `lead_123`?",
             ],
         ])
@@ -436,7 +433,7 @@ fn b002_10_each_claim_has_support_that_resolves() {
 fn b002_11_a_mission_is_reviewed_once() {
     let inventory = before(REVIEW + 1);
     let second = changed(REVIEW, &[("/packet_id", json!("rev_002"))]);
-    let again = "the mission was reviewed already, and is reviewed once";
+    let again = "the mission was already reviewed; a mission has one review";
     assert_eq!(
         said(inventory.admit(second)),
         lines([["", "one_review", again, ""]])
@@ -446,7 +443,7 @@ fn b002_11_a_mission_is_reviewed_once() {
 
 #[test]
 fn b002_6_a_proposal_follows_a_review_that_approved() {
-    let early = "there is no proposal before the review";
+    let early = "a proposal needs a review first";
     assert_eq!(
         said(before(REVIEW).admit(artifact(PROPOSAL))),
         lines([["", "review", early, ""]])
@@ -565,6 +562,6 @@ fn a_refusal_says_the_first_violation_and_how_many_there_are() {
     let refused = before(PACKAGE).admit(changed(PACKAGE, &scope)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the artifact does not fit its mission: /tool_scope/0: the task `task_worker_01` may not use `a` and 3 more"
+        "the artifact contradicts its mission: /tool_scope/0: the task `task_worker_01` may not use `a` and 3 more"
     );
 }

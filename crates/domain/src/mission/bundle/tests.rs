@@ -177,7 +177,7 @@ fn b002_14_a_changed_line_is_reported() {
         [place(
             1,
             "/header",
-            "the header tells of 3 artifacts and 3 events, which 12 lines do not make"
+            "the header counts 3 artifacts and 3 events, which does not match 12 lines"
         )]
     );
     assert_eq!(
@@ -200,7 +200,7 @@ fn b002_14_a_changed_line_is_reported() {
         with(4, "done", "gone"),
         [place(5, "/events/1", "event 2 was changed")]
     );
-    let manifest = "this line of the manifest is not what was written";
+    let manifest = "this line of the manifest was changed";
     assert_eq!(
         with(8, "\"event\":1", "\"event\":2"),
         [place(9, "/manifest/2", manifest)]
@@ -243,7 +243,7 @@ fn b002_14_lines_that_are_missing_doubled_or_moved_are_found() {
     let whole = lines.concat();
     assert_eq!(
         places(verify(whole.trim_end().as_bytes())),
-        [place(lines.len(), "", "the last line has no end")]
+        [place(lines.len(), "", "the last line has no line end")]
     );
 }
 
@@ -263,7 +263,7 @@ fn a_byte_order_mark_is_no_part_of_the_bundle() {
 fn b002_14_a_line_that_is_none_is_named() {
     let mut lines: Vec<String> = small().lines().collect();
     lines[2] = lines[2].replace('\n', " ");
-    let header = "the header tells of 2 artifacts and 3 events, which 11 lines do not make";
+    let header = "the header counts 2 artifacts and 3 events, which does not match 11 lines";
     let expected = [
         place(1, "/header", header),
         place(3, "", "this line is not JSON"),
@@ -333,7 +333,7 @@ fn b002_14_a_bundle_linked_anew_has_another_digest_and_keeps_the_rules() {
         [place(
             3,
             "/artifacts/1/tenant_id",
-            "`rival` is not the mission's tenant_id, `tenant_velocity`"
+            "`rival` differs from the mission's tenant_id, `tenant_velocity`"
         )]
     );
     // A number that round-trips only if all its digits are read.
@@ -356,8 +356,7 @@ fn b002_14_a_bundle_linked_anew_has_another_digest_and_keeps_the_rules() {
 fn a_bundle_is_one_mission_and_its_run() {
     let mut foreign = small();
     foreign.header.tenant_id = TenantId::parse("rival").unwrap();
-    let said =
-        "the header says mission `uuid` of `rival`, the envelope `uuid` of `tenant_velocity`";
+    let said = "the header names mission `uuid` of `rival`, the envelope names `uuid` of `tenant_velocity`";
     assert_eq!(
         places(verify(foreign.to_text().as_bytes())),
         [place(1, "/header", said)]
@@ -366,7 +365,7 @@ fn a_bundle_is_one_mission_and_its_run() {
     let mut twice = small();
     twice.artifacts.push(twice.artifacts[1].clone());
     twice.header.artifacts = 3;
-    let said = "there is another worker_result `wrk_001` before it";
+    let said = "an earlier worker_result has the id `wrk_001`";
     assert_eq!(
         places(verify(twice.to_text().as_bytes())),
         [place(4, "/artifacts/2", said)]
@@ -374,7 +373,7 @@ fn a_bundle_is_one_mission_and_its_run() {
 
     let mut early = small();
     early.artifacts[0].event = 2;
-    let said = "no event 1 can have come with it";
+    let said = "no event 1 can accompany it";
     assert_eq!(
         places(verify(early.to_text().as_bytes())),
         [place(9, "/manifest/2", said)]
@@ -385,7 +384,7 @@ fn a_bundle_is_one_mission_and_its_run() {
     early.artifacts[1].event = 3;
     assert_eq!(verify(early.to_text().as_bytes()), Ok(early.clone()));
     early.artifacts[1].event = 4;
-    let said = "no event 4 can have come with it";
+    let said = "no event 4 can accompany it";
     let late = places(verify(early.to_text().as_bytes()));
     assert_eq!(late, [place(9, "/manifest/2", said)]);
 
@@ -404,7 +403,7 @@ fn a_bundle_is_one_mission_and_its_run() {
     let newer = small()
         .to_text()
         .replace("charter-mission/1", "charter-mission/2");
-    let said = "the form is `charter-mission/2`, this version reads `charter-mission/1`";
+    let said = "the format is `charter-mission/2`; this version reads `charter-mission/1`";
     assert_eq!(
         places(verify(newer.as_bytes())),
         [place(1, "/header", said)]
@@ -436,7 +435,7 @@ fn b002_14_replay_rebuilds_the_run_and_stops_where_an_event_does_not_follow() {
     let unknown = with(1, r#"{"dreamed":{}}"#);
     assert_eq!(unknown.sequence, 2);
     assert!(
-        unknown.detail.starts_with("it is no event that is known: "),
+        unknown.detail.starts_with("it is not a known event: "),
         "{unknown}"
     );
     assert_eq!(with(0, r#"{"dreamed":{}}"#).sequence, 1);

@@ -88,7 +88,7 @@ fn split(bytes: &[u8]) -> Result<Vec<&str>, BundleDefect> {
         return Err(BundleDefect {
             line: lines.len() + 1,
             pointer: String::new(),
-            problem: "the last line has no end".to_owned(),
+            problem: "the last line has no line end".to_owned(),
         });
     }
     if lines.is_empty() {
@@ -99,13 +99,13 @@ fn split(bytes: &[u8]) -> Result<Vec<&str>, BundleDefect> {
 
 fn read_header(line: &str) -> Result<Header, String> {
     let header: Header =
-        decode_stored(line).map_err(|error| format!("this is no header of a bundle: {error}"))?;
+        decode_stored(line).map_err(|error| format!("not a header of a bundle: {error}"))?;
     if header_line(&header) != line {
         return Err("the header is not in its canonical form".to_owned());
     }
     if header.format != FORMAT {
         return Err(format!(
-            "the form is `{}`, this version reads `{FORMAT}`",
+            "the format is `{}`; this version reads `{FORMAT}`",
             header.format
         ));
     }
@@ -128,7 +128,7 @@ fn sizes(header: &Header, lines: &[&str]) -> Result<(usize, usize), Vec<BundleDe
 /// Reports added or removed lines, or wrong numbers in the header.
 fn misaligned(header: &Header, lines: &[&str]) -> Vec<BundleDefect> {
     let problem = format!(
-        "the header tells of {} artifacts and {} events, which {} lines do not make",
+        "the header counts {} artifacts and {} events, which does not match {} lines",
         header.artifacts,
         header.events,
         lines.len()
@@ -180,7 +180,7 @@ impl BundleReading {
     fn entry(&mut self, at: usize, line: &str) -> Option<Entry> {
         let read = self.link.read(line);
         if read.is_err() {
-            let problem = "this line of the manifest is not what was written".to_owned();
+            let problem = "this line of the manifest was changed".to_owned();
             self.manifest_fault(at, problem);
         }
         read.ok()
@@ -276,7 +276,7 @@ impl BundleReading {
         };
         if (&root.mission_id, &root.tenant_id) != (&header.mission_id, &header.tenant_id) {
             let problem = format!(
-                "the header says mission `{}` of `{}`, the envelope `{}` of `{}`",
+                "the header names mission `{}` of `{}`, the envelope names `{}` of `{}`",
                 header.mission_id, header.tenant_id, root.mission_id, root.tenant_id
             );
             self.faults.push(of_header(problem));
@@ -294,14 +294,14 @@ impl BundleReading {
                     let key = (read.as_ref().kind(), read.as_ref().id().to_owned());
                     let (kind, id) = (key.0, key.1.clone());
                     if !taken.insert(key) {
-                        let problem = format!("there is another {kind} `{id}` before it");
+                        let problem = format!("an earlier {kind} has the id `{id}`");
                         self.fault(at + 2, pointer.clone(), problem);
                     }
                 }
                 Err(violations) => self.violations(at, &pointer, &violations),
             }
             if artifact.event < written || artifact.event > header.events {
-                let problem = format!("no event {} can have come with it", artifact.event);
+                let problem = format!("no event {} can accompany it", artifact.event);
                 self.manifest_fault(at + 1, problem);
             }
             written = artifact.event.max(written);

@@ -118,7 +118,7 @@ fn counts<'c>(changes: impl Iterator<Item = &'c PartChange>) -> String {
             PartChange::Same => same += 1,
         }
     }
-    format!("{added} added, {removed} removed, {changed} changed, {same} the same")
+    format!("{added} added, {removed} removed, {changed} changed, {same} unchanged")
 }
 
 fn spent(spent: BudgetUse, unit: &str) -> String {

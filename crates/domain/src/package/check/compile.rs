@@ -136,15 +136,15 @@ fn tool_faults(tool: &Tool, package: &Package) -> Vec<Fault> {
     ) {
         (false, None) => {
             let message = format!(
-                "no cloud console shows `{}`: write aws.…, azure.… or gcp.…, or say under `console` \
-                 which page shows the original",
+                "no cloud console shows `{}`: write aws.…, azure.… or gcp.…, or set `console` to the page that shows \
+                 the original",
                 evidence.system
             );
             faults.push(fault("/evidence/system", "console", message));
         }
         (true, Some(_)) => {
             let message = format!(
-                "links for `{}` are made from type, source and native id: leave `console` out",
+                "links for `{}` are built from type, source and native id: remove `console`",
                 evidence.system
             );
             faults.push(fault("/evidence/console", "console", message));

@@ -71,7 +71,7 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     if playbook.is_candidate && playbook.safety.safety_class == SafetyClass::Automated {
         let message =
-            "nobody has accepted a candidate, so it cannot be approved in advance".to_owned();
+            "a candidate is not accepted yet, so it cannot be approved in advance".to_owned();
         misfits.push(("/safety/safety_class".to_owned(), "candidate", message));
     }
     let called = playbook.steps.iter().enumerate();
@@ -124,7 +124,7 @@ fn agent_misfits(agent: &AgentManifest, after: &View) -> Vec<Misfit> {
         let owners = after.owners_of(skill.as_ref()).into_iter();
         for other in owners.filter(|owner| owner.document().agent_id != agent.agent_id) {
             let message = format!(
-                "the skill `{skill}` belongs to the agent `{}` already",
+                "the skill `{skill}` already belongs to the agent `{}`",
                 other.document().agent_id
             );
             misfits.push((format!("/skill_refs/{at}"), "owner", message));

@@ -33,11 +33,11 @@ pub(super) fn crowded(package: &Package, against: &Against<'_>) -> Option<Proble
         (count > GUARDRAILS_PER_CALL).then_some((id, count))
     })?;
     let message = format!(
-        "{count} guardrails would bear on `{id}`, and the limit is {GUARDRAILS_PER_CALL} (GUARDRAILS_PER_CALL): each \
-         call of it would be refused"
+        "{count} guardrails would apply to `{id}`; the limit is {GUARDRAILS_PER_CALL} (GUARDRAILS_PER_CALL): each \
+         call would be denied"
     );
     let problem = Problem::at(&package.manifest.place, "/name", "guardrails", message);
-    Some(problem.suggest("narrow their `applies_to`, or put them together"))
+    Some(problem.suggest("narrow their `applies_to`, or merge them"))
 }
 
 fn in_force(view: &View) -> usize {

@@ -19,7 +19,7 @@ pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
     for (name, family) in &kind.resource_families {
         for (at, tool) in family.tools.iter().enumerate() {
             let pointer = format!("/resource_families/{name}/tools/{at}");
-            misfits.extend(not_readonly(tool, "a worker only reads", pointer, after));
+            misfits.extend(not_readonly(tool, "a worker may only read", pointer, after));
         }
     }
     for (role, prompt) in &kind.prompts {
@@ -28,7 +28,7 @@ pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
         };
         let instructed = found.document().role_type;
         if instructed != *role {
-            let message = format!("the prompt template `{prompt}` is one for a {instructed}");
+            let message = format!("the prompt template `{prompt}` is for a {instructed}");
             misfits.push((format!("/prompts/{role}"), "role_type", message));
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
 /// The stages of missions are tools, and only a mission goes through them.
 pub(super) fn stage_of_missions(tool: &ToolId, pointer: String) -> Option<Misfit> {
     Stage::from_tool_id(tool)?;
-    let message = format!("`{tool}` is a stage of missions, which nothing else goes through");
+    let message = format!("`{tool}` is a mission stage, which cannot be used elsewhere");
     Some((pointer, "tool_class", message))
 }
 
@@ -70,7 +70,7 @@ fn out_of_scope(task: &OutlinedTask, here: &str, after: &View) -> Vec<Misfit> {
         let missing = plan.filter(|step| !task.allowed_tools.contains(&step.tool_id));
         misfits.extend(missing.map(|step| {
             let tool = &step.tool_id;
-            let message = format!("the skill `{id}` calls `{tool}`, which the task is not allowed");
+            let message = format!("the skill `{id}` calls `{tool}`, which the task may not use");
             let pointer = format!("{here}/required_capabilities/{at}");
             (pointer, "tool_scope", message)
         }));
@@ -122,7 +122,7 @@ fn by_playbook(
 }
 
 fn read(target: &TargetRead, here: &str, after: &View) -> Vec<Misfit> {
-    let why = "what looks at a target only reads";
+    let why = "the tool that reads a target must be readonly";
     let pointer = format!("{here}/tool");
     let mut misfits: Vec<Misfit> = not_readonly(&target.tool, why, pointer, after)
         .into_iter()
@@ -144,7 +144,7 @@ pub(super) fn broken(package: &Package, against: &Against<'_>) -> Vec<Problem> {
         }
         for (_, _, why) in misfits(kind, against.after) {
             let message = format!(
-                "the mission_type `{}` of the package `{}` would not fit any more: {why}",
+                "the mission_type `{}` of the package `{}` would become invalid: {why}",
                 kind.mission_type, origin.package
             );
             let manifest = &package.manifest.place;

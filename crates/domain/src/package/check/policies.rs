@@ -91,7 +91,7 @@ fn broken_policies(package: &Package, against: &Against<'_>, checks: &mut Checks
         match policy::breaks(policy, &declared, checks) {
             Ok(broken) => problems.extend(broken.into_iter().filter_map(|(at, why)| {
                 let (document, _) = tools.get(at)?;
-                let message = format!("{named} would not hold for this tool: {why}");
+                let message = format!("{named} would become invalid for this tool: {why}");
                 let place = &document.place;
                 Some(Problem::at(place, "/parameters", "breaks", message))
             })),

@@ -33,7 +33,7 @@ fn is_unreached(skill: &Skill, after: &View) -> bool {
 
 fn warning(place: &SourceLocation, pointer: &str, skill: &Skill) -> Problem {
     let message = format!(
-        "the skill `{}` is of the tier {}, and its agent supports no such tier: no caller reaches it",
+        "the skill `{}` has the tier {}, which its agent does not support: no caller can reach it",
         skill.skill_id, skill.tier
     );
     let problem = Problem::at(place, pointer, "tier", message).warning();

@@ -33,10 +33,11 @@ fn fault(trigger: &Text, after: &View) -> Option<(String, &'static str)> {
         .filter(|found| found.document().trigger_conditions.contains(trigger))
         .collect();
     if playbooks.is_empty() {
-        let message = format!("no playbook has the trigger condition `{trigger}`: none is offered");
+        let message =
+            format!("no playbook has the trigger condition `{trigger}`, so none will be offered");
         return Some((
             message,
-            "write it as the playbook's `trigger_conditions` have it",
+            "write it as in the playbook's `trigger_conditions`",
         ));
     }
     let mapped = playbooks
@@ -44,8 +45,8 @@ fn fault(trigger: &Text, after: &View) -> Option<(String, &'static str)> {
         .any(|found| found.document().parameters_from_findings.is_some());
     (!mapped).then(|| {
         let message = format!(
-            "no playbook with the trigger condition `{trigger}` says how findings fill its parameters: none is offered"
+            "no playbook with the trigger condition `{trigger}` has `parameters_from_findings`, so none will be offered"
         );
-        (message, "give the playbook `parameters_from_findings`")
+        (message, "add `parameters_from_findings` to the playbook")
     })
 }

@@ -66,7 +66,7 @@ fn files_that_no_call_could_use_are_refused() {
         (
             "scripts/list.py/a".to_owned(),
             "path",
-            "`scripts/list.py` is a file and cannot hold others",
+            "`scripts/list.py` is a file and cannot contain others",
         ),
     ];
     for (path, keyword, message) in cases {
@@ -87,7 +87,7 @@ fn a_package_has_so_many_files_and_bytes_and_no_more() {
         shown_problems(paths.map(|path| (path, String::new())).collect())
     };
     assert_eq!(many(PACKAGE_FILES), []);
-    let message = "the package has 4097 files; calls take 4096 (PACKAGE_FILES)";
+    let message = "the package has 4097 files; the limit is 4096 (PACKAGE_FILES)";
     assert_eq!(many(PACKAGE_FILES + 1), [line(MANIFEST, "limit", message)]);
     let large = vec![("docs/a.md".to_owned(), "x".repeat(PACKAGE_BYTES))];
     let found = shown_problems(large);
@@ -103,14 +103,14 @@ fn a_pdf_is_bytes_in_base64() {
     let path = "docs/manual.pdf";
     assert_eq!(
         one("%PDF-1.7"),
-        [line(path, "pdf", "its content is not base64")]
+        [line(path, "pdf", "the content is not base64")]
     );
     assert_eq!(
         one("PGh0bWw+"),
         [line(
             path,
             "pdf",
-            "its bytes are no PDF: they do not begin with `%PDF-`"
+            "not a PDF: the content does not begin with `%PDF-`"
         )]
     );
 }
@@ -140,7 +140,7 @@ fn a_package_holds_so_many_values_and_no_more() {
     let found = shown_problems(many.collect());
     assert!(began.elapsed() < PROMPT, "{:?}", began.elapsed());
     let limits: Vec<_> = found.iter().filter(|p| p.1 == "limit").cloned().collect();
-    let message = "the files up to here hold more than 500000 values (PACKAGE_VALUES)";
+    let message = "the files up to here have more than 500000 values (PACKAGE_VALUES)";
     assert_eq!(limits, [line("templates/t02.yaml", "limit", message)]);
     assert!(found.iter().all(|p| p.0.as_str() <= "templates/t02.yaml"));
 }
@@ -178,7 +178,7 @@ fn so_many_problems_are_shown_and_no_more() {
         (more.file.as_str(), more.message.as_str()),
         (
             MANIFEST,
-            "1000 errors are shown, and there may be more (PACKAGE_PROBLEMS)"
+            "1000 errors are shown; there may be more (PACKAGE_PROBLEMS)"
         )
     );
 }
@@ -253,8 +253,8 @@ fn a_plan_of_too_many_dependencies_is_refused_with_its_place() {
     assert_eq!(
         found(142),
         [
-            "skills/find.yaml:12:3 the plan has more than 10000 dependencies between its steps \
-             (PLAN_EDGES): make two plans of it"
+            "skills/find.yaml:12:3 the plan has more than 10000 dependencies between its steps (PLAN_EDGES): split \
+             it into two plans"
         ]
     );
 }

@@ -206,22 +206,22 @@ fn b002_6_tools_and_prompts_of_a_mission_type_have_to_fit() {
         (
             "tools: [demo.list, demo.get]",
             "tools: [demo.list, demo.get, demo.change]",
-            "10:34 a worker only reads; `demo.change` is write",
+            "10:34 a worker may only read; `demo.change` is write",
         ),
         (
             "allowed_tools: [demo.list]",
             "required_capabilities: [demo.find]",
-            "18:29 the skill `demo.find` calls `demo.list`, which the task is not allowed",
+            "18:29 the skill `demo.find` calls `demo.list`, which the task may not use",
         ),
         (
             "worker: demo.worker",
             "reviewer: demo.worker",
-            "13:3 the prompt template `demo.worker` is one for a worker",
+            "13:3 the prompt template `demo.worker` is for a worker",
         ),
         (
             "target: {tool: demo.get,",
             "target: {tool: demo.change,",
-            "26:14 what looks at a target only reads; `demo.change` is write",
+            "26:14 the tool that reads a target must be readonly; `demo.change` is write",
         ),
         (
             "tool: demo.get, parameters: {id: '${target_entity_id}'}",
@@ -268,8 +268,7 @@ fn b002_6_tools_and_prompts_of_a_mission_type_have_to_fit() {
 /// The stages of missions are tools, but only missions may use them.
 #[test]
 fn a_stage_of_missions_carries_out_no_proposal_and_no_step_of_a_playbook() {
-    let wanted =
-        "`charter.mission.webhook` is a stage of missions, which nothing else goes through";
+    let wanted = "`charter.mission.webhook` is a mission stage, which cannot be used elsewhere";
     let stage = "charter.mission.webhook";
     let cases = [
         (FILE, "{tool: demo.change}", "{tool: STAGE}", "24:10"),
@@ -302,17 +301,17 @@ fn placeholders_and_tools_outside_the_families_are_refused_at_their_line() {
         (
             "Look at ${goal}",
             "Look at ${user_goal}",
-            "17:5 `${user_goal}` is no placeholder here: use `${goal}`",
+            "17:5 `${user_goal}` is not a placeholder here: use `${goal}`",
         ),
         (
             "allowed_tools: [demo.list]",
             "allowed_tools: [demo.list, demo.change]",
-            "18:32 the tool `demo.change` is in none of the resource families",
+            "18:32 the tool `demo.change` is not in any resource family",
         ),
         (
             "${payload.stage}",
             "${step_1.stage}",
-            "25:45 `${step_1.stage}` is no placeholder here: use `${target_entity_id}`, `${payload.…}`",
+            "25:45 `${step_1.stage}` is not a placeholder here: use `${target_entity_id}`, `${payload.…}`",
         ),
         (
             "by: {tool: demo.change}",
@@ -326,7 +325,7 @@ fn placeholders_and_tools_outside_the_families_are_refused_at_their_line() {
     assert_eq!(
         said("prompts/worker.yaml", "${objective}", "${lead}"),
         [
-            "prompts/worker.yaml:7:1 `${lead}` is no placeholder here: use `${mission_type}`, `${goal}`, \
+            "prompts/worker.yaml:7:1 `${lead}` is not a placeholder here: use `${mission_type}`, `${goal}`, \
              `${objective}`, `${success_criteria}`"
         ]
     );
@@ -354,7 +353,7 @@ fn a_schema_of_a_mission_type_or_a_prompt_that_takes_too_much_is_refused() {
         let found = said(file, from, &to);
         let place = format!("{file}:{line}");
         let is_told = found.iter().any(|one| {
-            one.starts_with(&place) && one.contains("is over the limit SCHEMA_EXPANSION of 4000")
+            one.starts_with(&place) && one.contains("exceeds the limit SCHEMA_EXPANSION of 4000")
         });
         assert!(is_told, "{found:?}");
     }
@@ -414,8 +413,8 @@ fn b000_7_a_mission_type_of_another_package_that_would_not_fit_any_more_is_said(
     assert_eq!(
         found,
         [
-            "package.yaml:1 the mission_type `other.brief` of the package `other` would not fit any more: \
-             a worker only reads; `demo.list` is write"
+            "package.yaml:1 the mission_type `other.brief` of the package `other` would become invalid: a worker may \
+             only read; `demo.list` is write"
         ]
     );
 }

@@ -45,10 +45,13 @@ fn ruling_31_a_placeholder_outside_of_quotes_is_an_error_with_its_line() {
     let [fault] = &found("python", "import a\na.mend(${user.zone})\n")[..] else {
         panic!("one problem");
     };
-    let named = "playbooks/mend.yaml:10:5 line 2 of the script: `${user.zone}` stands outside of a string literal";
+    let named =
+        "playbooks/mend.yaml:10:5 line 2 of the script: `${user.zone}` is outside a string literal";
     assert!(fault.starts_with(named), "{fault}");
     let faults = found("bash", "rm ${user.zone}\n");
-    assert!(faults[0].contains("line 1 of the script: `${user.zone}` stands in a shell script"));
+    assert!(
+        faults[0].contains("line 1 of the script: `${user.zone}` is not allowed in a shell script")
+    );
 }
 
 /// Ruling 12: an undefined name is a warning when the playbook is registered.

@@ -39,8 +39,8 @@ const AGENT: &str = "agent_id: demo.agent\nname: agent\ndisplay_name: Agent\nage
 #[test]
 fn b000_23_a_skill_that_no_caller_reaches_is_warned_about() {
     let advanced = format!("{SKILL}tier: advanced\n");
-    let message = "the skill `demo.find` is of the tier advanced, and its agent supports no such tier: no caller \
-                   reaches it";
+    let message = "the skill `demo.find` has the tier advanced, which its agent does not support: no caller can \
+                   reach it";
     let line = SKILL.lines().count() + 1;
     assert_eq!(
         problems(&[("skills/find.yaml", &advanced), ("agents/a.yaml", AGENT)]),
@@ -81,11 +81,11 @@ fn b000_20_a_trigger_that_leads_nowhere_is_warned_about() {
     let skill = ("skills/find.yaml", triggering.as_str());
     assert_eq!(
         warned(&[skill]).as_deref(),
-        Some("no playbook has the trigger condition `thing_is_broken`: none is offered")
+        Some("no playbook has the trigger condition `thing_is_broken`, so none will be offered")
     );
     let unmapped = warned(&[skill, ("playbooks/mend.yaml", PLAYBOOK)]).unwrap();
     assert!(
-        unmapped.ends_with("says how findings fill its parameters: none is offered"),
+        unmapped.ends_with("has `parameters_from_findings`, so none will be offered"),
         "{unmapped}"
     );
     assert_eq!(warned(&[skill, ("playbooks/mend.yaml", &mapped)]), None);

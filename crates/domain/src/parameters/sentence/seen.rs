@@ -64,22 +64,22 @@ pub enum Misread {
     #[error("{0}")]
     Unfit(String),
     /// The number is ambiguous, such as `1.200`.
-    #[error("the number may be read in two ways; write it without a separator")]
+    #[error("the number is ambiguous; write it without a separator")]
     TwoWays,
     /// The number has a unit that cannot be converted exactly to the parameter's unit.
     #[error("it is not an exact number of {0}")]
     Unit(String),
     /// The date is ambiguous, such as `04/05/2026`.
-    #[error("the date may be read in two ways; write it as YYYY-MM-DD")]
+    #[error("the date is ambiguous; write it as YYYY-MM-DD")]
     TwoDates,
     /// The list is written as a range.
-    #[error("a range is not a list; name each one")]
+    #[error("a range is not a list; list each value")]
     Range,
     /// The day does not exist in the calendar, such as 31 February.
-    #[error("there is no such date")]
+    #[error("the date does not exist")]
     NoSuchDate,
     /// The number must be computed from others.
-    #[error("it has to be computed; write the result")]
+    #[error("it is a calculation; write the result")]
     Computed,
     /// The number is approximate.
     #[error("the number is approximate; write the exact one")]
@@ -88,10 +88,10 @@ pub enum Misread {
     #[error("the number is negative")]
     Negative,
     /// The words exclude the only known value.
-    #[error("it leaves something out; name what is meant")]
+    #[error("it excludes something; name the values instead")]
     LeftOut,
     /// The words look like a value but are invalid.
-    #[error("it is not understood")]
+    #[error("it cannot be parsed")]
     NotUnderstood,
 }
 

@@ -178,7 +178,7 @@ fn what_the_caller_gives_is_checked_and_needs_no_words() {
         said,
         [
             "`region` must match `^[a-z]{2}(-[a-z]+)+-[0-9]$`",
-            "`profil` is not a parameter here",
+            "unknown parameter `profil`",
             "`profile` is missing: which",
         ]
     );
@@ -237,7 +237,7 @@ fn a_value_that_the_words_leave_out_is_taken_from_no_source() {
     let said: Vec<String> = asked.faults.iter().map(ToString::to_string).collect();
     assert_eq!(
         said,
-        ["`but us-east-1` gives no `region`: it leaves something out; name what is meant"]
+        ["`but us-east-1` gives no `region`: it excludes something; name the values instead"]
     );
     assert_eq!(asked.disregarded, ["but us-east-1"]);
     let session = json!({"language": "rust"});

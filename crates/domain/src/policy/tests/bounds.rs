@@ -81,7 +81,7 @@ fn deeper_rules_are_refused_and_deny_where_they_were_registered_before() {
             assert_eq!(found.len(), 1, "{name}: {found:?}");
             let decided = call().by(&rule);
             assert!(
-                decided.starts_with("denied: `p.one` has no answer: "),
+                decided.starts_with("denied: `p.one` failed: "),
                 "{name}: {decided}"
             );
             let view = view(&[lock()], &[policy("p.one", "aws.*", &rule)], &[]);
@@ -121,7 +121,7 @@ fn a_tool_that_more_rules_or_longer_texts_govern_than_are_asked_is_denied() {
     assert!(decided(&texts[..4]).starts_with("allowed by "));
     let denied = decided(&texts);
     assert!(
-        denied.contains("bytes of Cedar, and the limit is 262144"),
+        denied.contains("bytes of Cedar; the limit is 262144"),
         "{denied}"
     );
     let crowd = |policies: &[Policy]| crowded(&view(&[lock()], policies, &[]), |_, _| true);
@@ -224,7 +224,7 @@ fn arguments_with_more_than_is_put_to_policies_are_denied() {
     asked.arguments["rules"] = json!(vec![1; 30_000]);
     let decided = asked.by(&permit("true"));
     assert!(
-        decided.starts_with("denied: the arguments hold "),
+        decided.starts_with("denied: the arguments have "),
         "{decided}"
     );
     let mut asked = call();

@@ -134,7 +134,7 @@ fn a_write_whose_reversal_failed_stands() {
     assert_eq!(account.undone[0].why, UndoneReason::ReversalFailed);
     assert_eq!(
         account.undone[0].detail,
-        "it was done, and taking it back failed: it broke"
+        "it was executed, and its reversal failed: it broke"
     );
 }
 

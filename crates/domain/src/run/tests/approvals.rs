@@ -332,7 +332,7 @@ fn b002_14_a_step_that_began_after_its_approvals_end_is_found() {
             approval_expires_at: end,
         })
     };
-    let lapsed = Err("its approval had lapsed".to_owned());
+    let lapsed = Err("its approval had expired".to_owned());
     for (end, now, expected) in [
         (Some(3_600), 3_599, Ok(())),
         (Some(3_600), 3_600, lapsed.clone()),

@@ -131,7 +131,7 @@ fn a_conclusion_that_references_make_too_deep_fails_its_step() {
     let Some(StepState::Failed { failure }) = deep.run.state_of(&id("says")) else {
         panic!("{:?}", deep.run.state_of(&id("says")));
     };
-    let message = "the step `says`: the values filled in nest more than 64 levels deep: refer to a part of the value";
+    let message = "the step `says`: the filled-in values nest more than 64 levels deep: refer to a part of the value";
     assert_eq!(
         (failure.code.as_str(), failure.message.as_str()),
         ("invalid_parameters", message)

@@ -144,19 +144,19 @@ fn a_result_that_does_not_fit_changes_nothing() {
     let cases = [
         (
             adding(vec![reading("a", &[])], &[]),
-            "what the result adds does not fit: the step id `a` stands twice",
+            "the result adds invalid steps: the step id `a` is duplicated",
         ),
         (
             adding(vec![reading("n", &["waits"])], &[("waits", "n")]),
-            "what the result adds does not fit: the steps wait for each other: n → waits → n",
+            "the result adds invalid steps: the steps form a cycle: n → waits → n",
         ),
         (
             adding(vec![reading("n", &[])], &[("ready", "n")]),
-            "the step `ready` does not wait any more",
+            "the step `ready` is no longer waiting",
         ),
         (
             adding(vec![reading("n", &[])], &[("a", "n")]),
-            "the step `a` does not wait any more",
+            "the step `a` is no longer waiting",
         ),
         (
             adding(vec![reading("n", &[])], &[("gone", "n")]),
@@ -294,6 +294,6 @@ fn b002_14_an_invented_end_of_the_budget_is_found() {
     let run = with_budget(10, vec![spending("a", &[])]);
     assert_eq!(
         run.run.follows(&stopping, at(0)),
-        Err("it does not follow by itself".to_owned())
+        Err("it is not the next automatic transition".to_owned())
     );
 }

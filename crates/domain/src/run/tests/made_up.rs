@@ -54,25 +54,33 @@ fn b002_14_values_are_given_only_before_a_run_is_open() {
         ..RunPrerequisites::default()
     };
     let open = Driven::of(one_step());
-    refused(&open, &given(), "the plan stands already");
+    refused(&open, &given(), "the plan is already fixed");
     let mut stopped = Driven::opening(one_step(), closed(), false);
     assert_eq!(stopped.run.follows(&given(), at(0)), Ok(()));
     let stopping = stopped.run.decide(abort().into()).unwrap();
     stopped.apply(&stopping);
-    refused(&stopped, &given(), "the plan stands already");
+    refused(&stopped, &given(), "the plan is already fixed");
 }
 
 #[test]
 fn b002_14_a_plan_is_confirmed_once_it_is_whole_and_only_as_it_is() {
     let open = Driven::of(one_step());
-    refused(&open, &confirmed(&open), "nothing is to be confirmed");
+    refused(
+        &open,
+        &confirmed(&open),
+        "the run does not wait for a confirmation",
+    );
     let opening = RunPrerequisites {
         confirm: true,
         missing: vec![Label::parse("bucket").unwrap()],
         ..RunPrerequisites::default()
     };
     let mut run = Driven::opening(one_step(), opening, false);
-    refused(&run, &confirmed(&run), "nothing is to be confirmed");
+    refused(
+        &run,
+        &confirmed(&run),
+        "the run does not wait for a confirmation",
+    );
     let earlier = confirmed(&run);
     run.apply(&[given()]);
     refused(&run, &earlier, "another plan was confirmed");
@@ -91,7 +99,7 @@ fn b002_14_a_run_is_paused_resumed_and_stopped_once() {
     let stopping = run.run.decide(abort().into()).unwrap();
     run.apply(&stopping);
     refused(&run, &paused(), "it cannot be paused");
-    refused(&run, &stopping[0], "it is stopping already");
+    refused(&run, &stopping[0], "it is already stopping");
 }
 
 #[test]
@@ -100,9 +108,9 @@ fn b002_14_nothing_follows_an_end_and_no_end_comes_early() {
     let completed = RunEvent::Completed {
         missing_evidence: vec![],
     };
-    refused(&run, &completed, "it does not follow by itself");
+    refused(&run, &completed, "it is not the next automatic transition");
     run.done("a");
-    refused(&run, &paused(), "the journal goes on after its end");
+    refused(&run, &paused(), "the journal continues after its end");
     let (start, _) = run.journal[0].clone();
     let fresh = Driven::new(vec![write("a", &[])]);
     refused(
@@ -134,13 +142,17 @@ fn b002_14_a_step_begins_as_its_next_attempt_under_its_key_and_allowed() {
             attempt,
             ..honest.clone()
         });
-        refused(&run, &event, "an attempt is left out or counted twice");
+        refused(&run, &event, "an attempt is missing or counted twice");
     }
     let event = RunEvent::StepBegun(EffectStart {
         idempotency_key: "another".into(),
         ..honest.clone()
     });
-    refused(&run, &event, "its key is another effect's");
+    refused(
+        &run,
+        &event,
+        "its idempotency key belongs to another effect",
+    );
     for policy_decision in [ask(), deny(RuleKind::Policy)] {
         let event = RunEvent::StepBegun(EffectStart {
             policy_decision,
@@ -159,7 +171,7 @@ fn b002_14_what_is_refused_or_asked_is_what_the_gate_said() {
         policy_decision,
         failure: failure(ErrorKind::PermissionError),
     };
-    refused(&run, &refusal("a", allow()), "the gate did not refuse it");
+    refused(&run, &refusal("a", allow()), "the gate did not deny it");
     let policy = deny(RuleKind::Policy);
     assert_eq!(
         run.run.follows(&refusal("a", policy.clone()), at(0)),
@@ -182,9 +194,13 @@ fn b002_14_what_is_refused_or_asked_is_what_the_gate_said() {
     refused(
         &run,
         &request(ask(), Some("sha256:other")),
-        "its digest is another call's",
+        "its digest belongs to another call",
     );
-    refused(&run, &request(allow(), None), "the gate did not ask for it");
+    refused(
+        &run,
+        &request(allow(), None),
+        "the gate did not require an approval",
+    );
     let asked = request(ask(), None);
     run.apply(&[asked]);
     let granted = |step: &str, n| RunEvent::ApprovalGranted {
@@ -192,8 +208,8 @@ fn b002_14_what_is_refused_or_asked_is_what_the_gate_said() {
         approval: approval(n),
         by: user("approver"),
     };
-    refused(&run, &granted("a", 8), "nobody was asked for it");
-    refused(&run, &granted("b", 7), "nobody was asked for it");
+    refused(&run, &granted("a", 8), "no approval was requested");
+    refused(&run, &granted("b", 7), "no approval was requested");
     assert_eq!(run.run.follows(&granted("a", 7), at(0)), Ok(()));
 }
 
@@ -222,7 +238,7 @@ fn b002_14_a_step_ends_only_once_it_runs_and_is_tried_again_as_often_as_it_says(
     };
     let pending = |wanted: &str| format!("the step `a` is pending, so it cannot be {wanted}");
     refused(&run, &succeeded, &pending("completed"));
-    refused(&run, &again, &pending("tried again"));
+    refused(&run, &again, &pending("retried"));
     let early = "the step `b` is pending, so it cannot be begun";
     refused(&run, &failed("b"), early);
     assert_eq!(run.run.follows(&failed("a"), at(0)), Ok(()));
@@ -230,7 +246,7 @@ fn b002_14_a_step_ends_only_once_it_runs_and_is_tried_again_as_often_as_it_says(
     assert_eq!(run.run.follows(&succeeded, at(0)), Ok(()));
     run.apply(std::slice::from_ref(&again));
     run.begin("a").unwrap();
-    refused(&run, &again, "no retry is left");
+    refused(&run, &again, "no retries are left");
     assert_eq!(run.run.follows(&failed("a"), at(0)), Ok(()));
 }
 
@@ -241,7 +257,7 @@ fn b000_18_only_a_dry_run_leaves_a_write_out() {
         reason: SkipReason::DryRun,
     };
     let real = Driven::of(one_step());
-    refused(&real, &skipped, "the run is no dry run");
+    refused(&real, &skipped, "the run is not a dry run");
     let dry = Driven::opening(one_step(), RunPrerequisites::default(), true);
     assert_eq!(dry.run.follows(&skipped, at(0)), Ok(()));
 }

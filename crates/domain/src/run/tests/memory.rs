@@ -92,7 +92,7 @@ fn a_conclusion_beyond_what_a_run_may_have_fails_its_step() {
     assert!(
         failure
             .message
-            .contains("the values filled in take more than"),
+            .contains("the filled-in values take more than"),
         "{failure:?}"
     );
     assert_eq!(refused.outcome(), "failed");

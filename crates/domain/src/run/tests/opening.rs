@@ -132,7 +132,7 @@ fn b000_18_a_dry_run_skips_writes() {
     let refused = IllegalTransition::Step {
         step: id("w"),
         state: "pending",
-        wanted: "left out of a run that is no dry run",
+        wanted: "left out of a run that is not a dry run",
     };
     let skip = Command::SkipForDryRun { step: id("w") };
     assert_eq!(real.command(skip), Err(refused));

@@ -110,7 +110,7 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
     journal.push((made_up, at(1)));
     let (_, divergence) = Run::replay_strictly(journal).unwrap();
     let detail = divergence.unwrap().detail;
-    assert_eq!(detail, "nothing was begun that may have happened");
+    assert_eq!(detail, "no started attempt has an unknown outcome");
 }
 
 /// A run whose only write has an unknown outcome reports that, not that it wrote nothing.

@@ -79,22 +79,22 @@ fn ruling_31_a_placeholder_elsewhere_is_an_error_with_its_line() {
     let advice = [
         (
             "import a\nb(${user.zone})\n",
-            "line 2 of the script: `${user.zone}` stands outside of a string literal: quote it; its value is a text \
-             there, as JSON where it is none",
+            "line 2 of the script: `${user.zone}` is outside a string literal: quote it; its value becomes a string, \
+             encoded as JSON if it is not a string",
         ),
         (
             "x = '''\n\n''' # ${look}\n",
-            "line 3 of the script: `${look}` stands in a comment: a placeholder is a value in a quoted string literal; \
-             leave it out",
+            "line 3 of the script: `${look}` is in a comment: a placeholder must be in a quoted string literal; \
+             remove it",
         ),
         (
             "x = f'''\n${user.zone}'''\n",
-            "line 2 of the script: `${user.zone}` stands in a formatted literal, where Python itself reads the braces: \
-             write a string literal without `f`, or leave the dollar sign out",
+            "line 2 of the script: `${user.zone}` is in a formatted literal, where Python itself reads the braces: \
+             write a string literal without `f`, or remove the dollar sign",
         ),
         (
             "x = b'${look.id}'\n",
-            "line 1 of the script: `${look.id}` stands in a bytes literal: write a string literal, and `.encode()` after \
+            "line 1 of the script: `${look.id}` is in a bytes literal: write a string literal, and `.encode()` after \
              it",
         ),
         (

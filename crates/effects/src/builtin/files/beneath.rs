@@ -43,7 +43,7 @@ impl RelativePath {
         let plain =
             |part: &String| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
         if !parts.iter().all(plain) {
-            return Err(input(format!("{text:?} does not stay below the root")));
+            return Err(input(format!("{text:?} leaves the root")));
         }
         if parts.len() > MAX_DEPTH {
             let message = format!(
@@ -273,19 +273,17 @@ pub(super) fn fault(shown: &str, errno: Errno) -> Failure {
         Errno::NOTDIR => input(format!("a part of `{shown}` is not a directory")),
         Errno::ISDIR => input(format!("`{shown}` is a directory")),
         Errno::NAMETOOLONG => input(format!("the path `{shown}` is too long")),
-        Errno::LOOP => denied(format!(
-            "a link stands in `{shown}`; links are not followed"
-        )),
+        Errno::LOOP => denied(format!("`{shown}` contains a link; links are not followed")),
         Errno::XDEV => denied(format!(
-            "`{shown}` leads to another file system or out of the root"
+            "`{shown}` is on another file system or outside the root"
         )),
         Errno::ACCESS | Errno::PERM | Errno::ROFS => {
-            denied(format!("the system refuses `{shown}`: {errno}"))
+            denied(format!("the system denies access to `{shown}`: {errno}"))
         }
-        Errno::EXIST => failed(format!("`{shown}` is there already")),
+        Errno::EXIST => failed(format!("`{shown}` already exists")),
         Errno::NOTEMPTY => failed(format!("the directory `{shown}` is not empty")),
         Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::MFILE | Errno::NFILE => {
-            resource(format!("no room for `{shown}`: {errno}"))
+            resource(format!("no space for `{shown}`: {errno}"))
         }
         other => failed(format!("`{shown}`: {other}")),
     }

@@ -7,7 +7,7 @@ use charter_contract::agentic::file_system_operation::LineEdit;
 pub(super) enum EditFault {
     #[error("line {line} is beyond the end; the file has {count} lines")]
     Beyond { line: u64, count: usize },
-    #[error("lines {start} to {end} are not what the edit expects; they are {found:?}")]
+    #[error("lines {start} to {end} differ from what the edit expects; they are {found:?}")]
     Unexpected { start: u64, end: u64, found: String },
 }
 

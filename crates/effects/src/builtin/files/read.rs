@@ -225,7 +225,7 @@ impl Task {
             line += u64::from(end.is_some());
             if kept.len() as u64 > MAX_FILE_BYTES || scanned >= MAX_SCANNED_BYTES {
                 let message = format!(
-                    "the lines of `{}` lie beyond {MAX_SCANNED_BYTES} bytes, or hold over {MAX_FILE_BYTES}",
+                    "the lines of `{}` are beyond {MAX_SCANNED_BYTES} bytes, or have over {MAX_FILE_BYTES}",
                     place.shown
                 );
                 return Err(Failure::new(ErrorType::ResourceError, message));

@@ -60,7 +60,7 @@ pub(super) fn copy(task: &Task) -> Result<Success, Failure> {
         }
         FileType::Directory => {
             return Err(input(format!(
-                "`{}` is a directory; say `recursive`",
+                "`{}` is a directory; set `recursive`",
                 from.shown
             )));
         }
@@ -108,7 +108,7 @@ fn ends(task: &Task) -> Result<(EntryLocation, EntryLocation), Failure> {
         .as_ref()
         .ok_or_else(|| input("`destination` is missing".to_owned()))?;
     if destination.is_within(&task.path) {
-        return Err(input("`destination` lies in `path`, or is it".to_owned()));
+        return Err(input("`destination` is `path` or inside it".to_owned()));
     }
     Ok((
         task.tree.place(&task.path)?,
@@ -133,7 +133,7 @@ fn destinations(task: &Task) -> serde_json::Value {
 fn misplaced(place: &EntryLocation, errno: Errno) -> Failure {
     match errno {
         Errno::NOTDIR | Errno::ISDIR | Errno::INVAL => input(format!(
-            "a directory and a file cannot take each other's place at `{}`",
+            "a directory cannot replace a file, or a file a directory, at `{}`",
             place.shown
         )),
         other => place.fault(other),
@@ -171,7 +171,7 @@ impl Task {
             return Err(to.fault(Errno::EXIST));
         }
         if kind(from) != FileType::RegularFile {
-            let message = format!("`{}` is there; only a file is put over a file", to.shown);
+            let message = format!("`{}` exists; only a file can replace a file", to.shown);
             return Err(input(message));
         }
         to.require_file(&there)?;
@@ -231,7 +231,7 @@ fn pour(
 }
 
 fn too_much(from: &EntryLocation) -> Failure {
-    let message = format!("`{}` holds over {MAX_COPIED_BYTES} bytes", from.shown);
+    let message = format!("`{}` has over {MAX_COPIED_BYTES} bytes", from.shown);
     Failure::new(ErrorType::ResourceError, message)
 }
 

@@ -113,7 +113,10 @@ pub(super) fn require_unchanged(place: &EntryLocation, before: &Stat) -> Result<
     match place.stat()? {
         Some(now) if identity(&now) == identity(before) => Ok(()),
         Some(_) | None => {
-            let message = format!("`{}` changed meanwhile; nothing was done", place.shown);
+            let message = format!(
+                "`{}` changed concurrently; nothing was written",
+                place.shown
+            );
             Err(Failure::new(ErrorType::ExecutionError, message).retryable())
         }
     }

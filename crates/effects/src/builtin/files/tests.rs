@@ -241,5 +241,5 @@ fn b003_abandoned_work_stops() {
     let cancelled = stopped(Budget::new(Duration::from_secs(5), cancel));
     assert_eq!(cancelled.unwrap_err(), "the call was cancelled");
     let late = stopped(Budget::new(Duration::ZERO, CancellationToken::new()));
-    assert_eq!(late.unwrap_err(), "not done within 0 ms");
+    assert_eq!(late.unwrap_err(), "timed out after 0 ms");
 }

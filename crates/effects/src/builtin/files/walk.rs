@@ -125,7 +125,7 @@ impl Walk<'_> {
             }
             self.seen += 1;
             if self.seen > self.most {
-                let message = format!("`{}` holds over {} entries", self.shown, self.most);
+                let message = format!("`{}` has over {} entries", self.shown, self.most);
                 return Err(Failure::new(ErrorType::ResourceError, message));
             }
             names.push(name.to_owned());

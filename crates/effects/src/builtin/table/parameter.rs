@@ -107,7 +107,7 @@ const PATH: Parameter = required(
 const ENCODING: Parameter = optional(
     "encoding",
     String,
-    "How the content is written; text by default.",
+    "The encoding of the content; text by default.",
     "\"utf-8\"",
 )
 .one_of(&["utf-8", "base64"]);
@@ -115,43 +115,43 @@ const CONTENT: Parameter = required("content", String, "The content.", "\"text\\
 const HASH: Parameter = optional(
     "expected_hash",
     String,
-    "`sha256:…` that the file must have, or nothing is done.",
+    "The `sha256:…` that the file must have; otherwise nothing is written.",
     "\"sha256:00\"",
 );
 const PARENTS: Parameter = optional(
     "create_parents",
     Boolean,
-    "Whether missing directories above are made.",
+    "Whether missing parent directories are created.",
     "true",
 );
 const OVERWRITE: Parameter = optional(
     "overwrite",
     Boolean,
-    "Whether a file that is there is replaced.",
+    "Whether an existing file is replaced.",
     "true",
 );
 const RECURSIVE: Parameter = optional(
     "recursive",
     Boolean,
-    "Whether what lies below is meant as well.",
+    "Whether subdirectories are included.",
     "true",
 );
 const DESTINATION: Parameter = required(
     "destination",
     String,
-    "Where to, relative to the root.",
+    "The destination, relative to the root.",
     "\"src/other.tf\"",
 );
 const MAX_RESULTS: Parameter = optional(
     "max_results",
     Integer,
-    "Most results; 1,000 by default.",
+    "Maximum number of results; 1,000 by default.",
     "100",
 );
 const REASON: Parameter = optional(
     "reason",
     String,
-    "Why it is needed.",
+    "The reason for the access.",
     "\"to know the region\"",
 );
 
@@ -176,7 +176,8 @@ pub(super) const FS_EDIT: &[Parameter] = &[
     required(
         "edits",
         Array,
-        "Replacements in ascending order: `start_line`, `end_line`, `replacement`, and `expected`, what the lines must be now.",
+        "Replacements in ascending order: `start_line`, `end_line`, `replacement`, and `expected`, the lines that \
+         must be there now.",
         "[{\"start_line\": 1, \"end_line\": 1, \"replacement\": \"new\", \"expected\": \"old\"}]",
     ),
     HASH,
@@ -194,17 +195,17 @@ pub(super) const FS_LIST: &[Parameter] = &[
 ];
 pub(super) const FS_SEARCH: &[Parameter] = &[
     ROOT,
-    PATH.of("The directory or file that is searched.", "\"src\""),
+    PATH.of("The directory or file to search.", "\"src\""),
     required(
         "pattern",
         String,
-        "What lines must match.",
+        "The pattern that lines must match.",
         "\"0\\\\.0\\\\.0\\\\.0/0\"",
     ),
     optional(
         "pattern_type",
         String,
-        "How the pattern is meant; `regex` by default.",
+        "The kind of pattern; `regex` by default.",
         "\"regex\"",
     )
     .one_of(&["regex", "literal"]),
@@ -245,13 +246,13 @@ const QUERY: Parameter = optional(
 const TIMEOUT: Parameter = optional(
     "timeout_ms",
     Integer,
-    "Time limit; never above the call's own.",
+    "Timeout; at most the call's own.",
     "5000",
 );
 const MAX_BYTES: Parameter = optional(
     "max_response_bytes",
     Integer,
-    "Largest answer; never above 16 MiB.",
+    "Maximum size of the answer; at most 16 MiB.",
     "65536",
 );
 const FOLLOW: Parameter = optional(
@@ -292,19 +293,19 @@ pub(super) const WEB_SEARCH: &[Parameter] = &[
     required(
         "query",
         String,
-        "What to look for; at most 400 characters and 50 words.",
+        "The search query; at most 400 characters and 50 words.",
         "\"flood barriers of the Thames\"",
     ),
     optional(
         "count",
         Integer,
-        "Most results, 1 to 20; 10 by default.",
+        "Maximum number of results, 1 to 20; 10 by default.",
         "5",
     ),
     optional(
         "freshness",
         String,
-        "Only pages that are no older than that.",
+        "Only pages that are not older than this.",
         "\"month\"",
     )
     .one_of(&["day", "week", "month", "year"]),
@@ -332,7 +333,13 @@ pub(super) const COMMAND_RUN: &[Parameter] = &[
     ),
 ];
 pub(super) const VISUALISE: &[Parameter] = &[
-    required("mark", String, "What is drawn for a row.", "\"bar\"").one_of(&[
+    required(
+        "mark",
+        String,
+        "The mark that is drawn for a row.",
+        "\"bar\"",
+    )
+    .one_of(&[
         "arc", "area", "bar", "circle", "line", "point", "rect", "rule", "square", "text", "tick",
     ]),
     required(

@@ -54,7 +54,7 @@ async fn an_answer_that_is_too_much_is_the_failure_of_its_request() {
         (lists(79), TOO_DEEP),
         (
             heavy,
-            "its answer holds so many values that it takes more than 50331648 bytes of memory; send fewer",
+            "its answer has so many values that it takes more than 50331648 bytes of memory; send fewer",
         ),
     ] {
         let refused = failure(pinged(Reply::json(200, result(&content))).await);
@@ -62,7 +62,7 @@ async fn an_answer_that_is_too_much_is_the_failure_of_its_request() {
     }
     let (code, said) = failure(pinged(Reply::json(200, "{\"jsonrpc\": ")).await);
     assert_eq!(code, UNUSABLE);
-    assert!(said.starts_with("its answer is no message: "), "{said}");
+    assert!(said.starts_with("its answer is not a message: "), "{said}");
 }
 
 #[tokio::test]

@@ -123,7 +123,7 @@ fn name_here(name: &str, taken: &BTreeSet<String>) -> Result<String, String> {
     }
     if name.is_empty() || clean(name, MAX_NAME) != name {
         return Err(format!(
-            "its name is not 1 to {MAX_NAME} characters that can be seen"
+            "its name must have 1 to {MAX_NAME} visible characters"
         ));
     }
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

@@ -77,12 +77,12 @@ fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
     );
     assert_eq!(
         made[0].document.description.as_str(),
-        "The MCP server `files` says of it: Does drop.[2J"
+        "The MCP server `files` describes it as: Does drop.[2J"
     );
     let gone = SkippedTool {
         tool: "gone".to_owned(),
         part: None,
-        reason: "`readonly` names it, and the server does not list it".to_owned(),
+        reason: "`readonly` names it, but the server does not list it".to_owned(),
     };
     assert_eq!(left_out, [gone]);
 }
@@ -228,8 +228,8 @@ fn tools_that_cannot_be_imported_are_skipped_by_name() {
     assert_eq!(
         said[..3],
         [
-            "unseen: the parameter `a`: its name is not 1 to 200 characters that can be seen",
-            "needed: it needs the parameter `a`: its name is not 1 to 200 characters that can be seen",
+            "unseen: the parameter `a`: its name must have 1 to 200 visible characters",
+            "needed: it needs the parameter `a`: its name must have 1 to 200 visible characters",
             "twice: the server lists it twice",
         ]
     );
@@ -299,7 +299,7 @@ fn an_output_schema_that_is_too_much_is_left_out_and_its_tool_is_not() {
     );
     let reasons: Vec<_> = left_out.iter().map(|left| left.reason.as_str()).collect();
     assert!(
-        reasons[0].contains("is over the limit SCHEMA_EXPANSION of 4000"),
+        reasons[0].contains("exceeds the limit SCHEMA_EXPANSION of 4000"),
         "{reasons:?}"
     );
     assert!(
@@ -308,7 +308,7 @@ fn an_output_schema_that_is_too_much_is_left_out_and_its_tool_is_not() {
     );
     assert!(reasons[1].contains("$dynamicRef"), "{reasons:?}");
     assert!(
-        reasons[5].contains("which is not there: correct the reference"),
+        reasons[5].contains("which does not exist: correct the reference"),
         "{reasons:?}"
     );
 }
@@ -333,7 +333,7 @@ fn all_output_schemas_of_a_server_have_one_allowance() {
     assert_eq!(last.tool, "t39");
     assert_eq!(
         last.reason,
-        "its schemas and patterns, with those before it, are over the limit SERVER_SCHEMA_PARTS of 200000: describe \
+        "its schemas and patterns, with the previous ones, exceed the limit SERVER_SCHEMA_PARTS of 200000: describe \
          fewer parts, or spread them over more than one server"
     );
 }

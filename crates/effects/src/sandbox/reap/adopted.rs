@@ -73,7 +73,7 @@ impl AdoptedOrphans {
             match reap_ended(orphan) {
                 Ok(()) | Err(Errno::CHILD) => {}
                 Err(errno) => {
-                    tracing::warn!(error = %errno, "an orphan cannot be reaped; the next sweep tries again");
+                    tracing::warn!(error = %errno, "an orphan cannot be reaped; retrying with the next sweep");
                 }
             }
         }

@@ -491,7 +491,7 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
     let complaint = said(&messages(1)[3]);
     let (instruction, data) = complaint.split_once("<data>\n").unwrap();
     assert!(
-        instruction.starts_with("This answer will not do.") && !instruction.contains("/score"),
+        instruction.starts_with("This answer is invalid.") && !instruction.contains("/score"),
         "{complaint}"
     );
     assert!(data.starts_with("{\"wrong\":[\"/score: "), "{complaint}");

@@ -50,11 +50,11 @@ fn without_tls_a_provider_is_asked_on_this_machine_only_unless_the_operator_says
     ] {
         assert_eq!(
             with_base(url, loopback),
-            said("without TLS and not of this machine"),
+            said("remote without TLS"),
             "{url}"
         );
     }
-    assert_eq!(with_base("models.example.com", loopback), said("no URL"));
+    assert_eq!(with_base("models.example.com", loopback), said("not a URL"));
     assert_eq!(
         with_base("ftp://localhost/", loopback),
         said("neither https nor http")
@@ -62,12 +62,12 @@ fn without_tls_a_provider_is_asked_on_this_machine_only_unless_the_operator_says
     let with_user = "https://user:secret@models.example.com";
     assert_eq!(
         with_base(with_user, loopback),
-        said("one that holds a user or password")
+        said("a URL with a user or password")
     );
     let with_query = "https://models.example.com/v1?key=secret";
     assert_eq!(
         with_base(with_query, loopback),
-        said("one that holds a query or fragment")
+        said("a URL with a query or fragment")
     );
 }
 
@@ -85,7 +85,8 @@ fn invalid_configuration_is_refused_with_its_key() {
         }),
         Some("the provider `lab`: Anthropic's API has no `json_object`".to_owned())
     );
-    let unfit = "a key of the provider `lab` is empty or has a character that headers cannot carry";
+    let unfit =
+        "a key of the provider `lab` is empty or has a character that is invalid in headers";
     assert_eq!(
         refused(|options| lab(options).key = Some(key("a\nb"))),
         Some(unfit.to_owned())
@@ -96,7 +97,7 @@ fn invalid_configuration_is_refused_with_its_key() {
                 .routes
                 .insert(label("deep"), "other/model".parse().unwrap());
         }),
-        Some("the route `deep` leads to the provider `other`, which is not configured".to_owned())
+        Some("the route `deep` uses the provider `other`, which is not configured".to_owned())
     );
     let own = TenantModels {
         keys: BTreeMap::from([(label("other"), key("k"))]),
@@ -122,17 +123,14 @@ async fn a_route_that_leads_nowhere_is_refused_without_asking() {
     let answer = models.complete(&request, &CancellationToken::new()).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.fault, ModelFault::UnknownRoute);
-    assert_eq!(
-        failure.message,
-        "the route `tier_unheard_of` leads to no model"
-    );
+    assert_eq!(failure.message, "the route `tier_unheard_of` has no model");
     assert_eq!(server.seen().len(), 0);
 
     let failure = ask(&NoModels).await.unwrap_err();
     assert_eq!(failure.code(), ErrorCode::ModelRouteUnknown);
     assert_eq!(
         failure.message,
-        "the route `tier_fast` leads nowhere: no models are configured (`models` in the configuration)"
+        "the route `tier_fast` has no model: no models are configured (`models` in the configuration)"
     );
 }
 

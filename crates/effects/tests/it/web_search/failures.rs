@@ -38,25 +38,25 @@ const PAGE: &str = recorded!("searxng/page.html");
 const BRAVE_FOUND: &str = recorded!("brave/success.json");
 const SEARXNG_FOUND: &str = recorded!("searxng/success.json");
 
-const NO_JSON: &str = "gave an answer that is not the JSON that it should be";
+const NO_JSON: &str = "answered with invalid JSON";
 
 #[rustfmt::skip]
 const ONCE: [Case; 27] = [
-    (BRAVE, 401, "{}", PermissionError, false, "did not accept the key (401)"),
-    (BRAVE, 403, FORBIDDEN, PermissionError, false, "did not accept the key (403)"),
-    (BRAVE, 422, TOKEN, PermissionError, false, "did not accept the key (422)"),
-    (BRAVE, 404, NO_SUBSCRIPTION, PermissionError, false, "did not accept the key (404)"),
-    (BRAVE, 402, "{}", ResourceError, false, "says that the quota of the account is used up (402)"),
-    (BRAVE, 429, QUOTA, ResourceError, false, "says that the quota of the account is used up (429)"),
-    (BRAVE, 422, QUERY, InputError, false, "did not accept the query (422)"),
-    (BRAVE, 400, "{}", InputError, false, "did not accept the query (400)"),
-    (BRAVE, 404, "<html>", ExecutionError, false, "is not at its address (404)"),
-    (BRAVE, 302, "", ExecutionError, false, "leads to another place, which is not followed (302)"),
+    (BRAVE, 401, "{}", PermissionError, false, "rejected the key (401)"),
+    (BRAVE, 403, FORBIDDEN, PermissionError, false, "rejected the key (403)"),
+    (BRAVE, 422, TOKEN, PermissionError, false, "rejected the key (422)"),
+    (BRAVE, 404, NO_SUBSCRIPTION, PermissionError, false, "rejected the key (404)"),
+    (BRAVE, 402, "{}", ResourceError, false, "reported that the account's quota is exhausted (402)"),
+    (BRAVE, 429, QUOTA, ResourceError, false, "reported that the account's quota is exhausted (429)"),
+    (BRAVE, 422, QUERY, InputError, false, "rejected the query (422)"),
+    (BRAVE, 400, "{}", InputError, false, "rejected the query (400)"),
+    (BRAVE, 404, "<html>", ExecutionError, false, "was not found at its address (404)"),
+    (BRAVE, 302, "", ExecutionError, false, "answered with a redirect, which is not followed (302)"),
     (BRAVE, 418, "{}", ExecutionError, false, "failed (418)"),
-    (SEARXNG, 401, "", PermissionError, false, "does not allow this; its `search.formats` must name `json` (401)"),
-    (SEARXNG, 403, NO_JSON_ALLOWED, PermissionError, false, "does not allow this; its `search.formats` must name `json` (403)"),
-    (SEARXNG, 400, NO_LANGUAGE, InputError, false, "did not accept the query (400)"),
-    (SEARXNG, 404, "", ExecutionError, false, "is not at its address (404)"),
+    (SEARXNG, 401, "", PermissionError, false, "denied this: add `json` to its `search.formats` (401)"),
+    (SEARXNG, 403, NO_JSON_ALLOWED, PermissionError, false, "denied this: add `json` to its `search.formats` (403)"),
+    (SEARXNG, 400, NO_LANGUAGE, InputError, false, "rejected the query (400)"),
+    (SEARXNG, 404, "", ExecutionError, false, "was not found at its address (404)"),
     (SEARXNG, 200, SILENT, ExecutionError, true, "found nothing, and 3 of its engines did not answer"),
     (SEARXNG, 200, PAGE, ExecutionError, false, NO_JSON),
     (SEARXNG, 200, "", ExecutionError, false, NO_JSON),
@@ -92,13 +92,13 @@ async fn b003_3_each_answer_that_is_none_is_a_failure_of_its_kind() {
 
 #[rustfmt::skip]
 const AGAIN: [Case; 8] = [
-    (BRAVE, 429, RATE, ResourceError, true, "says that it was asked too often (429)"),
+    (BRAVE, 429, RATE, ResourceError, true, "reported a rate limit (429)"),
     (BRAVE, 500, BROKEN, ExecutionError, true, "failed (500)"),
     (BRAVE, 502, "<html>", ExecutionError, true, "failed (502)"),
-    (BRAVE, 503, "", ResourceError, true, "has no room at the moment (503)"),
+    (BRAVE, 503, "", ResourceError, true, "is overloaded (503)"),
     (BRAVE, 504, "", TimeoutError, true, "did not answer in time (504)"),
     (SEARXNG, 408, "", TimeoutError, true, "did not answer in time (408)"),
-    (SEARXNG, 429, LIMITED, ResourceError, true, "says that it was asked too often (429)"),
+    (SEARXNG, 429, LIMITED, ResourceError, true, "reported a rate limit (429)"),
     (SEARXNG, 500, "", ExecutionError, true, "failed (500)"),
 ];
 
@@ -206,7 +206,7 @@ async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
     let (outcome, _) = asked(BRAVE, vec![broken], |_| {}).await;
     let (kind, message, retryable, _) = failure(outcome);
     assert_eq!((kind, retryable), (ExecutionError, true));
-    assert!(message.contains("broke off"), "{message}");
+    assert!(message.contains("was interrupted"), "{message}");
     let (outcome, _) = asked(BRAVE, Vec::new(), |options| {
         options.url = Some("http://127.0.0.1:9".to_owned());
     })

@@ -14,8 +14,7 @@ async fn without_a_provider_a_search_is_refused_with_a_hint() {
         .run(granted(None, &json!({"query": QUESTION})))
         .await;
     let (kind, message, retryable, _) = failure(refused);
-    let hint = "searching the web is off on this server: no search provider is configured \
-                (`search.provider`)";
+    let hint = "web search is disabled on this server: no search provider is configured (`search.provider`)";
     assert_eq!(
         (kind, message.as_str(), retryable),
         (ErrorType::PermissionError, hint, false)
@@ -51,7 +50,7 @@ fn invalid_setup_is_refused_before_any_request() {
     for broken in ["", "a\nb"] {
         assert_eq!(
             said(BRAVE, None, key(broken), here),
-            "the `key` is empty or has a character that headers cannot carry"
+            "the `key` is empty or has a character that is invalid in headers"
         );
     }
     assert_eq!(
@@ -61,19 +60,16 @@ fn invalid_setup_is_refused_before_any_request() {
     let url = Some("https://search.example");
     assert_eq!(said(SEARXNG, url, key(KEY), here), "SearxNG has no `key`");
     for (url, why) in [
-        ("search.example", "no URL"),
+        ("search.example", "not a URL"),
         ("ftp://search.example", "neither https nor http"),
-        (
-            "http://search.example",
-            "without TLS and not of this machine",
-        ),
+        ("http://search.example", "remote without TLS"),
         (
             "https://u:p@search.example",
-            "one that holds a user or password",
+            "a URL with a user or password",
         ),
         (
             "https://search.example?a=b",
-            "one that holds a query or fragment",
+            "a URL with a query or fragment",
         ),
     ] {
         let expected = format!("`url` is {why}");

@@ -28,8 +28,7 @@ async fn an_unconfigured_address_is_refused() {
             .await;
         let (fault, message) = failed(refused);
         assert_eq!(fault, DeliveryFault::Forbidden, "{url}");
-        let begins =
-            format!("`{url}` belongs to no system of record of this server; nothing was sent");
+        let begins = format!("`{url}` belongs to no configured system of record; nothing was sent");
         assert!(message.starts_with(&begins), "{message}");
     }
     for url in ["/hooks", "/hooks/", "/hooks?a=1", "/hooks/a/../b"] {
@@ -56,8 +55,8 @@ async fn a_private_address_needs_to_be_named() {
     assert_eq!(fault, DeliveryFault::Forbidden);
     assert!(
         message.ends_with(
-            "127.0.0.1 is 127.0.0.1, a private or local address that the `egress` of the system of \
-             record `crm` does not name"
+            "127.0.0.1 is 127.0.0.1, a private or local address that the `egress` of the system of record `crm` does \
+             not list"
         ),
         "{message}"
     );
@@ -91,11 +90,11 @@ fn invalid_webhooks_are_not_set_up() {
     let url = |url: &'static str| said(&move |system| system.url = url.to_owned());
     assert_eq!(
         url("http://crm.example.com/"),
-        "the `url` of the system of record `crm` is without TLS and not of this machine"
+        "the `url` of the system of record `crm` is remote without TLS"
     );
     assert_eq!(
         url("https://crm.example.com/?key=1"),
-        "the `url` of the system of record `crm` is one that holds a query or fragment"
+        "the `url` of the system of record `crm` is a URL with a query or fragment"
     );
     assert_eq!(
         said(&|system| system.secrets.clear()),
@@ -104,8 +103,8 @@ fn invalid_webhooks_are_not_set_up() {
     let short = said(&|system| system.secrets.push(secret("whsec_c2hvcnQ=")));
     assert_eq!(
         short,
-        "a secret of the system of record `crm` (environment variable CRM_SECRET) does not hold 24 to \
-         64 bytes; it is `whsec_` and the base64 of 24 to 64 random bytes"
+        "a secret of the system of record `crm` (environment variable CRM_SECRET) does not have 24 to 64 bytes; it \
+         is `whsec_` and the base64 of 24 to 64 random bytes"
     );
 }
 

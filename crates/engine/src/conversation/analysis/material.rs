@@ -437,7 +437,7 @@ impl Engine {
                     .collect()
             }
             Err(error) => {
-                tracing::debug!(error = %error, "an analysis goes without lenses");
+                tracing::debug!(error = %error, "an analysis continues without lenses");
                 Vec::new()
             }
         }

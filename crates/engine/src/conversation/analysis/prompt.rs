@@ -40,13 +40,15 @@ pub(super) const EXTENTS: [Extent; 3] = [
 /// Maximum findings that a model states.
 const MOST_STATED: usize = 50;
 
-const SYSTEM: &str = "You put the results of tools into words for the person who asked a question. The data holds the \
-    question, the results as `evidence`, and where there are rules the `findings` of the rules with their `totals`. \
-    Use nothing else. Every sentence cites in `cites` the ids of what it rests on, such as f1 or e2. Begin with what the \
-    results show; `passages` are reference texts and come after it, if at all. Name a number, an \
-    id or a name only if it occurs in what the sentence cites, written as it is there. A sentence that does not is \
-    thrown away. Write plain English, one statement in a sentence, without links and markup, and without the ids of \
-    the data. Findings and their severity are facts: they are shown beside your sentences, so do not list them again.";
+const SYSTEM: &str = "You put the results of tools into words for the person who asked a question. The data holds \
+                      the question, the results as `evidence`, and where there are rules the `findings` of the rules \
+                      with their `totals`. Use nothing else. Every sentence cites in `cites` the ids of what it \
+                      rests on, such as f1 or e2. Begin with what the results show; `passages` are reference texts \
+                      and come after it, if at all. Name a number, an id or a name only if it occurs in what the \
+                      sentence cites, written as it is there. A sentence that does not is discarded. Write plain \
+                      English, one statement in a sentence, without links and markup, and without the ids of the \
+                      data. Findings and their severity are facts: they are shown beside your sentences, so do not \
+                      list them again.";
 
 /// A request to a model.
 pub(super) struct Prompt {
@@ -118,7 +120,7 @@ fn task(work: &AnalysisWork, cases: &[Case], material: &Material) -> String {
     }
     // Rules come first: a task that is too long loses hints.
     let rules = work.guardrails.values().map(String::as_str);
-    list(&mut task, "Rules that bear on it:", rules);
+    list(&mut task, "Applicable rules:", rules);
     let hints = cases.iter().flat_map(|case| &case.skill.approach_hints);
     list(
         &mut task,

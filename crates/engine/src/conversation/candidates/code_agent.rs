@@ -30,11 +30,11 @@ const MAX_OUTPUT_TOKENS: u32 = 4_096;
 /// Limited, because a request waits for the candidate.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-const SYSTEM: &str = "You put registered tools together into a plan that answers requests of a kind. Use \
-    only the tools of the context, as their parameters and outputs say. What a caller has to know becomes \
-    a parameter, taken from a tool's parameter; steps refer to it as ${user.name}, and to what an earlier \
-    step returned as ${step_id.field}. Give nothing a value that you do not know. If the tools cannot \
-    answer the request, say why instead.";
+const SYSTEM: &str = "You combine registered tools into a plan that answers requests of a kind. Use only the tools \
+                      of the context, as their parameters and outputs declare. Every value that the caller has to \
+                      provide becomes a parameter, taken from a tool's parameter; steps refer to it as ${user.name}, \
+                      and to the output of an earlier step as ${step_id.field}. Give nothing a value that you do not \
+                      know. If the tools cannot answer the request, give the reason instead.";
 
 /// Asks a model if the tenant has a route for it, and composes otherwise.
 #[derive(Clone)]
@@ -81,7 +81,7 @@ impl Generator for CodeAgent {
                 Err(error) => vec![error.to_string()],
             };
             if request.earlier.len() >= MAX_REPAIRS {
-                let why = format!("what it drafted does not do: {}", wrong.join("; "));
+                let why = format!("its draft is invalid: {}", wrong.join("; "));
                 return Err(NoFit::Declined(why).into());
             }
             request.earlier.push(RejectedAnswer {

@@ -41,8 +41,8 @@ impl Engine {
         let kept = all(&view).filter(|kept| kept.document.is_candidate());
         if kept.count() >= MAX_CANDIDATES {
             let message = format!(
-                "nothing that is registered fits this request, and there are {MAX_CANDIDATES} candidates already: \
-                 promote some, or unregister their packages"
+                "nothing registered matches this request, and there are already {MAX_CANDIDATES} candidates: promote \
+                 some, or unregister their packages"
             );
             return Err(EngineError::new(ErrorCode::NoMatch, message));
         }
@@ -70,7 +70,7 @@ impl Engine {
             Document::Skill(skill) => skill.version = Some(version.clone()),
             Document::Playbook(playbook) => playbook.version = Some(version.clone()),
             other => {
-                let cause = format!("a {} is none", other.kind());
+                let cause = format!("a {} cannot be a candidate", other.kind());
                 return Err(EngineError::internal("keeping a candidate", cause));
             }
         }
@@ -138,7 +138,7 @@ fn bundle(
         version,
         title: Text::parse(&format!("Generated: {}", document.id()))
             .map_err(|error| EngineError::internal("naming a candidate", error))?,
-        description: "Generated on a request that nothing registered fitted.".to_owned(),
+        description: "Generated for a request that nothing registered matched.".to_owned(),
         licence: None,
         scope: PackageScope::Tenant,
     };

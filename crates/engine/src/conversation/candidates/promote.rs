@@ -42,11 +42,11 @@ impl Engine {
         };
         let (kind, package) = (found.document.kind(), &found.origin.package);
         if !found.document.is_candidate() {
-            return Err(illegal(format!("the {kind} `{id}` is no candidate")));
+            return Err(illegal(format!("the {kind} `{id}` is not a candidate")));
         }
         if !is_generated(package) {
             let message = format!(
-                "the {kind} `{id}` was written into the package `{package}`: take `is_candidate` out there, and register it"
+                "the {kind} `{id}` belongs to the package `{package}`: remove `is_candidate` there, and register it"
             );
             return Err(illegal(message));
         }
@@ -111,7 +111,7 @@ fn accepted(document: Document) -> Result<(Document, RoutedKind, Option<Text>), 
             let asked = playbook.examples.first().cloned();
             Ok((playbook.into(), RoutedKind::Playbook, asked))
         }
-        other => Err(illegal(format!("a {} is no candidate", other.kind()))),
+        other => Err(illegal(format!("a {} cannot be a candidate", other.kind()))),
     }
 }
 

@@ -168,7 +168,7 @@ impl Engine {
     ) -> Result<AgentResponse, EngineError> {
         let answered = self.try_answer_request(caller, request, progress).await?;
         answered.ok_or_else(|| {
-            let message = "this request is being answered";
+            let message = "this request is already being answered";
             EngineError::new(ErrorCode::Overloaded, message)
         })
     }

@@ -63,8 +63,8 @@ impl Clarification {
             })
         });
         let question = match classified.playbook {
-            Some(_) => "Several changes fit this. Which one do you mean?",
-            None => "Several different questions fit this. Which one do you mean?",
+            Some(_) => "Several changes match this request. Which one do you mean?",
+            None => "Several different questions match this request. Which one do you mean?",
         };
         Self {
             question: question.to_owned(),

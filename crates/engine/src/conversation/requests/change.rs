@@ -65,7 +65,7 @@ pub(super) fn response(
     if !beside.is_empty() {
         response
             .content
-            .push_str("\n\nThe question asked for more:");
+            .push_str("\n\nThe question has more parts:");
         Offers::new(beside.to_vec()).add_to(&mut response);
     }
     Ok(response)
@@ -177,7 +177,7 @@ fn next_actions(run: &RunView) -> Vec<String> {
             lines.extend(run.proposals.iter().map(ToString::to_string));
             let names: Vec<&str> = state.missing.iter().map(AsRef::as_ref).collect();
             lines.push(format!(
-                "It needs {}. Give them: charter runs set {id} {}",
+                "It needs {}. Provide them: charter runs set {id} {}",
                 names.join(", "),
                 names
                     .iter()

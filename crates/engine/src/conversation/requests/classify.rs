@@ -434,12 +434,12 @@ pub(super) fn supported(classified: &Classification) -> Result<(), EngineError> 
             Ok(())
         }
         Flow::Write if classified.playbook.is_some() => Ok(()),
-        Flow::Write => refusal("this asks for a change that no playbook describes".to_owned()),
+        Flow::Write => refusal("this asks for a change that no playbook makes".to_owned()),
         Flow::CodeGenRead | Flow::CodeGenWrite if classified.verdict.kind == VerdictKind::Miss => {
             Ok(())
         }
         Flow::CodeGenRead | Flow::CodeGenWrite => refusal(
-            "something registered fits this request; a candidate is made on a miss only".to_owned(),
+            "something registered matches this request; candidates are generated only if nothing matches".to_owned(),
         ),
     }
 }

@@ -28,7 +28,7 @@ impl Engine {
         asked: &ActiveRequest,
     ) -> Result<LensSearchResult, EngineError> {
         if asked.tier() < Tier::Advanced {
-            let message = "the reference library answers on the advanced tier";
+            let message = "the reference library needs the advanced tier";
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));
         }
         let question = asked.request.input.as_str();
@@ -37,7 +37,7 @@ impl Engine {
             .await
             .map_err(|error| error.as_sent("the request", place_in_request))?;
         if answer.passages.is_empty() {
-            let message = "no passage of the reference library comes close to this question";
+            let message = "no passage of the reference library is close enough to this question";
             return Err(EngineError::new(ErrorCode::NoMatch, message));
         }
         Ok(answer)
@@ -86,7 +86,7 @@ pub(super) fn response(
 /// Formats the answer as text: a note that it is quoted, then each passage under its source.
 fn content(answer: &LensSearchResult) -> String {
     let mut text = format!(
-        "The {} passage(s) of the reference library that come closest, quoted as they stand:",
+        "The {} closest passage(s) of the reference library, quoted:",
         answer.passages.len()
     );
     for (number, passage) in answer.passages.iter().enumerate() {

@@ -38,7 +38,7 @@ impl Engine {
             return;
         }
         let because = format!(
-            "it leaves something out that no parameter of `{playbook}` takes: `{}`",
+            "it excludes something that no parameter of `{playbook}` accepts: `{}`",
             words.join("`, `")
         );
         classified.offer_only(because);
@@ -57,9 +57,7 @@ pub(super) fn unheeded(skill: &Skill, disregarded: &[String]) -> Vec<String> {
     let unheeded = disregarded.iter().filter(|words| !is_own(words));
     let id = &skill.skill_id;
     unheeded
-        .map(|words| {
-            format!("`{id}` takes no account of `{words}`: none of its parameters takes it")
-        })
+        .map(|words| format!("`{id}` ignores `{words}`: none of its parameters accepts it"))
         .collect()
 }
 
@@ -82,7 +80,7 @@ mod tests {
         let words = ["more than 3 days".to_owned(), "but t-9".to_owned()];
         assert_eq!(
             unheeded(&skill, &words),
-            ["`tanks.levels` takes no account of `but t-9`: none of its parameters takes it"]
+            ["`tanks.levels` ignores `but t-9`: none of its parameters accepts it"]
         );
     }
 }

@@ -129,7 +129,7 @@ impl Engine {
                 .map(String::as_str)
                 .collect();
             if !words.is_empty() {
-                notices.push(format!("no parameter takes `{}`", words.join("`, `")));
+                notices.push(format!("no parameter accepts `{}`", words.join("`, `")));
             }
             let dry_run = DryRun::from(asked.wishes.dry_run || classified.dry_run);
             let (caller, bound) = (&asked.caller, gathered.bound);
@@ -252,11 +252,9 @@ fn stopped(run: &Run, cause: &StopCause) -> EngineError {
             ErrorCode::Cancelled,
             format!("the run was cancelled: {reason}"),
         ),
-        StopCause::TimedOut => {
-            EngineError::new(ErrorCode::ToolTimeout, "the run's time limit was over")
-        }
+        StopCause::TimedOut => EngineError::new(ErrorCode::ToolTimeout, "run timed out"),
         StopCause::TokenBudgetExhausted => {
-            EngineError::new(ErrorCode::Cancelled, "the run's token budget was used up")
+            EngineError::new(ErrorCode::Cancelled, "the run's token budget is used up")
         }
     }
 }

@@ -112,7 +112,7 @@ impl Engine {
         }
         match explanation.is_empty() {
             true => {
-                let message = "what answered this question is no longer registered";
+                let message = "the document that answered this question is no longer registered";
                 Err(EngineError::new(ErrorCode::NoMatch, message))
             }
             false => Ok(explanation),
@@ -216,7 +216,7 @@ fn content(explanation: &Explanation) -> String {
     parts.extend(quoted.map(|(at, cited)| passage_text(at + 1, cited)));
     parts.extend(explanation.nodes.iter().map(node_text));
     parts.extend(explanation.document.iter().map(DocumentShown::words));
-    format!("Quoted as it stands:\n\n{}", parts.join("\n\n"))
+    format!("Quoted:\n\n{}", parts.join("\n\n"))
 }
 
 /// Formats the answering section, under its own headings, after its best answering sentence.

@@ -54,7 +54,7 @@ impl Engine {
                 Ok(event) => event.map(|event| (event, follower)),
                 Err(error) => {
                     let request = &follower.id;
-                    tracing::warn!(request.id = %request, error = %error, "a stream of a request ends early");
+                    tracing::warn!(request.id = %request, error = %error, "ending a request's stream early");
                     None
                 }
             }

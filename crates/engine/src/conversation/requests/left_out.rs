@@ -30,7 +30,7 @@ impl LeftOut {
     pub(super) fn question(clause: &AskedClause) -> Self {
         let reason = match clause.intent {
             Intent::Knowledge => "it asks for a rule or an explanation",
-            Intent::Read | Intent::Change | Intent::None => "it asks for the state of things",
+            Intent::Read | Intent::Change | Intent::None => "it asks for the current state",
         };
         Self {
             text: clause.text.clone(),
@@ -54,7 +54,7 @@ impl LeftOut {
 
     fn line(&self) -> String {
         let Self { text, reason, .. } = self;
-        format!("Left out: “{text}”, because {reason}. Ask for it by itself.")
+        format!("Left out: “{text}”, because {reason}. Ask for it separately.")
     }
 }
 
@@ -99,11 +99,12 @@ mod tests {
         add_to(&mut response, &[LeftOut::question(&clause)]);
         assert_eq!(
             response.content,
-            "The plan.\n\nLeft out: “which tanks are full”, because it asks for the state of things. Ask for it by itself."
+            "The plan.\n\nLeft out: “which tanks are full”, because it asks for the current state. Ask for it \
+             separately."
         );
         assert_eq!(
             response.metadata.unwrap().extra[FIELD],
-            json!([{"text": "which tanks are full", "reason": "it asks for the state of things"}])
+            json!([{"text": "which tanks are full", "reason": "it asks for the current state"}])
         );
     }
 }

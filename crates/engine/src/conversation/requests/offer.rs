@@ -144,7 +144,7 @@ impl Engine {
             let bound = match &value {
                 Value::Object(values) => parameters::bind_so_far(&declared, values)
                     .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>()),
-                _ => Err(vec!["it made no object of parameters".to_owned()]),
+                _ => Err(vec!["it did not return an object of parameters".to_owned()]),
             };
             match (bound, value) {
                 (Ok(so_far), Value::Object(values)) => offers.offers.push(Offer {
@@ -232,7 +232,7 @@ pub(super) fn response(
         ResponseId::from_uuid(engine.new_uuid()),
         asked.id().clone(),
         engine.now(),
-        format!("Nothing was begun: {because}."),
+        format!("Nothing was started: {because}."),
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
     .metadata("flow", json!(classified.flow))

@@ -111,7 +111,7 @@ fn shown(proposal: &CandidateProposal) -> Result<Shown<'_>, EngineError> {
             )
         }
         other => {
-            let cause = format!("a {} is none", other.kind());
+            let cause = format!("a {} cannot be a candidate", other.kind());
             return Err(EngineError::internal("showing a candidate", cause));
         }
     };
@@ -133,17 +133,18 @@ fn content(shown: &Shown<'_>, flow: Flow) -> String {
     let agent = shown.grounding_agent.map_or("", AsRef::as_ref);
     let made = if shown.is_candidate {
         format!(
-            "The {kind} `{id}` was put together from registered tools within the boundary of `{agent}`. It is a candidate"
+            "The {kind} `{id}` was generated from registered tools within the boundary of `{agent}`. It is a candidate"
         )
     } else {
         format!(
-            "The {kind} `{id}`, which an operator accepted, was made for this request. It is not routed to by these words"
+            "The {kind} `{id}`, which an operator accepted, was generated for this request. These words do not route \
+             to it"
         )
     };
     let missed = if flow == Flow::CodeGenDirect {
         ""
     } else {
-        "Nothing that was registered for it fits this request. "
+        "Nothing registered matches this request. "
     };
     let mut lines = vec![format!("{missed}{made}; nothing has been run.")];
     for step in &shown.steps {
@@ -174,8 +175,8 @@ fn content(shown: &Shown<'_>, flow: Flow) -> String {
     });
     if shown.is_candidate {
         lines.push(format!(
-            "Once a run has succeeded an operator may accept it: charter candidate promote {id} --run RUN. \
-             To drop it: charter package unregister {} --scope tenant",
+            "After a successful run an operator may accept it: charter candidate promote {id} --run RUN. To remove \
+             it: charter package unregister {} --scope tenant",
             shown.package
         ));
     }

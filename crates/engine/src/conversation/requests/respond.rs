@@ -261,9 +261,11 @@ fn content(
             .map(|analysed| analysed.skill.display_name.as_str())
             .collect();
         parts.push(match names.as_slice() {
-            [alone] => format!("The question fits several skills; one of them answered: {alone}."),
+            [alone] => {
+                format!("The question matches several skills; one of them answered: {alone}.")
+            }
             names => format!(
-                "The question fits several skills; the best {} were run: {}.",
+                "The question matches several skills; the best {} were run: {}.",
                 names.len(),
                 names.join(", ")
             ),

@@ -120,7 +120,7 @@ impl Engine {
 }
 
 fn not_recorded(run: &RunId, error: &EngineError) {
-    tracing::warn!(run.id = %run, error = %error, "what a run came to could not be recorded; it is tried again");
+    tracing::warn!(run.id = %run, error = %error, "a run's result could not be recorded; retrying");
 }
 
 /// Derives the id of a request's result.
@@ -245,7 +245,7 @@ impl<'s> ResultText<'s> {
         let bytes = state.bytes();
         if bytes > RESULT_STATE_BYTES || bytes > self.left {
             self.left_out.push(format!(
-                "`{which}` of the step `{step}` has {bytes} bytes and is left out (RESULT_STATE_BYTES = \
+                "`{which}` of the step `{step}` has {bytes} bytes and is omitted (RESULT_STATE_BYTES = \
                  {RESULT_STATE_BYTES}, RESULT_STATES_BYTES = {RESULT_STATES_BYTES}): see its evidence, or the run's \
                  journal"
             ));
@@ -273,7 +273,7 @@ fn content(
     for (change, written) in account.changes.iter().zip(changes) {
         let tool = change.tool.map_or("", AsRef::as_ref);
         let since = if change.reversed {
-            ", taken back since"
+            ", reversed since"
         } else {
             ""
         };

@@ -142,7 +142,7 @@ impl Engine {
     ) -> Result<Option<Classification>, EngineError> {
         if let Some(run) = self.open_run(asked, last).await? {
             let run = run.summary.run_id;
-            let because = format!("it takes note of the plan of `{run}`");
+            let because = format!("it acknowledges the plan of `{run}`");
             return Ok(Some(about_run(asked, last, run, RunReply::Show, because)));
         }
         if offers.is_empty() {
@@ -172,9 +172,9 @@ impl Engine {
             return Ok(Some(about_run(asked, last, run, reply, because)));
         }
         let because = if !offers.is_empty() {
-            "it declines what was offered, and nothing was begun"
+            "it declines the offer; nothing was started"
         } else if last.classified.course() == Course::AskBack || last.is_lacking() {
-            "it declines the question, and nothing was begun"
+            "it declines the question; nothing was started"
         } else {
             return Ok(None);
         };
@@ -195,7 +195,7 @@ impl Engine {
         let id = offer.playbook().clone();
         let mut classified = self.named_playbook(asked, &id)?;
         classified.dry_run |= last.is_trial();
-        let because = format!("it takes up the offer of `{id}` from `{}`", last.request);
+        let because = format!("it accepts the offer of `{id}` from `{}`", last.request);
         follows(&mut classified, last, because);
         classified.follow_up = Some(FollowUp {
             question: last.question().to_owned(),

@@ -289,7 +289,7 @@ fn ended(run: &Run) -> Result<Option<Drafting>, EngineError> {
 }
 
 fn without_model(why: &str) -> String {
-    format!("the analysis by a model failed, and this is the answer without it: {why}")
+    format!("the analysis by a model failed; this is the answer without it: {why}")
 }
 
 /// Returns a notice if no part of the model's text was usable.
@@ -298,7 +298,7 @@ fn notice_of(result: &AnalysisResult) -> Option<String> {
     let is_idle = result.is_empty() && dropped > 0;
     is_idle.then(|| {
         without_model(&format!(
-            "nothing that the model wrote rests on what it cites ({dropped} parts were dropped)"
+            "no sentence of the model is supported by its citations ({dropped} parts were dropped)"
         ))
     })
 }

@@ -212,7 +212,7 @@ fn input(message: &TaskMessage) -> Result<Text, EngineError> {
         (_, _) => message.text.as_str(),
     };
     Text::parse(text).map_err(|error| {
-        let message = "a task begins with a text, or with a skill_id or playbook_id";
+        let message = "a task needs a text, or a skill_id or playbook_id";
         EngineError::new(ErrorCode::InvalidRequest, message).caused_by(error)
     })
 }

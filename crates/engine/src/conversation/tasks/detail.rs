@@ -167,12 +167,12 @@ fn words_of_state(state: TaskState) -> &'static str {
     match state {
         TaskState::Submitted => "The request is recorded.",
         TaskState::Working => "The request is being answered.",
-        TaskState::InputRequired => "The request needs more to go on.",
-        TaskState::ApprovalRequired => "The request waits for a call to be approved.",
+        TaskState::InputRequired => "The request needs more input.",
+        TaskState::ApprovalRequired => "The request waits for the approval of a call.",
         TaskState::Completed => "",
         TaskState::Failed => "The request failed.",
         TaskState::Canceled => "The request was cancelled.",
-        TaskState::Rejected => "The request was refused.",
+        TaskState::Rejected => "The request was rejected.",
     }
 }
 
@@ -187,7 +187,7 @@ fn words_of_run(run: &RunView) -> String {
             words += &format!(" Not used: {why}.");
         }
     } else if run.state.confirm && run.summary.status == RunStatus::AwaitingConfirmation {
-        words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
+        words += " Nothing has been changed. It continues when exactly this plan is confirmed by its digest.";
         let values = ParameterView::list(&run.state.parameters, &run.state.sources);
         let values: Vec<String> = values.iter().map(ParameterView::in_words).collect();
         if !values.is_empty() {
@@ -195,13 +195,10 @@ fn words_of_run(run: &RunView) -> String {
         }
     }
     if let Some(typed) = run.state.typed.as_ref().filter(|_| run.state.confirm) {
-        words += &format!(" The value of {typed} has to be typed with it.");
+        words += &format!(" The value of {typed} must be typed with the confirmation.");
     }
     for approval in &run.approvals {
-        words += &format!(
-            " Somebody who may approve has to decide on {}.",
-            approval.call.tool
-        );
+        words += &format!(" An approver has to decide on {}.", approval.call.tool);
     }
     for step in &run.state.steps {
         if let StepState::Failed { failure } = &step.state {

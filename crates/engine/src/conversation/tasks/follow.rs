@@ -49,7 +49,7 @@ impl Engine {
             match follower.next().await {
                 Ok(task) => task.map(|task| (task, follower)),
                 Err(error) => {
-                    tracing::warn!(error = %error, "following a task ends early");
+                    tracing::warn!(error = %error, "ending a task's stream early");
                     None
                 }
             }

@@ -204,7 +204,7 @@ fn decode(text: &str) -> Result<TaskCursor, EngineError> {
     parts.ok_or_else(|| {
         EngineError::new(
             ErrorCode::InvalidRequest,
-            "no page gave out this page token",
+            "invalid page token: pass the one from the previous page",
         )
     })
 }

@@ -147,7 +147,7 @@ pub(super) fn is_seen(caller: &Caller, record: &MissionRecord) -> bool {
 fn order(id: &MissionId, message: &TaskMessage) -> Result<MissionOrder, EngineError> {
     let mut report = Report::new();
     for field in message.wishes.keys().filter(|field| *field != MISSION) {
-        let said = format!("`{field}` does not go with a `mission`");
+        let said = format!("`{field}` cannot be combined with `mission`");
         report.consistency(format!("/{}", pointer_segment(field)), "alone", said);
     }
     let read = match message.wishes.get(MISSION) {
@@ -184,7 +184,7 @@ fn completed(
         ("origin_surface", json!(SURFACE)),
     ] {
         if order.insert(field.to_owned(), value).is_some() {
-            let said = format!("the server sets `{field}`; leave it out");
+            let said = format!("the server sets `{field}`; omit it");
             report.meaning(format!("{MISSION_PLACE}/{field}"), "not_given", said);
         }
     }
@@ -193,7 +193,7 @@ fn completed(
             .insert("goal".to_owned(), json!(message.text))
             .is_some()
     {
-        let said = "the text is the goal; `goal` says another".to_owned();
+        let said = "the text is the goal, but `goal` differs".to_owned();
         report.consistency(format!("{MISSION_PLACE}/goal"), "alone", said);
     }
     order
@@ -252,11 +252,11 @@ fn words(mission: &MissionView) -> String {
     let state = mission.state.as_str().replace('_', " ");
     match (mission.state, &mission.reason) {
         (MissionState::Completed, _) => String::new(),
-        (MissionState::Rejected, _) => "The review rejected what the mission came to.".to_owned(),
+        (MissionState::Rejected, _) => "The review rejected the mission's output.".to_owned(),
         (MissionState::AwaitingApproval, _) => {
             let waiting = mission.proposals.iter().filter(|shown| is_open(shown));
             format!(
-                "Somebody who may approve has to decide on {} proposal(s) of the mission.",
+                "An approver has to decide on {} proposal(s) of the mission.",
                 waiting.count()
             )
         }

@@ -171,7 +171,7 @@ impl Engine {
             parameters::from_reply(&declared, &known, &given, &message.text, self.now());
         reply.values.extend(declined(&declared, &given));
         if reply.values.is_empty() {
-            return Err(invalid(gives_none_of("what the task asks for", &reply)));
+            return Err(invalid(gives_none_of("the missing input", &reply)));
         }
         let mut all = known;
         all.extend(reply.values);
@@ -241,7 +241,7 @@ impl Engine {
         origin.write(&mut extra)?;
         let input = format!("{}\n{said}", before.input);
         let input = Text::parse(input.trim_end())
-            .map_err(|error| EngineError::internal("joining what was said", error))?;
+            .map_err(|error| EngineError::internal("joining the messages", error))?;
         let mut metadata = before.metadata.clone().unwrap_or_default();
         metadata.extra = extra;
         let request = AgentRequest {
@@ -327,9 +327,9 @@ fn takes_nothing(id: &TaskKey, state: TaskState) -> EngineError {
         TaskState::Completed | TaskState::Failed | TaskState::Canceled | TaskState::Rejected => {
             "has ended; send a new message in the same context"
         }
-        TaskState::ApprovalRequired => "waits for somebody who may approve it, not for a message",
+        TaskState::ApprovalRequired => "waits for an approver, not for a message",
         TaskState::Submitted | TaskState::Working | TaskState::InputRequired => {
-            "is being worked on and takes no message"
+            "is running and accepts no message"
         }
     };
     EngineError::new(

@@ -246,7 +246,7 @@ impl ClientCalls {
         let patience = ClaimDeadline::of(&call, &client);
         let wanted = wanted(&call, &client);
         let Some((place, mut answered)) = self.offer_call(call, client, started) else {
-            let message = format!("{MAX_CALLS} calls wait for executors of this tenant already");
+            let message = format!("{MAX_CALLS} calls already wait for executors of this tenant");
             return failed(started, ErrorType::ResourceError, message, true);
         };
         loop {
@@ -450,7 +450,7 @@ fn unclaimed(
     let message = match lost {
         None if matches!(patience, ClaimDeadline::Approval(_)) => {
             let message = format!(
-                "no executor took the call within {waited} ms, when its approval lapsed; run {wanted}, and have the \
+                "no executor took the call within {waited} ms, when its approval expired; run {wanted}, and have the \
                  call approved again"
             );
             return failed(started, ErrorType::PermissionError, message, false);
@@ -466,15 +466,14 @@ fn unclaimed(
 
 fn lost(started: Instant, executor: &Label) -> ToolOutcome {
     let message = format!(
-        "the executor `{executor}` was lost while it ran the call; it is not known whether it \
-         happened, and it is not begun again"
+        "the executor `{executor}` was lost while it ran the call; its outcome is unknown, and it is not restarted"
     );
     failed(started, ErrorType::TimeoutError, message, false)
 }
 
 fn overdue(started: Instant, timeout: Duration, executor: &Label) -> ToolOutcome {
     let message = format!(
-        "the executor `{executor}` did not report within {} ms; it is not known whether it happened",
+        "the executor `{executor}` did not report within {} ms; the outcome of the call is unknown",
         timeout.as_millis()
     );
     failed(started, ErrorType::TimeoutError, message, false)

@@ -24,7 +24,7 @@ pub(super) enum WireError {
     Text(#[from] IdError),
     #[error("a number of the call")]
     Number(#[from] TryFromIntError),
-    #[error("{0} has no place on the wire")]
+    #[error("{0} cannot be sent to an executor")]
     NoForm(&'static str),
 }
 

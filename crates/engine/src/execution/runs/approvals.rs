@@ -107,7 +107,7 @@ impl Engine {
             ApprovalState::parse(word).ok_or_else(|| {
                 let words: Vec<&str> = ApprovalState::WORDS.iter().map(|(_, word)| *word).collect();
                 let message = format!(
-                    "no approval is `{word}`; the states are {}",
+                    "unknown approval state `{word}`; known states: {}",
                     words.join(", ")
                 );
                 EngineError::new(ErrorCode::InvalidRequest, message)
@@ -140,7 +140,7 @@ impl Engine {
         say: ApprovalDecision,
     ) -> Result<Approval, EngineError> {
         caller.must_open(AccessScope::ApprovalsWrite)?;
-        caller.must_be(Role::Operator, "approvals are decided by operators")?;
+        caller.must_be(Role::Operator, "only operators can decide on approvals")?;
         let found = self.listed_approval(&caller.tenant, approval).await?;
         let asked = read(&found.record)?;
         let word = match &say.answer {
@@ -177,7 +177,7 @@ impl Engine {
         match decided.await {
             Ok(()) => self.notify_watchers(),
             Err(StoreError::Refused { .. }) => {
-                let message = "somebody else decided on the approval at the same time";
+                let message = "conflict: another decision on the approval came first";
                 return Err(EngineError::new(ErrorCode::IllegalTransition, message));
             }
             Err(error) => return Err(error.into()),

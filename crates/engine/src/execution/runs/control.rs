@@ -175,7 +175,7 @@ impl Engine {
             Err(error) if is_of_newer(&error) => self.leave_to_newer_version(run, &error).await,
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(run.id = %run, error = %error, cause, "a run was not driven; it is taken up again");
+                tracing::warn!(run.id = %run, error = %error, cause, "a run could not be driven; retrying");
             }
             Ok(Driven::Here(_) | Driven::Elsewhere) => {}
         }
@@ -184,7 +184,7 @@ impl Engine {
     /// Releases a run that a newer version carries on, and stops claiming it.
     async fn leave_to_newer_version(&self, run: RunId, error: &EngineError) {
         let cause = std::error::Error::source(error).map(ToString::to_string);
-        tracing::warn!(run.id = %run, cause, "a run is left to the newer version that wrote its journal");
+        tracing::warn!(run.id = %run, cause, "leaving a run to the newer version that wrote its journal");
         let lease = self.acquire_run_lease(&run).await;
         // Before the lease is released: after that, this process could claim the run again.
         self.peer_replicas().leave(run);

@@ -467,7 +467,7 @@ impl RunDriver<'_> {
         self.cancel = self.engine.shutdown().child_token();
         in_flight.clear();
         for step in std::mem::take(in_hand) {
-            let message = format!("the run's time was over while the step `{step}` was under way");
+            let message = format!("the run timed out while the step `{step}` was running");
             let failure = failure(ErrorKind::TimeoutError, ErrorCode::ToolTimeout, message);
             let tokens = TokenUsage::default();
             let failed = StepEnd::Failed {

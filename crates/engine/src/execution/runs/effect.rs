@@ -260,7 +260,7 @@ impl Workspace {
         match (self.prepare(run, look, now)?, seen) {
             (Preparation::Effect(look), Some(seen)) => Ok(Some(Box::new((*look, seen)))),
             (Preparation::Effect(_) | Preparation::NotInDryRun, _) => {
-                let what = format!("the step `{}` looks at nothing", step.id);
+                let what = format!("the step `{}` has no target to read", step.id);
                 Err(failure(ErrorKind::SystemError, ErrorCode::Internal, what))
             }
         }
@@ -495,7 +495,7 @@ impl Prepared {
             return Ok(());
         }
         let message =
-            format!("what is to be changed is not what `{tool}` saw when it was proposed");
+            format!("conflict: the target changed since `{tool}` read it for the proposal");
         Err(target_changed(message))
     }
 
@@ -538,7 +538,7 @@ impl Prepared {
                 stale: true,
                 ..
             } if of_proposal => Err(NoOutput::Failed(target_changed(format!(
-                "the tool `{}` says that what is to be changed is another by now: {message}",
+                "conflict: `{}` reports that the target changed since it was read: {message}",
                 entry.document.tool_id
             )))),
             ToolOutcome::Failed {
@@ -546,7 +546,7 @@ impl Prepared {
                 message,
                 ..
             } => Err(NoOutput::Refused(refused(format!(
-                "the tool `{}` answered with what cannot be used: {message}",
+                "the tool `{}` returned an unusable result: {message}",
                 entry.document.tool_id
             )))),
             ToolOutcome::Failed {
@@ -579,7 +579,7 @@ fn still_approved(until: Option<Timestamp>, now: Timestamp) -> Result<(), StepFa
         Some(end) if now >= end => Err(failure(
             ErrorKind::PermissionError,
             ErrorCode::ApprovalExpired,
-            format!("its approval lapsed at {end}, before the call could begin"),
+            format!("its approval expired at {end}, before the call could start"),
         )),
         Some(_) | None => Ok(()),
     }
@@ -615,7 +615,7 @@ async fn check_output(tool: &Tool, output: Value) -> Result<Value, StepFailure> 
         return Ok(output);
     };
     Err(refused(format!(
-        "the tool `{}` answered something other than it declares: {first}",
+        "the result of the tool `{}` violates its output schema: {first}",
         tool.tool_id
     )))
 }

@@ -39,8 +39,7 @@ use crate::{Engine, EngineError};
 const RUN: &str = "run";
 
 /// The warning on a run whose record's payload has [`FAULT`].
-const FAULTY: &str =
-    "what the tool declares about its evidence failed; the record was made without it";
+const FAULTY: &str = "the tool's evidence declaration failed; the record was created without it";
 
 /// A call that succeeded, according to the journal.
 #[derive(Debug)]
@@ -310,7 +309,7 @@ impl Engine {
             Ok(EvidenceOutcome::Recorded(made)) => {
                 if let Some(fault) = &made.fault {
                     tracing::warn!(run.id = %run, step.id = %step, error = %fault,
-                        "the summary of a tool's evidence failed; the record is made without it");
+                        "the summary of a tool's evidence failed; creating the record without it");
                 }
                 return Ok(Some(made.record));
             }
@@ -323,7 +322,7 @@ impl Engine {
             return Err(EngineError::interrupted());
         }
         tracing::warn!(run.id = %run, step.id = %step, error = %fault,
-            "what a tool declares about its evidence failed; the record is made without it");
+            "a tool's evidence declaration failed; creating the record without it");
         let bare = without_filters(tool);
         let bare = captured(&bare).record(self, tenant, run, [].iter()).await?;
         let EvidenceOutcome::Recorded(bare) = bare else {
@@ -410,7 +409,7 @@ impl Engine {
             diverges = Some(ReplayDivergence {
                 at: version,
                 detail: format!(
-                    "the evidence `{}` says that the journal up to here was another: {head}",
+                    "the evidence `{}` records another journal head at this point: {head}",
                     record.id
                 ),
             });

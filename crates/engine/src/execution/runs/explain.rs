@@ -184,7 +184,7 @@ impl Engine {
                 return Ok(NewRun { tags, ..new });
             }
             CallOrigin::Skill(_) if thought.dry_run => {
-                let message = "a skill only reads: there are no dry runs of one";
+                let message = "a skill only reads and has no dry run";
                 return Err(EngineError::new(ErrorCode::InvalidRequest, message));
             }
             CallOrigin::Skill(skill) => {
@@ -200,7 +200,7 @@ impl Engine {
                 })?;
                 let pin = pin(DocumentKind::Tool, tool.tool_id.as_ref(), &found.entry);
                 let graph = graph::single_call(&PlanId::from_uuid(Uuid::nil()), tool, Map::new());
-                let internal = |error| EngineError::internal("thinking of a plan", error);
+                let internal = |error| EngineError::internal("building a plan", error);
                 (graph.map_err(internal)?, vec![pin], None)
             }
         };

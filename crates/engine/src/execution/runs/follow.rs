@@ -151,7 +151,7 @@ impl Engine {
                 Ok(followed) => followed.map(|followed| (followed, follower)),
                 Err(error) => {
                     let run = &follower.run;
-                    tracing::warn!(run.id = %run, error = %error, "a stream of a run ends early");
+                    tracing::warn!(run.id = %run, error = %error, "ending a run's stream early");
                     None
                 }
             }

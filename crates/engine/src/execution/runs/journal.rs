@@ -165,7 +165,7 @@ impl Engine {
                 let length = stored.payload.len();
                 let chained = apart::on_value(length, || head.chain(sequence, &stored.payload));
                 if stored.hash != chained || stored.sequence != sequence {
-                    let detail = "it does not chain from the event before it";
+                    let detail = "it does not chain to the previous event";
                     return Err(damaged(run, sequence, detail));
                 }
                 bytes += length as u64;
@@ -372,8 +372,8 @@ fn unread(run: &RunId, sequence: u64, payload: &str, error: &JsonFault) -> Engin
         return damaged(run, sequence, &error.to_string());
     };
     let message = format!(
-        "the run was carried on by a newer version of Charter, which wrote an event `{event}` that this one \
-         does not know; ask a server of the newer version"
+        "a newer version of Charter continued the run and wrote an event `{event}` that this version does not know; \
+         use a server of the newer version"
     );
     EngineError::new(ErrorCode::Unavailable, message).caused_by(NewerVersionEvent {
         run: run.clone(),

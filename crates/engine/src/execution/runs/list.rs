@@ -54,7 +54,7 @@ fn standing(word: &str) -> Result<RunStatusFilter, EngineError> {
         status => status.parse().map(RunStatusFilter::At).map_err(|_unknown| {
             let known = RunStatus::ALL.iter().map(|status| status.as_str());
             let known: Vec<&str> = [OPEN, ENDED].into_iter().chain(known).collect();
-            let message = format!("no run is `{status}`; known are {}", known.join(", "));
+            let message = format!("unknown run status `{status}`; known: {}", known.join(", "));
             EngineError::new(ErrorCode::InvalidRequest, message)
         }),
     }
@@ -190,7 +190,7 @@ mod tests {
         assert!(
             refused
                 .message
-                .starts_with("no run is `done`; known are open, ended, awaiting_parameters")
+                .starts_with("unknown run status `done`; known: open, ended, awaiting_parameters")
         );
     }
 }

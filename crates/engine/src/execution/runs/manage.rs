@@ -282,7 +282,7 @@ impl Engine {
         self.record_of(caller, run_id).await?;
         let run = self.fold(&caller.tenant, run_id).await?.run;
         if *run.by() != caller.user {
-            let rule = "a run is managed by whoever started it, and by operators";
+            let rule = "a run can be managed only by its creator and by operators";
             caller.must_be(Role::Operator, rule)?;
         }
         Ok(run)

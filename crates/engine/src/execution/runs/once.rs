@@ -185,7 +185,7 @@ impl Engine {
         drop(earlier);
         if !is_equal {
             let message = format!(
-                "the run `{run_id}` was started under the same ids, or the same `Idempotency-Key`, with other content"
+                "the run `{run_id}` was started with the same ids or `Idempotency-Key`, but other content"
             );
             let error = EngineError::new(ErrorCode::AlreadyExists, message);
             return Err(error.with_details(json!({"run_id": run_id})));
@@ -204,7 +204,7 @@ impl Engine {
             }),
             Some(_) | None => Err(EngineError::internal(
                 COMPARING,
-                format!("the journal of `{run}` does not begin with its start"),
+                format!("the journal of `{run}` does not begin with its start event"),
             )),
         }
     }

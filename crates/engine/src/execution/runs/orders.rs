@@ -99,7 +99,7 @@ impl Engine {
             Ok(Ok(None)) => Ok(()),
             Ok(Ok(Some(refusal))) => Err(EngineError::new(refusal.code, refusal.message)),
             Ok(Err(_)) | Err(_) => {
-                let message = "another process drives the run and did not answer; try again";
+                let message = "another process drives the run and did not answer; retry";
                 Err(EngineError::new(ErrorCode::Overloaded, message))
             }
         }

@@ -285,7 +285,7 @@ impl Engine {
         }
         if pin.kind == DocumentKind::Tool && pin.id.starts_with(IMPORTED_PREFIX) {
             let message = format!(
-                "the tool `{}` is not offered as it was when the run began: its MCP server is away, or \
+                "the tool `{}` is not available as it was when the run started: its MCP server is unavailable, or \
                  has changed it",
                 pin.id
             );

@@ -15,9 +15,9 @@ use crate::{Engine, EngineError};
 const MOST_PAGES: usize = 10;
 
 /// The warning of a run that has no possible approver.
-const NO_APPROVER: &str = "this run needs four eyes, and every user who could approve it has asked for it, or \
-                           shares a key maker with a user who has: give another person of the tenant a key \
-                           of the configuration with the role `operator`, or one created where the data is";
+const NO_APPROVER: &str = "this run needs four eyes, but every user who could approve it has requested it, or shares \
+    a key creator with a user who has: give another person of the tenant a key of the configuration with the role \
+    `operator`, or a key created on the data directory";
 
 impl Engine {
     /// Returns the warnings about a run.

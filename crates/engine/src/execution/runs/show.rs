@@ -292,7 +292,7 @@ impl Engine {
             .err()
             .map(|at| ReplayDivergence {
                 at,
-                detail: "its hash does not follow from the event before it".to_owned(),
+                detail: "its hash does not chain to the previous event".to_owned(),
             });
         let mut replay: Option<StrictReplay> = None;
         let mut diverges = None;
@@ -306,7 +306,7 @@ impl Engine {
             let event: RunEvent = match decode_stored(&stored.payload) {
                 Ok(event) => event,
                 Err(error) => {
-                    let detail = format!("it is no event: {error}");
+                    let detail = format!("it is not an event: {error}");
                     broken = Some(ReplayDivergence::new(stored.sequence, detail));
                     break;
                 }

@@ -28,9 +28,9 @@ impl Engine {
         if self.keys_kept().await? != KeyPresence::None {
             return Ok(());
         }
-        let message = "the first key has to let an admin in for good, because every caller needs a key from then \
-                       on: create it with the role `admin`, the scopes `admin:read` and `admin:write` (or all), \
-                       and without `expires_in_s`";
+        let message = "the first key must be a permanent admin key, because every caller needs a key from then on: \
+                       create it with the role `admin`, the scopes `admin:read` and `admin:write` (or all), and \
+                       without `expires_in_s`";
         Err(EngineError::new(ErrorCode::InvalidRequest, message))
     }
 
@@ -60,8 +60,8 @@ impl Engine {
             }
         }
         let message = format!(
-            "`{}` is the last key that lets an admin of the tenant in for good: create another one first, or end \
-             it by `charter key` where the data is",
+            "`{}` is the last permanent admin key of the tenant: create another one first, or revoke it by `charter \
+             key` on the data directory",
             key.key_id
         );
         Err(EngineError::new(ErrorCode::IllegalTransition, message))

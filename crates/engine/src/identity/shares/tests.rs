@@ -99,8 +99,7 @@ fn a_place_is_given_back_and_a_refusal_names_the_limit() {
     assert_eq!(refusal.code, ErrorCode::Overloaded);
     assert_eq!(
         refusal.to_string(),
-        "too many requests: this credential has 1 of limits.concurrency = 4, as many as it may have at present; \
-         wait for one of them to end"
+        "too many requests: this credential has its share, 1 of limits.concurrency = 4; wait for one of them to end"
     );
     assert_eq!(refused.load(Ordering::SeqCst), 1);
     drop(first);
@@ -138,8 +137,7 @@ async fn a_tenants_own_work_takes_half_of_what_is_left() {
     let refusal = shares.wait_for_tenant(&acme, 13, Duration::ZERO).await;
     assert_eq!(
         refusal.unwrap_err().to_string(),
-        "too many bytes in bodies: this tenant has 20 of BODIES_BYTES = 64, as many as it may have at present; wait for \
-         one of them to end"
+        "too many bytes in bodies: this tenant has its share, 20 of BODIES_BYTES = 64; wait for one of them to end"
     );
     let second = shares.wait_for_tenant(&acme, 12, Duration::ZERO).await;
     assert!(second.is_ok());

@@ -35,7 +35,8 @@ impl Engine {
             && *stored != stored_form(model)
         {
             let message = format!(
-                "the index of skills was made by the model {} with {} dimensions, and the model in use is {model} with {}; run `charter reindex`",
+                "the index of skills was built by the model {} with {} dimensions, but the model in use is {model} \
+                 with {}; run `charter reindex`",
                 stored.name, stored.dims, model.dims
             );
             return Err(EngineError::new(ErrorCode::ModelMismatch, message));

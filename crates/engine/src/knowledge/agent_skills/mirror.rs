@@ -194,7 +194,10 @@ impl Engine {
                 }
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::warn!(error = %error, cause, "the index of skills on the search node is not in step; it is tried again");
+                    tracing::warn!(
+                        error = %error, cause,
+                        "the index of skills on the search node is out of sync; retrying"
+                    );
                     let wait = pause;
                     pause = (pause * 2).min(RETRY.1);
                     wait
@@ -250,7 +253,7 @@ impl Engine {
         let model = stored_form(embedder.model());
         let Some(turn) = self.mirror_turn().await? else {
             let message =
-                "another process is writing the index of skills on the search node; try again";
+                "another process is writing the index of skills on the search node; retry";
             return Err(EngineError::new(ErrorCode::Overloaded, message));
         };
         let done = self.remake(index, &model, &turn).await;
@@ -391,7 +394,7 @@ impl Engine {
             skills,
             revision = position.revision.0,
             place = index.place(),
-            "the index of skills was made anew"
+            "rebuilt the index of skills"
         );
         Ok(())
     }
@@ -408,7 +411,10 @@ impl Engine {
     fn note_refused(&self, sent: &[IndexChange], refused: Vec<FailedEntry>) {
         for entry in refused.iter().take(NAMED) {
             let FailedEntry { scope, id, reason } = entry;
-            tracing::error!(%scope, skill = %id, reason, "the search node refuses a skill; searches on it do not find it");
+            tracing::error!(
+                %scope, skill = %id, reason,
+                "the search node rejected a skill; searches on it do not find it"
+            );
         }
         let sent: BTreeSet<_> = sent.iter().map(IndexChange::key).collect();
         self.mirror().known(|known| {
@@ -468,7 +474,7 @@ fn check_model(loaded: &SkillsLoaded, model: &SkillsModel) -> Result<(), EngineE
     match &loaded.model {
         Some(stored) if stored != model => {
             let message = format!(
-                "the skills' vectors are of the model {}, and {} is in use; run `charter reindex`",
+                "the skills' vectors are of the model {}, but {} is in use; run `charter reindex`",
                 stored.name, model.name
             );
             Err(EngineError::new(ErrorCode::ModelMismatch, message))
@@ -482,7 +488,7 @@ pub(super) fn of_node(error: SkillIndexError) -> EngineError {
     let (code, message) = match &error {
         SkillIndexError::Mismatch { .. } => (
             ErrorCode::ModelMismatch,
-            "the index of skills on the search node was made for something else; run `charter reindex`",
+            "the index of skills on the search node does not match; run `charter reindex`",
         ),
         SkillIndexError::Unreachable { .. }
         | SkillIndexError::Refused { .. }

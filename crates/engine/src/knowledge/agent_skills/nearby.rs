@@ -43,7 +43,7 @@ impl Engine {
             KeptVectors::Elsewhere => Err(error),
         };
         if self.mirror().rests() {
-            let message = "the search node that finds skills did not answer a moment ago";
+            let message = "the search node for skills did not answer recently";
             return or_here(EngineError::new(ErrorCode::Unavailable, message));
         }
         let sights = self.skills().read(caller, |indexes, access| {
@@ -55,7 +55,8 @@ impl Engine {
         });
         let Some((own, global)) = sights else {
             let message = format!(
-                "more than {MAX_NAMED} single skills are in reach and out of it; grant folders of their own or keep vectors in memory"
+                "the caller's grants name more than {MAX_NAMED} single skills; grant folders instead, or keep \
+                 vectors in memory"
             );
             return or_here(EngineError::new(ErrorCode::TooLarge, message));
         };
@@ -79,7 +80,7 @@ impl Engine {
                 Ok(near) => near,
                 Err(error) => {
                     self.mirror().failed();
-                    tracing::warn!(error = %error, "the search node did not find skills");
+                    tracing::warn!(error = %error, "finding skills on the search node failed");
                     return or_here(of_node(error));
                 }
             };

@@ -156,7 +156,7 @@ impl Engine {
     pub(super) fn draft(&self, mut skill: AgentSkill) -> Result<Draft, EngineError> {
         let mut violations = Vec::new();
         let mut report = Report::new();
-        let over = |found: usize, most: usize| format!("{found} of them; {most} are allowed");
+        let over = |found: usize, most: usize| format!("{found} of them; the limit is {most}");
         for (pointer, found, most) in [
             ("/summary", skill.summary.as_str().len(), MAX_SUMMARY_BYTES),
             (
@@ -174,7 +174,8 @@ impl Engine {
         if let Some(vector) = skill.skill_desc_vector.take() {
             match (self.embedder(), vector.as_slice()) {
                 (None, _) => {
-                    let message = "there is no embedding model, so no vector fits".to_owned();
+                    let message =
+                        "no embedding model is configured, so vectors are not accepted".to_owned();
                     report.meaning("/skill_desc_vector", "model", message);
                 }
                 (Some(embedder), components) => {

@@ -130,14 +130,11 @@ impl Engine {
             return Err(unusable(format!("the package has no file or folder `{path}`")).into());
         }
         if parts.len() > MAX_FILES {
-            let message = format!(
-                "`{path}` holds {} files, more than {MAX_FILES}",
-                parts.len()
-            );
+            let message = format!("`{path}` has {} files, more than {MAX_FILES}", parts.len());
             return Err(unusable(message).into());
         }
         if bytes > most {
-            return Err(unusable(format!("`{path}` holds more than {most} bytes")).into());
+            return Err(unusable(format!("`{path}` has more than {most} bytes")).into());
         }
         Ok(Content {
             hash: hash_of(|hash| hash_parts(hash, &parts)),

@@ -159,10 +159,10 @@ impl Engine {
             });
             let cut = cutting
                 .await
-                .map_err(|error| EngineError::internal("cutting a source", error))?;
+                .map_err(|error| EngineError::internal("splitting a source", error))?;
             cuts.extend(cut);
             if cuts.len() > MAX_CHUNKS {
-                let message = format!("the source makes more than {MAX_CHUNKS} passages");
+                let message = format!("the source has more than {MAX_CHUNKS} passages");
                 return Err(Failure::Source(SourceError {
                     kind: SourceFault::Unusable,
                     message,
@@ -217,8 +217,7 @@ impl Notices {
 fn unexpected_not_modified() -> SourceError {
     SourceError {
         kind: SourceFault::Unusable,
-        message: "the source answered that nothing changed to a request that knew nothing"
-            .to_owned(),
+        message: "the source reported no change to an unconditional request".to_owned(),
     }
 }
 

@@ -291,13 +291,13 @@ fn last_outcome(job: &LensJob) -> LensIndexingOutcome {
 }
 
 fn failed(key: &LensKey, error: &dyn std::error::Error) -> WorkResult {
-    tracing::warn!(lens = %key.lens, %error, "a lens was not indexed; the index it had stays");
+    tracing::warn!(lens = %key.lens, %error, "a lens was not indexed; keeping its previous index");
     WorkResult::Failed {
         failed: error.to_string(),
     }
 }
 
 fn busy(id: &LensId) -> EngineError {
-    let message = format!("`{id}` is being indexed");
+    let message = format!("`{id}` is already being indexed");
     EngineError::new(ErrorCode::Overloaded, message)
 }

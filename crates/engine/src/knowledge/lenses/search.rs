@@ -257,7 +257,7 @@ fn key(searched: &Searched, place: PassagePosition) -> Option<PassageKey> {
 fn must_make_sense(question: &str, top_k: usize) -> Result<(), EngineError> {
     let mut report = Report::new();
     if question.trim().is_empty() {
-        report.meaning("/query", "empty", "it says nothing".to_owned());
+        report.meaning("/query", "empty", "it is empty".to_owned());
     }
     if !(1..=MAX_PASSAGES).contains(&top_k) {
         let message = format!("{top_k} is not from 1 to {MAX_PASSAGES}");

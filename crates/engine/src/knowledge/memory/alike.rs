@@ -33,7 +33,7 @@ impl Engine {
                 shown.notice = notice;
             }
             Err(error) => {
-                tracing::warn!(memory.id = %id, %error, "a memory was written and not compared with others");
+                tracing::warn!(memory.id = %id, %error, "a memory was written but not compared with others");
             }
         }
     }
@@ -97,8 +97,8 @@ impl Engine {
 fn notice(like: Likeness, other: &Indexed) -> String {
     let (id, title) = (&other.memory, &other.title);
     match like {
-        Likeness::Same => format!("says the same as {id} ({title:?})"),
-        Likeness::Similar => format!("says nearly the same as {id} ({title:?})"),
+        Likeness::Same => format!("duplicates {id} ({title:?})"),
+        Likeness::Similar => format!("nearly duplicates {id} ({title:?})"),
         Likeness::Conflicting => format!("may contradict {id} ({title:?})"),
     }
 }

@@ -77,7 +77,7 @@ impl MemoryQuery {
             .as_deref()
             .is_some_and(|text| text.trim().is_empty())
         {
-            let message = "it says nothing; leave it out to list what changed last";
+            let message = "it is empty; omit it to list the latest changes";
             report.meaning("/text", "empty", message.to_owned());
         }
         if let (Some(from), Some(until)) = (self.from, self.until)

@@ -298,7 +298,7 @@ async fn b003_10_a_memory_that_repeats_or_contradicts_another_is_marked() {
     let (again, similar, conflicting, notice) =
         added(&engine, &ann, "the relay is  postfix", private).await;
     assert_eq!((similar, conflicting), (vec![relay.clone()], vec![]));
-    let said = format!("says the same as {relay} (\"A note\")");
+    let said = format!("duplicates {relay} (\"A note\")");
     assert_eq!(notice, Some(said));
     let (other, similar, mut conflicting, notice) =
         added(&engine, &ann, "The relay is Exim.", private).await;

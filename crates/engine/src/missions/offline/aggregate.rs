@@ -56,7 +56,7 @@ pub(super) fn draft(context: &Value) -> Value {
         summary.append(&mut packet.outside);
     }
     if summary.is_empty() {
-        summary.push("The tasks came to nothing that answers the goal.".to_owned());
+        summary.push("No task found anything that answers the goal.".to_owned());
     }
     json!({
         "summary": bounded(&summary.join("\n")),
@@ -81,7 +81,10 @@ impl Packet {
         let hits = list(result, "results");
         if hits.is_empty() {
             let query = in_one_line(&text(result, "query"));
-            self.gap(&format!("Nothing was found outside on: {query}"), result);
+            self.gap(
+                &format!("Nothing was found on the web for: {query}"),
+                result,
+            );
         }
         for hit in hits.iter().take(HITS) {
             let (title, url) = (text(hit, "title"), text(hit, "url"));

@@ -25,12 +25,12 @@ pub(super) fn draft(context: &Value) -> Value {
     let mut summary = vec![text(context, "summary")];
     let mut edits = Vec::new();
     if !contradictions.is_empty() {
-        edits.push("Say where sources disagree.");
+        edits.push("State where sources disagree.");
         summary.push("Sources disagree:".to_owned());
         summary.extend(contradictions.iter().map(|said| format!("- {said}")));
     }
     if !gaps.is_empty() {
-        edits.push("Say what is not covered.");
+        edits.push("State what is not covered.");
         summary.push("Not covered:".to_owned());
         summary.extend(gaps.iter().map(|said| format!("- {said}")));
     }

@@ -83,9 +83,9 @@ fn a_call_that_failed_is_a_gap() {
             said["structured_output"]["gaps"]
         ]),
         json!([
-            "Nothing that is known here answers this.\nNot looked at: no key",
+            "Nothing was found that answers this.\nNot examined: no key",
             0.1,
-            ["Not looked at: no key"],
+            ["Not examined: no key"],
         ])
     );
 }
@@ -100,7 +100,7 @@ fn the_reference_is_quoted_with_its_passage() {
     let lines: Vec<&str> = said["output_text"].as_str().unwrap().lines().collect();
     assert_eq!(
         lines[2..],
-        ["The reference says: No door stands open at night."]
+        ["From the reference: No door stands open at night."]
     );
     assert_eq!(said["citations"][1]["ref"], "house.rules#3");
 }
@@ -179,7 +179,7 @@ fn b002_10_contradictions_and_gaps_are_in_the_output() {
     context["results"][0]["results"] = json!([]);
     let mut packet = aggregate::draft(&context);
     let disputed = "d-1: the width is 80 by house.doors, and 90 by house.keys.";
-    let gap = "Nothing was found outside on: doors";
+    let gap = "Nothing was found on the web for: doors";
     let refs = ["wrk.doors", "call.doors.1.1", "wrk.keys", "call.keys.1.1"];
     assert_eq!(
         json!([packet["contradictions"], packet["coverage_gaps"]]),
@@ -204,8 +204,8 @@ fn b002_10_contradictions_and_gaps_are_in_the_output() {
 #[test]
 fn results_in_words_are_claims() {
     let packet = aggregate::draft(&json!({"results": [
-        {"task": "a", "ref": "wrk.a", "text": "All doors are shut.\nNot looked at: the cellar",
-         "structured": {"gaps": ["Not looked at: the cellar"]}, "citations": [{}]},
+        {"task": "a", "ref": "wrk.a", "text": "All doors are shut.\nNot examined: the cellar",
+         "structured": {"gaps": ["Not examined: the cellar"]}, "citations": [{}]},
         {"task": "b", "ref": "wrk.b", "text": "Who knows.", "structured": {}, "citations": []},
     ]}));
     assert_eq!(
@@ -218,7 +218,7 @@ fn results_in_words_are_claims() {
             "All doors are shut.\nWho knows.",
             [{"claim": "All doors are shut.", "support_refs": ["wrk.a"]},
              {"claim": "Who knows.", "support_refs": ["wrk.b"]}],
-            [{"description": "Not looked at: the cellar", "refs": ["wrk.a"]},
+            [{"description": "Not examined: the cellar", "refs": ["wrk.a"]},
              {"description": "The task `b` found nothing that it could cite.", "refs": ["wrk.b"]}],
         ])
     );

@@ -128,7 +128,7 @@ fn answer(context: &Value) -> Value {
     if answer.lines.is_empty() {
         answer
             .lines
-            .push("Nothing that is known here answers this.".to_owned());
+            .push("Nothing was found that answers this.".to_owned());
     }
     answer.lines.extend(answer.gaps.iter().cloned());
     answer.findings.truncate(FINDINGS);
@@ -145,7 +145,7 @@ fn answer(context: &Value) -> Value {
 /// Describes a failed call.
 fn failed(call: &Value) -> Option<String> {
     let why = call["failed"].as_str()?;
-    Some(format!("Not looked at: {}", in_one_line(why)))
+    Some(format!("Not examined: {}", in_one_line(why)))
 }
 
 /// Describes a call: the tool, and its arguments.
@@ -233,7 +233,7 @@ impl Answer {
         }
         ranked.sort_by_key(|(shared, ..)| std::cmp::Reverse(*shared));
         for (_, sentence, reference) in ranked.into_iter().take(QUOTES) {
-            let line = format!("The reference says: {sentence}");
+            let line = format!("From the reference: {sentence}");
             if !self.lines.contains(&line) {
                 self.lines.push(line);
                 self.cite("internal", &reference);

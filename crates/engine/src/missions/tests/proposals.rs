@@ -194,8 +194,7 @@ async fn b002_13_a_change_that_comes_too_late_is_a_conflict() {
         (
             vec![ProposalState::Conflict],
             Some(
-                "the tool `crm.move_lead` says that what is to be changed is another by now: the lead \
-                 has changed"
+                "conflict: `crm.move_lead` reports that the target changed since it was read: the lead has changed"
             )
         )
     );

@@ -180,7 +180,7 @@ async fn b002_6_an_answer_without_a_source_is_refused() {
         state == "failed" && reason.contains("made.up"),
         "{state}: {reason}"
     );
-    assert!(done.reason.unwrap().contains("no task came to a result"));
+    assert!(done.reason.unwrap().contains("no task has a result"));
 }
 
 /// B002-9: a task that fails blocks its dependants; the others continue, and the aggregation names the gaps.

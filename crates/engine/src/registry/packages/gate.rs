@@ -140,7 +140,7 @@ fn failure(test: &RoutingTest, verdict: &RoutedVerdict, broad: usize) -> Option<
     {
         let instead = first.map_or("nothing".to_owned(), |first| format!("`{}`", first.id));
         return Some(format!(
-            "this should reach `{expected}` and reaches {instead}: {reason}"
+            "expected `{expected}`, but reached {instead}: {reason}"
         ));
     }
     let chosen = verdict.chosen(broad);
@@ -153,7 +153,7 @@ fn failure(test: &RoutingTest, verdict: &RoutedVerdict, broad: usize) -> Option<
     let acted = |kind: DocumentKind| chosen.iter().find(|candidate| candidate.kind == kind);
     match acted(DocumentKind::Skill).or(acted(DocumentKind::Playbook)) {
         Some(found) if test.expect_miss => Some(format!(
-            "this should reach nothing and reaches `{}`: {reason}",
+            "expected no match, but reached `{}`: {reason}",
             found.id
         )),
         _ => None,

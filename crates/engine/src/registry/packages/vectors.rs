@@ -20,11 +20,11 @@ pub(super) fn foreign_vectors(package: &Package, dims: Option<usize>) -> Vec<Pro
             let Some(why) = fault(vector, dims) else {
                 continue;
             };
-            let message = format!("{why}: it is kept with the document and compared with nothing");
+            let message = format!("{why}: it is kept with the document but not used");
             let pointer = pointer_of(&document.place, field);
             let warning = Problem::at(&document.place, &pointer, "dims", message).warning();
             warnings
-                .push(warning.suggest("leave it out: vectors are made of the document's texts"));
+                .push(warning.suggest("remove it: vectors are computed from the document's texts"));
         }
     }
     warnings
@@ -61,10 +61,10 @@ fn fault(vector: &Vector, dims: Option<usize>) -> Option<String> {
     match dims {
         _ if vector.is_zero() => Some("every number of this vector is zero".to_owned()),
         Some(dims) if found != dims => Some(format!(
-            "this vector has {found} numbers, and vectors of the model in use have {dims}"
+            "this vector has {found} numbers, but vectors of the model in use have {dims}"
         )),
         None if found < LEAST_DIMS => Some(format!(
-            "this vector has {found} numbers, fewer than an embedding model makes"
+            "this vector has {found} numbers, fewer than any embedding model uses"
         )),
         Some(_) | None => None,
     }
@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(places, ["/capabilities_embedding", "/_embedding"]);
         assert_eq!(
             found[0].message,
-            "this vector has 2 numbers, and vectors of the model in use have 3: it is kept with the document and \
-             compared with nothing"
+            "this vector has 2 numbers, but vectors of the model in use have 3: it is kept with the document but not \
+             used"
         );
     }
 }

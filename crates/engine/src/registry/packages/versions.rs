@@ -158,7 +158,7 @@ fn layer_of(
             package, version, ..
         } = origin.as_ref();
         let message =
-            format!("version {version} of `{package}` is from before rules that it breaks now");
+            format!("version {version} of `{package}` violates rules that are newer than it");
         let details = json!({"problems": reading.problems});
         return Err(EngineError::new(ErrorCode::InvalidDocument, message).with_details(details));
     };
@@ -182,7 +182,7 @@ fn place(after: &str) -> Result<(DocumentKind, String), EngineError> {
         Some((kind.parse().ok()?, id.to_owned()))
     };
     read().ok_or_else(|| {
-        let message = format!("no page starts after `{after}`; `next` of a page says what does");
+        let message = format!("invalid cursor `{after}`: pass `next` from the previous page");
         EngineError::new(ErrorCode::InvalidRequest, message)
     })
 }

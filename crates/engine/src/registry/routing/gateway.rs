@@ -108,7 +108,7 @@ impl GatewayResult {
     /// Builds the reading after a failure: the earlier translation, if there is one, and the tokens of all answers.
     fn failed(failure: GatewayFailure, before: Option<Self>) -> Self {
         let GatewayFailure { message, tokens } = failure;
-        tracing::warn!(%message, "the rules read a request without the gateway's model");
+        tracing::warn!(%message, "the rules classify a request without the gateway's model");
         let before = before.unwrap_or_default();
         Self {
             tokens: before.tokens.saturating_add(tokens),
@@ -121,7 +121,7 @@ impl GatewayResult {
     pub(crate) fn notice(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         Some(format!(
-            "the model of the route `{ROUTE}` failed, and the rules read the request without it: {failure}"
+            "the model of the route `{ROUTE}` failed; the rules classify the request without it: {failure}"
         ))
     }
 
@@ -177,7 +177,7 @@ impl Engine {
             Err(failure) => return Ok(Some(GatewayResult::failed(failure, None))),
         };
         let Some(translation) = answer.draft["translation"].as_str() else {
-            let failure = GatewayFailure::of_answer(&answer, "it gave no translation");
+            let failure = GatewayFailure::of_answer(&answer, "it returned no translation");
             return Ok(Some(GatewayResult::failed(failure, None)));
         };
         let reading = of_translation(translation, language);
@@ -263,7 +263,9 @@ impl Engine {
     ) -> Result<ModelAnswer, GatewayFailure> {
         let unasked = |message: String| GatewayFailure { message, tokens: 0 };
         let Value::Object(schema) = schema else {
-            return Err(unasked("the schema of the answer is no object".to_owned()));
+            return Err(unasked(
+                "the schema of the answer is not an object".to_owned(),
+            ));
         };
         let request = ModelRequest {
             route,
@@ -401,7 +403,7 @@ fn adopt(reading: &mut IntentReading, intent: Intent) {
     reading.intent = intent;
     reading.certainty = Certainty::Likely;
     reading.reasons.push(format!(
-        "the model of the route `{ROUTE}` reads it as `{intent}`"
+        "the model of the route `{ROUTE}` classifies it as `{intent}`"
     ));
 }
 

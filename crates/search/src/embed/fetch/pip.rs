@@ -91,7 +91,7 @@ async fn run(
     loop {
         tokio::select! {
             ended = timeout_at(deadline, pip.wait()) => {
-                let status = ended.map_err(|_| failure("took too long", messages))?;
+                let status = ended.map_err(|_| failure("timed out", messages))?;
                 return status.map_err(SourceError::file(python));
             }
             _ = ticks.tick() => progress(FetchProgress {
@@ -152,7 +152,7 @@ fn wheel(download: &Path) -> Result<PathBuf, SourceError> {
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
         .ok_or_else(|| SourceError::Wheel {
-            what: "pip ended well but left no wheel".to_owned(),
+            what: "pip succeeded but left no wheel".to_owned(),
         })
 }
 

@@ -38,7 +38,7 @@ impl Memory {
         let pages = (bytes >= LARGE_BYTES).then(|| MmapMut::map_anon(bytes));
         if let Some(Ok(pages)) = pages {
             if let Err(error) = pages.advise(Advice::DontFork) {
-                tracing::debug!(%error, "large memory is copied for each process that is started");
+                tracing::debug!(%error, "the large memory is copied for each started process");
             }
             return Self::Pages(pages);
         }

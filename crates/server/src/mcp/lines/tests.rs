@@ -62,7 +62,7 @@ async fn a_request_whose_number_would_be_rounded_is_answered_and_the_connection_
     assert_eq!(ids(&answers), [&json!("two")]);
     let error = &answers[0]["error"];
     assert_eq!(error["code"], -32_602);
-    let place = format!("the message holds the number {LONG} at `/params/arguments/n`");
+    let place = format!("the message has the number {LONG} at `/params/arguments/n`");
     let told = error["message"].as_str().unwrap();
     assert!(told.starts_with(&place), "{told}");
 }
@@ -88,7 +88,7 @@ async fn a_line_that_is_no_message_leaves_the_connection_as_it_is() {
         told(0)
     );
     assert!(
-        told(1).contains("no message of the protocol"),
+        told(1).contains("not a message of the protocol"),
         "{}",
         told(1)
     );

@@ -94,7 +94,7 @@ pub(super) fn choice(options: &[Choice]) -> Map<String, Value> {
     object(json!({
         "type": "object",
         "properties": {CHOICE: {
-            "type": "string", "title": "Which one", "description": "What is meant",
+            "type": "string", "title": "Which one", "description": "The option",
             "enum": values, "enumNames": titles,
         }},
         "required": [CHOICE],
@@ -121,11 +121,11 @@ pub(in crate::mcp) fn chosen(content: &Map<String, Value>) -> Option<(Choosable,
 
 pub(super) fn confirmation(typed: Option<&Label>) -> Map<String, Value> {
     let mut properties = json!({
-        CONFIRM: {"type": "boolean", "title": "Carry it out", "description": "Carry out exactly this plan"},
+        CONFIRM: {"type": "boolean", "title": "Execute", "description": "Execute exactly this plan"},
     });
     let mut required = vec![CONFIRM];
     if let Some(name) = typed {
-        let description = format!("Type the value of {name}, because this cannot be undone");
+        let description = format!("Type the value of {name}: this cannot be undone");
         properties[TYPED] = json!({"type": "string", "title": name, "description": description});
         required.push(TYPED);
     }
@@ -136,8 +136,9 @@ pub(super) fn approval() -> Map<String, Value> {
     object(json!({
         "type": "object",
         "properties": {
-            APPROVE: {"type": "boolean", "title": "Approve", "description": "Yes: the call is made. No: it is refused for good"},
-            REASON: {"type": "string", "title": "Reason", "description": "Why; kept with the decision"},
+            APPROVE: {"type": "boolean", "title": "Approve", "description": "Yes: the call is made. No: it is \
+                                                                             rejected permanently"},
+            REASON: {"type": "string", "title": "Reason", "description": "The reason; kept with the decision"},
         },
         "required": [APPROVE],
     }))

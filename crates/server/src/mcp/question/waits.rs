@@ -80,7 +80,8 @@ impl Question {
                     "parameters",
                     Some(run),
                     format!(
-                        "a person gives them: charter runs set {run} NAME=VALUE; or call `run` again with all of them"
+                        "a person provides them: charter runs set {run} NAME=VALUE; or call `run` again with all of \
+                         them"
                     ),
                 )
             },
@@ -112,7 +113,7 @@ pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -
     match run.summary.status {
         RunStatus::Paused => Some(WaitHint {
             kind: "resume".to_owned(),
-            hint: format!("a person lets it go on: charter runs resume {id}"),
+            hint: format!("a person resumes it: charter runs resume {id}"),
             run_id: Some(id),
             parameters: Vec::new(),
             digest: None,
@@ -145,7 +146,7 @@ fn approval_waits(approval: &Approval) -> WaitHint {
         hint: format!(
             "an operator decides{}: charter approvals approve {id}",
             if approval.four_eyes {
-                ", and did not ask for it"
+                " who did not request it"
             } else {
                 ""
             }

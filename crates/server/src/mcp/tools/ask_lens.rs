@@ -60,9 +60,9 @@ struct Passage {
 impl McpTool for AskLens {
     const NAME: &'static str = "ask_lens";
     const TITLE: &'static str = "Ask the reference library";
-    const DESCRIPTION: &'static str = "Finds the passages of the organisation's reference library \
-        (frameworks, policies, runbooks, manuals) that come closest to a question, quoted exactly, with \
-        position and source to cite. Nothing is made up; an empty answer means that nothing comes close.";
+    const DESCRIPTION: &'static str = "Finds the passages of the organisation's reference library (frameworks, \
+        policies, runbooks, manuals) that are closest to a question, quoted exactly, with position and source to \
+        cite. Nothing is generated; an empty answer means that no passage is close enough.";
     type Input = Input;
     type Output = Output;
 
@@ -112,7 +112,7 @@ fn object(value: &impl Serialize) -> Result<Map<String, Value>, EngineError> {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(EngineError::internal(
             "writing a passage",
-            "its place is no object",
+            "its place is not an object",
         )),
         Err(error) => Err(EngineError::internal("writing a passage", error)),
     }

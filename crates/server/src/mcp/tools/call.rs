@@ -32,9 +32,9 @@ pub(in crate::mcp) struct Input {
 impl McpTool for CallOne {
     const NAME: &'static str = "call";
     const TITLE: &'static str = "Call one tool";
-    const DESCRIPTION: &'static str = "Calls one tool of the catalogue. A readonly one is called at once and \
-        its output comes back; one that changes something waits for a person to confirm and approve exactly \
-        this call. Policies and guardrails are asked each time. Prefer `run` where a skill answers the question.";
+    const DESCRIPTION: &'static str = "Calls one tool of the catalogue. A readonly tool is called immediately and \
+        returns its output; a tool that changes something waits for a person to confirm and approve exactly this \
+        call. Policies and guardrails are evaluated each time. Prefer `run` if a skill answers the question.";
     type Input = Input;
     type Output = WorkReport;
 

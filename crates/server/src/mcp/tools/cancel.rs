@@ -27,9 +27,9 @@ pub(in crate::mcp) struct Input {
 
 impl McpTool for Cancel {
     const NAME: &'static str = "cancel";
-    const TITLE: &'static str = "Give up something";
-    const DESCRIPTION: &'static str = "Gives up something that was started and that has not \
-        ended: nothing new starts. What was changed already stays changed.";
+    const TITLE: &'static str = "Cancel a request, mission or run";
+    const DESCRIPTION: &'static str = "Cancels a request, mission or run that has not ended: nothing new starts. \
+        Completed changes are kept.";
     type Input = Input;
     type Output = WorkReport;
 
@@ -40,7 +40,7 @@ impl McpTool for Cancel {
 
     async fn call(call: &Call, input: Input) -> Result<ToolReply<WorkReport>, EngineError> {
         let subject = WorkSubject::parse(&input.id)?;
-        let reason = input.reason.as_deref().unwrap_or("the client gave it up");
+        let reason = input.reason.as_deref().unwrap_or("the client cancelled it");
         subject.cancel(call.engine(), &call.caller, reason).await?;
         // Being cancelled is the requested outcome here, not a failure.
         Ok(ToolReply::Done(

@@ -89,10 +89,10 @@ struct FoundItem {
 impl McpTool for Find {
     const NAME: &'static str = "find";
     const TITLE: &'static str = "Find skills, playbooks, tools, agent skills and mission types";
-    const DESCRIPTION: &'static str = "Finds what you may use here: skills that answer questions, playbooks \
-        that change something, single tools, kinds of missions, and agent skills, which are instructions for \
-        you to follow (`under` lists those of a folder). Gives ids with one line each; `open` shows one in full. \
-        You need not find before you `run`: a question that is run is routed by itself.";
+    const DESCRIPTION: &'static str = "Finds skills that answer questions, playbooks that change something, single \
+        tools, mission types, and agent skills, which are instructions for you to follow (`under` lists those of a \
+        folder). Returns ids with one line each; `open` shows one in full. You do not have to `find` before you \
+        `run`: a question is routed automatically.";
     type Input = Input;
     type Output = Output;
 
@@ -104,12 +104,12 @@ impl McpTool for Find {
         let limit = input.limit.unwrap_or(LIMIT).clamp(1, MAX_LIMIT);
         let found = match (&input.query, &input.under, input.kind) {
             (Some(_), _, Some(Kind::MissionType)) => {
-                let message = "mission types are listed: leave `query` out";
+                let message = "mission types can only be listed: omit `query`";
                 return Err(EngineError::new(ErrorCode::InvalidRequest, message));
             }
             (_, Some(_), Some(Kind::Skill | Kind::Playbook | Kind::Tool | Kind::MissionType))
             | (Some(_), Some(_), _) => {
-                let message = "`under` lists agent skills, without a `query`";
+                let message = "`under` lists agent skills: omit `query`";
                 return Err(EngineError::new(ErrorCode::InvalidRequest, message));
             }
             (Some(query), None, kind) => search(call, query, kind, limit).await,

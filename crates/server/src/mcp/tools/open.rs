@@ -47,9 +47,9 @@ pub(in crate::mcp) struct Output {
 impl McpTool for Open {
     const NAME: &'static str = "open";
     const TITLE: &'static str = "Open one skill, playbook, tool, agent skill or mission type";
-    const DESCRIPTION: &'static str = "Shows one thing in full, by the exact id that `find` gives: what it \
-        does, its steps, and its parameters with their types and allowed values; of an agent skill its \
-        instruction, and its files by name, which `file` fetches.";
+    const DESCRIPTION: &'static str = "Shows one entry in full, by the exact id that `find` returns: its \
+        description, its steps, and its parameters with their types and allowed values; for an agent skill its \
+        instruction, and the names of its files, which `file` fetches.";
     type Input = Input;
     type Output = Output;
 
@@ -114,7 +114,7 @@ async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
     let Value::Object(document) = document else {
         return Err(EngineError::internal(
             "writing an agent skill",
-            "it is no object",
+            "it is not an object",
         ));
     };
     Ok(Output {
@@ -136,7 +136,7 @@ fn shown<T: Serialize>(found: &InForce<T>) -> Result<Map<String, Value>, EngineE
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(EngineError::new(
             ErrorCode::Internal,
-            "a document is no object",
+            "a document is not an object",
         )),
         Err(error) => Err(EngineError::internal("writing a document", error)),
     }

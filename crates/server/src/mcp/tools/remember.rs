@@ -63,9 +63,9 @@ pub(in crate::mcp) struct Output {
 
 impl McpTool for Remember {
     const NAME: &'static str = "remember";
-    const TITLE: &'static str = "Propose something to remember";
-    const DESCRIPTION: &'static str = "Proposes a fact, preference or decision to be remembered beyond this \
-        session. A person decides whether it stands. No secrets; nothing that `recall` finds already.";
+    const TITLE: &'static str = "Propose a memory";
+    const DESCRIPTION: &'static str = "Proposes a fact, preference or decision to be remembered beyond this session. \
+        A person accepts or rejects it. No secrets; nothing that `recall` already finds.";
     type Input = Input;
     type Output = Output;
 

@@ -54,9 +54,9 @@ pub(in crate::mcp) struct Input {
 impl McpTool for Run {
     const NAME: &'static str = "run";
     const TITLE: &'static str = "Ask a question, run a skill or a playbook";
-    const DESCRIPTION: &'static str = "Answers a question, or runs a skill or playbook by id. Skills only \
-        read and come back with findings and evidence; playbooks change something, and wait for a person \
-        to confirm the plan and approve each write. What takes long goes on: ask `status` with the id.";
+    const DESCRIPTION: &'static str = "Answers a question, or runs a skill or playbook by id. Skills only read and \
+        return findings with evidence; playbooks change something, and wait for a person to confirm the plan and \
+        approve each write. Long work continues: call `status` with the id.";
     type Input = Input;
     type Output = WorkReport;
 
@@ -233,7 +233,7 @@ fn with_waits(settled: ToolReply<WorkReport>, question: &Question) -> ToolReply<
 }
 
 fn undecided() -> EngineError {
-    let message = "the request may mean several things, and nobody said which";
+    let message = "the request is ambiguous, and no option was chosen";
     EngineError::new(ErrorCode::MissingParameters, message)
 }
 
@@ -247,7 +247,7 @@ fn lacking(question: &Question) -> WorkReport {
 }
 
 fn declined(skill: &SkillId) -> EngineError {
-    let message = format!("`{skill}` needs parameters that nobody gave");
+    let message = format!("`{skill}` needs parameters that were not given");
     EngineError::new(ErrorCode::MissingParameters, message)
 }
 
@@ -282,7 +282,7 @@ impl Input {
             (Some(question), _) => question.clone(),
             (None, Some(id)) => format!("run {id}"),
             (None, None) => {
-                let message = "say what to run: a question, a skill_id or a playbook_id";
+                let message = "nothing to run: pass a question, a skill_id or a playbook_id";
                 return Err(EngineError::new(ErrorCode::InvalidRequest, message));
             }
         };

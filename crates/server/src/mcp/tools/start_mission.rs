@@ -54,10 +54,9 @@ enum Model {
 impl McpTool for StartMission {
     const NAME: &'static str = "start_mission";
     const TITLE: &'static str = "Start a mission";
-    const DESCRIPTION: &'static str = "Pursues a goal that takes more than one question: plans tasks, has \
-        them done, brings the results together and has them reviewed once. Mostly goes on for longer than \
-        a call: `status` says where it stands, and its results are resources. What it proposes to change \
-        waits for a person. Use `run` where one answer is enough.";
+    const DESCRIPTION: &'static str = "Pursues a goal that needs more than one question: plans tasks, executes them, \
+        aggregates the results and has them reviewed once. Usually runs longer than a call: `status` shows its \
+        state, and its results are resources. Proposed changes wait for a person. Use `run` if one answer is enough.";
     type Input = Input;
     type Output = WorkReport;
 

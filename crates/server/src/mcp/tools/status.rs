@@ -23,9 +23,9 @@ pub(in crate::mcp) struct Input {
 
 impl McpTool for Status {
     const NAME: &'static str = "status";
-    const TITLE: &'static str = "See where something stands";
-    const DESCRIPTION: &'static str = "Says where something stands that was started: whether it \
-        goes on, what it waits for, or its answer with evidence.";
+    const TITLE: &'static str = "Show the status of a request, mission or run";
+    const DESCRIPTION: &'static str = "Shows the status of a started request, mission or run: whether it is running, \
+        what it waits for, or its answer with evidence.";
     type Input = Input;
     type Output = WorkReport;
 

@@ -62,7 +62,7 @@ impl WorkReport {
             None => format!("{}: {state}.", mission.goal),
         };
         let failure = match mission.state {
-            MissionState::Rejected => Some("its review rejected what it came to".to_owned()),
+            MissionState::Rejected => Some("its review rejected its output".to_owned()),
             MissionState::Failed | MissionState::Cancelled | MissionState::BudgetExceeded => {
                 Some(mission.reason.clone().unwrap_or(state))
             }

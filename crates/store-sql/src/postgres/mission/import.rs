@@ -37,7 +37,7 @@ pub(super) async fn import(
         };
         if !insert(connection, &placed).await? {
             let detail = format!(
-                "{} `{}` is there twice",
+                "{} `{}` is duplicated",
                 artifact.record.kind, artifact.record.artifact_id
             );
             return Err(refused_import(import, detail));

@@ -42,7 +42,7 @@ pub(super) fn import(
         };
         if !insert(connection, &placed)? {
             let detail = format!(
-                "{} `{}` is there twice",
+                "{} `{}` is duplicated",
                 artifact.record.kind, artifact.record.artifact_id
             );
             return Err(refused_import(import, detail));

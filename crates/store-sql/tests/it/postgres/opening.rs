@@ -96,7 +96,7 @@ async fn a_file_without_certificates_is_refused() -> Outcome {
     let mut options = PostgresOptions::new("postgres://127.0.0.1:1/ledger?sslmode=require");
     options.roots = TrustedRoots::File(file.path().to_owned());
     match PostgresStore::connect(&options).await {
-        Err(StoreError::Refused { detail, .. }) => assert_eq!(detail, "it holds no certificate"),
+        Err(StoreError::Refused { detail, .. }) => assert_eq!(detail, "it contains no certificate"),
         other => panic!("{other:?}"),
     }
     Ok(())

@@ -234,8 +234,7 @@ async fn a_tenant_at_work_is_refused(store: &dyn Store, engine: &impl Engine) ->
         .erase_tenant(&acme, sample::at(200)?)
         .await
         .unwrap_err();
-    let said =
-        "tenant `acme` is refused: 1 of its runs have not ended: abort them, or wait for their end";
+    let said = "tenant `acme` is rejected: 1 of its runs have not ended: abort them, or wait until they end";
     assert_eq!(refused.to_string(), said);
     assert_eq!(store.rows_of_tenant(&acme).await?, before);
     for (table, said) in [

@@ -205,14 +205,14 @@ pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
     let open = read(exported(store, &going).await?)?;
     let refused =
         MissionImport::from_bundle(open, going.tenant(), sample::at(0)?).map_err(|e| e.to_string());
-    let said = "mission `m3` is refused: it has not ended: it is created";
+    let said = "mission `m3` is rejected: it has not ended: it is created";
     assert_eq!(refused, Err(said.to_owned()));
     going.end(store).await?;
     let done = read(exported(store, &going).await?)?;
     let other = sample::tenant("other")?;
     let refused =
         MissionImport::from_bundle(done, &other, sample::at(0)?).map_err(|e| e.to_string());
-    let said = "mission `m3` is refused: it is of tenant `acme`, not of `other`";
+    let said = "mission `m3` is rejected: it belongs to tenant `acme`, not to `other`";
     assert_eq!(refused, Err(said.to_owned()));
     Ok(())
 }

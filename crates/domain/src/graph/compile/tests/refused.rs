@@ -116,7 +116,7 @@ fn a_plan_of_too_many_claims_is_refused() {
             .collect();
         json!({"id": format!("step-{number:03}"), "tool": "x.read", "parameters": {"of": text}})
     };
-    let message = "the plan has more than 10000 dependencies between its steps (PLAN_EDGES): make two plans of it";
+    let message = "the plan has more than 10000 dependencies between its steps (PLAN_EDGES): split it into two plans";
     for step in [&named as &dyn Fn(usize) -> Value, &referred] {
         let steps = |count: usize| Value::Array((0..count).map(step).collect());
         // 0 + 1 + … + 140 dependencies.
@@ -156,7 +156,7 @@ fn steps_of_fallbacks_count_as_steps_of_the_plan() {
         [(
             "/fallbacks/1/stages",
             "maxItems",
-            "the plan has more than 2000 steps (PLAN_STEPS): make two plans of it"
+            "the plan has more than 2000 steps (PLAN_STEPS): split it into two plans"
         )]
     );
 }
@@ -196,7 +196,7 @@ fn b003_5_unknown_references_are_refused() {
     let here = "/execution_plan/steps/0/parameters/of";
     assert_eq!(
         refers("${step-009.x}"),
-        one(here, "reference", "there is no step `step-009`")
+        one(here, "reference", "the plan has no step `step-009`")
     );
     assert_eq!(
         refers("${user.unwanted}"),
@@ -223,7 +223,7 @@ fn b003_5_unknown_references_are_refused() {
         one(
             "/execution_plan/steps/1/parameters/of",
             "reference",
-            "`step-001` has no output when it failed"
+            "`step-001` has no output when it fails"
         )
     );
 }
@@ -242,7 +242,7 @@ fn b003_5_cycles_of_any_kind_are_refused() {
         condition[key] = json!(value);
         reads(2, json!({"condition": condition}))
     };
-    let message = "the steps wait for each other: step-001 → step-002 → step-001";
+    let message = "the steps form a cycle: step-001 → step-002 → step-001";
     let wanted = one("/execution_plan/steps", "cycle", message);
     assert_eq!(
         other(reads(2, json!({"dependencies": ["step-001"]}))),
@@ -345,7 +345,7 @@ fn b003_7_retries_are_bounded_and_not_for_any_write() {
         [(
             "/execution_plan/steps/0/retry",
             "retry",
-            "`x.write` writes and does not say that a repeat is harmless: it is not tried again"
+            "`x.write` writes and is not declared idempotent, so it cannot be retried"
         )]
     );
     let report = retry("x.read", 101).unwrap_err();
@@ -370,7 +370,7 @@ fn b003_8_fallbacks_that_lead_nowhere_are_refused() {
         one(
             &format!("/execution_plan/{field}"),
             "dependency",
-            &format!("`{OTHER_PLAN}` is not among the fallbacks that were sent")
+            &format!("`{OTHER_PLAN}` is not one of the request's fallbacks")
         )
     );
     let back = plan(OTHER_PLAN, steps(), to(PLAN));
@@ -388,7 +388,7 @@ fn b003_8_fallbacks_that_lead_nowhere_are_refused() {
         one(
             "/fallbacks/0",
             "unused",
-            &format!("nothing falls back to `{OTHER_PLAN}`")
+            &format!("the fallback `{OTHER_PLAN}` is not used")
         )
     );
     assert_eq!(
@@ -396,7 +396,7 @@ fn b003_8_fallbacks_that_lead_nowhere_are_refused() {
         one(
             "/fallbacks/1/id",
             "unique",
-            &format!("`{OTHER_PLAN}` stands twice")
+            &format!("`{OTHER_PLAN}` is duplicated")
         )
     );
     let many: Vec<ExecutionPlan> = (0..9).map(|_| other()).collect();
@@ -452,7 +452,7 @@ fn b003_8_fallback_pipelines_share_their_inputs() {
         [(
             "/fallbacks/0/inputs/0/type",
             "type",
-            "`a` is of the type string before"
+            "`a` already has the type string"
         )]
     );
 }

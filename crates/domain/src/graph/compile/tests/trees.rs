@@ -128,12 +128,12 @@ fn b003_5_a_tree_refers_to_what_comes_before() {
             (
                 "/decision_tree/nodes/0/branches/0/when",
                 "reference",
-                "no node `late` comes before this one"
+                "no node `late` precedes this one"
             ),
             (
                 "/decision_tree/nodes/1/parameters/of",
                 "reference",
-                "no node `gone` comes before this one"
+                "no node `gone` precedes this one"
             ),
             (
                 "/decision_tree/nodes/2/details/a",
@@ -143,7 +143,7 @@ fn b003_5_a_tree_refers_to_what_comes_before() {
             (
                 "/decision_tree/nodes/2/result",
                 "reference",
-                "no node `end` comes before this one"
+                "no node `end` precedes this one"
             ),
         ]
     );

@@ -187,7 +187,9 @@ fn check_escape(text: &str) -> Result<(), String> {
 
 fn check_interval(text: &str) -> Result<(), String> {
     if let Some(most) = text.strip_prefix("{,") {
-        return Err(format!("`{text}` is no interval in jq; write `{{0,{most}`"));
+        return Err(format!(
+            "`{text}` is not an interval in jq; write `{{0,{most}`"
+        ));
     }
     let bounds = text.trim_matches(['{', '}']).split_once(',');
     let number = |bound: &str| bound.parse::<u64>().ok();
@@ -195,7 +197,7 @@ fn check_interval(text: &str) -> Result<(), String> {
         && let (Some(least), Some(most)) = (number(least), number(most))
         && least > most
     {
-        return Err(format!("`{text}` has its bounds the wrong way round"));
+        return Err(format!("`{text}` has reversed bounds"));
     }
     Ok(())
 }
@@ -249,7 +251,7 @@ fn write_named(name: &str, written: &mut String) -> Result<(), String> {
         None => ("[", name),
     };
     let Some((_, members)) = NAMED.iter().find(|(known, _)| *known == name) else {
-        return Err(format!("`[:{name}:]` is no class"));
+        return Err(format!("`[:{name}:]` is not a class"));
     };
     written.push_str(open);
     written.push_str(members);

@@ -171,22 +171,22 @@ fn b003_what_is_there_is_not_overwritten_by_accident() {
         (
             Builtin::FsCreate,
             json!({"path": "a", "content": "new"}),
-            "`work:a` is there already",
+            "`work:a` already exists",
         ),
         (
             Builtin::FsMove,
             json!({"path": "a", "destination": "b"}),
-            "`work:b` is there already",
+            "`work:b` already exists",
         ),
         (
             Builtin::FsCopy,
             json!({"path": "a", "destination": "b"}),
-            "`work:b` is there already",
+            "`work:b` already exists",
         ),
         (
             Builtin::FsMakeDirectory,
             json!({"path": "a"}),
-            "`work:a` is there already",
+            "`work:a` already exists",
         ),
         (
             Builtin::FsWrite,
@@ -216,17 +216,17 @@ fn b003_what_is_there_is_not_overwritten_by_accident() {
         (
             Builtin::FsMove,
             json!({"path": "dir", "destination": "dir/y"}),
-            "`destination` lies in `path`, or is it",
+            "`destination` is `path` or inside it",
         ),
         (
             Builtin::FsCopy,
             json!({"path": "dir", "destination": "c"}),
-            "`work:dir` is a directory; say `recursive`",
+            "`work:dir` is a directory; set `recursive`",
         ),
         (
             Builtin::FsMove,
             json!({"path": "dir", "destination": "a", "overwrite": true}),
-            "`work:a` is there; only a file is put over a file",
+            "`work:a` exists; only a file can replace a file",
         ),
         (
             Builtin::FsCopy,
@@ -290,7 +290,7 @@ fn b003_a_file_that_changed_is_left_alone() {
         Builtin::FsEdit,
         json!({"path": "a", "edits": edit(1, "x", "then")}),
     );
-    let message = "lines 1 to 1 are not what the edit expects; they are \"now\\n\"".to_owned();
+    let message = "lines 1 to 1 differ from what the edit expects; they are \"now\\n\"".to_owned();
     assert_eq!(unexpected, Err((ErrorType::ExecutionError, message)));
     assert_eq!(
         (field.names(), field.content("a")),
@@ -430,7 +430,10 @@ fn b003_a_change_that_fails_midway_leaves_the_old_file_and_nothing_else() {
     let staged = stage();
     std::fs::write(field.path("a"), "theirs").unwrap();
     let lost = staged.settle(&replace::Over::Same(&before)).unwrap_err();
-    assert_eq!(lost.message, "`work:a` changed meanwhile; nothing was done");
+    assert_eq!(
+        lost.message,
+        "`work:a` changed concurrently; nothing was written"
+    );
     assert_eq!(
         (field.names(), field.content("a")),
         (vec!["a".to_owned()], "theirs".to_owned())

@@ -5,9 +5,10 @@ use charter_contract::bounds::{PDF_PAGE_LETTERS, PDF_STREAM_BYTES};
 use super::{extract, file, page, pages, parts, show, stream, text};
 use crate::extract::{ExtractError, MarkKind};
 
-const PAGE_TOO_LARGE: &str = "page 1 is not read whole: there are more than 200000 letters, or forms nested deeper than 16 (PDF_PAGE_LETTERS, PDF_FORM_LEVELS)";
+const PAGE_TOO_LARGE: &str = "page 1 is only partly read: there are more than 200000 letters, or forms nested deeper \
+                              than 16 (PDF_PAGE_LETTERS, PDF_FORM_LEVELS)";
 const STREAM_TOO_LARGE: &str =
-    "page 1 is not read whole: a stream unpacks to more than 33554432 bytes (PDF_STREAM_BYTES)";
+    "page 1 is only partly read: a stream unpacks to more than 33554432 bytes (PDF_STREAM_BYTES)";
 
 /// B000-16: a page that cannot be read is named, and the others are read.
 #[test]
@@ -37,7 +38,7 @@ fn b000_16_a_bad_page_does_not_refuse_the_rest() {
     );
     assert_eq!(
         parts(&whole).1,
-        ["pages 2, 3 are not read whole: a stream is missing or damaged"]
+        ["pages 2, 3 are only partly read: a stream is missing or damaged"]
     );
 }
 
@@ -55,7 +56,7 @@ fn b000_16_a_missing_page_keeps_its_number() {
     assert_eq!(text.trim(), "Here");
     assert_eq!(
         unread,
-        ["pages 1, 3 are not read whole: the page is missing"]
+        ["pages 1, 3 are only partly read: the page is missing"]
     );
 }
 
@@ -81,7 +82,7 @@ fn b000_16_a_table_of_objects_that_is_wrong_is_made_anew() {
 #[test]
 fn b000_16_a_file_of_which_nothing_can_be_read_is_refused() {
     let contents = [stream("/Filter /FlateDecode", "no deflated data")];
-    let message = "page 1 is not read whole: a stream is missing or damaged".to_owned();
+    let message = "page 1 is only partly read: a stream is missing or damaged".to_owned();
     assert_eq!(
         extract(&pages(&contents, "", &[])),
         Err(ExtractError::Pdf(message))
@@ -97,7 +98,7 @@ fn b000_16_only_a_file_whose_objects_are_cut_off_is_refused() {
     assert_eq!(text(&mailed), "Whole");
     let mut cut = whole;
     cut.extend(b"4 0 obj\n<< >>\nendobj\n5 0 obj\n<< /Type");
-    let message = "it is cut off: its end mark is missing".to_owned();
+    let message = "it is truncated: its end mark is missing".to_owned();
     assert_eq!(extract(&cut), Err(ExtractError::Pdf(message)));
 }
 

@@ -2,7 +2,7 @@
 
 use super::{page, pages, parts, stream, text};
 
-const FONT_UNREAD: &str = "page 1 is not read whole: a font cannot be read";
+const FONT_UNREAD: &str = "page 1 is only partly read: a font cannot be read";
 
 const TO_UNICODE: &str = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap \
     /CMapName /Adobe-Identity-UCS def /CMapType 2 def \

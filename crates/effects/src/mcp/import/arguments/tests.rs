@@ -190,7 +190,7 @@ fn names_that_are_none_here_get_one_beside_their_own() {
     let reason = parameters(&schema).err().unwrap();
     assert_eq!(
         reason,
-        "it needs the parameter `ab`: its name is not 1 to 200 characters that can be seen"
+        "it needs the parameter `ab`: its name must have 1 to 200 visible characters"
     );
 }
 

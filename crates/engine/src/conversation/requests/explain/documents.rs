@@ -102,7 +102,7 @@ fn playbook(playbook: &Playbook) -> (String, Vec<String>) {
     });
     let undone = playbook
         .rollback_support
-        .then(|| "It can be undone.".to_owned());
+        .then(|| "It can be reversed.".to_owned());
     let text = context.map(ToString::to_string).chain(steps).chain(undone);
     (playbook.name.to_string(), text.collect())
 }
@@ -116,7 +116,7 @@ fn tool(view: &View, caller: &Caller, tool: &Tool) -> (String, Vec<String>) {
     let parameters: Vec<&str> = tool.parameters.iter().map(|p| p.name.as_str()).collect();
     let takes = match parameters.as_slice() {
         [] => String::new(),
-        parameters => format!(", and takes {}", parameters.join(", ")),
+        parameters => format!(", and has the parameters {}", parameters.join(", ")),
     };
     let mut text = vec![tool.description.to_string(), format!("{does}{takes}.")];
     let skills =

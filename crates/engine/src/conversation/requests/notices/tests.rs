@@ -190,7 +190,8 @@ async fn b000_20_a_gateway_model_that_fails_is_reported_and_counted() {
         gateway,
         &json!({"tokens": TOKENS, "failure": "the model declined"})
     );
-    let notice = "the model of the route `gateway` failed, and the rules read the request without it: the model declined";
+    let notice = "the model of the route `gateway` failed; the rules classify the request without it: the model \
+                  declined";
     let warnings = metadata["warnings"].as_array().unwrap();
     assert_eq!(warnings.last(), Some(&json!(notice)));
     assert!(
@@ -251,7 +252,7 @@ async fn b000_20_a_gateway_model_translates_and_a_translated_change_is_offered()
     let (content, metadata) = rig
         .ask("Bitte sperre alle Tore des Hofes und melde es mir")
         .await;
-    assert!(content.starts_with("Nothing was begun"), "{content}");
+    assert!(content.starts_with("Nothing was started"), "{content}");
     assert_eq!(metadata["offers"][0]["playbook_id"], "reliability.lock");
     assert_eq!(metadata.get("run_ids"), None);
 }

@@ -100,7 +100,9 @@ impl Engine {
             };
             let model = model.clone();
             if !collected.resolve(name, value, ValueSource::Model { model }) {
-                notices.push(format!("what the model drafted for `{name}` does not fit"));
+                notices.push(format!(
+                    "the value that the model drafted for `{name}` is invalid"
+                ));
             }
         }
         tokens

@@ -289,7 +289,7 @@ async fn a_change_that_leaves_something_out_is_offered_and_not_begun() {
     assert_eq!(
         shown["because"],
         json!(
-            "it leaves something out that no parameter of `reliability.close_lock` takes: `but G-40`"
+            "it excludes something that no parameter of `reliability.close_lock` accepts: `but G-40`"
         )
     );
     assert_eq!(shown.get("run_ids"), None);
@@ -312,9 +312,8 @@ async fn an_answer_names_the_restrictions_that_it_takes_no_account_of() {
     let text = "which locks has gate G-40? only the stopped ones, older than 100 days";
     let answer = rig.ask(text, context).await.unwrap();
     for words in ["only the stopped ones", "older than 100 days"] {
-        let warning = format!(
-            "Warning: `{SKILL}` takes no account of `{words}`: none of its parameters takes it"
-        );
+        let warning =
+            format!("Warning: `{SKILL}` ignores `{words}`: none of its parameters accepts it");
         assert!(answer.content.contains(&warning), "{}", answer.content);
     }
 }
@@ -334,7 +333,7 @@ async fn a_model_drafts_what_is_missing_within_the_declaration() {
     assert_eq!(sources(&details["known"]), ["gate=\"G-41\" model"]);
     assert_eq!(
         details["notices"],
-        json!(["what the model drafted for `wing` does not fit"])
+        json!(["the value that the model drafted for `wing` is invalid"])
     );
     assert_eq!(details["tokens"], json!({"input": 300, "output": 30}));
     let asked = models.asked();

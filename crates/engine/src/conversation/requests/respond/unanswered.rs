@@ -93,7 +93,7 @@ impl UnansweredSkill {
             .map(|name| format!(" -p {name}=…"))
             .collect();
         format!(
-            "{title} needs {}. Ask for it by itself: charter ask \"…\" --skill {skill_id}{values}",
+            "{title} needs {}. Ask for it separately: charter ask \"…\" --skill {skill_id}{values}",
             missing_parameters.join(", ")
         )
     }
@@ -115,7 +115,8 @@ mod tests {
         assert_eq!(both.missing(), ["site", "day"]);
         assert_eq!(
             one.line(),
-            "tanks.levels needs site, day. Ask for it by itself: charter ask \"…\" --skill tanks.levels -p site=… -p day=…"
+            "tanks.levels needs site, day. Ask for it separately: charter ask \"…\" --skill tanks.levels -p site=… \
+             -p day=…"
         );
         assert_eq!(
             json!(one),

@@ -257,7 +257,7 @@ async fn b003_11_a_plan_that_waits_is_filled_in_shown_and_cancelled() {
     assert_eq!(talk.status(&run).await, RunStatus::Aborted);
     // Nothing is waiting now.
     let nothing = talk.say("yes").await;
-    nothing.begins("Nothing was looked up or changed: it leans on something said before.");
+    nothing.begins("Nothing was looked up or changed: it refers to an earlier message.");
     assert!(talk.calls().is_empty());
 }
 
@@ -280,13 +280,13 @@ async fn b003_11_an_offer_is_taken_up_filled_in_or_declined() {
     let talk = Talk::new().await;
     let whole = "restart the host web-01 next week";
     let offered = talk.say(whole).await;
-    offered.begins("Nothing was begun: it is to happen later.");
+    offered.begins("Nothing was started: it is for later.");
     assert_eq!(
         offered.metadata["offers"][0]["parameters"],
         json!({"host": "web-01"})
     );
     let noted = talk.say("ok").await;
-    noted.begins("Nothing was begun: it does not clearly agree.");
+    noted.begins("Nothing was started: it does not clearly agree.");
     let plan = talk.say("yes").await;
     assert_eq!(plan.metadata["status"], "awaiting_confirmation");
     assert_eq!(sources(&plan), ["host session"]);
@@ -294,7 +294,7 @@ async fn b003_11_an_offer_is_taken_up_filled_in_or_declined() {
     // An offer that lacks a value is repeated until it has it.
     talk.say("restart the host next week").await;
     let again = talk.say("go ahead").await;
-    again.begins(&format!("Nothing was begun: `{RESTART}` needs host."));
+    again.begins(&format!("Nothing was started: `{RESTART}` needs host."));
     let filled = talk.say("web-03").await;
     assert_eq!(
         filled.metadata["offers"],
@@ -306,7 +306,7 @@ async fn b003_11_an_offer_is_taken_up_filled_in_or_declined() {
 
     talk.say(whole).await;
     let declined = talk.say("no thanks").await;
-    declined.begins("Nothing was looked up or changed: it declines what was offered");
+    declined.begins("Nothing was looked up or changed: it declines the offer");
     assert!(!declined.content.contains("You can ask"));
     let nothing = talk.say("yes").await;
     assert_eq!(nothing.metadata.get("run_ids"), None);

@@ -168,7 +168,7 @@ impl Engine {
     ) -> Result<Classification, EngineError> {
         let names: Vec<&str> = reply.values.keys().map(String::as_str).collect();
         let because = match names.as_slice() {
-            [] => format!("it replies to `{}`, and gives no value", last.request),
+            [] => format!("it replies to `{}` without a value", last.request),
             names => format!("it replies to `{}` with {}", last.request, names.join(", ")),
         };
         let Reply {
@@ -205,7 +205,7 @@ impl Engine {
                 all.extend(values);
                 let offer = Offer::with_fitting(found.document(), all);
                 let because = match offer.missing() {
-                    [] => "it lacks no value now, and \"yes\" shows its plan".to_owned(),
+                    [] => "it has all values now; \"yes\" shows its plan".to_owned(),
                     _ => format!("`{}` needs {}", offer.playbook(), offer.missing_names()),
                 };
                 Ok(offered(asked, last, vec![offer], because))

@@ -63,8 +63,8 @@ impl RunDriver<'_> {
         let memory = self.folded.run.memory().saturating_add(memory_of(output));
         if memory > RUN_MEMORY {
             let message = format!(
-                "with its output the values of the run take {memory} bytes of memory by estimate, more than \
-                 RUN_MEMORY = {RUN_MEMORY}: let tools answer less, or make several runs of it"
+                "with its output the values of the run take an estimated {memory} bytes of memory, more than \
+                 RUN_MEMORY = {RUN_MEMORY}: let tools return less, or split the run"
             );
             return Err(failure(
                 ErrorKind::ResourceError,
@@ -76,7 +76,7 @@ impl RunDriver<'_> {
             return Ok(());
         }
         self.folded.run.graph().admits(growth).map_err(|error| {
-            let message = format!("what the step adds to the plan does not fit: {error}");
+            let message = format!("the step adds invalid steps to the plan: {error}");
             failure(
                 ErrorKind::ExecutionError,
                 ErrorCode::InvalidDocument,

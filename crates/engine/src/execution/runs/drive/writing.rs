@@ -108,7 +108,7 @@ impl RunDriver<'_> {
                 self.engine.append(append).await?;
             }
             RunOwnership::Returned => {
-                let cause = "it was given back already";
+                let cause = "it was already released";
                 return Err(EngineError::internal("writing a run", cause));
             }
         }

@@ -47,7 +47,7 @@ impl AnalysisOrder {
         let doing = "ordering an analysis";
         match serde_json::to_value(self) {
             Ok(Value::Object(arguments)) => Ok(arguments),
-            Ok(_) => Err(EngineError::internal(doing, "it is no object")),
+            Ok(_) => Err(EngineError::internal(doing, "it is not an object")),
             Err(error) => Err(EngineError::internal(doing, error)),
         }
     }

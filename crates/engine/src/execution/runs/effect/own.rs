@@ -191,7 +191,7 @@ fn admitted(done: InternalResult) -> Result<InternalResult, StageFailure> {
     match admitted {
         Ok(_) => Ok(done),
         Err(much) => Err(StageFailure {
-            failure: refused(format!("what the stage made {much}")),
+            failure: refused(format!("the output of the stage {much}")),
             tokens: done.tokens,
         }),
     }

@@ -31,8 +31,7 @@ async fn b003_4_a_result_is_taken_when_it_is_what_the_tool_declares() {
     assert_eq!(check_output(&tool, output.clone()).await, Ok(output));
     let message = refused(&tool, json!({"id": "a"})).await;
     assert!(
-        message
-            .starts_with("the tool `demo.list` answered something other than it declares: /id: "),
+        message.starts_with("the result of the tool `demo.list` violates its output schema: /id: "),
         "{message}"
     );
 }

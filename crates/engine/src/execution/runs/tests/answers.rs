@@ -256,7 +256,7 @@ async fn an_output_of_64_levels_is_kept_and_a_deeper_one_fails_its_step() {
             assert_eq!(failure["code"], "tool_result_invalid");
             assert_eq!(
                 failure["message"],
-                "the tool `deep.read` answered with what cannot be used: its output nests more than 64 levels deep; \
+                "the tool `deep.read` returned an unusable result: its output nests more than 64 levels deep; \
                  flatten it"
             );
         }
@@ -272,8 +272,8 @@ async fn an_output_of_very_many_values_fails_its_step() {
     let outcome = json!(rig.rested(&run).await.state.outcome);
     assert_eq!(
         outcome["cause"]["failure"]["message"],
-        "the tool `deep.read` answered with what cannot be used: its output holds so many values that it takes more \
-         than 50331648 bytes of memory; send fewer"
+        "the tool `deep.read` returned an unusable result: its output has so many values that it takes more than \
+         50331648 bytes of memory; send fewer"
     );
 }
 
@@ -296,7 +296,7 @@ async fn an_output_that_is_too_much_beside_the_earlier_ones_fails_its_step() {
     );
     let message = failure["message"].as_str().unwrap();
     assert!(
-        message.contains("RUN_MEMORY = 67108864: let tools answer less"),
+        message.contains("RUN_MEMORY = 67108864: let tools return less"),
         "{message}"
     );
     assert_eq!(
@@ -350,7 +350,7 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
         assert_eq!(
             doubt.unwrap().message,
             format!(
-                "This was begun and may have happened: the tool `{tool}` answered with what cannot be used: its output \
+                "This was started and may have happened: the tool `{tool}` returned an unusable result: its output \
                  nests more than 64 levels deep; flatten it. A repeat may do it twice."
             )
         );

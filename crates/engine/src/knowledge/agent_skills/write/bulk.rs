@@ -70,7 +70,7 @@ impl Engine {
         let scope = self.may_write(caller, scope)?;
         if skills.len() > MAX_BULK_ITEMS {
             let message = format!(
-                "{} skills at once; {MAX_BULK_ITEMS} are allowed",
+                "{} skills at once; the limit is {MAX_BULK_ITEMS}",
                 skills.len()
             );
             return Err(EngineError::new(ErrorCode::TooLarge, message));
@@ -113,7 +113,7 @@ fn refuse_duplicates(skills: &[Value]) -> Result<(), EngineError> {
         return Ok(());
     }
     let twice: Vec<&str> = twice.into_iter().take(NAMED_DUPLICATES).collect();
-    let message = format!("these ids stand more than once: {}", twice.join(", "));
+    let message = format!("these ids are duplicated: {}", twice.join(", "));
     Err(invalid(message).with_details(json!({"duplicates": twice})))
 }
 

@@ -183,13 +183,13 @@ fn may_be_put(
         .map(|index| index.facts(&skill.skill_id));
     if facts.is_some_and(|facts| facts.files == SkillFiles::Present) && draft.files.is_none() {
         let message = format!(
-            "`{}` was imported with files, which its document would contradict; import it again, or delete it first",
+            "`{}` was imported with files, which a document would contradict; import it again, or delete it first",
             skill.skill_id
         );
         return Err(EngineError::new(ErrorCode::IllegalTransition, message));
     }
     if written_to(view, scope).is_some_and(|own| own.len() >= MAX_SKILLS) {
-        let message = format!("there are {MAX_SKILLS} skills, which is as many as there may be");
+        let message = format!("skill limit reached: {MAX_SKILLS} skills");
         return Err(EngineError::new(ErrorCode::TooLarge, message));
     }
     let cycle = view.cycle(&skill.skill_id, &skill.sub_skills, steps);
@@ -255,7 +255,7 @@ fn delete(view: SkillsView<'_>, scope: &Scope, id: &SkillId, force: Force) -> De
             .map(|id| id.as_str())
             .collect();
         let message = format!(
-            "`{id}` is pointed at by {} skill(s): {}",
+            "`{id}` is referenced by {} skill(s): {}",
             parents.len(),
             named.join(", ")
         );
