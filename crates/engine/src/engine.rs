@@ -1,7 +1,6 @@
 //! The engine: its ports, and the common state of every use case.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use charter_contract::ids::{TenantId, ToolId};
@@ -32,11 +31,13 @@ use crate::execution::replicas::PeerReplicas;
 use crate::execution::runs::Drivers;
 use crate::execution::runs::orders::Orders;
 use crate::execution::tool_results::ToolResults;
-use crate::ground::checks;
-use crate::ground::confined;
+use crate::ground::checks::CheckSlots;
+use crate::ground::confined::Computations;
 use crate::ground::fair_slots::{FairSlots, Slot};
-use crate::ground::moments::MonotonicDeadlines;
-use crate::ground::questions;
+use crate::ground::ids::IdSource;
+use crate::ground::moments::Deadlines;
+use crate::ground::peers::Peers;
+use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::Settings;
 use crate::identity::keys::KeyPresenceCache;
 use crate::identity::providers::Providers;
@@ -52,22 +53,6 @@ const KEPT_PACKAGES: usize = 64;
 
 /// Maximum archives of skills whose digest is cached in memory.
 const KEPT_ARCHIVE_DIGESTS: usize = 16_384;
-
-/// Fresh ids. Injected, so that tests know them in advance.
-pub trait IdSource: Send + Sync {
-    /// Returns a new, unique uuid.
-    fn uuid(&self) -> Uuid;
-}
-
-/// Version 7 uuids: they sort by creation time, and their other bits are random.
-#[derive(Debug, Clone, Copy)]
-pub struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
-    }
-}
 
 /// An index of skills, and the embedder of its queries.
 type IndexAndModel<'e> = (&'e Arc<dyn SkillIndex>, &'e Arc<dyn Embedder>);
@@ -123,9 +108,9 @@ pub struct Engine {
     files: Cache<Origin, Arc<PackageFiles>>,
     past_imports: PastImports,
     slots: FairSlots,
-    computation_slots: FairSlots,
-    check_slots: FairSlots,
-    question_slots: FairSlots,
+    computations: Arc<Computations>,
+    checks: CheckSlots,
+    questions: QuestionSlots,
     values: Shares,
     run_values: Shares,
     in_hand: ActiveRequests,
@@ -135,7 +120,8 @@ pub struct Engine {
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
     keys_made: KeyPresenceCache,
-    moments: MonotonicDeadlines,
+    deadlines: Arc<Deadlines>,
+    peers: Arc<Peers>,
     news: Notify,
     others: PeerReplicas,
     orders: Orders,
@@ -180,15 +166,15 @@ impl Engine {
             Arc::clone(&executors),
             settings.client_tools,
         );
-        let tools = Arc::new(OutputBudgetRunner(Arc::new(tools)));
+        let tools: Arc<dyn ToolRunner> = Arc::new(OutputBudgetRunner(Arc::new(tools)));
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
             past_imports: PastImports::default(),
             slots: FairSlots::new(settings.tool_calls),
-            computation_slots: FairSlots::new(confined::at_once()),
-            check_slots: FairSlots::new(checks::MAX_CONCURRENT),
-            question_slots: FairSlots::new(questions::MAX_CONCURRENT),
+            computations: Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone())),
+            checks: CheckSlots::default(),
+            questions: QuestionSlots::default(),
             values: outputs::values(),
             run_values: outputs::run_values(),
             in_hand: ActiveRequests::default(),
@@ -202,7 +188,13 @@ impl Engine {
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
             keys_made: KeyPresenceCache::default(),
-            moments: MonotonicDeadlines::default(),
+            deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
+            peers: Arc::new(Peers::new(
+                Arc::clone(&ports.store),
+                Arc::clone(&ports.clock),
+                Arc::clone(&ports.ids),
+                holder.clone(),
+            )),
             news: Notify::new(),
             others: PeerReplicas::default(),
             orders: Orders::default(),
@@ -314,12 +306,6 @@ impl Engine {
         &self.ports.providers
     }
 
-    /// Returns the milliseconds since a time.
-    pub(crate) fn milliseconds_since(&self, moment: Timestamp) -> u64 {
-        let passed = self.span(moment, self.now()).as_millis();
-        u64::try_from(passed).unwrap_or(u64::MAX)
-    }
-
     /// Returns the language models, by the routes of tenants.
     #[must_use]
     pub fn models(&self) -> &Arc<dyn Models> {
@@ -357,26 +343,13 @@ impl Engine {
         self.ports.clock.as_ref()
     }
 
-    pub(crate) fn moments(&self) -> &MonotonicDeadlines {
-        &self.moments
+    pub(crate) fn deadlines(&self) -> &Arc<Deadlines> {
+        &self.deadlines
     }
 
-    /// Returns a later time, or the last representable one.
-    pub(crate) fn after(&self, at: Timestamp, span: Duration) -> Timestamp {
-        let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-        Timestamp::from_micros(at.as_micros().saturating_add(micros)).unwrap_or(at)
-    }
-
-    /// Returns an earlier time, or the first representable one.
-    pub(crate) fn before(&self, at: Timestamp, span: Duration) -> Timestamp {
-        let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-        Timestamp::from_micros(at.as_micros().saturating_sub(micros)).unwrap_or(at)
-    }
-
-    /// Returns the time from one point to a later one; zero if it is not later.
-    pub(crate) fn span(&self, from: Timestamp, to: Timestamp) -> Duration {
-        let micros = to.as_micros().saturating_sub(from.as_micros());
-        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    /// Returns the other processes over the store.
+    pub(crate) fn peers(&self) -> &Arc<Peers> {
+        &self.peers
     }
 
     pub(crate) fn new_uuid(&self) -> Uuid {
@@ -445,19 +418,19 @@ impl Engine {
         self.slots.queued()
     }
 
-    /// Returns the slots for filters and templates with expressions, shared fairly between tenants.
-    pub(crate) fn computation_slots(&self) -> &FairSlots {
-        &self.computation_slots
+    /// Returns what runs filters, and fills in templates.
+    pub(crate) fn computations(&self) -> &Arc<Computations> {
+        &self.computations
     }
 
-    /// Returns the slots for checks in this process, shared fairly between tenants.
-    pub(crate) fn check_slots(&self) -> &FairSlots {
-        &self.check_slots
+    /// Returns the slots for checks.
+    pub(crate) fn check_slots(&self) -> &CheckSlots {
+        &self.checks
     }
 
-    /// Returns the slots for long questions to the gate, shared fairly between tenants.
-    pub(crate) fn question_slots(&self) -> &FairSlots {
-        &self.question_slots
+    /// Returns the slots for long questions to the gate.
+    pub(crate) fn question_slots(&self) -> &QuestionSlots {
+        &self.questions
     }
 
     /// Returns the memory for large outputs and journals, in shares of tenants.

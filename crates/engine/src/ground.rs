@@ -1,5 +1,5 @@
-//! What every use case needs: errors, settings, deadlines, spans, what the operator grants, and slots for long work.
-//! Must not know any use case.
+//! What every use case needs: errors, settings, deadlines, ids, spans, what the operator grants, and slots for long
+//! work. Must not know any use case.
 
 pub(crate) mod apart;
 pub(crate) mod checks;
@@ -7,6 +7,7 @@ pub(crate) mod confined;
 pub(crate) mod error;
 pub(crate) mod fair_slots;
 pub(crate) mod grants;
+pub(crate) mod ids;
 pub(crate) mod moments;
 pub(crate) mod peers;
 pub(crate) mod questions;

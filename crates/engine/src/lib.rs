@@ -52,7 +52,7 @@ pub use conversation::sessions::{SessionTurn, SessionView};
 pub use conversation::tasks::{
     Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState,
 };
-pub use engine::{Engine, IdSource, Ports, RandomIds};
+pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, RequestEventRef,
     RunEventRef,
@@ -72,6 +72,7 @@ pub use execution::runs::{
 pub use ground::apart::apart;
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
+pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
     Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Quota, Quotas, Settings,
     SkillVectors,

@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 
 use crate::conversation::requests::ActiveRequest;
+use crate::ground::moments;
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
@@ -124,7 +125,7 @@ impl Engine {
     /// If storage fails.
     pub async fn sweep(&self) -> Result<(), EngineError> {
         let now = self.now();
-        let before = self.before(now, self.settings().retention);
+        let before = moments::before(now, self.settings().retention);
         let store = self.store();
         let tags = store.sweep_tags(now).await?;
         let sessions = store.sweep_sessions(now).await?;

@@ -89,7 +89,7 @@ impl Engine {
         };
         self.store().put_calibration(&record).await?;
         self.reload_catalogue().await?;
-        self.notify_routing_change().await;
+        self.peers().notify_routing_change().await;
         Ok(())
     }
 }

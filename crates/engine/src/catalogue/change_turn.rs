@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_store::lease::Lease;
 use tokio::time::Instant;
 
+use crate::ground::moments;
 use crate::{Engine, EngineError};
 
 /// How long a change of the catalogue waits for its turn, and how often it asks.
@@ -57,7 +58,7 @@ impl Engine {
         let patience = Instant::now() + CATALOGUE_LOCK_TIMEOUT;
         while turn.lease.is_none() {
             let now = self.now();
-            let until = self.after(now, self.settings().lease);
+            let until = moments::after(now, self.settings().lease);
             turn.lease = self.store().acquire(CATALOGUE, &name, now, until).await?;
             if turn.lease.is_none() {
                 if Instant::now() > patience {

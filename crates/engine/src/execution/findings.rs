@@ -147,6 +147,7 @@ impl Engine {
         for rule in rules.filter(|rule| rule.from == *step) {
             let what = format!("the rule `{}` of `{}`", rule.rule_id, skill.skill_id);
             let emitted = self
+                .computations()
                 .filter(
                     tenant,
                     &what,
@@ -238,7 +239,9 @@ impl Engine {
                 let all = findings.iter();
                 let all = all.map(|finding| values(finding, proof, drafted));
                 let all = all.collect();
-                self.evaluate(tenant, &what, &structure, all).await?
+                self.computations()
+                    .evaluate(tenant, &what, &structure, all)
+                    .await?
             }
         };
         let mut warnings: Vec<String> = Vec::new();
@@ -293,14 +296,20 @@ impl Engine {
         let what = format!("the summary of `{}`", skill.skill_id);
         let values = summary_values(parameters, findings);
         let summary = Value::String(summary);
-        Ok(match self.fill_in(tenant, &what, &summary, values).await? {
-            Ok(Value::String(text)) => Some(text),
-            Ok(other) => Some(other.to_string()),
-            Err(warning) => {
-                warnings.push(warning);
-                None
-            }
-        })
+        Ok(
+            match self
+                .computations()
+                .fill_in(tenant, &what, &summary, values)
+                .await?
+            {
+                Ok(Value::String(text)) => Some(text),
+                Ok(other) => Some(other.to_string()),
+                Err(warning) => {
+                    warnings.push(warning);
+                    None
+                }
+            },
+        )
     }
 }
 

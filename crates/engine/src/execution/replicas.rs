@@ -24,6 +24,7 @@ use tokio::time::Instant;
 
 use crate::catalogue::change_turn::CATALOGUE;
 use crate::execution::runs::{is_active, orders};
+use crate::ground::moments;
 use crate::ground::peers::{LEFT, ROUTING};
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
@@ -237,7 +238,7 @@ impl Engine {
             let claim = Claim {
                 holder: self.holder().to_owned(),
                 now,
-                until: self.after(now, settings.lease),
+                until: moments::after(now, settings.lease),
                 limit: limit.min(BATCH),
                 except: self.peer_replicas().left().iter().cloned().collect(),
             };
@@ -288,7 +289,7 @@ impl Engine {
     pub(crate) fn hold(&self) -> RequestLease {
         RequestLease {
             holder: self.holder().to_owned(),
-            until: self.after(self.now(), self.settings().lease),
+            until: moments::after(self.now(), self.settings().lease),
         }
     }
 
@@ -319,7 +320,7 @@ impl Engine {
         if held.is_empty() {
             return Ok(());
         }
-        let until = self.after(self.now(), self.settings().lease);
+        let until = moments::after(self.now(), self.settings().lease);
         let runs: Vec<String> = held.keys().map(ToString::to_string).collect();
         let lost = self.store().renew(self.holder(), &runs, until).await?;
         let lost: HashSet<&str> = lost.iter().map(String::as_str).collect();
@@ -342,6 +343,6 @@ impl Engine {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        self.notify_replicas(LEFT, json!({})).await;
+        self.peers().notify_replicas(LEFT, json!({})).await;
     }
 }

@@ -27,6 +27,7 @@ pub(crate) use made::KeyPresenceCache;
 pub use text::KeyText;
 
 use crate::ground::error::newest_known;
+use crate::ground::moments;
 use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
 
 /// Maximum lifetime of a key, in seconds: ten years.
@@ -141,13 +142,13 @@ impl Engine {
                 LONGEST_OVERLAP_S,
             ));
         }
-        let end = self.after(now, Duration::from_secs(rotation.overlap_s));
+        let end = moments::after(now, Duration::from_secs(rotation.overlap_s));
         let expires_at = match (rotation.expires_in_s, old.expires_at) {
             (None, None) => None,
             (None, Some(end)) => {
                 let lived = end.as_micros().saturating_sub(old.created_at.as_micros());
                 let lived = Duration::from_micros(u64::try_from(lived).unwrap_or(0));
-                Some(self.after(now, lived))
+                Some(moments::after(now, lived))
             }
             (Some(_), _) => self.end_of(now, rotation.expires_in_s)?,
         };
@@ -239,7 +240,7 @@ impl Engine {
 
     /// Records a use, once per interval. A failure to record it does not refuse the caller.
     async fn note_use(&self, key: &KeyRecord, now: Timestamp) {
-        let due = self.before(now, LAST_USED_RESOLUTION);
+        let due = moments::before(now, LAST_USED_RESOLUTION);
         if key.last_used_at.is_some_and(|noted| noted > due) {
             return;
         }
@@ -278,7 +279,7 @@ impl Engine {
         match seconds {
             None => Ok(None),
             Some(seconds @ 1..=MAX_LIFETIME_S) => {
-                Ok(Some(self.after(now, Duration::from_secs(seconds))))
+                Ok(Some(moments::after(now, Duration::from_secs(seconds))))
             }
             Some(seconds) => Err(out_of_range("expires_in_s", seconds, 1, MAX_LIFETIME_S)),
         }

@@ -25,6 +25,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ground::error::newest_known;
+use crate::ground::moments;
 use crate::{Caller, Engine, EngineError};
 
 use draft::entry;
@@ -305,7 +306,7 @@ impl Engine {
                 Some(settings.proposal_ttl)
             }
         };
-        kept.map(|kept| self.after(at, kept))
+        kept.map(|kept| moments::after(at, kept))
     }
 
     async fn embedded_memory(

@@ -95,7 +95,8 @@ impl Engine {
         let growth = after_plan(&graph).map_err(|error| with_tokens(unfit(error.to_string())))?;
         let mut artifacts = vec![held(graph.clone()).map_err(with_tokens)?];
         let place = self
-            .evaluation_slot_for(&work.caller.tenant, Effort::Long)
+            .question_slots()
+            .slot_for(&work.caller.tenant, Effort::Long)
             .await;
         let decisions = place.ask(|| self.tool_scope(work, &graph, &offered));
         for decision in decisions {

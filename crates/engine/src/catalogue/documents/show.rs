@@ -156,7 +156,7 @@ impl Engine {
             version,
         } = origin;
         // First the slot, then the files: waiting callers hold no files in memory.
-        let place = self.check_slot(tenant).await;
+        let place = self.check_slots().take(tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let Some(files) = files else {
             return Ok((document, None));

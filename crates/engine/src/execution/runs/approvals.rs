@@ -159,7 +159,7 @@ impl Engine {
             reason: say.reason,
         };
         let state = asked
-            .decide(verdict, self.now_or_deadline(asked.expires_at))
+            .decide(verdict, self.deadlines().now_or_deadline(asked.expires_at))
             .map_err(|refusal| refused(&refusal))?;
         if let Some(reported) = &reported {
             self.check_reported(&asked, reported).await?;

@@ -97,7 +97,7 @@ impl Engine {
             let tool = &tool.entry.document;
             if !state.is_some_and(StepState::is_settled) {
                 let effort = workspace.effort(&call.tool);
-                let place = self.evaluation_slot_for(tenant, effort).await;
+                let place = self.question_slots().slot_for(tenant, effort).await;
                 rules.extend(
                     place.ask(|| workspace.foreseen_warnings(run, step, tool, &call, is_whole)),
                 );

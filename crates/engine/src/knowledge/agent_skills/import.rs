@@ -82,7 +82,7 @@ impl Engine {
     ) -> Result<SkillsImported, EngineError> {
         let scope = self.may_write(caller, scope)?;
         let waiting = WaitingCaller::default();
-        let place = self.check_slot(&caller.tenant).await;
+        let place = self.check_slots().take(&caller.tenant).await;
         let check = move |cancel: &Cancellation| read(sent, cancel);
         let reading = place
             .run("reading skills", waiting.cancellation(), check)

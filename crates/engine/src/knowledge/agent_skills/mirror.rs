@@ -29,6 +29,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::load::stored_form;
+use crate::ground::moments;
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
@@ -260,14 +261,14 @@ impl Engine {
 
     async fn mirror_turn(&self) -> Result<Option<Lease>, EngineError> {
         let now = self.now();
-        let until = self.after(now, SYNC_LEASE);
+        let until = moments::after(now, SYNC_LEASE);
         // A separate holder name, because another turn in this process may still hold the lease.
         let holder = self.new_uuid().to_string();
         Ok(self.store().acquire(TURN, &holder, now, until).await?)
     }
 
     async fn still_on(&self, turn: &Lease) -> Result<(), EngineError> {
-        let until = self.after(self.now(), SYNC_LEASE);
+        let until = moments::after(self.now(), SYNC_LEASE);
         let turns = std::slice::from_ref(&turn.resource);
         let lost = self.store().renew(&turn.holder, turns, until).await?;
         if lost.is_empty() {

@@ -22,6 +22,7 @@ use super::work::{IndexingPermit, LensIndexed, LensOutcome, WorkResult};
 use super::{LensView, key_of, may_read};
 use crate::catalogue::documents::{unseen, unseen_active};
 use crate::catalogue::lens_index::{IndexMetadata, LensKey};
+use crate::ground::moments;
 use crate::{Caller, Engine, EngineError, Mode};
 
 /// Longest interval between checks for due lenses.
@@ -141,7 +142,7 @@ impl Engine {
         }
         self.note_sources(job.same).await?;
         self.reload_catalogue().await?;
-        self.notify_routing_change().await;
+        self.peers().notify_routing_change().await;
         Ok((job.done, job.problems))
     }
 
@@ -213,7 +214,7 @@ impl Engine {
             }
         }
         self.reload_catalogue().await?;
-        self.notify_routing_change().await;
+        self.peers().notify_routing_change().await;
         Ok(outcome)
     }
 
@@ -246,7 +247,7 @@ impl Engine {
             for entry in self.due(every) {
                 let key = key_of(&entry);
                 let chore = format!("lens {} {}", key.scope, key.lens);
-                if self.does_chore(&chore, every / 2).await
+                if self.peers().does_chore(&chore, every / 2).await
                     && let Some(turn) = self.lens_work().take(&key)
                 {
                     self.reindex_entry(&entry, key, turn).await;
@@ -277,7 +278,7 @@ impl Engine {
                 .map(|shelved| shelved.indexed.fetched_at);
             let tried = self.lens_work().status(&key).1.map(|last| last.at);
             let seen: Option<Timestamp> = fetched.max(tried);
-            seen.is_none_or(|seen| self.span(seen, now) >= every)
+            seen.is_none_or(|seen| moments::span(seen, now) >= every)
         });
         due.cloned().collect()
     }

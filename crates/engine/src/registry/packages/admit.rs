@@ -62,7 +62,7 @@ impl Engine {
         naming: VersionNaming,
         cancel: &Cancellation,
     ) -> Result<Result<AdmittedPackage, PackageReport>, EngineError> {
-        let place = self.check_slot(&caller.tenant).await;
+        let place = self.check_slots().take(&caller.tenant).await;
         let live = self.live();
         let caller = caller.clone();
         let dims = self.embedder().map(|embedder| embedder.model().dims);

@@ -129,7 +129,7 @@ impl Engine {
             version,
         } = origin.as_ref();
         // First the slot, then the files: waiting callers hold no files in memory.
-        let place = self.check_slot(&caller.tenant).await;
+        let place = self.check_slots().take(&caller.tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let Some(files) = files else {
             return Err(self.no_version(scope, package, version).await?);
