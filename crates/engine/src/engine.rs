@@ -39,7 +39,7 @@ use crate::ground::moments::Deadlines;
 use crate::ground::peers::Peers;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::Settings;
-use crate::identity::keys::KeyPresenceCache;
+use crate::identity::keys::{KeyService, KeySettings};
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
@@ -100,7 +100,7 @@ pub struct Engine {
     topics: OnceCell<Vec<Vector>>,
     /// Vectors of sentences of passages, by their text.
     sentences: SentenceVectors,
-    skills: SkillIndexes,
+    skills: Arc<SkillIndexes>,
     mirror: Mirror,
     archive_digests: Cache<[u8; 32], ContentHash>,
     registration: Mutex<()>,
@@ -119,10 +119,10 @@ pub struct Engine {
     quotas: TenantQuotas,
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
-    keys_made: KeyPresenceCache,
+    keys: Arc<KeyService>,
     deadlines: Arc<Deadlines>,
     peers: Arc<Peers>,
-    news: Notify,
+    news: Arc<Notify>,
     others: PeerReplicas,
     orders: Orders,
     draining: CancellationToken,
@@ -160,6 +160,8 @@ impl Engine {
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         let shutdown = CancellationToken::new();
+        let news = Arc::new(Notify::new());
+        let skills = Arc::<SkillIndexes>::default();
         let executors = Arc::new(ClientCalls::new(settings.executor_lease));
         let tools = TargetRouter::new(
             Arc::clone(&ports.tools),
@@ -187,7 +189,17 @@ impl Engine {
             ),
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
-            keys_made: KeyPresenceCache::default(),
+            keys: Arc::new(KeyService::new(
+                Arc::clone(&ports.store),
+                Arc::clone(&ports.clock),
+                Arc::clone(&ports.ids),
+                Arc::clone(&news),
+                KeySettings {
+                    credentials: settings.credentials,
+                    four_eyes: settings.four_eyes,
+                },
+                Arc::<SkillIndexes>::clone(&skills),
+            )),
             deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
             peers: Arc::new(Peers::new(
                 Arc::clone(&ports.store),
@@ -195,13 +207,13 @@ impl Engine {
                 Arc::clone(&ports.ids),
                 holder.clone(),
             )),
-            news: Notify::new(),
+            news,
             others: PeerReplicas::default(),
             orders: Orders::default(),
             live: ArcSwap::default(),
             topics: OnceCell::new(),
             sentences: SentenceVectors::default(),
-            skills: SkillIndexes::default(),
+            skills,
             mirror: Mirror::default(),
             archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
             registration: Mutex::new(()),
@@ -290,9 +302,10 @@ impl Engine {
         self.ports.embedder.as_ref()
     }
 
-    /// Returns whether keys exist, as far as this process knows.
-    pub(crate) fn key_presence(&self) -> &KeyPresenceCache {
-        &self.keys_made
+    /// Returns the keys of all tenants.
+    #[must_use]
+    pub fn keys(&self) -> &Arc<KeyService> {
+        &self.keys
     }
 
     /// Returns the systems of record that receive proposals.

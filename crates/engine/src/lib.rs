@@ -83,7 +83,8 @@ pub use identity::caller::{
 };
 pub use identity::caller_view::CallerView;
 pub use identity::keys::{
-    KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyState, KeyText, KeyView, NewKey,
+    KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyService, KeyState, KeyText,
+    KeyView, NewKey,
 };
 pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};

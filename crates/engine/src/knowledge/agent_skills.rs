@@ -28,6 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::identity::keys::GrantableSkills;
 use crate::{Caller, Engine, EngineError, Role, SkillGrants};
 
 pub use import::{SentFile, SkillsImported, SkillsSent};
@@ -376,17 +377,24 @@ impl Engine {
         })
     }
 
-    /// Refuses grants of skills that are not visible to the caller. A misspelled id would grant nothing now, and
-    /// perhaps another skill later.
-    pub(crate) fn must_know_skills(
-        &self,
-        caller: &Caller,
-        grants: &SkillGrants,
-    ) -> Result<(), EngineError> {
+    /// Returns the scope of a skill in the caller's reach.
+    fn scope_of_skill(&self, caller: &Caller, id: &SkillId) -> Result<Scope, EngineError> {
+        self.skills().read(caller, |indexes, access| {
+            let (place, _) = visible(indexes, access, caller, id)?;
+            Ok(match place.layer {
+                LayerOf::Own => Scope::Tenant(caller.tenant.clone()),
+                LayerOf::Global => Scope::Global,
+            })
+        })
+    }
+}
+
+impl GrantableSkills for SkillIndexes {
+    fn must_know(&self, caller: &Caller, grants: &SkillGrants) -> Result<(), EngineError> {
         let SkillGrants::Only(ids) = grants else {
             return Ok(());
         };
-        let violations: Vec<Violation> = self.skills().read(caller, |indexes, access| {
+        let violations: Vec<Violation> = self.read(caller, |indexes, access| {
             let view = indexes.view(&caller.tenant);
             let is_there = |id: &SkillId| {
                 let found = view.find(id);
@@ -407,17 +415,6 @@ impl Engine {
                 .collect()
         });
         EngineError::must_be_none("the order of a key", &violations)
-    }
-
-    /// Returns the scope of a skill in the caller's reach.
-    fn scope_of_skill(&self, caller: &Caller, id: &SkillId) -> Result<Scope, EngineError> {
-        self.skills().read(caller, |indexes, access| {
-            let (place, _) = visible(indexes, access, caller, id)?;
-            Ok(match place.layer {
-                LayerOf::Own => Scope::Tenant(caller.tenant.clone()),
-                LayerOf::Global => Scope::Global,
-            })
-        })
     }
 }
 

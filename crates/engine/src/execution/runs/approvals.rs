@@ -297,7 +297,7 @@ impl Engine {
             asked_by: run.askers_of(&asked.step),
             requested_at: self.now(),
             expires_at: asked.expires_at,
-            four_eyes: destructive || self.four_eyes(),
+            four_eyes: destructive || self.keys().four_eyes(),
             state: ApprovalStatus::Pending,
         }
     }

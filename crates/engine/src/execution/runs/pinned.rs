@@ -78,7 +78,7 @@ impl Engine {
         unstored: &[ArtifactRecord],
     ) -> Result<LoadedRun, EngineError> {
         // If callers have keys, later approvals of the run need a second person.
-        self.has_keys().await?;
+        self.keys().has_keys().await?;
         let run_id = run.id();
         let (mut skills, mut playbook, mut kind) = (Vec::new(), None, None);
         let mut prompts = Vec::new();
