@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use charter_contract::ids::{TenantId, ToolId};
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
@@ -14,15 +13,15 @@ use charter_store::SharedStore;
 use charter_store::catalogue::ContentHash;
 use charter_store::skill_index::SkillIndex;
 use quick_cache::sync::Cache;
-use tokio::sync::{Mutex, Notify, OnceCell, watch};
+use tokio::sync::{Notify, OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::EngineError;
 use crate::EvidenceKey;
-use crate::catalogue::imports::PastImports;
-use crate::catalogue::live::LiveCatalogue;
+use crate::catalogue::documents::DocumentService;
+use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
 use crate::conversation::candidates::Generator;
 use crate::conversation::requests::ActiveRequests;
 use crate::execution::executors::{self, ClientCalls, TargetRouter};
@@ -33,6 +32,7 @@ use crate::execution::runs::orders::Orders;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::checks::CheckSlots;
 use crate::ground::confined::Computations;
+use crate::ground::core_ports::CorePorts;
 use crate::ground::fair_slots::{FairSlots, Slot};
 use crate::ground::ids::IdSource;
 use crate::ground::moments::Deadlines;
@@ -95,7 +95,9 @@ pub struct Engine {
     tools: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
     settings: Settings,
-    live: ArcSwap<LiveCatalogue>,
+    vectors: Arc<TextVectors>,
+    catalogue: Arc<CatalogueService>,
+    documents: Arc<DocumentService>,
     /// Vectors of everyday topics, made at first use.
     topics: OnceCell<Vec<Vector>>,
     /// Vectors of sentences of passages, by their text.
@@ -103,10 +105,8 @@ pub struct Engine {
     skills: Arc<SkillIndexes>,
     mirror: Mirror,
     archive_digests: Cache<[u8; 32], ContentHash>,
-    registration: Mutex<()>,
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
-    past_imports: PastImports,
     slots: FairSlots,
     computations: Arc<Computations>,
     checks: CheckSlots,
@@ -147,7 +147,7 @@ impl Engine {
     pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
         let engine = Self::unloaded(ports, settings);
         engine.begin_following().await?;
-        engine.reload_catalogue().await?;
+        engine.catalogue().reload_catalogue().await?;
         engine.load_skills().await?;
         engine
             .tasks()
@@ -169,13 +169,37 @@ impl Engine {
             settings.client_tools,
         );
         let tools: Arc<dyn ToolRunner> = Arc::new(OutputBudgetRunner(Arc::new(tools)));
+        let tasks = TaskTracker::new();
+        let checks = CheckSlots::default();
+        let core = CorePorts {
+            store: Arc::clone(&ports.store),
+            clock: Arc::clone(&ports.clock),
+            ids: Arc::clone(&ports.ids),
+        };
+        let vectors = Arc::new(TextVectors::new(
+            Arc::clone(&ports.store),
+            ports.embedder.clone(),
+        ));
+        let catalogue = Arc::new(CatalogueService::new(
+            core,
+            Arc::clone(&vectors),
+            ports.imports.clone(),
+            settings.lease,
+            shutdown.clone(),
+            tasks.clone(),
+        ));
+        let documents = Arc::new(DocumentService::new(
+            Arc::clone(&catalogue),
+            Arc::clone(&ports.store),
+            checks.clone(),
+            settings.persona.clone(),
+        ));
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
-            past_imports: PastImports::default(),
             slots: FairSlots::new(settings.tool_calls),
             computations: Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone())),
-            checks: CheckSlots::default(),
+            checks,
             questions: QuestionSlots::default(),
             values: outputs::values(),
             run_values: outputs::run_values(),
@@ -210,16 +234,17 @@ impl Engine {
             news,
             others: PeerReplicas::default(),
             orders: Orders::default(),
-            live: ArcSwap::default(),
+            vectors,
+            catalogue,
+            documents,
             topics: OnceCell::new(),
             sentences: SentenceVectors::default(),
             skills,
             mirror: Mirror::default(),
             archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
-            registration: Mutex::new(()),
             draining: shutdown.child_token(),
             shutdown,
-            tasks: TaskTracker::new(),
+            tasks,
             holder,
             tools,
             executors,
@@ -253,7 +278,23 @@ impl Engine {
     /// Returns the catalogue that is served now.
     #[must_use]
     pub fn live(&self) -> Arc<LiveCatalogue> {
-        self.live.load_full()
+        self.catalogue.live()
+    }
+
+    /// Returns the vectors of texts.
+    pub(crate) fn vectors(&self) -> &Arc<TextVectors> {
+        &self.vectors
+    }
+
+    /// Returns what serves the catalogue, and gives the turns to change it.
+    pub(crate) fn catalogue(&self) -> &Arc<CatalogueService> {
+        &self.catalogue
+    }
+
+    /// Returns the documents of the catalogue.
+    #[must_use]
+    pub fn documents(&self) -> &Arc<DocumentService> {
+        &self.documents
     }
 
     /// Returns the vectors of everyday topics, once made.
@@ -284,10 +325,6 @@ impl Engine {
     /// Returns the digests of skills' archives, by their content.
     pub(crate) fn archive_digests(&self) -> &Cache<[u8; 32], ContentHash> {
         &self.archive_digests
-    }
-
-    pub(crate) fn serve(&self, live: LiveCatalogue) {
-        self.live.store(Arc::new(live));
     }
 
     /// Returns the engine's settings.
@@ -404,10 +441,6 @@ impl Engine {
         &self.holder
     }
 
-    pub(crate) fn registration(&self) -> &Mutex<()> {
-        &self.registration
-    }
-
     pub(crate) fn tool_results(&self) -> &ToolResults {
         &self.results
     }
@@ -454,15 +487,6 @@ impl Engine {
     /// Returns the memory for the values of driven runs, in shares of tenants.
     pub(crate) fn run_values(&self) -> &Shares {
         &self.run_values
-    }
-
-    /// Returns the imports from MCP servers, as they change.
-    pub(crate) fn imports(&self) -> watch::Receiver<Arc<Imports>> {
-        self.ports.imports.clone()
-    }
-
-    pub(crate) fn past_imports(&self) -> &PastImports {
-        &self.past_imports
     }
 
     pub(crate) fn active_requests(&self) -> &ActiveRequests {

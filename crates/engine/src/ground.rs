@@ -4,6 +4,7 @@
 pub(crate) mod apart;
 pub(crate) mod checks;
 pub(crate) mod confined;
+pub(crate) mod core_ports;
 pub(crate) mod error;
 pub(crate) mod fair_slots;
 pub(crate) mod grants;

@@ -25,7 +25,7 @@ mod reindex;
 pub use catalogue::abilities::Ability;
 pub use catalogue::documents::{
     CatalogueKind, CatalogueView, DependencyNode, DocumentDependencies, DocumentFilter,
-    DocumentLayer, DocumentSource, DocumentSummary, DocumentView,
+    DocumentLayer, DocumentService, DocumentSource, DocumentSummary, DocumentView,
 };
 pub use catalogue::lens_index::{PassageSection, Position, SkippedFile};
 pub use catalogue::live::{LiveCatalogue, Mode};

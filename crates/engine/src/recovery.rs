@@ -74,7 +74,7 @@ impl Engine {
     pub fn run_maintenance(self: &Arc<Self>) {
         let tasks = self.tasks();
         tasks.spawn(Arc::clone(self).follow_replicas_forever());
-        tasks.spawn(Arc::clone(self).follow_imports_forever());
+        tasks.spawn(Arc::clone(self.catalogue()).follow_imports_forever());
         tasks.spawn(Arc::clone(self).mirror_skills_forever());
         if self.settings().duty != ProcessRole::Api {
             tasks.spawn(Arc::clone(self).work_forever());

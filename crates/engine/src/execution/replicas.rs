@@ -194,9 +194,9 @@ impl Engine {
     async fn catch_up(self: &Arc<Self>, due: &mut PendingNotices) {
         // A registration that is running here loads everything at its end.
         if due.catalogue
-            && let Ok(_one_at_a_time) = self.registration().try_lock()
+            && let Ok(_one_at_a_time) = self.catalogue().registration().try_lock()
         {
-            match self.reload_catalogue().await {
+            match self.catalogue().reload_catalogue().await {
                 Ok(()) => due.catalogue = false,
                 Err(error) => {
                     tracing::warn!(error = %error, "the changed catalogue could not be loaded; it is tried again");

@@ -215,7 +215,7 @@ impl Engine {
     ) -> Result<Vec<AgentSkillHit>, EngineError> {
         let top_k = search.top_k.unwrap_or(TOP_K);
         let query = match search.by(top_k)? {
-            SearchedBy::Text(words) => self.embedded(words).await?,
+            SearchedBy::Text(words) => self.vectors().embedded(words).await?,
             SearchedBy::Vector(vector) => self.vector_query(vector)?,
         };
         if let Some(found) = self.found_by_node(caller, search, &query, top_k).await? {

@@ -162,7 +162,7 @@ impl Engine {
         mode: Mode,
         cancel: &Cancellation,
     ) -> Result<RegistrationReport, EngineError> {
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         let admitted = self
             .admit(caller, bundle, mode.naming(), cancel)
             .await?
@@ -229,7 +229,7 @@ impl Engine {
         if mode == Mode::DryRun {
             return Ok(registered);
         }
-        registered.embedded = self.store_vectors(gated.vectors).await?;
+        registered.embedded = self.vectors().store_vectors(gated.vectors).await?;
         self.put_in_force(caller, &admitted, Change::Registered, lenses)
             .await?;
         registered.unchanged = false;
@@ -258,7 +258,7 @@ impl Engine {
         };
         self.store().register(registration).await?;
         self.note_sources(lenses.same).await?;
-        self.reload_catalogue().await
+        self.catalogue().reload_catalogue().await
     }
 
     /// Lists the packages in force for the caller: the tenant's own, then the global ones.
@@ -354,7 +354,7 @@ impl Engine {
         version: &str,
         cancel: &Cancellation,
     ) -> Result<RegistrationReport, EngineError> {
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         let scope = caller.scope_of(scope);
         may_change(caller, &scope)?;
         let files = self.store().package_files(&scope, package, version).await?;
@@ -376,7 +376,7 @@ impl Engine {
         }
         let lenses = self.indexed(&admitted, Mode::Apply).await?;
         let done = lenses.done.clone();
-        let embedded = self.store_vectors(gated.vectors).await?;
+        let embedded = self.vectors().store_vectors(gated.vectors).await?;
         let diff = compare::diff(&admitted);
         self.put_in_force(caller, &admitted, Change::RolledBack, lenses)
             .await?;
@@ -402,7 +402,7 @@ impl Engine {
         scope: PackageScope,
         package: &PackageName,
     ) -> Result<(), EngineError> {
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         let scope = caller.scope_of(scope);
         may_change(caller, &scope)?;
         let live = self.live();
@@ -421,7 +421,7 @@ impl Engine {
             Err(StoreError::NotFound { .. }) => Err(self.no_package(&scope, package).await?),
             removed => {
                 removed?;
-                self.reload_catalogue().await
+                self.catalogue().reload_catalogue().await
             }
         }
     }

@@ -131,12 +131,12 @@ impl Engine {
         decision: ExampleDecision,
     ) -> Result<RouteExampleShown, EngineError> {
         must_own(caller)?;
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         let found = self.route_example_of(&caller.tenant, id).await?;
         let to = decision.apply(found.status).map_err(not_open)?;
         if to == ExampleStatus::Accepted {
             self.must_have_room_for(&found).await?;
-            self.vectors_of(vec![found.text.clone()]).await?;
+            self.vectors().vectors_of(vec![found.text.clone()]).await?;
         }
         let step = ExampleMove {
             example_id: id.clone(),
@@ -162,7 +162,7 @@ impl Engine {
         }
         tracing::info!(example.id = %id, tenant.id = %caller.tenant, user.id = %caller.user, "route example {to}");
         if decision.changes_routing() {
-            self.reload_catalogue().await?;
+            self.catalogue().reload_catalogue().await?;
         }
         self.notify_watchers();
         Ok(self.route_example_of(&caller.tenant, id).await?.into())

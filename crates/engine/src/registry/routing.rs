@@ -360,7 +360,7 @@ impl Engine {
         };
         let compared = compared.setting_aside(&query);
         Ok(ComparableQuery {
-            query: self.embedded_query(query).await?,
+            query: self.vectors().embedded_query(query).await?,
             ..compared
         })
     }

@@ -46,7 +46,9 @@ impl Engine {
         let query = RouteQuery::parse(text)
             .map_err(EngineError::from)?
             .lexical_only();
-        let mut tools = self.resolve_tools(caller, &ToolFilter::default());
+        let mut tools = self
+            .documents()
+            .resolve_tools(caller, &ToolFilter::default());
         tools.retain(|tool| self.may_call(caller, tool.document()));
         let live = self.live();
         let finding = tokio::task::spawn_blocking(move || {

@@ -31,7 +31,10 @@ pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
     // The catalogue's revision is a part, so that a reader sees when the card may have changed.
     let revision = engine.live().revision.0;
     let version = format!("{}+{revision}", env!("CARGO_PKG_VERSION"));
-    let (abilities, agents) = (engine.abilities(caller), engine.agent_names(caller));
+    let (abilities, agents) = (
+        engine.documents().abilities(caller),
+        engine.documents().agent_names(caller),
+    );
     state.publisher.card(&version, &abilities, &agents, keyed)
 }
 

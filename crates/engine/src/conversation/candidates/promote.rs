@@ -28,7 +28,7 @@ impl Engine {
         run: &RunId,
     ) -> Result<RegistrationReport, EngineError> {
         caller.must_edit(&Scope::Tenant(caller.tenant.clone()), "packages")?;
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         let view = self.live().view(&caller.tenant);
         let mut named = keep::all(&view).filter(|kept| kept.document.id() == id.as_ref());
         let Some(found) = named.next() else {

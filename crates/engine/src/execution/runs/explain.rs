@@ -114,7 +114,9 @@ impl Engine {
         thought: &HypotheticalCall,
     ) -> Result<CallExplanation, EngineError> {
         check_depth(&thought.parameters)?;
-        let tool = self.resolve_tool(caller, thought.tool.as_ref())?;
+        let tool = self
+            .documents()
+            .resolve_tool(caller, thought.tool.as_ref())?;
         let new = self.thought_run(caller, thought, tool.document())?;
         let run = self.unstored(new)?.run;
         let workspace = self.load_pinned(&caller.tenant, &run).await?.workspace;

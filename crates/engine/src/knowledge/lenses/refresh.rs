@@ -141,7 +141,7 @@ impl Engine {
                 .await?;
         }
         self.note_sources(job.same).await?;
-        self.reload_catalogue().await?;
+        self.catalogue().reload_catalogue().await?;
         self.peers().notify_routing_change().await;
         Ok((job.done, job.problems))
     }
@@ -202,7 +202,7 @@ impl Engine {
             .await?;
         let outcome = prepared.outcome();
         // The catalogue must not change between the store's swap and this process's.
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         match prepared {
             PreparedIndex::Same(indexed) => {
                 self.note_sources(vec![(key.clone(), indexed)]).await?;
@@ -213,7 +213,7 @@ impl Engine {
                 replaced.await.map_err(EngineError::from)?;
             }
         }
-        self.reload_catalogue().await?;
+        self.catalogue().reload_catalogue().await?;
         self.peers().notify_routing_change().await;
         Ok(outcome)
     }

@@ -51,12 +51,12 @@ impl Engine {
         may_read(caller)?;
         let top_k = filter.top_k.unwrap_or(PASSAGES);
         must_make_sense(question, top_k)?;
-        let query = Arc::new(self.embedded(question).await?);
+        let query = Arc::new(self.vectors().embedded(question).await?);
         let mut searched = self.searched(caller, filter)?;
         let mut found = self.find_passages(caller, &searched, &query, top_k).await?;
         if found.is_none() {
             // Another process has replaced an index, and this one has not received the notification yet.
-            self.reload_catalogue().await?;
+            self.catalogue().reload_catalogue().await?;
             searched = self.searched(caller, filter)?;
             found = self.find_passages(caller, &searched, &query, top_k).await?;
         }

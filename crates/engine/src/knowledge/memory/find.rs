@@ -113,7 +113,7 @@ impl Engine {
         query.must_make_sense()?;
         let limit = query.limit.unwrap_or(FOUND);
         let embedded = match &query.text {
-            Some(text) => Some(self.embedded(text).await?),
+            Some(text) => Some(self.vectors().embedded(text).await?),
             None => None,
         };
         let now = self.now();

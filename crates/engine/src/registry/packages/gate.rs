@@ -36,7 +36,7 @@ impl Engine {
             Scope::Global => &admitted.after.global,
             Scope::Tenant(_) => &admitted.after.tenant,
         };
-        let fresh = self.embed_missing(texts_of(layer)).await?;
+        let fresh = self.vectors().embed_missing(texts_of(layer)).await?;
         let mut gated = GateReport {
             problems: Vec::new(),
             tests: Vec::new(),
@@ -76,7 +76,7 @@ impl Engine {
         if model.is_some() {
             let hashes: Vec<TextHash> =
                 texts_of(layer).iter().map(|text| text_hash(text)).collect();
-            vectors.extend(self.stored_vectors(&hashes).await?);
+            vectors.extend(self.vectors().stored_vectors(&hashes).await?);
         }
         IndexSet::build(layer, model.as_ref(), &vectors)
             .map_err(|error| EngineError::internal("indexing a package", error))

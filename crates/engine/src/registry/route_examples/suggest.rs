@@ -159,7 +159,7 @@ impl Engine {
         let hashes: Vec<_> = known.iter().map(|known| text_hash(known)).collect();
         let mut texts = known;
         texts.push(text.to_owned());
-        let vectors = self.vectors_of(texts).await?;
+        let vectors = self.vectors().vectors_of(texts).await?;
         let Some(vector) = vectors.get(&text_hash(text)) else {
             return Ok(false);
         };

@@ -256,9 +256,10 @@ fn documents(
         status: Some(Status::Active),
         ..DocumentFilter::default()
     };
-    let mut listed = call
-        .engine()
-        .list_documents(&call.caller, of, &offered, after, usize::MAX);
+    let mut listed =
+        call.engine()
+            .documents()
+            .list_documents(&call.caller, of, &offered, after, usize::MAX);
     listed.retain(|entry| !entry.is_candidate);
     let found = listed
         .iter()
@@ -269,7 +270,9 @@ fn documents(
 /// Tools that may be used, after one.
 fn tools(call: &Call, after: &str, limit: usize) -> Vec<FoundItem> {
     let (engine, caller) = (call.engine(), &call.caller);
-    let tools = engine.resolve_tools(caller, &ToolFilter::default());
+    let tools = engine
+        .documents()
+        .resolve_tools(caller, &ToolFilter::default());
     let usable = tools.iter().map(|tool| tool.document());
     let usable = usable.filter(|tool| engine.may_call(caller, tool));
     let rest = usable.filter(|tool| tool.tool_id.as_ref() > after);
@@ -280,7 +283,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<FoundItem> {
     let (engine, caller) = (call.engine(), &call.caller);
     match kind {
         Kind::Skill => {
-            let found = engine.resolve_skill(caller, id).ok()?;
+            let found = engine.documents().resolve_skill(caller, id).ok()?;
             let skill = found.document();
             Some(FoundItem {
                 kind,
@@ -298,7 +301,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<FoundItem> {
             })
         }
         Kind::Playbook => {
-            let found = engine.resolve_playbook(caller, id).ok()?;
+            let found = engine.documents().resolve_playbook(caller, id).ok()?;
             let playbook = found.document();
             let mandatory = playbook
                 .mandatory_parameters
@@ -319,7 +322,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<FoundItem> {
             })
         }
         Kind::MissionType => {
-            let found = engine.resolve_mission_type(caller, id).ok()?;
+            let found = engine.documents().resolve_mission_type(caller, id).ok()?;
             let mission = found.document();
             Some(FoundItem {
                 kind,

@@ -65,11 +65,11 @@ impl McpTool for Open {
         }
         let shown = match input.kind {
             Kind::AgentSkill => return agent_skill(call, input).await.map(ToolReply::Done),
-            Kind::Skill => shown(&engine.resolve_skill(caller, id)?),
-            Kind::Playbook => shown(&engine.resolve_playbook(caller, id)?),
-            Kind::MissionType => shown(&engine.resolve_mission_type(caller, id)?),
+            Kind::Skill => shown(&engine.documents().resolve_skill(caller, id)?),
+            Kind::Playbook => shown(&engine.documents().resolve_playbook(caller, id)?),
+            Kind::MissionType => shown(&engine.documents().resolve_mission_type(caller, id)?),
             Kind::Tool => {
-                let tool = engine.resolve_tool(caller, id)?;
+                let tool = engine.documents().resolve_tool(caller, id)?;
                 if !engine.may_call(caller, tool.document()) {
                     return Err(EngineError::not_found("tool", id));
                 }

@@ -1,0 +1,16 @@
+//! The ports that most services need together.
+
+use std::sync::Arc;
+
+use charter_domain::clock::Clock;
+use charter_store::SharedStore;
+
+use crate::ground::ids::IdSource;
+
+/// Storage, time and ids.
+#[derive(Clone)]
+pub(crate) struct CorePorts {
+    pub(crate) store: SharedStore,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn IdSource>,
+}
