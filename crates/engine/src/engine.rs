@@ -32,7 +32,7 @@ use crate::execution::runs::orders::Orders;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::checks::CheckSlots;
 use crate::ground::confined::Computations;
-use crate::ground::core_ports::CorePorts;
+use crate::ground::core_ports::{BackgroundTasks, CorePorts};
 use crate::ground::fair_slots::{FairSlots, Slot};
 use crate::ground::ids::IdSource;
 use crate::ground::moments::Deadlines;
@@ -45,7 +45,9 @@ use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
 use crate::identity::shares::Shares;
 use crate::knowledge::agent_skills::{Mirror, SkillIndexes};
-use crate::knowledge::lenses::{LensWork, SentenceVectors};
+use crate::knowledge::expert_graph::ExpertGraphService;
+use crate::knowledge::lenses::LensService;
+use crate::knowledge::look_up::LookUpService;
 use crate::knowledge::memory::MemoryIndexes;
 
 /// Maximum package versions whose files are cached in memory.
@@ -100,8 +102,9 @@ pub struct Engine {
     documents: Arc<DocumentService>,
     /// Vectors of everyday topics, made at first use.
     topics: OnceCell<Vec<Vector>>,
-    /// Vectors of sentences of passages, by their text.
-    sentences: SentenceVectors,
+    lenses: Arc<LensService>,
+    expert_graph: Arc<ExpertGraphService>,
+    look_up: Arc<LookUpService>,
     skills: Arc<SkillIndexes>,
     mirror: Mirror,
     archive_digests: Cache<[u8; 32], ContentHash>,
@@ -117,7 +120,6 @@ pub struct Engine {
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
     quotas: TenantQuotas,
-    lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
     keys: Arc<KeyService>,
     deadlines: Arc<Deadlines>,
@@ -181,7 +183,7 @@ impl Engine {
             ports.embedder.clone(),
         ));
         let catalogue = Arc::new(CatalogueService::new(
-            core,
+            core.clone(),
             Arc::clone(&vectors),
             ports.imports.clone(),
             settings.lease,
@@ -193,6 +195,25 @@ impl Engine {
             Arc::clone(&ports.store),
             checks.clone(),
             settings.persona.clone(),
+        ));
+        let peers = Arc::new(Peers::new(
+            Arc::clone(&ports.store),
+            Arc::clone(&ports.clock),
+            Arc::clone(&ports.ids),
+            holder.clone(),
+        ));
+        let background = BackgroundTasks {
+            shutdown: shutdown.clone(),
+            tasks: tasks.clone(),
+        };
+        let lenses = Arc::new(LensService::new(
+            core.clone(),
+            background.clone(),
+            Arc::clone(&catalogue),
+            Arc::clone(&vectors),
+            Arc::clone(&peers),
+            Arc::clone(&ports.sources),
+            settings.lenses.clone(),
         ));
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
@@ -211,7 +232,6 @@ impl Engine {
                 Arc::clone(&ports.store),
                 Arc::clone(&ports.clock),
             ),
-            lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
             keys: Arc::new(KeyService::new(
                 Arc::clone(&ports.store),
@@ -225,25 +245,25 @@ impl Engine {
                 Arc::<SkillIndexes>::clone(&skills),
             )),
             deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
-            peers: Arc::new(Peers::new(
-                Arc::clone(&ports.store),
-                Arc::clone(&ports.clock),
-                Arc::clone(&ports.ids),
-                holder.clone(),
-            )),
+            peers,
             news,
             others: PeerReplicas::default(),
             orders: Orders::default(),
-            vectors,
-            catalogue,
-            documents,
             topics: OnceCell::new(),
-            sentences: SentenceVectors::default(),
+            expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&catalogue))),
+            look_up: Arc::new(LookUpService::new(
+                Arc::clone(&catalogue),
+                Arc::clone(&lenses),
+            )),
+            lenses,
             skills,
             mirror: Mirror::default(),
             archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
             draining: shutdown.child_token(),
             shutdown,
+            vectors,
+            catalogue,
+            documents,
             tasks,
             holder,
             tools,
@@ -302,9 +322,21 @@ impl Engine {
         &self.topics
     }
 
-    /// Returns the vectors of sentences that were compared with questions.
-    pub(crate) fn sentences(&self) -> &SentenceVectors {
-        &self.sentences
+    /// Returns the lenses.
+    #[must_use]
+    pub fn lenses(&self) -> &Arc<LensService> {
+        &self.lenses
+    }
+
+    /// Returns the expert graphs of tenants.
+    #[must_use]
+    pub fn expert_graph(&self) -> &Arc<ExpertGraphService> {
+        &self.expert_graph
+    }
+
+    /// Returns what looks up the answers to a question.
+    pub(crate) fn look_up(&self) -> &Arc<LookUpService> {
+        &self.look_up
     }
 
     /// Returns the skills of the link graph that are served now.
@@ -491,14 +523,6 @@ impl Engine {
 
     pub(crate) fn active_requests(&self) -> &ActiveRequests {
         &self.in_hand
-    }
-
-    pub(crate) fn sources(&self) -> &dyn Sources {
-        self.ports.sources.as_ref()
-    }
-
-    pub(crate) fn lens_work(&self) -> &Arc<LensWork> {
-        &self.lens_work
     }
 
     /// Returns the rate limits of tools.

@@ -95,10 +95,10 @@ pub use knowledge::agent_skills::{
     SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests, SkillSearch,
     SkillWritten, SkillsImported, SkillsSent,
 };
-pub use knowledge::expert_graph::{GraphAnswer, GraphQuery};
+pub use knowledge::expert_graph::{ExpertGraphService, GraphAnswer, GraphQuery};
 pub use knowledge::lenses::{
-    LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensView,
-    MAX_PASSAGES, PassageView, Stage, WorkResult,
+    LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensService,
+    LensView, MAX_PASSAGES, PassageView, Stage, WorkResult,
 };
 pub use knowledge::memory::{
     MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,

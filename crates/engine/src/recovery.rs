@@ -80,7 +80,7 @@ impl Engine {
             tasks.spawn(Arc::clone(self).work_forever());
             tasks.spawn(Arc::clone(self).sweep_forever());
             tasks.spawn(Arc::clone(self).retain_evidence_forever());
-            tasks.spawn(Arc::clone(self).refresh_lenses_forever());
+            tasks.spawn(Arc::clone(self.lenses()).refresh_lenses_forever());
         }
     }
 

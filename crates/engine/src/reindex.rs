@@ -25,7 +25,7 @@ impl Engine {
         keep.dedup();
         let fresh = self.vectors().embed_missing(texts).await?;
         let embedded =
-            self.vectors().store_vectors(fresh).await? + self.embed_lenses_anew().await?;
+            self.vectors().store_vectors(fresh).await? + self.lenses().embed_lenses_anew().await?;
         self.store()
             .retain_vectors(&self.vectors().model_name(), &keep)
             .await?;

@@ -70,7 +70,8 @@ impl Engine {
         let found_in = found_in.collect();
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         warnings.extend(unproven(&findings));
-        self.relate(tenant, tags.tier, &skill.domain, &mut findings);
+        self.expert_graph()
+            .relate(tenant, tags.tier, &skill.domain, &mut findings);
         let evidence = records.into_iter().map(|(step, record)| (step, record.id));
         Ok(ExaminedRun {
             evidence: evidence.collect(),

@@ -79,7 +79,10 @@ impl Engine {
             ..LensFilter::default()
         };
         let objective = task.objective.as_str();
-        let answer = self.ask_lenses(&work.caller, objective, &filter).await?;
+        let answer = self
+            .lenses()
+            .ask_lenses(&work.caller, objective, &filter)
+            .await?;
         let previews = answer.passages.into_iter().filter_map(|passage| {
             let place = format!("{}#{}", passage.lens_id, passage.position.start);
             Some(CachedPreview {

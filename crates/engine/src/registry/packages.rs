@@ -257,7 +257,7 @@ impl Engine {
             at: self.now(),
         };
         self.store().register(registration).await?;
-        self.note_sources(lenses.same).await?;
+        self.lenses().note_sources(lenses.same).await?;
         self.catalogue().reload_catalogue().await
     }
 

@@ -24,6 +24,7 @@ impl Engine {
         mode: Mode,
     ) -> Result<LensJob, EngineError> {
         let mut job = self
+            .lenses()
             .index_package(&admitted.package, &admitted.origin, mode)
             .await?;
         let problems = std::mem::take(&mut job.problems);
@@ -39,6 +40,7 @@ impl Engine {
         admitted: &AdmittedPackage,
     ) -> Result<Vec<LensIndexed>, EngineError> {
         let (done, problems) = self
+            .lenses()
             .reindex_package(&admitted.package, &admitted.origin)
             .await?;
         if problems.is_empty() {

@@ -389,7 +389,7 @@ impl Engine {
         lenses: &LensFilter,
     ) -> Result<Knowledge, EngineError> {
         let (subject, query) = (&question.subject, question.query());
-        self.look_up(caller, subject, query, lenses).await
+        self.look_up().look_up(caller, subject, query, lenses).await
     }
 
     /// Prepares a caller's request for further steps after its verdict.
