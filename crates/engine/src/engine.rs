@@ -48,7 +48,7 @@ use crate::knowledge::agent_skills::{Mirror, SkillIndexes};
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::look_up::LookUpService;
-use crate::knowledge::memory::MemoryIndexes;
+use crate::knowledge::memory::MemoryService;
 
 /// Maximum package versions whose files are cached in memory.
 const KEPT_PACKAGES: usize = 64;
@@ -120,7 +120,7 @@ pub struct Engine {
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
     quotas: TenantQuotas,
-    memories: MemoryIndexes,
+    memories: Arc<MemoryService>,
     keys: Arc<KeyService>,
     deadlines: Arc<Deadlines>,
     peers: Arc<Peers>,
@@ -232,7 +232,11 @@ impl Engine {
                 Arc::clone(&ports.store),
                 Arc::clone(&ports.clock),
             ),
-            memories: MemoryIndexes::default(),
+            memories: Arc::new(MemoryService::new(
+                core,
+                Arc::clone(&vectors),
+                settings.memories,
+            )),
             keys: Arc::new(KeyService::new(
                 Arc::clone(&ports.store),
                 Arc::clone(&ports.clock),
@@ -337,6 +341,12 @@ impl Engine {
     /// Returns what looks up the answers to a question.
     pub(crate) fn look_up(&self) -> &Arc<LookUpService> {
         &self.look_up
+    }
+
+    /// Returns the memories of all tenants.
+    #[must_use]
+    pub fn memories(&self) -> &Arc<MemoryService> {
+        &self.memories
     }
 
     /// Returns the skills of the link graph that are served now.
@@ -534,10 +544,6 @@ impl Engine {
     #[must_use]
     pub fn quotas(&self) -> &TenantQuotas {
         &self.quotas
-    }
-
-    pub(crate) fn memory_indexes(&self) -> &MemoryIndexes {
-        &self.memories
     }
 
     pub(crate) fn drivers(&self) -> &Drivers {

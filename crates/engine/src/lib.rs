@@ -101,8 +101,8 @@ pub use knowledge::lenses::{
     LensView, MAX_PASSAGES, PassageView, Stage, WorkResult,
 };
 pub use knowledge::memory::{
-    MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,
-    Remember, Supersede,
+    MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryService, MemoryView, ProposalAnswer,
+    RelatedMemory, Remember, Supersede,
 };
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,

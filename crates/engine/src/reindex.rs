@@ -30,7 +30,7 @@ impl Engine {
             .retain_vectors(&self.vectors().model_name(), &keep)
             .await?;
         self.catalogue().reload_catalogue().await?;
-        let memories = self.reindex_memories().await?;
+        let memories = self.memories().reindex().await?;
         let skills = self.reindex_skills().await?;
         self.remake_skill_index().await?;
         Ok(embedded + memories + skills)

@@ -216,7 +216,7 @@ impl Engine {
         }
         for tenant in std::mem::take(&mut due.erased) {
             self.tool_results().forget(&tenant);
-            self.memory_indexes().forget(&tenant);
+            self.memories().forget(&tenant);
         }
         if std::mem::take(&mut due.runs) {
             self.peer_replicas().claims.notify_one();

@@ -29,7 +29,7 @@ pub(crate) async fn add(
     Authenticated(caller): Authenticated,
     JsonBody(new): JsonBody<Remember>,
 ) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
-    let shown = state.engine.remember(&caller, new).await?;
+    let shown = state.engine.memories().remember(&caller, new).await?;
     Ok((StatusCode::CREATED, Json(shown)))
 }
 
@@ -56,7 +56,8 @@ pub(crate) async fn list(
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let listed = state
         .engine
-        .list_memories(&caller, asked.proposed, &page)
+        .memories()
+        .list(&caller, asked.proposed, &page)
         .await?;
     Ok(Json(listed))
 }
@@ -70,7 +71,7 @@ pub(crate) async fn find(
     Authenticated(caller): Authenticated,
     JsonBody(query): JsonBody<MemoryQuery>,
 ) -> Result<Json<Vec<MemoryHit>>, ApiError> {
-    Ok(Json(state.engine.find_memories(&caller, &query).await?))
+    Ok(Json(state.engine.memories().find(&caller, &query).await?))
 }
 
 /// Show a memory: its version in force, or the newest that the caller may see; of a removed one, that
@@ -84,7 +85,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
     let id: MemoryId = parsed(&id)?;
-    Ok(Json(state.engine.show_memory(&caller, &id).await?))
+    Ok(Json(state.engine.memories().show(&caller, &id).await?))
 }
 
 /// Show the versions of a memory, newest first.
@@ -97,7 +98,7 @@ pub(crate) async fn history(
     Path(id): Path<String>,
 ) -> Result<Json<Vec<MemoryView>>, ApiError> {
     let id: MemoryId = parsed(&id)?;
-    Ok(Json(state.engine.memory_history(&caller, &id).await?))
+    Ok(Json(state.engine.memories().history(&caller, &id).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -119,7 +120,7 @@ pub(crate) async fn related(
 ) -> Result<Json<Vec<RelatedMemory>>, ApiError> {
     let id: MemoryId = parsed(&id)?;
     let depth = asked.depth.unwrap_or(1);
-    let found = state.engine.related_memories(&caller, &id, depth).await?;
+    let found = state.engine.memories().related(&caller, &id, depth).await?;
     Ok(Json(found))
 }
 
@@ -135,7 +136,7 @@ pub(crate) async fn supersede(
     JsonBody(new): JsonBody<Supersede>,
 ) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
     let id: MemoryId = parsed(&id)?;
-    let shown = state.engine.supersede_memory(&caller, &id, new).await?;
+    let shown = state.engine.memories().supersede(&caller, &id, new).await?;
     Ok((StatusCode::CREATED, Json(shown)))
 }
 
@@ -173,7 +174,8 @@ async fn decide(
     let version: u64 = parsed(version)?;
     let decided = state
         .engine
-        .decide_memory(caller, &id, version, word)
+        .memories()
+        .decide(caller, &id, version, word)
         .await?;
     Ok(Json(decided))
 }
@@ -188,5 +190,5 @@ pub(crate) async fn remove(
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
     let id: MemoryId = parsed(&id)?;
-    Ok(Json(state.engine.remove_memory(&caller, &id).await?))
+    Ok(Json(state.engine.memories().remove(&caller, &id).await?))
 }

@@ -123,7 +123,7 @@ impl Rig {
         }}))
         .unwrap();
         let ann = person("ann");
-        let remembered = self.engine.remember(&ann, memory);
+        let remembered = self.engine.memories().remember(&ann, memory);
         remembered.await.unwrap();
     }
 }
