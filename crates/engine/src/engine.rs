@@ -10,7 +10,6 @@ use charter_effects::webhook::Webhooks;
 use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunner};
 use charter_search::embed::{Embedder, Vector};
 use charter_store::SharedStore;
-use charter_store::catalogue::ContentHash;
 use charter_store::skill_index::SkillIndex;
 use quick_cache::sync::Cache;
 use tokio::sync::{Notify, OnceCell, watch};
@@ -44,7 +43,7 @@ use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
 use crate::identity::shares::Shares;
-use crate::knowledge::agent_skills::{Mirror, SkillIndexes};
+use crate::knowledge::agent_skills::{AgentSkillService, SkillIndexes, SkillPorts};
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::look_up::LookUpService;
@@ -52,12 +51,6 @@ use crate::knowledge::memory::MemoryService;
 
 /// Maximum package versions whose files are cached in memory.
 const KEPT_PACKAGES: usize = 64;
-
-/// Maximum archives of skills whose digest is cached in memory.
-const KEPT_ARCHIVE_DIGESTS: usize = 16_384;
-
-/// An index of skills, and the embedder of its queries.
-type IndexAndModel<'e> = (&'e Arc<dyn SkillIndex>, &'e Arc<dyn Embedder>);
 
 /// The ports of the engine.
 #[derive(Clone)]
@@ -105,9 +98,7 @@ pub struct Engine {
     lenses: Arc<LensService>,
     expert_graph: Arc<ExpertGraphService>,
     look_up: Arc<LookUpService>,
-    skills: Arc<SkillIndexes>,
-    mirror: Mirror,
-    archive_digests: Cache<[u8; 32], ContentHash>,
+    agent_skills: Arc<AgentSkillService>,
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
     slots: FairSlots,
@@ -150,7 +141,7 @@ impl Engine {
         let engine = Self::unloaded(ports, settings);
         engine.begin_following().await?;
         engine.catalogue().reload_catalogue().await?;
-        engine.load_skills().await?;
+        engine.agent_skills().load_skills().await?;
         engine
             .tasks()
             .spawn(Arc::clone(&engine).renew_leases_forever());
@@ -215,6 +206,19 @@ impl Engine {
             Arc::clone(&ports.sources),
             settings.lenses.clone(),
         ));
+        let agent_skills = Arc::new(AgentSkillService::new(
+            core.clone(),
+            background,
+            Arc::clone(&catalogue),
+            Arc::clone(&vectors),
+            checks.clone(),
+            SkillPorts {
+                indexes: Arc::clone(&skills),
+                node: ports.skill_index.clone(),
+                vectors: settings.skill_vectors,
+                duty: settings.duty,
+            },
+        ));
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
@@ -246,7 +250,7 @@ impl Engine {
                     credentials: settings.credentials,
                     four_eyes: settings.four_eyes,
                 },
-                Arc::<SkillIndexes>::clone(&skills),
+                skills,
             )),
             deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
             peers,
@@ -260,9 +264,7 @@ impl Engine {
                 Arc::clone(&lenses),
             )),
             lenses,
-            skills,
-            mirror: Mirror::default(),
-            archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
+            agent_skills,
             draining: shutdown.child_token(),
             shutdown,
             vectors,
@@ -349,24 +351,10 @@ impl Engine {
         &self.memories
     }
 
-    /// Returns the skills of the link graph that are served now.
-    pub(crate) fn skills(&self) -> &SkillIndexes {
-        &self.skills
-    }
-
-    /// Returns the index of skills on a search node, if there is one and a model for its queries.
-    pub(crate) fn skill_index(&self) -> Option<IndexAndModel<'_>> {
-        Some((self.ports.skill_index.as_ref()?, self.embedder()?))
-    }
-
-    /// Returns this process's view of that index.
-    pub(crate) fn mirror(&self) -> &Mirror {
-        &self.mirror
-    }
-
-    /// Returns the digests of skills' archives, by their content.
-    pub(crate) fn archive_digests(&self) -> &Cache<[u8; 32], ContentHash> {
-        &self.archive_digests
+    /// Returns the skills of the link graph.
+    #[must_use]
+    pub fn agent_skills(&self) -> &Arc<AgentSkillService> {
+        &self.agent_skills
     }
 
     /// Returns the engine's settings.
@@ -429,10 +417,6 @@ impl Engine {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.ports.clock.now()
-    }
-
-    pub(crate) fn clock(&self) -> &dyn Clock {
-        self.ports.clock.as_ref()
     }
 
     pub(crate) fn deadlines(&self) -> &Arc<Deadlines> {

@@ -90,10 +90,10 @@ pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
 pub use identity::shares::{Share, Shares};
 pub use knowledge::agent_skills::{
-    AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillSummary, Artifact, BulkItem,
-    BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill, SentFile, SkillInScope,
-    SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests, SkillSearch,
-    SkillWritten, SkillsImported, SkillsSent,
+    AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillService, AgentSkillSummary, Artifact,
+    BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill, SentFile,
+    SkillInScope, SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests,
+    SkillSearch, SkillWritten, SkillsImported, SkillsSent,
 };
 pub use knowledge::expert_graph::{ExpertGraphService, GraphAnswer, GraphQuery};
 pub use knowledge::lenses::{

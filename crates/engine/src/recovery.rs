@@ -75,7 +75,7 @@ impl Engine {
         let tasks = self.tasks();
         tasks.spawn(Arc::clone(self).follow_replicas_forever());
         tasks.spawn(Arc::clone(self.catalogue()).follow_imports_forever());
-        tasks.spawn(Arc::clone(self).mirror_skills_forever());
+        tasks.spawn(Arc::clone(self.agent_skills()).mirror_skills_forever());
         if self.settings().duty != ProcessRole::Api {
             tasks.spawn(Arc::clone(self).work_forever());
             tasks.spawn(Arc::clone(self).sweep_forever());

@@ -31,8 +31,8 @@ impl Engine {
             .await?;
         self.catalogue().reload_catalogue().await?;
         let memories = self.memories().reindex().await?;
-        let skills = self.reindex_skills().await?;
-        self.remake_skill_index().await?;
+        let skills = self.agent_skills().reindex_skills().await?;
+        self.agent_skills().remake_skill_index().await?;
         Ok(embedded + memories + skills)
     }
 

@@ -100,7 +100,7 @@ impl PendingNotices {
                 self.catalogue |= payload["revision"].as_u64().is_none_or(|new| new > known);
             }
             SKILLS_CHANGED => {
-                let known = engine.skills().revision().0;
+                let known = engine.agent_skills().indexes().revision().0;
                 self.skills |= payload["revision"].as_u64().is_none_or(|new| new > known);
             }
             TENANT_ERASED => {
@@ -186,7 +186,8 @@ impl Engine {
     /// Looks for changes without a message: their writer may have died before sending it.
     async fn compare_revisions(&self, due: &mut PendingNotices) -> Result<(), EngineError> {
         due.catalogue = true;
-        due.skills |= self.store().skills_revision().await? > self.skills().revision();
+        due.skills |=
+            self.store().skills_revision().await? > self.agent_skills().indexes().revision();
         Ok(())
     }
 
@@ -204,7 +205,7 @@ impl Engine {
             }
         }
         if due.skills {
-            match self.follow_skills().await {
+            match self.agent_skills().follow_skills().await {
                 Ok(()) => due.skills = false,
                 Err(error) => {
                     tracing::warn!(error = %error, "changed skills could not be loaded; it is tried again");
