@@ -1,5 +1,7 @@
 //! The engine: its ports, and the common state of every use case.
 
+mod services;
+
 use std::sync::Arc;
 
 use charter_contract::ids::{TenantId, ToolId};
@@ -8,14 +10,16 @@ use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
 use charter_effects::webhook::Webhooks;
 use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunner};
-use charter_search::embed::{Embedder, Vector};
+use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use charter_store::skill_index::SkillIndex;
 use quick_cache::sync::Cache;
-use tokio::sync::{Notify, OnceCell, watch};
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
+
+use services::Services;
 
 use crate::EngineError;
 use crate::EvidenceKey;
@@ -29,25 +33,27 @@ use crate::execution::replicas::PeerReplicas;
 use crate::execution::runs::Drivers;
 use crate::execution::runs::orders::Orders;
 use crate::execution::tool_results::ToolResults;
-use crate::ground::checks::CheckSlots;
 use crate::ground::confined::Computations;
-use crate::ground::core_ports::{BackgroundTasks, CorePorts};
+use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::fair_slots::{FairSlots, Slot};
 use crate::ground::ids::IdSource;
 use crate::ground::moments::Deadlines;
 use crate::ground::peers::Peers;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::Settings;
-use crate::identity::keys::{KeyService, KeySettings};
+use crate::identity::keys::KeyService;
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
 use crate::identity::shares::Shares;
-use crate::knowledge::agent_skills::{AgentSkillService, SkillIndexes, SkillPorts};
+use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
-use crate::knowledge::look_up::LookUpService;
 use crate::knowledge::memory::MemoryService;
+use crate::registry::packages::PackageService;
+use crate::registry::route_examples::RouteExampleService;
+use crate::registry::routing::RoutingService;
+use crate::registry::tool_search::ToolSearchService;
 
 /// Maximum package versions whose files are cached in memory.
 const KEPT_PACKAGES: usize = 64;
@@ -90,20 +96,10 @@ pub struct Engine {
     tools: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
     settings: Settings,
-    vectors: Arc<TextVectors>,
-    catalogue: Arc<CatalogueService>,
-    documents: Arc<DocumentService>,
-    /// Vectors of everyday topics, made at first use.
-    topics: OnceCell<Vec<Vector>>,
-    lenses: Arc<LensService>,
-    expert_graph: Arc<ExpertGraphService>,
-    look_up: Arc<LookUpService>,
-    agent_skills: Arc<AgentSkillService>,
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
     slots: FairSlots,
     computations: Arc<Computations>,
-    checks: CheckSlots,
     questions: QuestionSlots,
     values: Shares,
     run_values: Shares,
@@ -111,10 +107,8 @@ pub struct Engine {
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
     quotas: TenantQuotas,
-    memories: Arc<MemoryService>,
-    keys: Arc<KeyService>,
+    services: Services,
     deadlines: Arc<Deadlines>,
-    peers: Arc<Peers>,
     news: Arc<Notify>,
     others: PeerReplicas,
     orders: Orders,
@@ -154,7 +148,6 @@ impl Engine {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         let shutdown = CancellationToken::new();
         let news = Arc::new(Notify::new());
-        let skills = Arc::<SkillIndexes>::default();
         let executors = Arc::new(ClientCalls::new(settings.executor_lease));
         let tools = TargetRouter::new(
             Arc::clone(&ports.tools),
@@ -163,68 +156,22 @@ impl Engine {
         );
         let tools: Arc<dyn ToolRunner> = Arc::new(OutputBudgetRunner(Arc::new(tools)));
         let tasks = TaskTracker::new();
-        let checks = CheckSlots::default();
-        let core = CorePorts {
-            store: Arc::clone(&ports.store),
-            clock: Arc::clone(&ports.clock),
-            ids: Arc::clone(&ports.ids),
-        };
-        let vectors = Arc::new(TextVectors::new(
-            Arc::clone(&ports.store),
-            ports.embedder.clone(),
-        ));
-        let catalogue = Arc::new(CatalogueService::new(
-            core.clone(),
-            Arc::clone(&vectors),
-            ports.imports.clone(),
-            settings.lease,
-            shutdown.clone(),
-            tasks.clone(),
-        ));
-        let documents = Arc::new(DocumentService::new(
-            Arc::clone(&catalogue),
-            Arc::clone(&ports.store),
-            checks.clone(),
-            settings.persona.clone(),
-        ));
-        let peers = Arc::new(Peers::new(
-            Arc::clone(&ports.store),
-            Arc::clone(&ports.clock),
-            Arc::clone(&ports.ids),
-            holder.clone(),
-        ));
         let background = BackgroundTasks {
             shutdown: shutdown.clone(),
             tasks: tasks.clone(),
         };
-        let lenses = Arc::new(LensService::new(
-            core.clone(),
-            background.clone(),
-            Arc::clone(&catalogue),
-            Arc::clone(&vectors),
-            Arc::clone(&peers),
-            Arc::clone(&ports.sources),
-            settings.lenses.clone(),
-        ));
-        let agent_skills = Arc::new(AgentSkillService::new(
-            core.clone(),
+        let services = Services::new(
+            &ports,
+            &settings,
             background,
-            Arc::clone(&catalogue),
-            Arc::clone(&vectors),
-            checks.clone(),
-            SkillPorts {
-                indexes: Arc::clone(&skills),
-                node: ports.skill_index.clone(),
-                vectors: settings.skill_vectors,
-                duty: settings.duty,
-            },
-        ));
+            Arc::clone(&news),
+            holder.clone(),
+        );
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
             slots: FairSlots::new(settings.tool_calls),
             computations: Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone())),
-            checks,
             questions: QuestionSlots::default(),
             values: outputs::values(),
             run_values: outputs::run_values(),
@@ -236,40 +183,13 @@ impl Engine {
                 Arc::clone(&ports.store),
                 Arc::clone(&ports.clock),
             ),
-            memories: Arc::new(MemoryService::new(
-                core,
-                Arc::clone(&vectors),
-                settings.memories,
-            )),
-            keys: Arc::new(KeyService::new(
-                Arc::clone(&ports.store),
-                Arc::clone(&ports.clock),
-                Arc::clone(&ports.ids),
-                Arc::clone(&news),
-                KeySettings {
-                    credentials: settings.credentials,
-                    four_eyes: settings.four_eyes,
-                },
-                skills,
-            )),
+            services,
             deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
-            peers,
             news,
             others: PeerReplicas::default(),
             orders: Orders::default(),
-            topics: OnceCell::new(),
-            expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&catalogue))),
-            look_up: Arc::new(LookUpService::new(
-                Arc::clone(&catalogue),
-                Arc::clone(&lenses),
-            )),
-            lenses,
-            agent_skills,
             draining: shutdown.child_token(),
             shutdown,
-            vectors,
-            catalogue,
-            documents,
             tasks,
             holder,
             tools,
@@ -304,57 +224,71 @@ impl Engine {
     /// Returns the catalogue that is served now.
     #[must_use]
     pub fn live(&self) -> Arc<LiveCatalogue> {
-        self.catalogue.live()
+        self.services.catalogue.live()
     }
 
     /// Returns the vectors of texts.
     pub(crate) fn vectors(&self) -> &Arc<TextVectors> {
-        &self.vectors
+        &self.services.vectors
     }
 
     /// Returns what serves the catalogue, and gives the turns to change it.
     pub(crate) fn catalogue(&self) -> &Arc<CatalogueService> {
-        &self.catalogue
+        &self.services.catalogue
     }
 
     /// Returns the documents of the catalogue.
     #[must_use]
     pub fn documents(&self) -> &Arc<DocumentService> {
-        &self.documents
-    }
-
-    /// Returns the vectors of everyday topics, once made.
-    pub(crate) fn topics(&self) -> &OnceCell<Vec<Vector>> {
-        &self.topics
+        &self.services.documents
     }
 
     /// Returns the lenses.
     #[must_use]
     pub fn lenses(&self) -> &Arc<LensService> {
-        &self.lenses
+        &self.services.lenses
     }
 
     /// Returns the expert graphs of tenants.
     #[must_use]
     pub fn expert_graph(&self) -> &Arc<ExpertGraphService> {
-        &self.expert_graph
-    }
-
-    /// Returns what looks up the answers to a question.
-    pub(crate) fn look_up(&self) -> &Arc<LookUpService> {
-        &self.look_up
+        &self.services.expert_graph
     }
 
     /// Returns the memories of all tenants.
     #[must_use]
     pub fn memories(&self) -> &Arc<MemoryService> {
-        &self.memories
+        &self.services.memories
     }
 
     /// Returns the skills of the link graph.
     #[must_use]
     pub fn agent_skills(&self) -> &Arc<AgentSkillService> {
-        &self.agent_skills
+        &self.services.agent_skills
+    }
+
+    /// Returns what routes requests to documents of the catalogue.
+    #[must_use]
+    pub fn routing(&self) -> &Arc<RoutingService> {
+        &self.services.routing
+    }
+
+    /// Returns the packages of the catalogue.
+    #[must_use]
+    pub fn packages(&self) -> &Arc<PackageService> {
+        &self.services.packages
+    }
+
+    /// Returns the route examples of tenants.
+    #[must_use]
+    pub fn route_examples(&self) -> &Arc<RouteExampleService> {
+        &self.services.route_examples
+    }
+
+    /// Returns what finds tools by words.
+    #[must_use]
+    pub fn tool_search(&self) -> &Arc<ToolSearchService> {
+        &self.services.tool_search
     }
 
     /// Returns the engine's settings.
@@ -372,7 +306,7 @@ impl Engine {
     /// Returns the keys of all tenants.
     #[must_use]
     pub fn keys(&self) -> &Arc<KeyService> {
-        &self.keys
+        &self.services.keys
     }
 
     /// Returns the systems of record that receive proposals.
@@ -425,7 +359,7 @@ impl Engine {
 
     /// Returns the other processes over the store.
     pub(crate) fn peers(&self) -> &Arc<Peers> {
-        &self.peers
+        &self.services.peers
     }
 
     pub(crate) fn new_uuid(&self) -> Uuid {
@@ -493,11 +427,6 @@ impl Engine {
     /// Returns what runs filters, and fills in templates.
     pub(crate) fn computations(&self) -> &Arc<Computations> {
         &self.computations
-    }
-
-    /// Returns the slots for checks.
-    pub(crate) fn check_slots(&self) -> &CheckSlots {
-        &self.checks
     }
 
     /// Returns the slots for long questions to the gate.

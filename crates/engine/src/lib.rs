@@ -111,14 +111,15 @@ pub use missions::{
     check_bundle,
 };
 pub use registry::packages::{
-    ChangedDocument, Difference, DocumentChange, PackageDiff, PackageReport, PackageView,
-    RegistrationReport, RoutingTestResult, VersionRange, VersionsDiff,
+    ChangedDocument, Difference, DocumentChange, PackageDiff, PackageReport, PackageService,
+    PackageView, RegistrationReport, RoutingTestResult, VersionRange, VersionsDiff,
 };
 pub use registry::route_examples::{
-    ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleShown,
+    ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleService,
+    RouteExampleShown,
 };
 pub use registry::routing::{
-    FollowUpReference, GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides,
-    VerdictView,
+    FollowUpReference, GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, RoutingService,
+    ThresholdOverrides, VerdictView,
 };
-pub use registry::tool_search::FoundTool;
+pub use registry::tool_search::{FoundTool, ToolSearchService};

@@ -10,7 +10,7 @@ use crate::finding::Finding;
 /// crate's root), the number. A number may only fall.
 const OPEN: [(&str, &str, usize); 13] = [
     ("crates/cli/", "", 5),
-    ("crates/engine/", "", 5),
+    ("crates/engine/", "", 4),
     ("crates/engine/", "catalogue", 2),
     ("crates/engine/", "lenses", 4),
     ("crates/engine/", "memory", 3),

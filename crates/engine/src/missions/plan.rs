@@ -125,6 +125,7 @@ impl Engine {
             families.flat_map(|family| family.tools.clone()).collect();
         let goal = desk.envelope.normalized_goal.as_str();
         let near = self
+            .routing()
             .route(&work.caller, Purpose::Skills, goal, SHOWN_SKILLS)
             .await?;
         for candidate in near.chosen(SHOWN_SKILLS) {
@@ -150,7 +151,7 @@ impl Engine {
             };
             let tool = found.document();
             let reads = tool.tool_class == ToolClass::Readonly;
-            if reads && self.may_call(&work.caller, tool) {
+            if reads && self.tool_search().may_call(&work.caller, tool) {
                 offered.tools.insert(id, (tool.clone(), desk.family(tool)));
             }
         }

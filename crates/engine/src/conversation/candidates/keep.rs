@@ -75,7 +75,7 @@ impl Engine {
             }
         }
         let bundle = bundle(package, version, &document)?;
-        self.register_held(caller, bundle).await
+        self.packages().register_held(caller, bundle).await
     }
 }
 

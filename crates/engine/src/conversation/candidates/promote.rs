@@ -92,7 +92,7 @@ impl Engine {
             source: ExampleSource::PromotedCandidate,
             request: None,
         };
-        if let Err(why) = self.suggest_example(sentence).await {
+        if let Err(why) = self.route_examples().suggest_example(sentence).await {
             tracing::debug!(document.id = %document, why = %why, "no route example is suggested for a promoted candidate");
         }
     }

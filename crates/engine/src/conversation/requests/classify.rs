@@ -54,6 +54,7 @@ impl Engine {
         let text = asked.request.input.as_str();
         let candidates = self.settings().candidates;
         let routed = self
+            .routing()
             .route_by_intent(&asked.caller, text, &hints, candidates)
             .await?;
         if let Some(last) = &last
@@ -218,6 +219,7 @@ impl Engine {
         text: &str,
     ) -> Result<Vec<AgentId>, EngineError> {
         let verdict = self
+            .routing()
             .route(caller, Purpose::Agents, text, self.settings().candidates)
             .await?;
         let ids = verdict

@@ -52,7 +52,11 @@ impl McpTool for CallOne {
             .engine()
             .documents()
             .resolve_tool(&call.caller, &input.tool_id)?;
-        if !call.engine().may_call(&call.caller, tool.document()) {
+        if !call
+            .engine()
+            .tool_search()
+            .may_call(&call.caller, tool.document())
+        {
             return Err(EngineError::not_found("tool", &input.tool_id));
         }
         let plan = SubmittedPlan::Call {

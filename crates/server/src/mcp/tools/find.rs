@@ -140,7 +140,10 @@ async fn search(
     };
     let mut verdicts = Vec::new();
     for purpose in purposes {
-        let routed = engine.route(&call.caller, *purpose, query, limit).await?;
+        let routed = engine
+            .routing()
+            .route(&call.caller, *purpose, query, limit)
+            .await?;
         let found = routed.candidates.iter();
         output
             .entries
@@ -154,7 +157,10 @@ async fn search(
         .find(|kind| verdicts.contains(kind))
         .map(str::to_owned);
     if matches!(kind, None | Some(Kind::Tool)) {
-        let tools = engine.find_tools(&call.caller, query, limit).await?;
+        let tools = engine
+            .tool_search()
+            .find_tools(&call.caller, query, limit)
+            .await?;
         output.entries.extend(tools.iter().map(|found| FoundItem {
             score: Some(found.score),
             ..of_tool(found.tool.document())
@@ -274,7 +280,7 @@ fn tools(call: &Call, after: &str, limit: usize) -> Vec<FoundItem> {
         .documents()
         .resolve_tools(caller, &ToolFilter::default());
     let usable = tools.iter().map(|tool| tool.document());
-    let usable = usable.filter(|tool| engine.may_call(caller, tool));
+    let usable = usable.filter(|tool| engine.tool_search().may_call(caller, tool));
     let rest = usable.filter(|tool| tool.tool_id.as_ref() > after);
     rest.take(limit).map(of_tool).collect()
 }

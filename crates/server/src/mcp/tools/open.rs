@@ -70,7 +70,7 @@ impl McpTool for Open {
             Kind::MissionType => shown(&engine.documents().resolve_mission_type(caller, id)?),
             Kind::Tool => {
                 let tool = engine.documents().resolve_tool(caller, id)?;
-                if !engine.may_call(caller, tool.document()) {
+                if !engine.tool_search().may_call(caller, tool.document()) {
                     return Err(EngineError::not_found("tool", id));
                 }
                 shown(&tool)

@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Meaning, meaning_of};
-use crate::identity::caller::tests::person;
-use crate::engine::tests::{engine, open};
 use crate::conversation::requests::offered::Offer;
+use crate::engine::tests::{engine, open};
+use crate::identity::caller::tests::person;
 use crate::{AccessScope, AccessScopes, Caller, Engine, EngineError, Mode, Progress, Settings};
 
 const USAGE: &str = "reliability.usage";
@@ -121,7 +121,7 @@ impl Talk {
         let models = Arc::new(NoModels);
         let engine = engine(open(dir.path()), tools, models, Settings::default()).await;
         let ann = person("ann");
-        let registered = engine.register_package(&ann, package(), Mode::Apply);
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         let session = engine.open_session(&ann).await.unwrap().session_id;
         Self {
