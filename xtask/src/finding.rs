@@ -18,7 +18,7 @@ pub(crate) struct Finding {
     pub(crate) file: String,
     /// From 1.
     pub(crate) line: usize,
-    pub(crate) gravity: FindingSeverity,
+    pub(crate) severity: FindingSeverity,
     pub(crate) message: String,
 }
 
@@ -27,14 +27,14 @@ impl Finding {
         Self {
             file: file.to_owned(),
             line,
-            gravity: FindingSeverity::Error,
+            severity: FindingSeverity::Error,
             message: message.into(),
         }
     }
 
     pub(crate) fn warning(file: &str, line: usize, message: impl Into<String>) -> Self {
         Self {
-            gravity: FindingSeverity::Warning,
+            severity: FindingSeverity::Warning,
             ..Self::error(file, line, message)
         }
     }
@@ -42,7 +42,7 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gravity = match self.gravity {
+        let severity = match self.severity {
             FindingSeverity::Error => "error",
             FindingSeverity::Warning => "warning",
         };
@@ -52,6 +52,6 @@ impl fmt::Display for Finding {
             message,
             ..
         } = self;
-        write!(f, "{file}:{line}: {gravity}: {message}")
+        write!(f, "{file}:{line}: {severity}: {message}")
     }
 }

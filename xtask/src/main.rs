@@ -50,7 +50,7 @@ fn report(findings: &[Finding]) -> ExitCode {
     for finding in findings {
         eprintln!("{finding}");
     }
-    let of = |gravity| findings.iter().filter(|f| f.gravity == gravity).count();
+    let of = |severity| findings.iter().filter(|f| f.severity == severity).count();
     let (errors, warnings) = (of(FindingSeverity::Error), of(FindingSeverity::Warning));
     eprintln!("{errors} error(s), {warnings} warning(s)");
     if errors == 0 {

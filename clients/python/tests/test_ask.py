@@ -27,14 +27,14 @@ def test_a_stream_tells_the_way_and_ends_with_the_answer(charter: Charter) -> No
     *progress, answer = charter.stream(OPEN_GROUPS, {"region": "us-east-1"})
     assert all(isinstance(event, Progress) for event in progress)
     stages = [event.stage for event in progress if isinstance(event, Progress)]
-    assert stages[0] == "routed" and stages[-1] == "analysed" and "step_ended" in stages
+    assert stages[0] == "routed" and stages[-1] == "analysed" and "step_finished" in stages
     assert isinstance(answer, Answer) and answer.findings
 
 
 def test_a_request_sent_again_gets_the_recorded_answer(charter: Charter) -> None:
     first = charter.ask(OPEN_GROUPS)
     recorded = charter.request(first.request_id)
-    again = Answer.model_validate(charter.send("POST", "/v1/requests", recorded.asked["request"]))
+    again = Answer.model_validate(charter.send("POST", "/v1/requests", recorded.received["request"]))
     assert again == first
     with pytest.raises(AlreadyExists):
         charter.ask("something else", request_id=first.request_id)

@@ -77,14 +77,14 @@ def test_a_package_with_a_pdf_is_sound(charter: Charter, package: Path) -> None:
     assert charter.packages.validate(package).is_sound
     manual.write_bytes(b"\xff\x00")
     problems = charter.packages.validate(package).problems
-    assert [problem.file for problem in problems if problem.gravity == "error"] == ["docs/manual.PDF"]
+    assert [problem.file for problem in problems if problem.severity == "error"] == ["docs/manual.PDF"]
 
 
 def test_problems_of_a_package_have_places(charter: Charter, package: Path) -> None:
     skill = next((package / "skills").iterdir())
     skill.write_text(skill.read_text(encoding="utf-8").replace("output_type:", "outptu_type:"), encoding="utf-8")
     report = charter.packages.validate(package)
-    problem = next(problem for problem in report.problems if problem.gravity == "error")
+    problem = next(problem for problem in report.problems if problem.severity == "error")
     assert not report.is_sound and problem.file == f"skills/{skill.name}" and problem.line > 1
     with pytest.raises(ValueError, match="holds no files"):
         (package / "empty").mkdir()

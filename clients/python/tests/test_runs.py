@@ -60,7 +60,7 @@ def test_a_change_waits_for_parameters_confirmation_and_approval(
     failure = next(step.failure for step in run.steps if step.failure)
     assert failure.code == "approval_rejected"
     replay = charter.runs.replay(run.run_id)
-    assert replay.diverges is None and replay.events == len(run.events)
+    assert replay.divergence is None and replay.events == len(run.events)
 
 
 def test_what_was_approved_is_done_proved_and_taken_back(server: Server, charter: Charter, bob: Charter) -> None:
@@ -98,7 +98,7 @@ def test_a_request_has_the_result_of_its_change(server: Server, charter: Charter
     assert (change.step_id, change.tool_id, change.reversed) == ("publish", "charter.fs.write", False)
     # The server has no page that a record could link to, so the write leaves none (B000-19).
     assert change.before != change.after and change.evidence_ids == []
-    assert Answer.model_validate(charter.send("POST", "/v1/requests", recorded.asked["request"])).id == result.id
+    assert Answer.model_validate(charter.send("POST", "/v1/requests", recorded.received["request"])).id == result.id
 
     back = charter.runs.wait(charter.runs.roll_back(run_id).run_id)
     (asked,) = back.approvals

@@ -19,26 +19,26 @@ export type Listed = Schemas["document_summary"];
 export type DocumentKind = Listed["kind"];
 export type DocumentShown = Schemas["document"];
 export type DocumentLayer = Schemas["document_layer"];
-export type DocumentRef = Schemas["document_name"];
+export type DocumentRef = Schemas["document_ref"];
 export type Dependencies = Schemas["document_dependencies"];
 export type DependencyNode = Schemas["dependency_node"];
 export type CallerShown = Schemas["caller"];
 export type PackageShown = Schemas["package"];
-export type VersionDiff = Schemas["versions_diff"];
-export type DocumentDifference = Schemas["changed_document"];
+export type VersionDiff = Schemas["package_version_diff"];
+export type DocumentVersionChange = Schemas["document_version_change"];
 export type RoutedVerdict = Schemas["verdict"];
 export type RoutedCandidate = Schemas["routed_candidate"];
 export type Thresholds = Schemas["thresholds"];
 export type AgentSkillShown = Schemas["agent_skill_summary"];
-export type AgentSkillFound = Schemas["agent_skill_found"];
+export type AgentSkillHit = Schemas["agent_skill_hit"];
 
 // What there is to know.
 export type LensShown = Schemas["lens"];
-export type LensAnswer = Schemas["lens_answer"];
+export type LensAnswer = Schemas["lens_search_result"];
 export type Passage = Schemas["passage"];
 export type Neighbour = Schemas["neighbour"];
 export type ControlCoverage = Schemas["control_coverage"];
-export type MemoryFound = Schemas["memory_hits"][number];
+export type MemoryHit = Schemas["memory_hits"][number];
 export type MemoryShown = Schemas["memory"];
 
 // Requests and their answers. The schema of a response leaves its metadata open; these are the fields that the server writes.
@@ -68,7 +68,7 @@ export type Offer = {
   parameters: Record<string, unknown>;
   missing: string[];
   /** The skills whose findings it is offered for; absent where the words of the request speak of it. */
-  for_findings_of?: string[];
+  finding_skills?: string[];
 };
 /** A sentence of an analysis with its citations. */
 export type CitedSentence = {
@@ -84,7 +84,7 @@ export type CitedSentence = {
 export type PassageCited = Passage & {
   sentence?: string;
   section?: { headings: string[]; page?: number; text: string };
-  likeness?: number;
+  similarity?: number;
 };
 /** A write that happened. */
 export type ChangeMade = {
@@ -101,10 +101,10 @@ export type StepUndone = {
   step_id: string;
   tool_id: string | null;
   writes: boolean;
-  why: "not_begun" | "failed" | "skipped" | "in_doubt" | "reversed" | "stands" | "dry_run";
+  reason: "not_begun" | "failed" | "skipped" | "in_doubt" | "reversed" | "reversal_failed" | "dry_run";
   detail: string;
   /** The change that a dry run announces. */
-  would?: unknown;
+  planned_change?: unknown;
 };
 export type ResponseMetadata = NonNullable<Schemas["agent_response"]["metadata"]> & {
   parameters?: ParameterShown[];
@@ -130,8 +130,8 @@ export type RequestFailure = Omit<Schemas["agent_error"], "technical_details"> &
   technical_details?: { known?: ParameterShown[]; proposals?: ProposedValue[]; [more: string]: unknown };
 };
 export type SessionTurn = Schemas["session_turn"];
-export type RequestShown = Omit<Schemas["request"], "asked" | "verdict" | "answer" | "result"> & {
-  asked: { user: string; request: Schemas["agent_request"] };
+export type RequestShown = Omit<Schemas["request"], "received" | "verdict" | "answer" | "result"> & {
+  received: { user: string; request: Schemas["agent_request"] };
   verdict: { verdict: Pick<RoutedVerdict, "intent" | "intent_reason" | "reason"> } | null;
   answer: ResponseShown | RequestFailure | null;
   /** The result of a change, once its run has ended. */
@@ -139,8 +139,8 @@ export type RequestShown = Omit<Schemas["request"], "asked" | "verdict" | "answe
 };
 
 // What agents do.
-export type RuleSaid = Schemas["rule_said"];
-export type GateSaid = Schemas["gate_decision"];
+export type RuleResult = Schemas["rule_result"];
+export type GateDecision = Schemas["gate_decision"];
 export type Approval = Schemas["approval"];
 export type ApprovalEntry = Schemas["approval_entry"];
 export type ApprovalState = Approval["state"];
@@ -149,7 +149,7 @@ export type RunStatus = RunSummary["status"];
 export type RunShown = Schemas["run"];
 export type RunEvent = Schemas["journal_event"];
 export type RunEventShown = Schemas["run_event"];
-export type Replayed = Schemas["run_replayed"];
+export type RunReplay = Schemas["run_replay"];
 export type PlannedStep = Schemas["planned_step"];
 export type StepGraph = Schemas["step_graph"];
 export type StepShown = Schemas["step"];
@@ -182,4 +182,4 @@ export type EvidenceProof = Schemas["evidence_proof"];
 // Keys.
 export type KeyShown = Schemas["key"];
 /** A new key with its text, which is not shown again. */
-export type KeyMade = Schemas["new_key"];
+export type NewKey = Schemas["new_key"];

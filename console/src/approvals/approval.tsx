@@ -87,7 +87,7 @@ function Shown({ approval }: { approval: ApprovalEntry }) {
                   </Anchor>,
                 ],
                 ["Run", <span className="mono">{call.run_id}</span>],
-                ["Asked by", (approval.asked_by ?? [approval.requested_by]).join(", ")],
+                ["Asked by", (approval.requesters ?? [approval.requested_by]).join(", ")],
                 [
                   "Digest",
                   <span className="digest">

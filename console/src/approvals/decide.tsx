@@ -12,7 +12,7 @@ import { Section } from "~/parts/section";
 import { useCharter } from "~/session/session";
 
 /** What can be answered. */
-type Answer = "approve" | "reject" | "happened";
+type Answer = "approve" | "reject" | "report";
 
 export function Decide({ approval }: { approval: ApprovalEntry }) {
   if (approval.state !== "pending") return <After approval={approval} />;
@@ -42,7 +42,7 @@ function Form({ approval }: { approval: ApprovalEntry }) {
       if (answer === "approve") return charter.post("/v1/approvals/{id}/approve", { params, body });
       if (answer === "reject") return charter.post("/v1/approvals/{id}/reject", { params, body });
       const given = output.trim() === "" ? {} : { output: JSON.parse(output) as unknown };
-      return charter.post("/v1/approvals/{id}/happened", { params, body: { ...body, ...given } as typeof body });
+      return charter.post("/v1/approvals/{id}/report", { params, body: { ...body, ...given } as typeof body });
     },
     onSuccess: (decided) => {
       queries.setQueryData(["approvals", "one", approval.approval_id], decided);
@@ -55,7 +55,7 @@ function Form({ approval }: { approval: ApprovalEntry }) {
   const isOperator = caller.data === undefined || caller.data.role !== "user";
   const hasScope = caller.data === undefined || caller.data.scopes.some((scope) => DECIDES.includes(scope));
   const mayDecide = isOperator && hasScope;
-  const isOwn = mayDecide && !approval.may_agree;
+  const isOwn = mayDecide && !approval.can_approve;
   const isJson = output.trim() === "" || parses(output);
   const answer = (what: Answer, label: string, color: string, disabled: boolean, filled: boolean) => (
     <Button
@@ -98,7 +98,7 @@ function Form({ approval }: { approval: ApprovalEntry }) {
         {inDoubt ? (
           <>
             {answer("approve", "It did not happen: call it", "lake", isOwn, true)}
-            {answer("happened", "It happened", "lake", isOwn || !isJson, false)}
+            {answer("report", "It happened", "lake", isOwn || !isJson, false)}
             {answer("reject", "I do not know: reject", "red", false, false)}
           </>
         ) : (

@@ -1,6 +1,6 @@
 /** How approvals stand, and what asks for them, in words. */
 
-import type { Approval, ApprovalState, RuleSaid } from "@charter/client";
+import type { Approval, ApprovalState, RuleResult } from "@charter/client";
 
 import type { Tone } from "~/parts/mark";
 
@@ -19,7 +19,7 @@ export function decisionOf(approval: Approval): { by: string; at: string; reason
 
 /** Whether somebody reported that the call, which was interrupted, did happen. */
 export function hasHappened(approval: Approval): boolean {
-  return (approval.state === "approved" || approval.state === "consumed") && approval.happened !== undefined;
+  return (approval.state === "approved" || approval.state === "consumed") && approval.reported_result !== undefined;
 }
 
 /** Where an approval stands, as people read it. */
@@ -40,7 +40,7 @@ export function isInDoubt({ rules }: Approval): boolean {
 }
 
 /** What kind of rule asks. */
-export const RULES: Record<RuleSaid["kind"], string> = {
+export const RULES: Record<RuleResult["kind"], string> = {
   permission: "Permission",
   policy: "Policy",
   guardrail: "Guardrail",

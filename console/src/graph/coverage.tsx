@@ -12,7 +12,7 @@ import { Mark, type Tone } from "~/parts/mark";
 import { Section } from "~/parts/section";
 import { useCharter } from "~/session/session";
 
-const TONES: Record<ControlCoverage["standing"], Tone> = { covered: "good", partial: "warn", none: "bad" };
+const TONES: Record<ControlCoverage["status"], Tone> = { covered: "good", partial: "warn", none: "bad" };
 
 const route = getRouteApi("/graph");
 
@@ -67,7 +67,7 @@ function Coverage({ framework }: { framework: string }) {
       {({ controls }) => (
         <Section
           title={`Controls of ${framework}`}
-          lead={`${controls.filter(({ standing }) => standing === "covered").length} of ${controls.length} are covered.`}
+          lead={`${controls.filter(({ status }) => status === "covered").length} of ${controls.length} are covered.`}
         >
           <div className="wide" tabIndex={0} role="region" aria-label="Controls, to be scrolled sideways">
             <Table verticalSpacing={8}>
@@ -102,7 +102,7 @@ function Control({ control }: { control: ControlCoverage }) {
         <div className="quiet">{control.title}</div>
       </Table.Td>
       <Table.Td>
-        <Mark tone={TONES[control.standing]}>{control.standing}</Mark>
+        <Mark tone={TONES[control.status]}>{control.status}</Mark>
       </Table.Td>
       <Table.Td>
         <List listStyleType="none" spacing={2}>

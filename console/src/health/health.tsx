@@ -97,13 +97,13 @@ function Quotas() {
                   "Calls",
                   calls === null ? "not bounded" : `${calls.per_minute} a minute, at most ${calls.burst} at once`,
                 ],
-                ["Runs", runs === null ? "not bounded" : `${runs.unfinished} of ${runs.most} under way or waiting`],
+                ["Runs", runs === null ? "not bounded" : `${runs.unfinished} of ${runs.limit} under way or waiting`],
               ]}
             />
             {runs !== null && (
               <Progress
                 mt="sm"
-                value={(100 * runs.unfinished) / Math.max(runs.most, 1)}
+                value={(100 * runs.unfinished) / Math.max(runs.limit, 1)}
                 aria-label="Runs under way or waiting, of those allowed"
               />
             )}

@@ -1,6 +1,6 @@
 /** Keys of the tenant: made, replaced and ended. A secret is shown once, when it is made. */
 
-import type { KeyMade, KeyShown } from "@charter/client";
+import type { NewKey, KeyShown } from "@charter/client";
 import { Button, Group, Modal, NumberInput, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -27,11 +27,11 @@ export function Keys() {
   const charter = useCharter();
   const queries = useQueryClient();
   const [doing, setDoing] = useState<Doing | undefined>();
-  const [made, setMade] = useState<KeyMade | undefined>();
+  const [made, setMade] = useState<NewKey | undefined>();
   const pages = usePages<KeyShown>(["keys"], (after) =>
     charter.get("/v1/keys", { params: { query: { limit: PAGE, ...(after === undefined ? {} : { after }) } } }),
   );
-  const done = (key?: KeyMade) => {
+  const done = (key?: NewKey) => {
     setDoing(undefined);
     setMade(key);
     void queries.invalidateQueries({ queryKey: ["keys"] });
@@ -144,7 +144,7 @@ function columns(onDo: (doing: Doing) => void): Column<KeyShown>[] {
   ];
 }
 
-function Rotate({ shown, onClose, onMade }: { shown: KeyShown; onClose: () => void; onMade: (key: KeyMade) => void }) {
+function Rotate({ shown, onClose, onMade }: { shown: KeyShown; onClose: () => void; onMade: (key: NewKey) => void }) {
   const charter = useCharter();
   const [hours, setHours] = useState<number | string>(24);
   const rotate = useMutation({

@@ -1,6 +1,6 @@
 /** The form for a new key. */
 
-import type { KeyMade } from "@charter/client";
+import type { NewKey } from "@charter/client";
 import { Button, Chip, Group, Modal, NativeSelect, Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -37,7 +37,7 @@ type Reach = (typeof REACHES)[number]["value"];
 interface Props {
   opened: boolean;
   onClose: () => void;
-  onMade: (key: KeyMade) => void;
+  onMade: (key: NewKey) => void;
 }
 
 export function MakeKey({ opened, onClose, onMade }: Props) {
@@ -48,7 +48,7 @@ export function MakeKey({ opened, onClose, onMade }: Props) {
   );
 }
 
-function Form({ onMade }: { onMade: (key: KeyMade) => void }) {
+function Form({ onMade }: { onMade: (key: NewKey) => void }) {
   const charter = useCharter();
   const [name, setName] = useState("");
   const [user, setUser] = useState("");

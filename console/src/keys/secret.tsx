@@ -1,11 +1,11 @@
 /** The text of a new key, once. */
 
-import type { KeyMade } from "@charter/client";
+import type { NewKey } from "@charter/client";
 import { Button, Modal, Text } from "@mantine/core";
 
 import { Command } from "~/parts/command";
 
-export function Secret({ made, onClose }: { made: KeyMade; onClose: () => void }) {
+export function Secret({ made, onClose }: { made: NewKey; onClose: () => void }) {
   return (
     <Modal
       opened

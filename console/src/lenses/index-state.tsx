@@ -11,6 +11,6 @@ export function IndexState({ lens: { index, indexing, last } }: { lens: LensShow
   }
   if (last !== null && "failed" in last) return <Mark tone="bad">the last try failed</Mark>;
   if (index === null) return <Mark tone="warn">not indexed</Mark>;
-  if (index.other_model) return <Mark tone="warn">of another model</Mark>;
+  if (index.model_changed) return <Mark tone="warn">of another model</Mark>;
   return <Mark tone="good">{index.model === null ? "words only" : "words and meaning"}</Mark>;
 }

@@ -1,6 +1,6 @@
 /** What agents and people wanted remembered: found by meaning, words and tags; and what waits for a word. */
 
-import type { MemoryFound, MemoryShown } from "@charter/client";
+import type { MemoryHit, MemoryShown } from "@charter/client";
 import { SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -166,7 +166,7 @@ const COLUMNS: Column<MemoryShown>[] = [
   { name: "Written", width: "8rem", cell: ({ at }) => <Moment at={at} /> },
 ];
 
-const FOUND_COLUMNS: Column<MemoryFound>[] = [
+const FOUND_COLUMNS: Column<MemoryHit>[] = [
   {
     name: "Score",
     width: "5rem",

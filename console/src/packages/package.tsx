@@ -1,6 +1,6 @@
 /** One package: everything that happened to it, and what a version changed. */
 
-import type { DocumentDifference, PackageShown, VersionDiff } from "@charter/client";
+import type { DocumentVersionChange, PackageShown, VersionDiff } from "@charter/client";
 import { Button, Group, NativeSelect, Radio, Table, Text } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -178,7 +178,7 @@ function Changes({ entries }: { entries: PackageShown[] }) {
   );
 }
 
-const DIFFERENCES: Record<DocumentDifference["difference"], Tone> = {
+const DIFFERENCES: Record<DocumentVersionChange["difference"], Tone> = {
   added: "good",
   changed: "warn",
   removed: "bad",
@@ -186,7 +186,7 @@ const DIFFERENCES: Record<DocumentDifference["difference"], Tone> = {
 
 interface DifferencesProps {
   diff: VersionDiff;
-  changes: DocumentDifference[];
+  changes: DocumentVersionChange[];
   onMore: (() => void) | undefined;
 }
 

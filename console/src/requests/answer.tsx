@@ -24,7 +24,7 @@ interface Props {
 
 export function Answer({ request, answer, isLast }: Props) {
   const metadata: ResponseMetadata = answer.metadata ?? {};
-  const { input, session_id: session } = request.asked.request;
+  const { input, session_id: session } = request.received.request;
   const { clarification, offers = [], findings = [], sentences = [], parameters = [] } = metadata;
   const cited = new Set(sentences.flatMap(({ finding_ids = [] }) => finding_ids));
   return (

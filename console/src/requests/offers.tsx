@@ -76,9 +76,9 @@ function Offered({ offer, input, session }: { offer: Offer; input: string; sessi
         </Button>
       </Group>
       <Text size="sm" c="dimmed">
-        {offer.for_findings_of === undefined
+        {offer.finding_skills === undefined
           ? "For the words of this request"
-          : `For the findings of ${offer.for_findings_of.join(", ")}`}
+          : `For the findings of ${offer.finding_skills.join(", ")}`}
         {offer.missing.length > 0 && `. It needs ${offer.missing.join(", ")}`}
       </Text>
       <form

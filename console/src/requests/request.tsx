@@ -31,7 +31,7 @@ export function OneRequest() {
 
 function Shown({ request }: { request: RequestShown }) {
   const { answer, result, run_id: run, request_id: id } = request;
-  const { input, session_id: session } = request.asked.request;
+  const { input, session_id: session } = request.received.request;
   const turns = useTurns(session);
   const verdict = request.verdict?.verdict;
   const last = turns?.at(-1);
@@ -43,7 +43,7 @@ function Shown({ request }: { request: RequestShown }) {
         marks={verdict?.intent !== undefined && <Mark tone="info">{verdict.intent}</Mark>}
         lead={
           <>
-            {request.asked.user} asked <Moment at={request.created_at} />
+            {request.received.user} asked <Moment at={request.created_at} />
             {verdict?.intent_reason !== undefined && <>: {verdict.intent_reason}</>}.
           </>
         }

@@ -88,13 +88,13 @@ function Made({ change }: { change: ChangeMade }) {
   );
 }
 
-const WHY: Record<StepUndone["why"], string> = {
+const WHY: Record<StepUndone["reason"], string> = {
   not_begun: "not begun",
   failed: "failed",
   skipped: "left out",
   in_doubt: "may have happened",
   reversed: "taken back",
-  stands: "could not be taken back",
+  reversal_failed: "could not be taken back",
   dry_run: "dry run",
 };
 
@@ -104,12 +104,12 @@ function NotDone({ step }: { step: StepUndone }) {
       <Text>
         <span className="mono">{step.tool_id ?? step.step_id}</span>{" "}
         <Mark tone={step.writes ? "warn" : "calm"}>{step.writes ? "writes" : "reads"}</Mark>{" "}
-        <Mark>{WHY[step.why] ?? inWords(step.why)}</Mark>
+        <Mark>{WHY[step.reason] ?? inWords(step.reason)}</Mark>
       </Text>
       <Text size="sm">{step.detail}</Text>
-      {step.would !== undefined && (
+      {step.planned_change !== undefined && (
         <div className="below">
-          <LongJson value={step.would} label={`What ${step.step_id} would do`} />
+          <LongJson value={step.planned_change} label={`What ${step.step_id} would do`} />
         </div>
       )}
     </>

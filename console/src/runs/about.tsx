@@ -1,6 +1,6 @@
 /** What stands behind the tabs of a run: values, evidence, and the versions that it executes. */
 
-import type { Replayed, RunEventShown, RunShown } from "@charter/client";
+import type { RunReplay, RunEventShown, RunShown } from "@charter/client";
 import { Anchor, Button, List, Text } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -121,16 +121,16 @@ export function RunVersions({ run, started }: { run: RunShown; started: RunEvent
   );
 }
 
-function Verdict({ found }: { found: Replayed }) {
+function Verdict({ found }: { found: RunReplay }) {
   return (
     <div className="below">
-      {found.diverges === null ? (
+      {found.divergence === null ? (
         <Text>
           <Mark tone="good">whole</Mark> All {found.events} events follow from one another.
         </Text>
       ) : (
         <Text>
-          <Mark tone="bad">not whole</Mark> Event {found.diverges.at}: {found.diverges.detail}
+          <Mark tone="bad">not whole</Mark> Event {found.divergence.at}: {found.divergence.detail}
         </Text>
       )}
       <Facts

@@ -116,7 +116,7 @@ function saidBy(event: RunEventShown): string {
       return `${event.failure.code}: ${event.failure.message}`;
     case "step_skipped":
       return event.reason.because === "source" ? `because of ${event.reason.step}` : inWords(event.reason.because);
-    case "fell_back":
+    case "fallback_started":
       return `after ${event.step}`;
     case "completed":
       return (event.missing_evidence ?? []).length === 0 ? "" : `without ${event.missing_evidence?.join(", ")}`;

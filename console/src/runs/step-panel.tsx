@@ -1,6 +1,6 @@
 /** The selected step: its call, what the gate said, what it gave or why it failed, and its evidence. */
 
-import type { GateSaid, ResultSource, RuleSaid, RunShown, StepShown } from "@charter/client";
+import type { GateDecision, ResultSource, RuleResult, RunShown, StepShown } from "@charter/client";
 import { Anchor, CloseButton, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
@@ -103,8 +103,8 @@ function StepEvidence({ found }: { found: RunShown["evidence"] }) {
   );
 }
 
-function Gate({ said }: { said: GateSaid }) {
-  const rules: RuleSaid[] = said.verdict === "allow" ? [...said.permitted_by, ...said.warnings] : said.rules;
+function Gate({ said }: { said: GateDecision }) {
+  const rules: RuleResult[] = said.verdict === "allow" ? [...said.permitted_by, ...said.warnings] : said.rules;
   const tone = said.verdict === "deny" ? "bad" : said.verdict === "allow" ? "good" : "warn";
   return (
     <>

@@ -3,7 +3,7 @@
  * steps stood then is the server's to say (`run-at.ts`); nothing here works that out.
  */
 
-import type { GateSaid, PlannedStep, ResultSource, RunEventShown } from "@charter/client";
+import type { GateDecision, PlannedStep, ResultSource, RunEventShown } from "@charter/client";
 
 /** What is told of one step. */
 export interface Told {
@@ -13,7 +13,7 @@ export interface Told {
   attempts: number;
   /** The arguments of its last call. */
   parameters?: Record<string, unknown>;
-  gate?: GateSaid;
+  gate?: GateDecision;
   approval?: string;
   output?: unknown;
   source?: ResultSource;
@@ -56,7 +56,7 @@ export function plansOf(events: RunEventShown[], until: number): Map<string, Pla
   let graph = first.graph;
   for (const event of events) {
     if (event.sequence > until) break;
-    if (event.event === "fell_back") graph = graph.fallback ?? graph;
+    if (event.event === "fallback_started") graph = graph.fallback ?? graph;
   }
   const added = sinceFallback(events, until).flatMap((event) =>
     event.event === "step_succeeded" ? (event.growth?.steps ?? []) : [],
@@ -68,5 +68,5 @@ export function plansOf(events: RunEventShown[], until: number): Map<string, Pla
 function sinceFallback(events: RunEventShown[], until: number): RunEventShown[] {
   const end = events.findIndex(({ sequence }) => sequence > until);
   const so = end === -1 ? events : events.slice(0, end);
-  return so.slice(so.findLastIndex(({ event }) => event === "fell_back") + 1);
+  return so.slice(so.findLastIndex(({ event }) => event === "fallback_started") + 1);
 }

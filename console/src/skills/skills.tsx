@@ -1,6 +1,6 @@
 /** The skill tree: search it, walk it, read one instruction at a time. */
 
-import type { AgentSkillFound } from "@charter/client";
+import type { AgentSkillHit } from "@charter/client";
 import { Button, Group, SegmentedControl, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -113,7 +113,7 @@ function Tree({ selected, onSelect }: { selected: string | undefined; onSelect: 
   );
 }
 
-function Hits({ hits }: { hits: AgentSkillFound[] }) {
+function Hits({ hits }: { hits: AgentSkillHit[] }) {
   if (hits.length === 0) {
     return (
       <EmptyState title="No skill is like that">

@@ -109,7 +109,7 @@ fn cell(value: Option<&Value>) -> String {
 pub(crate) fn problems(problems: &[Problem]) -> String {
     let mut text = String::new();
     for problem in problems {
-        let gravity = match problem.gravity {
+        let severity = match problem.severity {
             ProblemSeverity::Error => "error",
             ProblemSeverity::Warning => "warning",
         };
@@ -117,7 +117,7 @@ pub(crate) fn problems(problems: &[Problem]) -> String {
         let margin = " ".repeat(number.len());
         let Problem { file, column, .. } = problem;
         text.push_str(&format!(
-            "{gravity}[{}]: {}\n",
+            "{severity}[{}]: {}\n",
             problem.keyword, problem.message
         ));
         text.push_str(&format!("{margin}--> {file}:{number}:{column}\n"));

@@ -173,7 +173,7 @@ bounds! {
     PACKAGE_TOKENS = 2_000_000, Count;
     /// Routing tests of a package; each is routed when the package is checked.
     PACKAGE_TESTS = 2_000, Count;
-    /// Problems of each gravity that one check of a package or of skills shows.
+    /// Problems of each severity that one check of a package or of skills shows.
     PACKAGE_PROBLEMS = 1_000, Count;
     /// Files and directories that an import of skills looks through.
     SKILL_ENTRIES = 1_000_000, Count;

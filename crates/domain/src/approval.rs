@@ -87,7 +87,7 @@ impl ExactCall {
 
 /// Who decided, when, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ApprovalDecided")]
+#[schemars(rename = "ApprovalDecisionRecord")]
 pub struct DecisionRecord {
     /// Who.
     pub by: UserId,
@@ -103,7 +103,7 @@ pub struct DecisionRecord {
 
 /// That an interrupted call did happen, on somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ReportedHappening")]
+#[schemars(rename = "ReportedResult")]
 pub struct ReportedResult {
     /// What it came to; `null` when nobody knows.
     pub output: Value,
@@ -111,14 +111,14 @@ pub struct ReportedResult {
 
 /// An agreement, and what was agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ApprovalAgreed")]
+#[schemars(rename = "ApprovalAgreement")]
 pub struct ApprovalAgreement {
     /// Who, when, and why.
     #[serde(flatten)]
     pub decided: DecisionRecord,
     /// Instead of calling: it happened before. Absent for an agreement to the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub happened: Option<ReportedResult>,
+    pub reported_result: Option<ReportedResult>,
 }
 
 /// Where an approval stands.
@@ -169,7 +169,7 @@ pub struct Approval {
     pub requested_by: UserId,
     /// The users who started the run, chose its arguments or confirmed it, and the makers of their keys.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub asked_by: BTreeSet<UserId>,
+    pub requesters: BTreeSet<UserId>,
     /// When it was asked for.
     pub requested_at: Timestamp,
     /// When it lapses, decided or not.
@@ -264,7 +264,7 @@ impl Approval {
             }
             ApprovalAnswer::Happened(_) => true,
         };
-        if agrees && !self.may_agree(&verdict.by) {
+        if agrees && !self.can_approve(&verdict.by) {
             return Err(DecisionRefusal::OwnRequest(verdict.by.user));
         }
         let decided = DecisionRecord {
@@ -273,10 +273,10 @@ impl Approval {
             at: now,
             reason: verdict.reason,
         };
-        let agreed = |happened| {
+        let agreed = |reported_result| {
             ApprovalStatus::Approved(ApprovalAgreement {
                 decided: decided.clone(),
-                happened,
+                reported_result,
             })
         };
         Ok(match verdict.answer {
@@ -289,9 +289,9 @@ impl Approval {
     /// Whether a person's agreement counts: where four eyes are wanted, only that of a person who is none
     /// of those who asked (ruling 33).
     #[must_use]
-    pub fn may_agree(&self, person: &CredentialUser) -> bool {
+    pub fn can_approve(&self, person: &CredentialUser) -> bool {
         let is_requester = person.names().any(|name| *name == self.requested_by);
-        !self.four_eyes || !(is_requester || person.may_be_among(&self.asked_by))
+        !self.four_eyes || !(is_requester || person.may_be_among(&self.requesters))
     }
 
     /// Whether the question is about repeating what was begun and may have happened.

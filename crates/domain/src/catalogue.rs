@@ -98,7 +98,7 @@ impl Snapshot {
 
 /// Which layer a document was found in, and what that means for the other layer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, JsonSchema)]
-#[schemars(rename = "LayerWon")]
+#[schemars(rename = "WinningLayer")]
 #[serde(rename_all = "snake_case")]
 pub enum WinningLayer {
     /// Only the tenant has it.

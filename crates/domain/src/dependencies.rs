@@ -21,7 +21,7 @@ pub const MAX_EDGES: usize = 10_000;
 
 /// A document by its kind and id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-pub struct DocumentName {
+pub struct DocumentRef {
     /// Which collection.
     pub kind: DocumentKind,
     /// The id.
@@ -48,7 +48,7 @@ impl DependencySide {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedDocument {
     /// Which.
-    pub document: DocumentName,
+    pub document: DocumentRef,
     /// On which side of where the walk began.
     pub side: DependencySide,
     /// How many references away it is, by the shortest way.
@@ -59,9 +59,9 @@ pub struct ReachedDocument {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Dependency {
     /// Which needs the other.
-    pub from: DocumentName,
+    pub from: DocumentRef,
     /// Which is needed.
-    pub to: DocumentName,
+    pub to: DocumentRef,
     /// Where the reference stands in the document that needs the other.
     pub pointer: String,
 }
@@ -79,7 +79,7 @@ pub struct Dependencies {
 
 /// A layer's references, by the document that they lead to.
 #[derive(Debug, Default)]
-pub struct Dependents(HashMap<DocumentName, Vec<(DocumentName, String)>>);
+pub struct Dependents(HashMap<DocumentRef, Vec<(DocumentRef, String)>>);
 
 impl Dependents {
     /// Those of all documents of a layer.
@@ -87,12 +87,12 @@ impl Dependents {
     pub fn from_layer(layer: &Layer) -> Self {
         let mut dependents = Self::default();
         for (_, document) in layer.documents() {
-            let from = DocumentName {
+            let from = DocumentRef {
                 kind: document.kind(),
                 id: document.id().into_owned(),
             };
             for need in needs(&document) {
-                let to = DocumentName {
+                let to = DocumentRef {
                     kind: need.kind,
                     id: need.id,
                 };
@@ -103,7 +103,7 @@ impl Dependents {
         dependents
     }
 
-    fn on(&self, document: &DocumentName) -> &[(DocumentName, String)] {
+    fn on(&self, document: &DocumentRef) -> &[(DocumentRef, String)] {
         self.0.get(document).map_or(&[], Vec::as_slice)
     }
 }
@@ -124,7 +124,7 @@ impl DependencyGraph<'_> {
     #[must_use]
     pub fn around(
         &self,
-        root: &DocumentName,
+        root: &DocumentRef,
         sides: &[DependencySide],
         depth: Depth,
     ) -> Dependencies {
@@ -138,10 +138,10 @@ impl DependencyGraph<'_> {
 
     fn follow(
         &self,
-        root: &DocumentName,
+        root: &DocumentRef,
         side: DependencySide,
         depth: Depth,
-        seen: &mut HashSet<DocumentName>,
+        seen: &mut HashSet<DocumentRef>,
         found: &mut Dependencies,
     ) {
         let mut queue = VecDeque::from([(root.clone(), 0)]);
@@ -174,7 +174,7 @@ impl DependencyGraph<'_> {
     }
 
     /// The references on one side of a document.
-    fn edges(&self, here: &DocumentName, side: DependencySide) -> Vec<Dependency> {
+    fn edges(&self, here: &DocumentRef, side: DependencySide) -> Vec<Dependency> {
         match side {
             DependencySide::Needs => self.needs(here),
             DependencySide::NeededBy => self.needed_by(here),
@@ -182,7 +182,7 @@ impl DependencyGraph<'_> {
     }
 
     /// What the document in force refers to, in the order of its fields.
-    fn needs(&self, from: &DocumentName) -> Vec<Dependency> {
+    fn needs(&self, from: &DocumentRef) -> Vec<Dependency> {
         let layered = self.view.layered(from.kind, &from.id).into_iter();
         let in_force = layered.filter(|layered| layered.in_force);
         let mut found: Vec<Dependency> = Vec::new();
@@ -190,7 +190,7 @@ impl DependencyGraph<'_> {
         for need in in_force.flat_map(|layered| needs(&layered.document)) {
             let dependency = Dependency {
                 from: from.clone(),
-                to: DocumentName {
+                to: DocumentRef {
                     kind: need.kind,
                     id: need.id,
                 },
@@ -205,7 +205,7 @@ impl DependencyGraph<'_> {
     }
 
     /// The references of documents in force to one, by their kinds and ids.
-    fn needed_by(&self, to: &DocumentName) -> Vec<Dependency> {
+    fn needed_by(&self, to: &DocumentRef) -> Vec<Dependency> {
         let own = self.tenant.on(to).iter();
         let shared = self.global.on(to).iter();
         let shared = shared.filter(|(from, _)| !self.view.shadows(from.kind, &from.id));

@@ -51,7 +51,7 @@ pub enum RuleKind {
 
 /// One rule's word on an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "RuleSaid")]
+#[schemars(rename = "RuleResult")]
 pub struct RuleResult {
     /// What kind of rule.
     pub kind: RuleKind,
@@ -297,10 +297,10 @@ struct Tally {
 impl Tally {
     fn count(&mut self, considered: &ConsideredRule<'_>) {
         match considered.says {
-            RuleEffect::Refuses => self.refusals.push(considered.rule()),
-            RuleEffect::AsksForAPerson => self.asking.push(considered.rule()),
-            RuleEffect::Warns => self.warnings.push(considered.rule()),
-            RuleEffect::Permits | RuleEffect::DoesNotApply => {}
+            RuleEffect::Deny => self.refusals.push(considered.rule()),
+            RuleEffect::RequireApproval => self.asking.push(considered.rule()),
+            RuleEffect::Warn => self.warnings.push(considered.rule()),
+            RuleEffect::Allow | RuleEffect::NotApplicable => {}
         }
     }
 

@@ -25,7 +25,7 @@ pub use compile::{
     from_playbook, from_skill, from_tree, single_call, wired, with_analysis,
 };
 pub(crate) use compile::{contradicted, successes};
-pub use growth::{AddedEdge, Growth};
+pub use growth::{AddedEdge, GraphAdditions};
 pub use source::PlanSource;
 pub use step::{
     AfterFailure, Arguments, Branch, Edge, EdgeCondition, Entry, Join, Retry, Step, StepAction,

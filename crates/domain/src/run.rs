@@ -31,14 +31,14 @@ use serde_json::{Map, Value};
 
 use crate::approval::Digest;
 use crate::gate::{GateDecision, RuleKind};
-use crate::graph::Growth;
+use crate::graph::GraphAdditions;
 
 pub use account::{ChangeState, RunAccount, RunChange, UndoneReason, UndoneStep};
 pub use advance::Next;
 pub use command::{Command, IllegalTransition, Report, RunOrder, StepStart};
 pub use event::{
     ApprovalRequest, DocumentPin, EffectStart, ErrorKind, ResultSource, RunEvent, RunPrerequisites,
-    RunStart, SkipReason, StepFailure, StepYield, StopCause, TokensUsed,
+    RunStart, SkipReason, StepFailure, StepYield, StopCause, TokenUsage,
 };
 pub use replay::{Divergence, StrictReplay};
 pub use rollback::{Unreversible, rolling_back};
@@ -261,7 +261,7 @@ impl Run {
         step: StepId,
         failure: StepFailure,
         at: Timestamp,
-        tokens: TokensUsed,
+        tokens: TokenUsage,
     ) -> Result<RunEvent, IllegalTransition> {
         let place = self.known(&step)?;
         let slot = &self.slots[place];
@@ -297,7 +297,7 @@ impl Run {
 
     /// Whether a result may add these steps: they fit the graph, and nothing that has started, or that
     /// waits for nothing any more, is made to wait.
-    pub(super) fn may_grow(&self, growth: &Growth) -> Result<(), IllegalTransition> {
+    pub(super) fn may_grow(&self, growth: &GraphAdditions) -> Result<(), IllegalTransition> {
         if growth.is_empty() {
             return Ok(());
         }
@@ -310,7 +310,9 @@ impl Run {
                 return Err(IllegalTransition::TooLate(claim.step.clone()));
             }
         }
-        self.graph.admits(growth).map_err(IllegalTransition::Growth)
+        self.graph
+            .admits(growth)
+            .map_err(IllegalTransition::GraphAdditions)
     }
 
     fn pause(&self, by: UserId) -> Result<RunEvent, IllegalTransition> {

@@ -211,7 +211,7 @@ impl Bench {
         let (mut events, started) = (0, Instant::now());
         while started.elapsed() < REPLAY {
             let replayed = self.engine.replay_run(&self.caller, &run).await?;
-            if let Some(diverges) = replayed.diverges {
+            if let Some(diverges) = replayed.divergence {
                 return Err(format!("the run {run} diverges: {diverges:?}").into());
             }
             events += replayed.events;

@@ -33,7 +33,7 @@ pub use catalogue::resolve::{
     InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
 };
 pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ReportedResult};
-pub use charter_domain::dependencies::{Dependency, DependencySide, DocumentName};
+pub use charter_domain::dependencies::{Dependency, DependencySide, DocumentRef};
 pub use charter_domain::expert_graph::Depth;
 pub use charter_domain::guardrail::GuardrailSubject;
 pub use charter_domain::link_graph::LinkFinding;
@@ -46,7 +46,7 @@ pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError,
 };
 pub use conversation::requests::{
-    Course, ParameterView, RequestConfirmed, RequestEvent, RequestPreview, RequestView,
+    Course, ParameterView, RequestConfirmationResult, RequestEvent, RequestPreview, RequestView,
 };
 pub use conversation::sessions::{SessionTurn, SessionView};
 pub use conversation::tasks::{
@@ -66,8 +66,8 @@ pub use execution::plans::SubmittedPlan;
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, AssumedFacts, CallExplanation, CallOrigin,
     Confirmation, HistoryEvent, HypotheticalCall, IdempotencyKey, Progress, ProgressEvent,
-    ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence, RunExplained,
-    RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplained, StepView,
+    ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence, RunExplanation,
+    RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplanation, StepView,
 };
 pub use ground::apart::apart;
 pub use ground::error::EngineError;
@@ -91,14 +91,14 @@ pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
 pub use identity::shares::{Share, Shares};
 pub use knowledge::agent_skills::{
     AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillService, AgentSkillSummary, Artifact,
-    BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill, SentFile,
+    BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedSkill, PublishedSkillIndex, SentFile,
     SkillInScope, SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests,
     SkillSearch, SkillWritten, SkillsImported, SkillsSent,
 };
 pub use knowledge::expert_graph::{ExpertGraphService, GraphAnswer, GraphQuery};
 pub use knowledge::lenses::{
-    LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensService,
-    LensView, MAX_PASSAGES, PassageView, Stage, WorkResult,
+    LastWork, LensFilter, LensIndexView, LensIndexingOutcome, LensIndexingResult, LensSearchResult,
+    LensService, LensView, MAX_PASSAGES, PassageView, Stage, WorkResult,
 };
 pub use knowledge::memory::{
     MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryService, MemoryView, ProposalAnswer,
@@ -106,20 +106,20 @@ pub use knowledge::memory::{
 };
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
-    MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplayed,
+    MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
     MissionStarted, MissionSummary, MissionTaskView, MissionView, Offline, ProposalView,
     check_bundle,
 };
 pub use registry::packages::{
-    ChangedDocument, Difference, DocumentChange, PackageDiff, PackageReport, PackageService,
-    PackageView, RegistrationReport, RoutingTestResult, VersionRange, VersionsDiff,
+    Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport, PackageService,
+    PackageVersionDiff, PackageView, RegistrationReport, RoutingTestResult, VersionRange,
 };
 pub use registry::route_examples::{
     ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleService,
     RouteExampleShown,
 };
 pub use registry::routing::{
-    FollowUpReference, GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, RoutingService,
+    FollowUpReference, GatewayResult, Purpose, RoutedCandidate, RoutedVerdict, RoutingService,
     ThresholdOverrides, VerdictView,
 };
 pub use registry::tool_search::{FoundTool, ToolSearchService};

@@ -53,7 +53,7 @@ use desk::MissionContext;
 pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
 pub use follow::{MissionEvent, MissionEventPage};
 pub use offline::Offline;
-pub use replay::MissionReplayed;
+pub use replay::MissionReplay;
 pub use show::{MissionPage, MissionSummary, MissionTaskView, MissionView, ProposalView};
 use stage::StageExecution;
 pub use start::{Answerer, MissionOrder, MissionStarted};

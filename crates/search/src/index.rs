@@ -525,7 +525,7 @@ mod tests {
             "findopenports",
         ] {
             let found = index.named(name);
-            let [(at, NameMatch::Exactly)] = found.as_slice() else {
+            let [(at, NameMatch::Exact)] = found.as_slice() else {
                 panic!("{name}: {found:?}");
             };
             assert_eq!(index.id(*at), Some("skill security.detect_public_ingress"));

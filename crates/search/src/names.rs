@@ -24,12 +24,12 @@ const LEAST_HYPHENATED: usize = 12;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Named")]
+#[schemars(rename = "NameMatch")]
 pub enum NameMatch {
     /// By its id or name; case and separators are ignored.
-    Exactly,
+    Exact,
     /// With one typing error.
-    WithAnError,
+    Fuzzy,
 }
 
 /// Names, each with the numbers of the things that have it.
@@ -68,13 +68,12 @@ impl NameIndex {
                 .map(move |thing| (*thing as usize, named))
                 .collect::<Vec<_>>()
         };
-        let exact = of(name, NameMatch::Exactly);
+        let exact = of(name, NameMatch::Exact);
         if !exact.is_empty() || name.chars().count() < LEAST_NEAR_NAME {
             return exact;
         }
         let near = self.near.near(name).into_iter();
-        near.flat_map(|name| of(name, NameMatch::WithAnError))
-            .collect()
+        near.flat_map(|name| of(name, NameMatch::Fuzzy)).collect()
     }
 
     /// The things that a whole text names without a typing error.
@@ -94,7 +93,7 @@ impl NameIndex {
         let names: Vec<String> = words_that_may_name(text).take(MAX_NAMES).collect();
         let found: Vec<(usize, NameMatch)> =
             names.iter().flat_map(|name| self.named(name)).collect();
-        let exact = found.iter().find(|(_, named)| *named == NameMatch::Exactly);
+        let exact = found.iter().find(|(_, named)| *named == NameMatch::Exact);
         exact.or(found.first()).copied()
     }
 
@@ -173,16 +172,13 @@ mod tests {
     #[test]
     fn a_word_that_is_written_as_a_name_finds_it_and_prose_does_not() {
         let found = |text: &str| index().named_by_a_word(text);
-        let exactly = |thing: usize| Some((thing, NameMatch::Exactly));
+        let exactly = |thing: usize| Some((thing, NameMatch::Exact));
         assert_eq!(found("what does `tank.read_levels` do?"), exactly(0));
         assert_eq!(found("TANK_READ_LEVELS"), exactly(0));
         assert_eq!(found("run tank-read-levels now"), exactly(0));
         assert_eq!(found("show me \"domain.tanks.keeper\""), exactly(1));
         assert_eq!(found("the tank-report, please"), exactly(2));
-        assert_eq!(
-            found("run tank.read_levles"),
-            Some((0, NameMatch::WithAnError))
-        );
+        assert_eq!(found("run tank.read_levles"), Some((0, NameMatch::Fuzzy)));
         for prose in ["read levels", "tank read levels", "a read-only tank"] {
             assert_eq!(found(prose), None, "{prose}");
         }

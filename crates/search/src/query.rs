@@ -133,7 +133,7 @@ impl RouteQuery {
             at = place.end;
             corrected.push(Correction {
                 typed: self.own[place].to_owned(),
-                taken_for: word,
+                corrected: word,
             });
         }
         own.push_str(&self.own[at..]);

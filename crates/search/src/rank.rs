@@ -50,7 +50,7 @@ pub struct Candidate {
     pub cosine: Option<f32>,
     /// Whether the query names it; what is named comes first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub named: Option<NameMatch>,
+    pub name_match: Option<NameMatch>,
 }
 
 /// The result of a search.
@@ -189,8 +189,8 @@ impl EntryScores {
             named.extend(seen.map(|(entry, named)| ((at, entry), named)));
         }
         // A name without an error is no other one with an error.
-        if named.iter().any(|(_, named)| *named == NameMatch::Exactly) {
-            named.retain(|(_, named)| *named == NameMatch::Exactly);
+        if named.iter().any(|(_, named)| *named == NameMatch::Exact) {
+            named.retain(|(_, named)| *named == NameMatch::Exact);
         }
         let fused = |(layer, entry): EntryPosition| self.fused[layer][entry];
         named.sort_unstable_by(|(a, _), (b, _)| {
@@ -371,7 +371,7 @@ impl EntryScores {
                         Some(_) => score.max(NAMED_SCORE),
                         None => score,
                     },
-                    named: self.name(place),
+                    name_match: self.name(place),
                     fused,
                     lexical: self.lexical.scores[place.0][place.1],
                     coverage: self.lexical.coverage[place.0][place.1],

@@ -38,7 +38,7 @@ pub struct Correction {
     /// As it was typed.
     pub typed: String,
     /// The correction.
-    pub taken_for: String,
+    pub corrected: String,
 }
 
 /// A word of a request.
@@ -287,7 +287,7 @@ mod tests {
         let words = WordListLookup(&["which", "are", "public", "encrypted", "please", "bracket"]);
         let query = RouteQuery::parse(text).unwrap();
         let query = query.corrected(&layers(), allowed, &words);
-        let pair = |one: &Correction| (one.typed.clone(), one.taken_for.clone());
+        let pair = |one: &Correction| (one.typed.clone(), one.corrected.clone());
         query.corrections().iter().map(pair).collect()
     }
 

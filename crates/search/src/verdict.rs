@@ -104,7 +104,7 @@ pub fn decide_found(
 /// Makes a narrow verdict broad if a query has strange words; an entry that the query names stays narrow.
 fn not_narrow_by_strange_words(verdict: Verdict, strange: &[String]) -> Verdict {
     let best = verdict.candidates.first();
-    let is_named = best.is_some_and(|best| best.named.is_some());
+    let is_named = best.is_some_and(|best| best.name_match.is_some());
     if verdict.kind != VerdictKind::Narrow || is_named || strange.is_empty() {
         return verdict;
     }
@@ -229,7 +229,7 @@ mod tests {
             lexical: 0.0,
             coverage: 0.0,
             cosine: None,
-            named: None,
+            name_match: None,
         }
     }
 
@@ -390,7 +390,7 @@ mod tests {
     fn a_query_with_words_that_nothing_knows_is_not_narrow_unless_it_names_its_answer() {
         let of = |named: Option<NameMatch>, strange: &[&str]| {
             let best = Candidate {
-                named,
+                name_match: named,
                 ..hit("a", Scope::Global, 0.9, 1.0)
             };
             let found = RankedResult {
@@ -409,7 +409,7 @@ mod tests {
             "`a` (0.900) clears the narrow threshold 0.75, and no other candidate reaches the floor 0.25; but neither the \
              model nor the catalogue knows `rembourse`, `commande`"
         );
-        let named = of(Some(NameMatch::Exactly), &["rembourse"]);
+        let named = of(Some(NameMatch::Exact), &["rembourse"]);
         assert_eq!(named.kind, VerdictKind::Narrow);
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
 }
 
 /// This description of the API.
-#[utoipa::path(get, path = "/v1/openapi.json", tag = "schemas", operation_id = "openapi",
+#[utoipa::path(get, path = "/v1/openapi.json", tag = "schemas", operation_id = "get_openapi",
     responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
 async fn show() -> Json<Value> {
     Json(document())
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_sent_plan_is_of_exactly_one_kind() {
         let document = document();
-        let order = &document["components"]["schemas"]["plan_order"];
+        let order = &document["components"]["schemas"]["plan_run_request"];
         assert_eq!(order["required"], Value::Null);
         let kinds = order["oneOf"].as_array().unwrap().iter();
         let kinds: Vec<_> = kinds.map(|kind| kind["required"][0].as_str()).collect();
@@ -184,11 +184,11 @@ mod tests {
     /// Documents of other specifications, and what is any JSON.
     const OF_OTHERS: [&str; 6] = [
         "a2a_call",
-        "agent_card",
-        "agent_skills_mapping",
-        "card_keys",
-        "openapi",
-        "show_schema",
+        "get_agent_card",
+        "get_agent_skills_mapping",
+        "get_agent_card_keys",
+        "get_openapi",
+        "get_schema",
     ];
 
     /// What says nothing about itself cannot be checked, neither by clients nor by tests.

@@ -133,7 +133,7 @@ fn work() -> OpenApiRouter<AppState> {
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))
-        .routes(routes!(approvals::happened))
+        .routes(routes!(approvals::report))
         .routes(routes!(events::events))
         .routes(routes!(executor::lease))
         .routes(routes!(executor::renew))

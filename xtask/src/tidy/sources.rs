@@ -152,7 +152,7 @@ mod tests {
         text.push_str("#[cfg(test)]\nmod tests {\n");
         text.push_str(&"x\n".repeat(tests));
         size(&TextFile::of("crates/x/src/a.rs", &text))
-            .map(|finding| (finding.line, finding.gravity))
+            .map(|finding| (finding.line, finding.severity))
     }
 
     #[test]

@@ -49,11 +49,11 @@ class ApprovalOperations:
         return decide(approval_id, "reject", digest, reason)
 
     @operation
-    def happened(
+    def report(
         self, approval_id: str, digest: str, *, output: object = None, reason: str | None = None
     ) -> Call[Approval]:
         """Says that an interrupted call did happen, and what the tool would have given; it is not called again."""
-        path = f"/v1/approvals/{part(approval_id)}/happened"
+        path = f"/v1/approvals/{part(approval_id)}/report"
         body = {"digest": digest, "reason": reason, "output": output}
         return Call("POST", path, _APPROVAL, body=body, repeat=Repeat.NEVER)
 

@@ -17,7 +17,7 @@ from charter_client.contract import (
     PackageDiff,
     PlaybookInForce,
     PromptTemplateInForce,
-    Registered,
+    RegistrationReport,
     ResolvedGuardrail,
     ResolvedPolicy,
     ResolvedTemplate,
@@ -45,7 +45,7 @@ _TEMPLATE = reading(ResolvedTemplate)
 _LISTED = paged(DocumentSummary)
 _REPORT = reading(PackageReport)
 _DIFF = reading(PackageDiff)
-_REGISTERED = reading(Registered)
+_REGISTERED = reading(RegistrationReport)
 _VERSIONS = reading(list[Package])
 
 
@@ -160,7 +160,7 @@ class PackageOperations:
         return Call("POST", "/v1/packages/diff", _DIFF, body=read_package(directory))
 
     @operation
-    def register(self, directory: str | Path, *, dry_run: bool = False) -> Call[Registered]:
+    def register(self, directory: str | Path, *, dry_run: bool = False) -> Call[RegistrationReport]:
         """Puts a package in force, whole or not at all. The same content again changes nothing.
 
         Raises `InvalidDocument` with every problem, `VersionConflict` when the version is there with
@@ -179,7 +179,7 @@ class PackageOperations:
         return Call("GET", f"/v1/packages/{part(name)}/history", _VERSIONS, query={"scope": scope})
 
     @operation
-    def roll_back(self, name: str, version: str, *, scope: Scope = "tenant") -> Call[Registered]:
+    def roll_back(self, name: str, version: str, *, scope: Scope = "tenant") -> Call[RegistrationReport]:
         """Puts an earlier version in force again."""
         query = {"version": version, "scope": scope}
         return Call("POST", f"/v1/packages/{part(name)}/rollback", _REGISTERED, query=query, repeat=Repeat.NEVER)

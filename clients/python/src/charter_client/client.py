@@ -22,7 +22,7 @@ from charter_client._streams import Stream
 from charter_client._wire import Call, Repeat, Steps, anything, part, reading, told, without_nothing
 from charter_client.approvals import Approvals, AsyncApprovals
 from charter_client.catalogue import AsyncPackages, AsyncResolve, Packages, Resolve
-from charter_client.contract import SessionShown
+from charter_client.contract import SessionView
 from charter_client.errors import NotCharter
 from charter_client.evidence import AsyncEvidence, Evidence
 from charter_client.executor import AsyncExecutor, Executor
@@ -36,7 +36,7 @@ _ANSWER = reading(Answer)
 _REQUEST = reading(Request)
 _VERDICT = reading(Verdict)
 _EXPLANATION = reading(Explanation)
-_SESSION = reading(SessionShown)
+_SESSION = reading(SessionView)
 
 
 def request_body(
@@ -218,12 +218,12 @@ class CharterOperations:
         return Stream("GET", "/v1/events", _announced, lambda event: False, query, ends=False)
 
     @operation
-    def open_session(self) -> Call[SessionShown]:
+    def open_session(self) -> Call[SessionView]:
         """Opens a conversation: give its `session_id` to `ask`, and later questions may lean on earlier ones."""
         return Call("POST", "/v1/sessions", _SESSION, repeat=Repeat.NEVER)
 
     @operation
-    def session(self, session_id: str) -> Call[SessionShown]:
+    def session(self, session_id: str) -> Call[SessionView]:
         """A session with its newest turns."""
         return Call("GET", f"/v1/sessions/{part(session_id)}", _SESSION)
 

@@ -272,7 +272,7 @@ class AgentSkillFiles(Wire):
     files: list[AgentSkillFile]
 
 
-class AgentSkillFound(Wire):
+class AgentSkillHit(Wire):
     """A hit of a search."""
 
     is_folder: bool
@@ -288,7 +288,7 @@ class AgentSkillFound(Wire):
 
 
 class AgentSkillHits(Wire):
-    hits: list[AgentSkillFound]
+    hits: list[AgentSkillHit]
 
 
 class AgentSkillInScope(Wire):
@@ -388,7 +388,7 @@ class AggregationPacket(Wire):
     """Its tenant; stamped when stored."""
 
 
-class ApprovalDecided(Wire):
+class ApprovalDecisionRecord(Wire):
     """Who decided, when, and why."""
 
     at: AwareDatetime
@@ -410,7 +410,7 @@ class ApprovalReport(Wire):
     reason: str | None = None
 
 
-class ApprovalWord(Wire):
+class ApprovalDecision(Wire):
     """What a person saw, and why they decide so."""
 
     digest: str
@@ -430,7 +430,7 @@ class AssumedFacts(Wire):
     """Whether an earlier attempt of the step was interrupted."""
 
 
-class BudgetSpent(Wire):
+class BudgetUsage(Wire):
     """A budget, and what was used of it."""
 
     budget: int | None
@@ -439,7 +439,7 @@ class BudgetSpent(Wire):
     """What was used; absent when nobody told."""
 
 
-class CandidateProof(Wire):
+class CandidatePromotion(Wire):
     """The run that a candidate is accepted on."""
 
     run_id: str
@@ -604,7 +604,7 @@ class DecisionTree(Wire):
     """Its version."""
 
 
-class Diverges(Wire):
+class ReplayDivergence(Wire):
     """Where a journal is not what the run machine wrote."""
 
     at: int
@@ -626,7 +626,7 @@ class DocumentChange(Wire):
     """Which collection."""
 
 
-class DocumentName(Wire):
+class DocumentRef(Wire):
     """A document by its kind and id."""
 
     id: str
@@ -1262,7 +1262,7 @@ class Finding(Wire):
     """The skill whose rule it is."""
 
 
-class GateQuestion(Wire):
+class GateExplainRequest(Wire):
     """A call that is only thought of, or a run."""
 
     dry_run: bool = False
@@ -1275,7 +1275,7 @@ class GateQuestion(Wire):
     tool: str | None = None
 
 
-class GatewayReading(Wire):
+class GatewayResult(Wire):
     """What the model of the route `gateway` made of a request."""
 
     failure: str | None = None
@@ -1420,7 +1420,7 @@ class Guardrail(Wire):
     """
 
 
-class KeyOrder(Wire):
+class KeyRequest(Wire):
     """
     A key that is to be made. What is not said is the least: a `user` of the basic tier who looks at the
     catalogue; but every scope that its maker has.
@@ -1457,7 +1457,7 @@ class KeyRotation(Wire):
     """For how long the old one still lets in, in seconds."""
 
 
-class LeaseRenewed(Wire):
+class LeaseRenewal(Wire):
     """A lease that goes on."""
 
     lease_ms: int
@@ -1477,7 +1477,7 @@ class LeaseRequest(Wire):
     """How long it waits when there is no call, in milliseconds; at most 30 s."""
 
 
-class LensFileLeftOut(Wire):
+class SkippedLensFile(Wire):
     """A file of a folder that cannot be read."""
 
     file: str
@@ -1497,20 +1497,20 @@ class LensIndex(Wire):
     """When the source was last looked at."""
     indexed_at: AwareDatetime
     """When the index was made."""
-    left_out: list[LensFileLeftOut] | None = None
+    left_out: list[SkippedLensFile] | None = None
     """Files of the folder that it does without, because they cannot be read."""
     model: str | None
     """The embedding model; absent where only words are compared."""
     notices: list[str] | None = None
     """Why parts of the text may not be what its author wrote."""
-    other_model: bool
+    model_changed: bool
     """
     Whether the model in use is another one, so that only words are compared until it is indexed
     again.
     """
 
 
-class LensIndexed(Wire):
+class LensIndexingResult(Wire):
     """What indexing a lens came to."""
 
     lens_id: str
@@ -1519,28 +1519,28 @@ class LensIndexed(Wire):
     """Passages of the index."""
     embedded: int | None = None
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
-    left_out: list[LensFileLeftOut] | None = None
+    left_out: list[SkippedLensFile] | None = None
     """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
     """Why parts of the text may not be what its author wrote."""
-    outcome: Literal["indexed", "not_fetched", "unchanged"] | str
+    outcome: Literal["indexed", "fetch_failed", "unchanged"] | str
 
 
-class LensOutcome(Wire):
+class LensIndexingOutcome(Wire):
     """What indexing came to."""
 
     chunks: int | None = None
     """Passages of the index."""
     embedded: int | None = None
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
-    left_out: list[LensFileLeftOut] | None = None
+    left_out: list[SkippedLensFile] | None = None
     """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
     """Why parts of the text may not be what its author wrote."""
-    outcome: Literal["indexed", "not_fetched", "unchanged"] | str
+    outcome: Literal["indexed", "fetch_failed", "unchanged"] | str
 
 
-class LensQuestion(Wire):
+class LensSearch(Wire):
     """A question to lenses."""
 
     domain: str | None = None
@@ -1550,7 +1550,7 @@ class LensQuestion(Wire):
     top_k: int | None = None
 
 
-class LensQuestionToOne(Wire):
+class SingleLensSearch(Wire):
     """A question to one lens."""
 
     query: str
@@ -1566,7 +1566,7 @@ class LensSource(Wire):
     """A link, or a file or folder of the package."""
 
 
-class LensStage(Wire):
+class LensIndexingStage(Wire):
     """How far indexing is."""
 
     done: int | None = None
@@ -1576,7 +1576,7 @@ class LensStage(Wire):
     stage: Literal["embedding", "fetching", "reading"] | str
 
 
-class LensWork(Wire):
+class LensIndexingAttempt(Wire):
     """What indexing came to."""
 
     at: AwareDatetime
@@ -1587,11 +1587,11 @@ class LensWork(Wire):
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
     failed: str | None = None
     """Why."""
-    left_out: list[LensFileLeftOut] | None = None
+    left_out: list[SkippedLensFile] | None = None
     """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
     """Why parts of the text may not be what its author wrote."""
-    outcome: Literal["indexed", "not_fetched", "unchanged"] | str | None = None
+    outcome: Literal["indexed", "fetch_failed", "unchanged"] | str | None = None
 
 
 class LibrarianPassCachedPreview(Wire):
@@ -1696,7 +1696,7 @@ class MemoryEntry(Wire):
     """When the memory was last updated"""
 
 
-class MemoryFound(Wire):
+class MemoryHit(Wire):
     """A memory that was found."""
 
     agent_id: str | None = None
@@ -1747,8 +1747,8 @@ class MemoryFound(Wire):
     """Who sees it."""
 
 
-class MemoryHits(RootModel[list[MemoryFound]]):
-    root: list[MemoryFound]
+class MemoryHits(RootModel[list[MemoryHit]]):
+    root: list[MemoryHit]
 
 
 class MemoryNewMemoryMetadata(Wire):
@@ -1777,7 +1777,7 @@ class MemoryNewMemory(Wire):
     """Its title."""
 
 
-class MemoryNew(Wire):
+class NewMemory(Wire):
     """A new memory."""
 
     agent_id: str | None = None
@@ -1928,7 +1928,7 @@ class MissionEnvelope(Wire):
     """What was asked, in the user's words."""
 
 
-class MissionOrder(Wire):
+class MissionRequest(Wire):
     """An order to begin a mission."""
 
     context_refs: dict[str, Any] | None = None
@@ -1954,7 +1954,7 @@ class MissionOrder(Wire):
     """How many tokens it may use; what its kind says when absent."""
 
 
-class MissionReplayed(Wire):
+class MissionReplay(Wire):
     """What replaying a mission came to."""
 
     artifacts: int
@@ -1971,7 +1971,7 @@ class MissionReplayed(Wire):
     """Its run."""
 
 
-class MissionStop(Wire):
+class MissionCancellation(Wire):
     """Why a mission is stopped."""
 
     reason: str | None = None
@@ -2303,7 +2303,7 @@ class NewKey(Wire):
     """Whom it stands for."""
 
 
-class OfApproval(Wire):
+class ApprovalEventRef(Wire):
     """What an event says of an approval."""
 
     approval_id: str
@@ -2312,7 +2312,7 @@ class OfApproval(Wire):
     """The run that waits for it."""
 
 
-class OfCatalogue(Wire):
+class CatalogueEventRef(Wire):
     """What an event says of the catalogue."""
 
     change: Literal["registered", "rolled_back", "unregistered"] | str
@@ -2327,7 +2327,7 @@ class OfCatalogue(Wire):
     """Its version."""
 
 
-class OfRequest(Wire):
+class RequestEventRef(Wire):
     """What an event says of a request."""
 
     request_id: str
@@ -2340,7 +2340,7 @@ class OfRequest(Wire):
     """How the run ended."""
 
 
-class OfRun(Wire):
+class RunEventRef(Wire):
     """What an event says of a run."""
 
     run_id: str
@@ -2429,9 +2429,9 @@ class PackageManifest(Wire):
 class PairOfBudgetSpent(Wire):
     """The same of both missions."""
 
-    left: BudgetSpent
+    left: BudgetUsage
     """Of the first."""
-    right: BudgetSpent
+    right: BudgetUsage
     """Of the second."""
 
 
@@ -2605,7 +2605,7 @@ class PipelineDefinition(Wire):
     """Its version."""
 
 
-class PlanOrder(Wire):
+class PlanRunRequest(Wire):
     """A plan and what it is run with."""
 
     decision_tree: DecisionTree | None = None
@@ -2863,7 +2863,7 @@ class PlaybookInForce(Wire):
     package_version: str
 
 
-class PlaybookOrder(Wire):
+class PlaybookRunRequest(Wire):
     """What a playbook is run with."""
 
     dry_run: bool = False
@@ -3032,7 +3032,7 @@ class ProgressEvent(Wire):
     """The skill."""
     skills: list[str] | None = None
     """What will be run."""
-    stage: Literal["analysed", "routed", "sentence", "skill_started", "step_ended", "step_started", "step_waits"] | str
+    stage: Literal["analysed", "routed", "sentence", "skill_started", "step_finished", "step_started", "step_waiting"] | str
     step: str | None = None
     """The step."""
     text: str | None = None
@@ -3252,7 +3252,7 @@ class RelatedMemory(Wire):
     """Who sees it."""
 
 
-class ReportedHappening(Wire):
+class ReportedResult(Wire):
     """That an interrupted call did happen, on somebody's word."""
 
     output: Any
@@ -3280,7 +3280,7 @@ class Request(Wire):
     """Where it was routed; nothing before it is."""
 
 
-class RequestConfirmed(Wire):
+class RequestConfirmationResult(Wire):
     """The outcome of a confirmation."""
 
     document: str
@@ -3289,7 +3289,7 @@ class RequestConfirmed(Wire):
     """The suggested route example; absent if there is none."""
     kind: Literal["skill", "playbook"] | str
     """The document's kind."""
-    not_suggested: Literal["too_few_words", "too_long", "several_things", "near_duplicate", "document_full", "tenant_full", "follow_up", "not_offered", "not_recorded"] | str | None
+    not_suggested_reason: Literal["too_few_words", "too_long", "several_things", "near_duplicate", "document_full", "tenant_full", "follow_up", "not_offered", "not_recorded"] | str | None
     """The reason why there is none."""
     request_id: str
     """The request."""
@@ -3308,7 +3308,7 @@ class RequestTags(Wire):
     """The tier that it is answered on."""
 
 
-class RequestWord(Wire):
+class RequestConfirmation(Wire):
     """The confirmed document."""
 
     document: str | None = None
@@ -3529,7 +3529,7 @@ class RoutedCandidate(Wire):
     """What it is."""
     lexical: float
     """Words in common, weighted."""
-    named: Literal["exactly", "with_an_error"] | None = None
+    named: Literal["exactly", "fuzzy"] | None = None
     """How the query names it, if it does; named documents come first."""
     scope: Literal["tenant", "global"]
     """The layer it came from."""
@@ -3559,7 +3559,7 @@ class RoutingTest(Wire):
     """The query, as a user would write it."""
 
 
-class RuleSaid(Wire):
+class RuleResult(Wire):
     """One rule's word on an effect."""
 
     id: str
@@ -3608,10 +3608,10 @@ class RunParameters(Wire):
     parameters: dict[str, Any]
 
 
-class RunReplayed(Wire):
+class RunReplay(Wire):
     """What a strict replay found."""
 
-    diverges: Diverges | None
+    diverges: ReplayDivergence | None
     """The first event that does not follow from those before it; absent when all do."""
     events: int
     """Events of the journal."""
@@ -3650,7 +3650,7 @@ class RunSummary(Wire):
     """Number of events in the journal."""
 
 
-class RunsTaken(Wire):
+class RunQuotaUsage(Wire):
     """How many runs of a tenant are under way or wait, and how many may."""
 
     most: int
@@ -3959,7 +3959,7 @@ class SkipReason(Wire):
     """The earlier step."""
 
 
-class SkipSource(Wire):
+class PlanSource(Wire):
     """A plan that came with the order to run it. Nobody registered it, so nobody reviewed it."""
 
     id: Any
@@ -4050,7 +4050,7 @@ class StepWait(Wire):
 class StopCause(Wire):
     """Why a run stops before its way is over."""
 
-    because: Literal["aborted", "failure", "timed_out", "tokens_used_up"] | str
+    because: Literal["aborted", "failure", "timed_out", "token_budget_exhausted"] | str
     by: str | None = None
     """Who."""
     failure: StepFailure | None = None
@@ -4148,7 +4148,7 @@ class Thresholds(Wire):
     """From this score on the best candidate may stand alone."""
 
 
-class TokensUsed(Wire):
+class TokenUsage(Wire):
     """Tokens that models used."""
 
     input: int
@@ -4597,7 +4597,7 @@ class AgentSkillPage(Wire):
     """Where the next page starts; absent on the last one."""
 
 
-class AgentSkillWritten(Wire):
+class AgentSkillWriteResult(Wire):
     """What came of writing one skill."""
 
     created: bool
@@ -4610,7 +4610,7 @@ class AgentSkillWritten(Wire):
     """What is worth a look about it."""
 
 
-class AgentSkillsWrittenItem(Wire):
+class AgentSkillBulkItem(Wire):
     """What came of one skill of a bulk write."""
 
     created: bool | None = None
@@ -4637,7 +4637,7 @@ class Approval(Wire):
 
     approval_id: str
     """Its id."""
-    asked_by: list[str] | None = None
+    requesters: list[str] | None = None
     """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
     call: ExactCall
     """What is approved."""
@@ -4651,7 +4651,7 @@ class Approval(Wire):
     """When it was asked for."""
     requested_by: str
     """On whose behalf the run acts."""
-    rules: list[RuleSaid]
+    rules: list[RuleResult]
     """What asks for it."""
     tenant_id: str
     """Whose it is."""
@@ -4659,7 +4659,7 @@ class Approval(Wire):
     """When."""
     by: str | None = None
     """Who."""
-    happened: ReportedHappening | None = None
+    happened: ReportedResult | None = None
     """Instead of calling: it happened before. Absent for an agreement to the call."""
     makers: list[str] | None = None
     """Who made the key by which they decided."""
@@ -4668,14 +4668,14 @@ class Approval(Wire):
     state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
 
 
-class ApprovalAgreed(Wire):
+class ApprovalAgreement(Wire):
     """An agreement, and what was agreed to."""
 
     at: AwareDatetime
     """When."""
     by: str
     """Who."""
-    happened: ReportedHappening | None = None
+    happened: ReportedResult | None = None
     """Instead of calling: it happened before. Absent for an agreement to the call."""
     makers: list[str] | None = None
     """Who made the key by which they decided."""
@@ -4688,7 +4688,7 @@ class ApprovalEntry(Wire):
 
     approval_id: str
     """Its id."""
-    asked_by: list[str] | None = None
+    requesters: list[str] | None = None
     """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
     call: ExactCall
     """What is approved."""
@@ -4698,13 +4698,13 @@ class ApprovalEntry(Wire):
     """When it lapses, decided or not."""
     four_eyes: bool
     """Whether it takes a person who did not ask."""
-    may_agree: bool
+    can_approve: bool
     """Whether the caller may approve it: it decides on approvals, and is no asker where four eyes are required."""
     requested_at: AwareDatetime
     """When it was asked for."""
     requested_by: str
     """On whose behalf the run acts."""
-    rules: list[RuleSaid]
+    rules: list[RuleResult]
     """What asks for it."""
     run_title: str
     """The title of the run that waits for it."""
@@ -4714,7 +4714,7 @@ class ApprovalEntry(Wire):
     """When."""
     by: str | None = None
     """Who."""
-    happened: ReportedHappening | None = None
+    happened: ReportedResult | None = None
     """Instead of calling: it happened before. Absent for an agreement to the call."""
     makers: list[str] | None = None
     """Who made the key by which they decided."""
@@ -4757,7 +4757,7 @@ class Catalogue(Wire):
     """Every kind, those without a document too."""
 
 
-class ChangedDocument(Wire):
+class DocumentVersionChange(Wire):
     """One changed document, as it was and as it became."""
 
     after: dict[str, Any] | None
@@ -4794,11 +4794,11 @@ class ControlCoverage(Wire):
 class Dependency(Wire):
     """One document's reference to another."""
 
-    from_: DocumentName = Field(..., alias="from")
+    from_: DocumentRef = Field(..., alias="from")
     """Which needs the other."""
     pointer: str
     """Where the reference stands in the document that needs the other."""
-    to: DocumentName
+    to: DocumentRef
     """Which is needed."""
 
 
@@ -4922,7 +4922,7 @@ class EvidenceProof(Wire):
     leaves: list[EvidenceLeaf]
 
 
-class Follows(Wire):
+class FollowUpReference(Wire):
     """Which turn of the session a verdict rests on, and why."""
 
     alone: Literal["narrow", "broad", "miss"]
@@ -4945,12 +4945,12 @@ class FrameworkCoverage(Wire):
 class GateDecision(Wire):
     """The gate's answer, with the rules that made it."""
 
-    permitted_by: list[RuleSaid] | None = None
+    permitted_by: list[RuleResult] | None = None
     """What permits it."""
-    rules: list[RuleSaid] | None = None
+    rules: list[RuleResult] | None = None
     """What asks for it; at least one."""
     verdict: Literal["allow", "deny", "needs_approval"] | str
-    warnings: list[RuleSaid] | None = None
+    warnings: list[RuleResult] | None = None
     """What is said along with it."""
 
 
@@ -5051,7 +5051,7 @@ class KeyPage(Wire):
     """Where the next page starts."""
 
 
-class LateClaim(Wire):
+class AddedEdge(Wire):
     """A claim that a step did not have when it was added."""
 
     edge: StepEdge
@@ -5078,9 +5078,9 @@ class Lens(Wire):
     """The domain it belongs to."""
     index: LensIndex | None
     """Its index; absent until there is one."""
-    indexing: LensStage | None
+    indexing: LensIndexingStage | None
     """How far indexing is, while it goes on."""
-    last: LensWork | None
+    last: LensIndexingAttempt | None
     """What the last indexing came to that this process did."""
     lens_id: str
     """Its id."""
@@ -5212,7 +5212,7 @@ class MissionTaskChange(Wire):
     fields: list[FieldChange] | None = None
 
 
-class OfKey(Wire):
+class KeyEventRef(Wire):
     """What an event says of a key: who did what to it. It names no secret, nor anything made from one."""
 
     by: str
@@ -5238,7 +5238,7 @@ class PackageProblem(Wire):
     """The line as it stands."""
     file: str
     """The file's path, relative to the package."""
-    gravity: Literal["error", "warning"]
+    severity: Literal["error", "warning"]
     """Whether it stops the registration."""
     keyword: str
     """The rule that is broken."""
@@ -5275,7 +5275,7 @@ class PassagePosition(Wire):
     """The first character."""
 
 
-class PublishedIndex(Wire):
+class PublishedSkillIndex(Wire):
     """The skills that somebody publishes."""
 
     field_schema: str = Field(..., alias="$schema")
@@ -5284,12 +5284,12 @@ class PublishedIndex(Wire):
     """The skills, by name."""
 
 
-class QuotaShown(Wire):
+class QuotaUsage(Wire):
     """What the caller's tenant may ask, and how much of it is taken."""
 
     calls: Rate | None
     """How often it may call, in each process; null where nothing bounds it."""
-    runs: RunsTaken | None
+    runs: RunQuotaUsage | None
     """Its runs; null where nothing bounds them."""
 
 
@@ -5319,7 +5319,7 @@ class ResultSourceResultSource(Wire):
     reported: ResultSourceReported
 
 
-class RoutingTried(Wire):
+class RoutingTestResult(Wire):
     """Where a routing test of a package led, in the catalogue as it would be with the package in force."""
 
     file: str
@@ -5343,7 +5343,7 @@ class RoutingTried(Wire):
 class RuleFinding(Wire):
     """One rule and what it says."""
 
-    asked: Literal["now", "once_approved", "not_asked"]
+    asked: Literal["now", "after_approval", "not_evaluated"]
     """Whether the decision rests on it."""
     id: str
     """Which one."""
@@ -5351,7 +5351,7 @@ class RuleFinding(Wire):
     """What kind of rule."""
     layer: Literal["tenant", "global"] | str | None = None
     """The document's layer; absent where the rule is no document of its own."""
-    looks_at: list[Literal["kind", "subject", "mission", "approved", "approvers", "approvals", "calls"]] | None = (
+    run_facts: list[Literal["kind", "subject", "mission", "approved", "approvers", "approvals", "calls"]] | None = (
         None
     )
     """What of the run the rule looks at."""
@@ -5363,13 +5363,13 @@ class RuleFinding(Wire):
     """The package that the document comes from."""
     package_version: str | None = None
     """That package's version."""
-    says: Literal["refuses", "asks_for_a_person", "warns", "permits", "does_not_apply"]
+    says: Literal["refuses", "require_approval", "warns", "permits", "not_applicable"]
     """What it says."""
     why: str
     """Why."""
 
 
-class RunOpening(Wire):
+class RunPrerequisites(Wire):
     """What a run needs before its first step."""
 
     confirm: bool
@@ -5378,7 +5378,7 @@ class RunOpening(Wire):
     """The mandatory parameters that have no value yet."""
     sources: dict[str, ValueSource] | None = None
     """Where the values of its parameters come from, by name."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that a model used to draft values of its parameters."""
     typed: str | None = None
     """The parameter whose value has to be typed to confirm (`destructive`)."""
@@ -5411,7 +5411,7 @@ class SchemaList(RootModel[list[SchemaSummary]]):
     root: list[SchemaSummary]
 
 
-class SessionShown(Wire):
+class SessionView(Wire):
     """A session as its user sees it."""
 
     created_at: AwareDatetime
@@ -5488,9 +5488,9 @@ class Verdict(Wire):
     """Mistyped words and their corrections."""
     dropped: list[RoutedCandidate]
     """What was found and is below the floor, best first."""
-    follows: Follows | None = None
+    follows: FollowUpReference | None = None
     """The turn of the session that it rests on, where the text leans on one."""
-    gateway: GatewayReading | None = None
+    gateway: GatewayResult | None = None
     """What the model of the route `gateway` made of the request, where it was asked."""
     in_force: Thresholds
     """The thresholds in force, whichever decided."""
@@ -5520,10 +5520,10 @@ class Verdict(Wire):
     """The thresholds that decided."""
 
 
-class VersionsDiff(Wire):
+class PackageVersionDiff(Wire):
     """What changed from one version to another: one page."""
 
-    changes: list[ChangedDocument]
+    changes: list[DocumentVersionChange]
     """The changed documents, by kind and id."""
     from_: str | None = Field(..., alias="from")
     """The earlier version; null where there is none, and everything is new."""
@@ -5535,7 +5535,7 @@ class VersionsDiff(Wire):
     """The later version."""
 
 
-class AgentSkillsImported(Wire):
+class AgentSkillImportResult(Wire):
     """What came of an import."""
 
     changed: list[str]
@@ -5552,10 +5552,10 @@ class AgentSkillsImported(Wire):
     """Those that were there as they are."""
 
 
-class AgentSkillsWritten(Wire):
+class AgentSkillBulkResult(Wire):
     """What came of a bulk write, in the order of its skills."""
 
-    items: list[AgentSkillsWrittenItem]
+    items: list[AgentSkillBulkItem]
     """One answer for each skill."""
     refused: int
     """How many are not."""
@@ -5563,7 +5563,7 @@ class AgentSkillsWritten(Wire):
     """How many are written."""
 
 
-class ApprovalAsked(Wire):
+class ApprovalRequest(Wire):
     """A person is asked about one exact call."""
 
     approval: str
@@ -5580,7 +5580,7 @@ class ApprovalAsked(Wire):
     """The step."""
 
 
-class CallExplained(Wire):
+class CallExplanation(Wire):
     """What the gate would say to a call, and why."""
 
     assumed: AssumedFacts | None
@@ -5621,7 +5621,7 @@ class Caller(Wire):
     """What it may do to the catalogue."""
     profile: str | None = None
     """The profile that narrows the agents whose skills it is served; all when absent."""
-    quota: QuotaShown
+    quota: QuotaUsage
     """What its tenant may ask, and how much of it is taken."""
     role: Literal["user", "operator", "admin"] | str
     """The level: `user`, `operator` or `admin`."""
@@ -5683,7 +5683,7 @@ class Mission(Wire):
     """Its tasks, in listed order."""
     token_budget: int | None = None
     """How many tokens it may use."""
-    tokens: TokensUsed
+    tokens: TokenUsage
     """Tokens used, and how many it may use."""
     updated_at: AwareDatetime
     """When it last changed."""
@@ -5717,7 +5717,7 @@ class PackageReport(Wire):
     """The package's name, where its manifest could be read."""
     problems: list[PackageProblem]
     """Errors and warnings, by file and place."""
-    tests: list[RoutingTried]
+    tests: list[RoutingTestResult]
     """Where its routing tests led; none where something else is wrong already."""
     version: str | None
     """Its version."""
@@ -5757,7 +5757,7 @@ class PlannedStep(Wire):
 
     action: StepAction
     """What it does."""
-    after_failure: Literal["abort", "roll_back", "go_on"]
+    after_failure: Literal["abort", "roll_back", "continue"]
     """What a failure does."""
     cache_ttl_seconds: int
     """How long a result may be used again for the same call, in seconds; 0 for never."""
@@ -5787,20 +5787,20 @@ class PlannedStep(Wire):
     """
 
 
-class Registered(Wire):
+class RegistrationReport(Wire):
     """What a registration did."""
 
     diff: PackageDiff
     """What changed, or would."""
     embedded: int
     """Texts that had to be embedded."""
-    lenses: list[LensIndexed]
+    lenses: list[LensIndexingResult]
     """What became of its active lenses."""
     package: str
     """The package."""
     problems: list[PackageProblem]
     """Warnings."""
-    tests: list[RoutingTried]
+    tests: list[RoutingTestResult]
     """Where its routing tests led; none where nothing had to be done."""
     unchanged: bool
     """`true` when the same content was in force already, or for a dry run."""
@@ -5849,7 +5849,7 @@ class StepGraph(Wire):
         None
     )
     """The declared types of numeric parameters, for expressions."""
-    source: SkipSource | None = None
+    source: PlanSource | None = None
     """
     What it was compiled from, where that is no document of the catalogue; a fallback names what
     the run was started with.
@@ -5862,10 +5862,10 @@ class StepGraph(Wire):
     """Tokens that models may use for it; 0 sets no limit (B002-17)."""
 
 
-class Growth(Wire):
+class GraphAdditions(Wire):
     """Steps to add, and steps that wait for some of them from now on."""
 
-    claims: list[LateClaim] | None = None
+    claims: list[AddedEdge] | None = None
     """Claims that steps which have not started get on new ones."""
     steps: list[PlannedStep] | None = None
     """New steps, after those that are there. None of them is a reversal."""
@@ -5903,14 +5903,14 @@ class JournalEvent(Wire):
     """Not before this."""
     duration_ms: int | None = None
     """In milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """When it lapses."""
     failure: StepFailure | None = None
     """What the step fails with."""
     graph: StepGraph | None = None
     """What it executes."""
-    growth: Growth | None = None
+    growth: GraphAdditions | None = None
     """What it adds to the graph."""
     idempotency_key: str | None = None
     """The same for every attempt."""
@@ -5922,7 +5922,7 @@ class JournalEvent(Wire):
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
     """Evidence that was required and that no step produced."""
-    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
@@ -5951,11 +5951,11 @@ class JournalEvent(Wire):
     """The step."""
     tags: RequestTags | None = None
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
 
-class LensAnswer(Wire):
+class LensSearchResult(Wire):
     """The passages that come closest to a question."""
 
     extractive: bool
@@ -6017,14 +6017,14 @@ class MissionEvent(Wire):
     """Not before this."""
     duration_ms: int | None = None
     """In milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """When it lapses."""
     failure: StepFailure | None = None
     """What the step fails with."""
     graph: StepGraph | None = None
     """What it executes."""
-    growth: Growth | None = None
+    growth: GraphAdditions | None = None
     """What it adds to the graph."""
     idempotency_key: str | None = None
     """The same for every attempt."""
@@ -6036,7 +6036,7 @@ class MissionEvent(Wire):
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
     """Evidence that was required and that no step produced."""
-    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
@@ -6065,7 +6065,7 @@ class MissionEvent(Wire):
     """The step."""
     tags: RequestTags | None = None
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
 
@@ -6122,7 +6122,7 @@ class Run(Wire):
     """Its steps in listed order, reversals last."""
     title: str
     """What started it."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that models used for it so far; absent where none were used."""
     typed: str | None
     """The parameter whose value has to be typed to confirm."""
@@ -6165,7 +6165,7 @@ class RunAt(Wire):
     """Where the run stood then."""
     steps: list[Step]
     """Its steps in listed order, reversals last."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that models used for it so far; absent where none were used."""
     typed: str | None
     """The parameter whose value has to be typed to confirm."""
@@ -6207,14 +6207,14 @@ class RunEvent(Wire):
     """Not before this."""
     duration_ms: int | None = None
     """In milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """When it lapses."""
     failure: StepFailure | None = None
     """What the step fails with."""
     graph: StepGraph | None = None
     """What it executes."""
-    growth: Growth | None = None
+    growth: GraphAdditions | None = None
     """What it adds to the graph."""
     idempotency_key: str | None = None
     """The same for every attempt."""
@@ -6226,7 +6226,7 @@ class RunEvent(Wire):
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
     """Evidence that was required and that no step produced."""
-    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
@@ -6255,7 +6255,7 @@ class RunEvent(Wire):
     """The step."""
     tags: RequestTags | None = None
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
 
@@ -6282,7 +6282,7 @@ class RunStarted(Wire):
     """Whether nothing is to be changed (B000-18)."""
     graph: StepGraph
     """What it executes."""
-    opening: RunOpening
+    opening: RunPrerequisites
     """What it needs before its first step."""
     owner: str | None = None
     """Whose it is, where that is not who started it: whose the run is that it rolls back."""
@@ -6298,7 +6298,7 @@ class RunStarted(Wire):
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
 
 
-class StepExplained(Wire):
+class StepExplanation(Wire):
     """What the gate said to one step."""
 
     approvals: list[Approval]
@@ -6335,19 +6335,19 @@ class StepExplained(Wire):
     )
 
 
-class RunExplained(Wire):
+class RunExplanation(Wire):
     """What the gate said to a run."""
 
     run_id: str
     """The run."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """Where it stands."""
-    steps: list[StepExplained]
+    steps: list[StepExplanation]
     """Its steps, or the one that was asked for."""
 
 
-class GateExplained(RootModel[CallExplained | RunExplained]):
-    root: CallExplained | RunExplained
+class GateExplanation(RootModel[CallExplanation | RunExplanation]):
+    root: CallExplanation | RunExplanation
     """What the gate would say to a call, or said to a run."""
 
 

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from charter_client._operation import Awaiting, Blocking, operation
 from charter_client._wire import Call, Steps, part, reading, unread
 from charter_client.codes import IllegalTransition, InvalidDocument, TooLarge
-from charter_client.contract import ExecutorCall, LeaseRenewed
+from charter_client.contract import ExecutorCall, LeaseRenewal
 from charter_client.errors import ApiError, CharterError, Unreachable
 
 #: How long the server keeps a question open when it has no call, in seconds; at most 30.
@@ -32,7 +32,7 @@ Handler = Callable[[ExecutorCall], object]
 AsyncHandler = Callable[[ExecutorCall], Awaitable[object]]
 
 _LOG = logging.getLogger(__name__)
-_RENEWED = reading(LeaseRenewed)
+_RENEWED = reading(LeaseRenewal)
 
 
 class ToolFailed(Exception):
@@ -130,7 +130,7 @@ class ExecutorOperations:
         return Call("POST", "/v1/executor/leases", _leased, body=body)
 
     @operation
-    def renew(self, lease_id: str) -> Call[LeaseRenewed]:
+    def renew(self, lease_id: str) -> Call[LeaseRenewal]:
         """Begins a call, or goes on with it. Raises `IllegalTransition` when it is not this one's any more: end it."""
         return Call("POST", f"/v1/executor/leases/{part(lease_id)}/renew", _RENEWED)
 

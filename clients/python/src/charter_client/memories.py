@@ -8,11 +8,11 @@ from typing import Literal
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Repeat, paged, part, reading, without_nothing
-from charter_client.contract import Memory, MemoryFound
+from charter_client.contract import Memory, MemoryHit
 
 _MEMORY = reading(Memory)
 _MEMORIES = reading(list[Memory])
-_FOUND = reading(list[MemoryFound])
+_FOUND = reading(list[MemoryHit])
 _PAGE = paged(Memory)
 
 
@@ -55,7 +55,7 @@ class MemoryOperations:
         min_importance: int | None = None,
         proposed: bool = False,
         limit: int | None = None,
-    ) -> Call[builtins.list[MemoryFound]]:
+    ) -> Call[builtins.list[MemoryHit]]:
         """The memories that fit, best first, at most 50."""
         body = without_nothing(
             text=text,

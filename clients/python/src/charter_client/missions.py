@@ -11,13 +11,13 @@ from uuid import uuid4
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._streams import Event, Stream
 from charter_client._wire import Call, Pages, Pause, Repeat, Steps, paged, part, reading, without_nothing
-from charter_client.contract import MissionArtifact, MissionDiff, MissionEvent, MissionReplayed, MissionSummary
+from charter_client.contract import MissionArtifact, MissionDiff, MissionEvent, MissionReplay, MissionSummary
 from charter_client.errors import WaitedTooLong
 from charter_client.runs import FIRST_LOOK_S, LAST_LOOK_S
 from charter_client.shown import Mission
 
 _MISSION = reading(Mission)
-_REPLAY = reading(MissionReplayed)
+_REPLAY = reading(MissionReplay)
 _DIFF = reading(MissionDiff)
 _ARTIFACT = reading(MissionArtifact)
 _PAGE = paged(MissionSummary)
@@ -131,7 +131,7 @@ class MissionOperations:
         return Call("GET", _path(mission_id, f"/artifacts/{part(kind)}/{part(artifact_id)}"), _ARTIFACT)
 
     @operation
-    def replay(self, mission_id: str) -> Call[MissionReplayed]:
+    def replay(self, mission_id: str) -> Call[MissionReplay]:
         """Works it out again from its journal, without a model or a tool."""
         return Call("POST", _path(mission_id, "/replay"), _REPLAY)
 

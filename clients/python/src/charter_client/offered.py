@@ -202,7 +202,7 @@ def _asked(offer: Offer, arguments: Mapping[str, Any], call_id: str | None) -> S
         except NotFound:
             pass
         else:
-            return (yield from ask(found.asked["request"]))
+            return (yield from ask(found.received["request"]))
     skill_id, playbook_id = (offer.id, None) if offer.kind == "skill" else (None, offer.id)
     body = request_body(offer.id, arguments, skill_id=skill_id, playbook_id=playbook_id, request_id=request_id)
     return (yield from ask(body))

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._wire import Call, Pages, Pause, Repeat, Steps, moment, paged, part, reading
-from charter_client.contract import RunAt, RunReplayed, RunSummary
+from charter_client.contract import RunAt, RunReplay, RunSummary
 from charter_client.errors import WaitedTooLong
 from charter_client.shown import Run
 
@@ -20,7 +20,7 @@ LAST_LOOK_S = 2.0
 
 _RUN = reading(Run)
 _PAGE = paged(RunSummary)
-_REPLAY = reading(RunReplayed)
+_REPLAY = reading(RunReplay)
 _AT = reading(RunAt)
 
 Origin = Literal["skill", "playbook", "plan", "mission", "rollback", "analysis"]
@@ -174,7 +174,7 @@ class RunOperations:
         return order_run(run_id, "rollback")
 
     @operation
-    def replay(self, run_id: str) -> Call[RunReplayed]:
+    def replay(self, run_id: str) -> Call[RunReplay]:
         """Folds the journal again without any effect: where it is not what the run machine wrote, if anywhere."""
         return Call("GET", f"/v1/runs/{part(run_id)}/replay", _REPLAY)
 

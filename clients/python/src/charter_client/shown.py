@@ -98,10 +98,10 @@ class Undone(Wire):
     #: Whether it would have changed something.
     writes: bool = False
     #: In one word, and in words.
-    why: str = ""
+    reason: str = ""
     detail: str = ""
     #: What it would have changed, of a dry run.
-    would: Any = None
+    planned_change: Any = None
 
 
 class AnswerMetadata(Wire):
@@ -175,7 +175,7 @@ class Progress(Wire):
     """Something that happened on the way to an answer.
 
     `stage` is `routed` (with `verdict`, `skills`, `reason`), `skill_started` (`skill`, `run_id`),
-    `step_started` (`step`, `tool`), `step_waits` (`step`, `tool`, `wait_ms`), `step_ended` (`step`, `outcome`,
+    `step_started` (`step`, `tool`), `step_waiting` (`step`, `tool`, `wait_ms`), `step_finished` (`step`, `outcome`,
     `message`), `analysed` (`skill`, `findings`, `evidence`, which are numbers) or `sentence` (`text`, `evidence_ids`,
     `finding_ids`), one for each sentence of a model whose citations were checked.
     """
@@ -186,11 +186,11 @@ class Progress(Wire):
 class Explanation(Wire):
     """What the gate would say to a call, or said to a run, with every rule that it considered."""
 
-    #: Of a call: `allow`, `warn`, `needs_approval`, `deny` or `left_out`.
+    #: Of a call: `allow`, `warn`, `needs_approval`, `deny` or `skipped`.
     verdict: str | None = None
     rules: list[contract.RuleFinding] = Field(default_factory=list)
     #: Of a run: its steps with the decisions on each.
-    steps: list[contract.StepExplained] = Field(default_factory=list)
+    steps: list[contract.StepExplanation] = Field(default_factory=list)
 
 
 class PackageReport(contract.PackageReport):
@@ -199,7 +199,7 @@ class PackageReport(contract.PackageReport):
     @property
     def is_sound(self) -> bool:
         """Whether nothing stands in the way of registering it."""
-        return all(problem.gravity != "error" for problem in self.problems)
+        return all(problem.severity != "error" for problem in self.problems)
 
 
 class NewKey(contract.NewKey):

@@ -87,7 +87,7 @@ impl Advice {
         if let Command::Runs(command) = command {
             advice.parameters = Some(match command {
                 runs::Runs::Start(_) => "Give each with -p NAME=VALUE.",
-                _ => "`charter runs give ID NAME=VALUE` gives them.",
+                _ => "`charter runs set ID NAME=VALUE` gives them.",
             });
             advice.documents = Some("`charter validate FILE` checks a plan, and starts nothing.");
         }
@@ -380,7 +380,7 @@ mod tests {
             (
                 "charter runs confirm x --digest y",
                 ErrorCode::MissingParameters,
-                "charter runs give",
+                "charter runs set",
             ),
             (
                 "charter package register d",

@@ -44,7 +44,7 @@ pub(crate) enum Approvals {
         reason: Option<String>,
     },
     /// Say that it happened before the run could hear of it: its step succeeds, and is not called again.
-    Happened {
+    Report {
         /// Its id.
         id: String,
         /// The digest of the call that you saw.
@@ -91,7 +91,7 @@ pub(crate) async fn run(
             ],
         ),
         Approvals::Show { .. } => output::fields(found),
-        Approvals::Approve { .. } | Approvals::Happened { .. } | Approvals::Reject { .. } => {
+        Approvals::Approve { .. } | Approvals::Report { .. } | Approvals::Reject { .. } => {
             runs::table(found)
         }
     })?;
@@ -114,14 +114,14 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
         }
         Approvals::Approve { id, digest, reason } => (id, "approve", digest, reason),
         Approvals::Reject { id, digest, reason } => (id, "reject", digest, reason),
-        Approvals::Happened {
+        Approvals::Report {
             id,
             digest,
             reason,
             result,
         } => {
             output = result.as_deref().map(value).transpose()?;
-            (id, "happened", digest, reason)
+            (id, "report", digest, reason)
         }
     };
     let path = format!("/v1/approvals/{}/{what}", encoded(id));

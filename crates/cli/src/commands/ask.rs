@@ -133,8 +133,8 @@ fn progress_text(event: &Value) -> String {
         "routed" => format!("{}: {}", text("verdict"), text("reason")),
         "skill_started" => format!("running {}", text("skill")),
         "step_started" => format!("calling {}", text("tool")),
-        "step_waits" => format!("waiting for the rate limit of {}", text("tool")),
-        "step_ended" => format!("{} {}", text("step"), text("outcome")),
+        "step_waiting" => format!("waiting for the rate limit of {}", text("tool")),
+        "step_finished" => format!("{} {}", text("step"), text("outcome")),
         "analysed" => format!("{}: {} finding(s)", text("skill"), event["findings"]),
         other => other.to_owned(),
     }

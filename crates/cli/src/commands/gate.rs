@@ -95,17 +95,17 @@ fn of_call(found: &Value) -> String {
         text(found, "role"),
         verdict.replace('_', " ")
     )];
-    if verdict == "left_out" {
+    if verdict == "skipped" {
         let why =
             "The gate is not asked: the call writes, and its tool cannot say what it would do.";
         lines.push(why.to_owned());
         return lines.join("\n");
     }
     let rules = found["rules"].as_array().into_iter().flatten();
-    for asked in ["now", "once_approved", "not_asked"] {
+    for asked in ["now", "after_approval", "not_evaluated"] {
         let mut of_kind = rules
             .clone()
-            .filter(|rule| rule["asked"] == asked)
+            .filter(|rule| rule["phase"] == asked)
             .peekable();
         if of_kind.peek().is_some() {
             lines.push(format!("\n{}", when_asked(asked)));
@@ -124,7 +124,7 @@ fn of_call(found: &Value) -> String {
 fn when_asked(word: &str) -> &'static str {
     match word {
         "now" => "Asked now:",
-        "once_approved" => {
+        "after_approval" => {
             "Asked once a person has approved; shown as it would answer if nobody had:"
         }
         _ => "Not asked, because something else refuses:",
@@ -133,18 +133,18 @@ fn when_asked(word: &str) -> &'static str {
 
 /// What a rule says, which it is and where it comes from; below it why, and in whose words.
 fn of_rule(rule: &Value) -> String {
-    let says = text(rule, "says").replace('_', " ");
+    let says = text(rule, "effect").replace('_', " ");
     let mut line = format!("  {says:<17} {} {}", text(rule, "kind"), text(rule, "id"));
     if let (Some(layer), Some(package)) = (rule["layer"].as_str(), rule["package"].as_str()) {
         let version = text(rule, "package_version");
         line.push_str(&format!(" ({layer}, {package} {version})"));
     }
-    for detail in ["why", "message", "note"] {
+    for detail in ["reason", "message", "note"] {
         if let Some(said) = rule[detail].as_str() {
             line.push_str(&format!("\n      {said}"));
         }
     }
-    if let Some(facts) = rule["looks_at"].as_array() {
+    if let Some(facts) = rule["run_facts"].as_array() {
         let facts: Vec<&str> = facts.iter().filter_map(Value::as_str).collect();
         line.push_str(&format!(
             "\n      It looks at the run: {}.",
@@ -156,7 +156,7 @@ fn of_rule(rule: &Value) -> String {
 
 /// Whether a rule looks at more of a run than what it executes.
 fn looks_at_history(rule: &Value) -> bool {
-    let mut facts = rule["looks_at"].as_array().into_iter().flatten();
+    let mut facts = rule["run_facts"].as_array().into_iter().flatten();
     facts.any(|fact| !matches!(fact.as_str(), Some("kind" | "subject" | "mission")))
 }
 

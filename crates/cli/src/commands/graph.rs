@@ -92,7 +92,7 @@ pub(crate) async fn run(command: &Graph, config: &Config, format: Format) -> any
         }
         GraphQuery::Coverage { .. } => output::rows(
             &coverage(&found["controls"]),
-            &["control", "standing", "resource_type", "covered_by"],
+            &["control", "status", "resource_type", "covered_by"],
         ),
     })?;
     if format == Format::Table && found["truncated"] == true {
@@ -160,7 +160,7 @@ fn coverage(controls: &Value) -> Value {
         .flatten()
         .flat_map(|control| {
             let row = |resource: &Value, covered_by: String| {
-                json!({"control": control["control"], "standing": control["standing"],
+                json!({"control": control["control"], "status": control["status"],
                 "resource_type": resource, "covered_by": covered_by})
             };
             let resources = control["resource_types"]

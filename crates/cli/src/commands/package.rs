@@ -148,7 +148,7 @@ async fn validate(dir: &Path, client: &Client, format: Format) -> anyhow::Result
     let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
     let failed = problems
         .iter()
-        .any(|problem| problem.gravity == ProblemSeverity::Error);
+        .any(|problem| problem.severity == ProblemSeverity::Error);
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 

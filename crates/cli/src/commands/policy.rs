@@ -135,7 +135,7 @@ impl PolicyTestRun {
         let sound = self
             .problems
             .iter()
-            .all(|problem| problem.gravity != ProblemSeverity::Error);
+            .all(|problem| problem.severity != ProblemSeverity::Error);
         sound && self.trials.iter().all(|trial| trial.failure.is_none())
     }
 

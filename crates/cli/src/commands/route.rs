@@ -182,7 +182,7 @@ fn as_compared(verdict: &Value) -> String {
         format!(
             "`{}` is taken for `{}`\n",
             text(one, "typed"),
-            text(one, "taken_for")
+            text(one, "corrected")
         )
     });
     let aside = list("set_aside")

@@ -60,8 +60,8 @@ pub(crate) enum Runs {
         /// Its id.
         id: String,
     },
-    /// Give values for parameters of a run that has not begun.
-    Give {
+    /// Set parameters of a run that has not started.
+    Set {
         /// Its id.
         id: String,
         /// NAME=VALUE, JSON where it reads as such.
@@ -120,7 +120,7 @@ pub(crate) async fn run(command: &Runs, config: &Config, format: Format) -> anyh
         Runs::Replay { .. } => output::fields(found),
         _ => table(found),
     })?;
-    let diverges = matches!(command, Runs::Replay { .. }) && !found["diverges"].is_null();
+    let diverges = matches!(command, Runs::Replay { .. }) && !found["divergence"].is_null();
     Ok(if diverges { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
@@ -154,7 +154,7 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
             return client.get(&path(id, &format!("/at/{at}"))).await;
         }
         Runs::Replay { id } => return client.get(&path(id, "/replay")).await,
-        Runs::Give { id, parameters } => {
+        Runs::Set { id, parameters } => {
             let parameters: Map<String, Value> = parameters.iter().cloned().collect();
             (id, "/parameters", json!({"parameters": parameters}))
         }

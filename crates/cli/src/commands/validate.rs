@@ -138,7 +138,7 @@ fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
         .map(|violation| (ProblemSeverity::Warning, violation));
     let problems = errors
         .chain(warnings)
-        .map(|(gravity, violation)| problem(file, text, &located, gravity, violation));
+        .map(|(severity, violation)| problem(file, text, &located, severity, violation));
     Outcome::Read {
         name: Some(name),
         problems: problems.collect(),
@@ -149,7 +149,7 @@ fn problem(
     file: &str,
     text: &str,
     located: &Located,
-    gravity: ProblemSeverity,
+    severity: ProblemSeverity,
     violation: Violation,
 ) -> Problem {
     let position = located.position(&violation.pointer);
@@ -160,7 +160,7 @@ fn problem(
             file,
             text,
             position,
-            gravity,
+            severity,
             &violation.keyword,
             violation.message,
         )
@@ -171,7 +171,7 @@ fn placed(
     file: &str,
     text: &str,
     at: source::Position,
-    gravity: ProblemSeverity,
+    severity: ProblemSeverity,
     keyword: &str,
     message: String,
 ) -> Problem {
@@ -181,7 +181,7 @@ fn placed(
         column: at.column,
         width: at.width,
         pointer: String::new(),
-        gravity,
+        severity,
         keyword: keyword.to_owned(),
         message,
         suggestion: None,
@@ -198,7 +198,9 @@ impl FileValidation {
         match &self.outcome {
             Outcome::Unreadable(_) => EXIT_ERROR,
             Outcome::Read { problems, .. }
-                if problems.iter().any(|p| p.gravity == ProblemSeverity::Error) =>
+                if problems
+                    .iter()
+                    .any(|p| p.severity == ProblemSeverity::Error) =>
             {
                 EXIT_NEGATIVE
             }

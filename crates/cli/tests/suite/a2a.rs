@@ -171,7 +171,7 @@ fn the_official_client_follows_a_stream_to_its_end() {
                 "routed",
                 "skill_started",
                 "step_started",
-                "step_ended",
+                "step_finished",
                 "analysed"
             ],
             "{events:#}"

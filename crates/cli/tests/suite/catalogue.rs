@@ -84,7 +84,7 @@ fn the_catalogue_counts_what_a_tenant_sees() {
         let found = kinds.find(|one| one["kind"] == kind).unwrap();
         let listed = listed(api, kind, "limit=1000").len();
         assert_eq!(found["documents"], listed, "{kind}");
-        (listed, found["of_tenant"].as_u64().unwrap())
+        (listed, found["tenant_documents"].as_u64().unwrap())
     };
     assert_eq!(count(&ann, "skill"), (1, 1));
     assert_eq!(count(&uma, "skill"), (1, 0));

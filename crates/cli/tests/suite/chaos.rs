@@ -481,7 +481,7 @@ fn acknowledged_writes_survive_kills_pauses_and_partitions() {
         each_step_once(run, &events, &counter);
         let path = format!("/v1/runs/{run}/replay");
         let (_, replayed) = client.insist("GET", &path, &Value::Null, until);
-        assert_eq!(replayed["diverges"], Value::Null, "{replayed:#}");
+        assert_eq!(replayed["divergence"], Value::Null, "{replayed:#}");
     }
     linearizable(&history).unwrap_or_else(|wrong| panic!("{wrong}"));
 

@@ -135,7 +135,7 @@ fn a_killed_servers_request_is_taken_up_and_answered() {
     server.kill();
     let server = home.serve();
     let replayed = server.api.get(&format!("/v1/runs/{id}/replay")).expect(200);
-    assert_eq!(replayed["diverges"], Value::Null, "{replayed:#}");
+    assert_eq!(replayed["divergence"], Value::Null, "{replayed:#}");
     assert_eq!(server.api.ask(&asked).expect(200), answer);
 }
 

@@ -94,7 +94,7 @@ fn b000_17_the_graph_answers_on_the_advanced_tier_and_to_its_tenant_only() {
     let open = ask(json!({"query": "unremediated"})).expect(200);
     assert_eq!(ids(&open["found"], "id"), ["no_second_site"]);
     let covered = ask(json!({"query": "coverage", "framework": "iso27001"})).expect(200);
-    assert_eq!(ids(&covered["controls"], "standing"), ["covered", "none"]);
+    assert_eq!(ids(&covered["controls"], "status"), ["covered", "none"]);
     let action = &covered["controls"][0]["resource_types"][0]["covered_by"][0];
     assert_eq!(action["id"], SKILL);
     assert_eq!(
@@ -160,7 +160,7 @@ fn b000_17_the_command_shows_paths_and_coverage() {
         "{paths:?}"
     );
     let covered = home.run(&["--output", "json", "graph", "query", "coverage", "ISO27001"]);
-    assert_eq!(covered.json(0)["controls"][0]["standing"], "covered");
+    assert_eq!(covered.json(0)["controls"][0]["status"], "covered");
     let near = home.run(&[
         "graph",
         "query",

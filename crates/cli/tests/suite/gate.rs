@@ -69,7 +69,7 @@ fn rule<'e>(explained: &'e Value, kind: &str, id: &str) -> &'e Value {
     let mut of_id: Vec<&Value> = rules
         .filter(|rule| rule["kind"] == kind && rule["id"] == id)
         .collect();
-    of_id.sort_by_key(|rule| rule["says"] != "permits" && rule["says"] != "does_not_apply");
+    of_id.sort_by_key(|rule| rule["effect"] != "allow" && rule["effect"] != "not_applicable");
     of_id.pop().unwrap_or_else(|| panic!("{explained:#}"))
 }
 
@@ -107,16 +107,16 @@ fn an_allowed_call_is_explained_rule_by_rule() {
     );
     let said = found["rules"].as_array().unwrap().iter();
     let said: Vec<Value> = said
-        .map(|rule| json!([rule["kind"], rule["says"], rule["asked"]]))
+        .map(|rule| json!([rule["kind"], rule["effect"], rule["phase"]]))
         .collect();
     let expected = json!([
-        ["permission", "permits", "now"],
-        ["permission", "permits", "now"],
-        ["tool", "does_not_apply", "now"],
-        ["safety", "does_not_apply", "now"],
-        ["interrupted", "does_not_apply", "now"],
-        ["policy", "does_not_apply", "now"],
-        ["rate_limit", "does_not_apply", "now"],
+        ["permission", "allow", "now"],
+        ["permission", "allow", "now"],
+        ["tool", "not_applicable", "now"],
+        ["safety", "not_applicable", "now"],
+        ["interrupted", "not_applicable", "now"],
+        ["policy", "not_applicable", "now"],
+        ["rate_limit", "not_applicable", "now"],
     ]);
     assert_eq!(json!(said), expected);
     let as_skill = json!({"tool": READ, "parameters": {"vault": "main"}, "skill": SKILL});
@@ -157,14 +157,14 @@ fn b000_12_a_block_and_its_exception_are_explained() {
     let found = rule(&refused, "guardrail", "z.block");
     assert_eq!(
         json!([
-            found["says"],
-            found["why"],
+            found["effect"],
+            found["reason"],
             found["message"],
             found["layer"],
             found["package"]
         ]),
         json!([
-            "refuses",
+            "deny",
             "It bears on every write, and its exception does not hold.",
             "The message of z.block.",
             "tenant",
@@ -173,16 +173,16 @@ fn b000_12_a_block_and_its_exception_are_explained() {
     );
     let asks = rule(&refused, "safety", PLAYBOOK);
     assert_eq!(
-        (&asks["says"], &asks["asked"]),
-        (&json!("asks_for_a_person"), &json!("not_asked"))
+        (&asks["effect"], &asks["phase"]),
+        (&json!("require_approval"), &json!("not_evaluated"))
     );
     let lifted = explained(&ann, purging("scratch"));
     assert_eq!(lifted["verdict"], "needs_approval");
     let found = rule(&lifted, "guardrail", "z.block");
     assert_eq!(
-        json!([found["says"], found["why"]]),
+        json!([found["effect"], found["reason"]]),
         json!([
-            "does_not_apply",
+            "not_applicable",
             "Its exception `parameters.vault == \"scratch\"` holds."
         ])
     );
@@ -211,9 +211,9 @@ fn ruling_10_an_approval_by_the_playbooks_class_is_explained() {
     let found = explained(&ann, purging("main"));
     assert_eq!(found["verdict"], "needs_approval");
     let safety = rule(&found, "safety", PLAYBOOK);
-    assert_eq!(safety["says"], "asks_for_a_person");
+    assert_eq!(safety["effect"], "require_approval");
     assert_eq!(
-        safety["why"],
+        safety["reason"],
         "Each write of a supervised playbook is approved by a person."
     );
     assert_eq!(ann.get("/v1/runs").expect(200)["entries"], json!([]));
@@ -260,34 +260,34 @@ fn a_policys_refusal_is_explained_with_its_rule() {
     let forbids = rule(&crown, "policy", "vault.who#crown");
     assert_eq!(
         json!([
-            forbids["says"],
+            forbids["effect"],
             forbids["message"],
             forbids["layer"],
             forbids["package_version"]
         ]),
         json!([
-            "refuses",
+            "deny",
             "Nobody looks into the crown vault.",
             "tenant",
             "1.0.0"
         ])
     );
-    assert_eq!(rule(&crown, "policy", "vault.who#reads")["says"], "permits");
+    assert_eq!(rule(&crown, "policy", "vault.who#reads")["effect"], "allow");
     assert_eq!(ids(&crown["decision"]["rules"], "id"), ["vault.who#crown"]);
     assert_eq!(explained(&ann, reading("main"))["verdict"], "allow");
     let unpermitted = explained(&uma, reading("main"));
-    assert_eq!(rule(&unpermitted, "policy", "vault.who")["says"], "refuses");
+    assert_eq!(rule(&unpermitted, "policy", "vault.who")["effect"], "deny");
     assert_eq!(
-        rule(&unpermitted, "policy", "vault.who#reads")["says"],
-        "does_not_apply"
+        rule(&unpermitted, "policy", "vault.who#reads")["effect"],
+        "not_applicable"
     );
 
     let later = explained(&ann, purging("main"));
     assert_eq!(later["verdict"], "needs_approval");
     let changes = rule(&later, "policy", "vault.who#changes");
     assert_eq!(
-        json!([changes["says"], changes["asked"], changes["looks_at"]]),
-        json!(["does_not_apply", "once_approved", ["approved"]])
+        json!([changes["effect"], changes["phase"], changes["run_facts"]]),
+        json!(["not_applicable", "after_approval", ["approved"]])
     );
     assert_eq!(later["assumed"]["approvers"], json!([]));
     let asked = ["gate", "explain", READ, "-p", "vault=crown"];
@@ -312,11 +312,11 @@ fn b003_4_a_permission_level_is_explained_to_the_caller() {
     let refused = explained(&server.key("uma"), asked());
     assert_eq!(refused["verdict"], "deny");
     assert_eq!(
-        rule(&refused, "permission", READ)["why"],
+        rule(&refused, "permission", READ)["reason"],
         "The tool `vault.list_backups` needs the permission level system."
     );
     let limited = rule(&refused, "rate_limit", READ);
-    assert_eq!(limited["asked"], "not_asked");
+    assert_eq!(limited["phase"], "not_evaluated");
     let may = explained(&server.key("ann"), asked());
     assert_eq!(may["verdict"], "allow");
 }
@@ -336,21 +336,18 @@ fn b003_4_explaining_takes_no_turn_of_a_rate_limit() {
         let asked = json!({"tool": READ, "parameters": {"vault": "main"}, "skill": SKILL});
         let found = explained(&uma, asked);
         let limited = rule(&found, "rate_limit", READ);
-        json!([found["verdict"], limited["says"], limited["why"]])
+        json!([found["verdict"], limited["effect"], limited["reason"]])
     };
     let ask = || uma.ask(&request_of(SKILL, json!({"vault": "main"})));
     for left in [2, 1] {
         for _ in 0..3 {
             let why = format!("{left} of 2 calls are left.");
-            assert_eq!(limit(), json!(["allow", "permits", why]));
+            assert_eq!(limit(), json!(["allow", "allow", why]));
         }
         ask().expect(200);
     }
     let refused = limit();
-    assert_eq!(
-        (&refused[0], &refused[1]),
-        (&json!("deny"), &json!("refuses"))
-    );
+    assert_eq!((&refused[0], &refused[1]), (&json!("deny"), &json!("deny")));
     let why = refused[2].as_str().unwrap();
     assert!(why.starts_with("The tool may be called again in "), "{why}");
     ask().fails(429, "rate_limited");
@@ -430,7 +427,7 @@ fn b000_18_a_dry_run_is_explained() {
     let found = explained(&ann, dry.clone());
     assert_eq!(
         json!([found["verdict"], found["decision"], found["rules"]]),
-        json!(["left_out", null, []])
+        json!(["skipped", null, []])
     );
     let shown = charter_as(
         &server,
@@ -463,7 +460,7 @@ fn b000_18_a_dry_run_is_explained() {
         found["parameters"],
         json!({"vault": "main", "dry_run": true})
     );
-    let why = &rule(&found, "safety", PLAYBOOK)["why"];
+    let why = &rule(&found, "safety", PLAYBOOK)["reason"];
     assert_ne!(
         *why,
         json!("Each write of a supervised playbook is approved by a person.")
@@ -495,8 +492,8 @@ fn b000_18_a_reversal_is_explained_when_it_is_named() {
     let found = explained(&ann, asked);
     assert_eq!(found["verdict"], "allow");
     assert_eq!(
-        rule(&found, "safety", PLAYBOOK)["says"],
-        "asks_for_a_person"
+        rule(&found, "safety", PLAYBOOK)["effect"],
+        "require_approval"
     );
     let by = found["decision"]["permitted_by"].as_array().unwrap();
     assert_eq!(by.last().unwrap()["id"], "reversal of s1", "{found:#}");

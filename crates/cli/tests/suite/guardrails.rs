@@ -72,7 +72,7 @@ fn b000_12_expressions_are_checked_at_registration() {
         refused.clone().fails(400, "invalid_document");
         let problems = refused.body["technical_details"]["problems"].as_array();
         let mut problems = problems.unwrap().iter();
-        let problem = problems.find(|problem| problem["gravity"] != "warning");
+        let problem = problems.find(|problem| problem["severity"] != "warning");
         let problem = problem.unwrap();
         assert_eq!(
             (&problem["keyword"], &problem["line"]),

@@ -258,7 +258,7 @@ fn b000_20_findings_offer_the_playbook_that_their_rule_names() {
         answer["metadata"]["offers"],
         json!([{
             "playbook_id": PLAYBOOK, "title": "Purge a vault", "parameters": {"vault": "b-1"}, "missing": [],
-            "for_findings_of": [SKILL],
+            "finding_skills": [SKILL],
         }])
     );
     assert!(!service.was_called());

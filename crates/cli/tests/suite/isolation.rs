@@ -22,16 +22,21 @@ use estate::{Estate, Known, MARK, is_of_a_user, is_shared};
 
 /// Operations that need no key, by their names in the document.
 const PUBLIC: [&str; 5] = [
-    "agent_card",
-    "card_keys",
+    "get_agent_card",
+    "get_agent_card_keys",
     "list_schemas",
-    "openapi",
-    "show_schema",
+    "get_openapi",
+    "get_schema",
 ];
 
 /// Operations whose answer tells the time, is about the server and no tenant, or has scores whose last digits
 /// depend on what else is embedded at the same time.
-const VOLATILE: [&str; 4] = ["evidence_checkpoint", "openapi", "agent_card", "route"];
+const VOLATILE: [&str; 4] = [
+    "get_evidence_checkpoint",
+    "get_openapi",
+    "get_agent_card",
+    "route_query",
+];
 
 /// Writes that the owner is refused as well, with the reason.
 const NOT_SERVED: [(&str, &str); 1] = [(

@@ -368,7 +368,7 @@ fn a_user_cannot_approve_with_a_key_they_created() {
         by.get(&format!("/v1/approvals/{id}")).expect(200)
     };
     let refused = |by: &Api, run: &Value| {
-        assert_eq!(seen(by, run)["may_agree"], false);
+        assert_eq!(seen(by, run)["can_approve"], false);
         decide(by, &run["approvals"][0], "approve").fails(403, "permission_denied");
     };
     // Asked for by a maker, by a user with a key of that maker, and by those who gave values and confirmed.
@@ -396,13 +396,13 @@ fn a_user_cannot_approve_with_a_key_they_created() {
     for by in [&max, &ope] {
         refused(by, &of_all);
         for run in [&of_ann, &of_zoe] {
-            assert_eq!(seen(by, run)["may_agree"], true);
+            assert_eq!(seen(by, run)["can_approve"], true);
         }
     }
-    let asked_by = |run: &Value| seen(&max, run)["asked_by"].clone();
-    assert_eq!(asked_by(&of_all), json!(["ann", "max", "ope", "zoe"]));
+    let requesters = |run: &Value| seen(&max, run)["requesters"].clone();
+    assert_eq!(requesters(&of_all), json!(["ann", "max", "ope", "zoe"]));
     for run in [&of_request, &of_message] {
-        assert_eq!(asked_by(run), json!(["ann", "ope", "zoe"]));
+        assert_eq!(requesters(run), json!(["ann", "ope", "zoe"]));
     }
     // Every approver has asked, or made the key of an asker.
     assert!(of_all["notes"][0].is_string(), "{of_all:#}");

@@ -115,18 +115,18 @@ fn check_who_approves(rig: &Rig) {
     let order = json!({"name": "zoe", "user": "zoe", "role": "operator"});
     let made = mallory.post("/v1/keys", &order).expect(201);
     let zoe = rig.server.key(made["secret"].as_str().unwrap());
-    let may_agree = |by: &Api, run: &Value| {
+    let can_approve = |by: &Api, run: &Value| {
         let id = run["approvals"][0]["approval_id"].as_str().unwrap();
-        by.get(&format!("/v1/approvals/{id}")).expect(200)["may_agree"].clone()
+        by.get(&format!("/v1/approvals/{id}")).expect(200)["can_approve"].clone()
     };
     let own = waiting_run_of(&mallory);
     for by in [&mallory, &zoe] {
-        assert_eq!(may_agree(by, &own), false);
+        assert_eq!(can_approve(by, &own), false);
         decide(by, &own["approvals"][0], "approve").fails(403, "permission_denied");
     }
     let of_ann = waiting_run_of(&ann);
     for (by, run) in [(&mallory, &of_ann), (&ann, &own)] {
-        assert_eq!(may_agree(by, run), true);
+        assert_eq!(can_approve(by, run), true);
         decide(by, &run["approvals"][0], "approve").expect(200);
         service.next().answer_with("{}");
         settled(by, run, "completed");

@@ -65,7 +65,7 @@ fn states(run: &Value) -> Vec<String> {
 fn replays(api: &Api, run: &Value) {
     let replayed = api.get(&path_of(run, "/replay")).expect(200);
     assert_eq!(
-        (&replayed["diverges"], &replayed["status"]),
+        (&replayed["divergence"], &replayed["status"]),
         (&Value::Null, &run["status"])
     );
 }
@@ -157,7 +157,7 @@ fn b003_8_after_a_timeout_the_fallback_runs_once() {
     let done = settled(&ann, &run, "completed");
     let failed = events(&done, "step_failed");
     assert_eq!(failed[0]["failure"]["kind"], "timeout_error", "{failed:?}");
-    assert_eq!(events(&done, "fell_back").len(), 1);
+    assert_eq!(events(&done, "fallback_started").len(), 1);
     replays(&ann, &done);
     check_orders_after_a_restart(&home, server, &service, (&sent, &run));
 }
@@ -284,7 +284,7 @@ fn b003_6_a_tree_from_a_file_takes_each_of_its_ways() {
         let done = charter(&home, &["runs", "confirm", id, "--digest", digest]);
         let replayed = charter(&home, &["run", "replay", id]);
         assert_eq!(
-            (&replayed["diverges"], &replayed["status"]),
+            (&replayed["divergence"], &replayed["status"]),
             (&Value::Null, &done["status"])
         );
         done

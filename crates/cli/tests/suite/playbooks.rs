@@ -181,7 +181,7 @@ fn ruling_28_an_approval_lets_exactly_one_call_through() {
     assert!(!service.was_called(), "called twice");
     let replayed = bob.get(&path_of(&run, "/replay")).expect(200);
     assert_eq!(
-        (&replayed["diverges"], &replayed["status"]),
+        (&replayed["divergence"], &replayed["status"]),
         (&json!(null), &json!("completed"))
     );
     confirm(&bob, &run).fails(409, "illegal_transition");

@@ -76,7 +76,7 @@ fn a_tenant_has_as_many_runs_as_it_may() {
         assert_eq!(refused.body["technical_details"]["quota"], "runs");
     };
     let quota = ann.get("/v1/caller").expect(200)["quota"].clone();
-    let taken = json!({"calls": null, "runs": {"most": 2, "unfinished": 2}});
+    let taken = json!({"calls": null, "runs": {"limit": 2, "unfinished": 2}});
     assert_eq!(quota, taken);
     let third = asked();
     full(ann.ask(&third));

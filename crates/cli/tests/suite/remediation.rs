@@ -141,7 +141,7 @@ impl Desk for ByCommands {
             .map(|(name, value)| format!("{name}={}", text(value)))
             .collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
-        let arguments = [&["runs", "give", text(&run["run_id"])], &given[..]].concat();
+        let arguments = [&["runs", "set", text(&run["run_id"])], &given[..]].concat();
         self.run(&arguments, Some(status))
     }
 
@@ -286,7 +286,7 @@ impl Story<'_> {
         assert_eq!(self.found(), before);
         for run in [&done, &undone] {
             let replayed = self.desk.replayed(run);
-            assert_eq!(replayed["diverges"], Value::Null, "{replayed:#}");
+            assert_eq!(replayed["divergence"], Value::Null, "{replayed:#}");
             assert_eq!(replayed["status"], "completed");
         }
     }

@@ -35,7 +35,7 @@ fn killed() -> (Home, Server, Service, Value) {
 
 fn told(api: &Api, approval: &Value, output: Value) -> Answer {
     let path = format!(
-        "/v1/approvals/{}/happened",
+        "/v1/approvals/{}/report",
         approval["approval_id"].as_str().unwrap()
     );
     let body =
@@ -68,7 +68,7 @@ fn b000_18_a_killed_write_that_happened_is_reported_and_not_repeated() {
     unseen["digest"] = json!("sha256:other");
     told(&bob, &unseen, output.clone()).fails(409, "version_conflict");
     let decided = told(&bob, approval, output.clone()).expect(200);
-    assert_eq!(decided["happened"], json!({"output": output}));
+    assert_eq!(decided["reported_result"], json!({"output": output}));
     told(&bob, approval, output.clone()).fails(409, "illegal_transition");
     let done = settled(&bob, &run, "completed");
     assert!(!service.was_called());
@@ -85,11 +85,11 @@ fn b000_18_a_killed_write_that_happened_is_reported_and_not_repeated() {
     );
     let used = bob.get(&path).expect(200);
     assert_eq!(
-        (&used["state"], &used["happened"]["output"]),
+        (&used["state"], &used["reported_result"]["output"]),
         (&json!("consumed"), &output)
     );
     let replayed = bob.get(&path_of(&run, "/replay")).expect(200);
-    assert_eq!(replayed["diverges"], Value::Null);
+    assert_eq!(replayed["divergence"], Value::Null);
     let id = done["evidence"][0]["evidence_id"].as_str().unwrap();
     let record = bob.get(&format!("/v1/evidence/{id}")).expect(200);
     assert_eq!(
@@ -111,7 +111,7 @@ fn b000_18_a_killed_write_is_reported_by_command() {
         approval["approval_id"].as_str().unwrap(),
         approval["digest"].as_str().unwrap(),
     );
-    let happened = ["approvals", "happened", id, "--digest", digest];
+    let happened = ["approvals", "report", id, "--digest", digest];
     let file = home.path("output.json");
     std::fs::write(&file, r#"{"purged": "all"}"#).unwrap();
     let refused = home.run(&[&happened[..], &["--result", file.to_str().unwrap()]].concat());

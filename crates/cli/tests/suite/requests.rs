@@ -237,7 +237,7 @@ fn a_streamed_request_sends_progress_then_the_answer() {
             "routed",
             "skill_started",
             "step_started",
-            "step_ended",
+            "step_finished",
             "analysed"
         ]
     );

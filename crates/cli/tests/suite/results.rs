@@ -46,7 +46,7 @@ fn check_undone(result: &Value, why: &str) {
         &undone[0]["writes"],
     );
     assert_eq!(step, (&json!("s1"), &json!("vault.purge"), &json!(true)));
-    assert_eq!(undone[0]["why"], why, "{result:#}");
+    assert_eq!(undone[0]["reason"], why, "{result:#}");
     let content = result["content"].as_str().unwrap();
     assert!(content.contains("Nothing was changed."), "{content}");
     assert!(content.contains("Left undone:"), "{content}");

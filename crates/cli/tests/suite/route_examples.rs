@@ -88,7 +88,7 @@ fn a_confirmed_sentence_routes_its_tenant_once_an_owner_accepts_it() {
     assert_eq!(confirmed_so["document"], ALIKE[1], "{confirmed_so:#}");
     let example = confirmed_so["example_id"].as_str().unwrap();
     assert_eq!(
-        confirmed(&asker, &request)["not_suggested"],
+        confirmed(&asker, &request)["not_suggested_reason"],
         "near_duplicate"
     );
 

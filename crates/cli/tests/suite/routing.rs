@@ -255,7 +255,7 @@ fn b000_3_a_verdict_tells_how_its_query_was_compared() {
     assert_eq!(mistyped["candidates"][0]["id"], SKILL);
     assert_eq!(
         mistyped["corrections"],
-        json!([{"typed": "bakcups", "taken_for": "backups"}])
+        json!([{"typed": "bakcups", "corrected": "backups"}])
     );
     let two = routed("find stale backups and then count the tape drives");
     let clauses = two["clauses"].as_array().unwrap();
@@ -290,7 +290,7 @@ fn b000_3_what_a_request_names_comes_first() {
         .get(&format!("/v1/route?query={}", SKILL.to_uppercase()))
         .expect(200);
     assert_eq!(verdict["candidates"][0]["id"], SKILL);
-    assert_eq!(verdict["candidates"][0]["named"], "exactly");
+    assert_eq!(verdict["candidates"][0]["name_match"], "exact");
     assert_eq!(verdict["kind"], "narrow");
     let answer = uma.ask(&request(PLAYBOOK)).expect(200);
     assert_eq!(answer["metadata"]["offers"][0]["playbook_id"], PLAYBOOK);
@@ -312,8 +312,8 @@ fn b000_3_names_are_found_however_they_are_written_and_a_playbook_is_shown() {
         let answer = uma.ask(&request(&text)).expect(200);
         let best = &answer["metadata"]["verdict"]["candidates"][0];
         assert_eq!(
-            (&best["id"], &best["named"]),
-            (&json!(SKILL), &json!("exactly")),
+            (&best["id"], &best["name_match"]),
+            (&json!(SKILL), &json!("exact")),
             "{text}"
         );
     }

@@ -109,7 +109,7 @@ fn b000_19_a_run_leaves_a_record_of_each_call_that_anchors_its_journal() {
         done["evidence"],
         json!([{"evidence_id": record["id"], "step": anchor["step"], "summary": record["summary"]}])
     );
-    assert_eq!(replayed(&ann, &run)["diverges"], Value::Null);
+    assert_eq!(replayed(&ann, &run)["divergence"], Value::Null);
     verifies_elsewhere(&home, server, &run, record);
 }
 
@@ -175,7 +175,7 @@ fn b000_19_a_journal_that_was_written_anew_is_found_by_the_evidence() {
         panic!("no record");
     };
     let replayed = replayed(&ann, &run);
-    let found = &replayed["diverges"];
+    let found = &replayed["divergence"];
     assert_eq!(found["at"], record["payload"]["run"]["journal_version"]);
     let detail = found["detail"].as_str().unwrap();
     assert!(detail.contains(record["id"].as_str().unwrap()), "{detail}");
@@ -256,7 +256,7 @@ fn b000_19_an_aborted_run_proves_what_it_did() {
     let found = records(&ann, &run);
     assert_eq!(found.len(), 1, "{done:#}");
     assert_eq!(found[0]["payload"]["run"]["step"], "s1");
-    assert_eq!(replayed(&ann, &run)["diverges"], Value::Null);
+    assert_eq!(replayed(&ann, &run)["divergence"], Value::Null);
 }
 
 /// In a dry run what was read is proved, and what a write says that it would do is not.

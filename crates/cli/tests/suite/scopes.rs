@@ -10,15 +10,15 @@ use crate::skills::{leaf, put};
 
 /// Operations that anybody may call.
 const OPEN: [&str; 5] = [
-    "agent_card",
-    "card_keys",
+    "get_agent_card",
+    "get_agent_card_keys",
     "list_schemas",
-    "openapi",
-    "show_schema",
+    "get_openapi",
+    "get_schema",
 ];
 
 /// Operations that a key of no scope may call, or whose body names what is asked; they have tests of their own.
-const OF_ANY_CALLER: [&str; 2] = ["a2a_call", "show_caller"];
+const OF_ANY_CALLER: [&str; 2] = ["a2a_call", "get_caller"];
 
 fn served() -> (Home, Server) {
     let home =
@@ -75,7 +75,7 @@ fn every_operation_needs_a_credential_with_its_scope() {
                 ("a2a-version", "1.0"),
                 ("content-type", "application/a2a+json"),
             ];
-            let path = if id == "a2a_act" {
+            let path = if id == "a2a_act_on_task" {
                 format!("{path}:cancel")
             } else {
                 path

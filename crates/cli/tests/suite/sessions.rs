@@ -64,12 +64,12 @@ fn b003_11_a_short_text_takes_up_what_the_session_asked_before() {
     let expected = |region: &str| simulator.expected(region);
     let (first, answer) = ask("Which of my security groups in eu-west-1 are open to the internet?");
     assert_eq!(compared(&answer["findings"]), expected("eu-west-1"));
-    assert_eq!(answer["verdict"]["follows"], Value::Null);
+    assert_eq!(answer["verdict"]["follow_up"], Value::Null);
     let (second, answer) = ask("And the other region?");
     assert_eq!(compared(&answer["findings"]), expected("us-east-1"));
     let verdict = &answer["verdict"];
     assert_eq!(verdict["kind"], "narrow", "{verdict:#}");
-    assert_eq!(verdict["follows"]["request_id"], first, "{verdict:#}");
+    assert_eq!(verdict["follow_up"]["request_id"], first, "{verdict:#}");
     let reason = verdict["reason"].as_str().unwrap();
     let said = format!(
         "a follow-up of `{}`, because it is short, begins with `and` and",
@@ -79,7 +79,7 @@ fn b003_11_a_short_text_takes_up_what_the_session_asked_before() {
     // A row of follow-ups rests on the question that began it.
     let (_, answer) = ask("and in eu-west-1 again?");
     assert_eq!(compared(&answer["findings"]), expected("eu-west-1"));
-    assert_eq!(answer["verdict"]["follows"]["request_id"], second);
+    assert_eq!(answer["verdict"]["follow_up"]["request_id"], second);
     let query = answer["verdict"]["query"].as_str().unwrap();
     assert_eq!(
         query,
@@ -91,10 +91,10 @@ fn b003_11_a_short_text_takes_up_what_the_session_asked_before() {
         answer["verdict"]["candidates"][0]["id"],
         "security.detect_public_storage_access"
     );
-    assert_eq!(answer["verdict"]["follows"], Value::Null);
+    assert_eq!(answer["verdict"]["follow_up"], Value::Null);
     // Without the session there is nothing to lean on.
     let alone = api.ask(&request("And the other region?"));
-    assert_eq!(alone.body["metadata"]["verdict"]["follows"], Value::Null);
+    assert_eq!(alone.body["metadata"]["verdict"]["follow_up"], Value::Null);
     assert_ne!(alone.body["metadata"]["verdict"]["kind"], "narrow");
 }
 

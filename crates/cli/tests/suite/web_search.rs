@@ -61,7 +61,7 @@ fn the_tool_is_listed_as_one_that_reads() {
     let limited: Vec<&Value> = rules.filter(|rule| rule["kind"] == "rate_limit").collect();
     assert_eq!(explained["verdict"], "allow", "{explained:#}");
     assert!(
-        limited[0]["why"].as_str().unwrap().contains("10 of 10"),
+        limited[0]["reason"].as_str().unwrap().contains("10 of 10"),
         "{limited:?}"
     );
 }

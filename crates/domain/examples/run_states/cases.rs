@@ -198,7 +198,7 @@ fn retried(step: Step) -> Step {
 /// A step that the run can do without.
 fn useful(step: Step) -> Step {
     Step {
-        after_failure: AfterFailure::GoOn,
+        after_failure: AfterFailure::Continue,
         ..step
     }
 }

@@ -10,7 +10,7 @@ use charter_domain::approval::ExactCall;
 use charter_domain::gate::{GateDecision, RuleKind, RuleResult};
 use charter_domain::run::{
     Command, ErrorKind, ResultSource, Run, RunEvent, RunOrder, StepFailure, StepStart, StepState,
-    TokensUsed,
+    TokenUsage,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -103,7 +103,7 @@ impl Observed {
     fn follow(&mut self, run: &mut Run, event: RunEvent) -> Explored<()> {
         let name = word(&event);
         let about = json!(event)["step"].as_str().map(str::to_owned);
-        let replaces = matches!(event, RunEvent::FellBack { .. });
+        let replaces = matches!(event, RunEvent::FallbackStarted { .. });
         let status = run.status().as_str();
         let states: BTreeMap<StepId, &'static str> = run
             .steps()
@@ -290,7 +290,7 @@ fn ends(step: &StepId) -> Explored<Vec<Command>> {
             step: step.clone(),
             failure: failure(kind),
             at: now()?,
-            tokens: TokensUsed::default(),
+            tokens: TokenUsage::default(),
         });
     }
     Ok(ends)

@@ -31,7 +31,7 @@ fn pending(four_eyes: bool) -> Approval {
         call,
         rules: vec![RuleResult::new(RuleKind::Safety, "p", "supervised")],
         requested_by: user("asker"),
-        asked_by: BTreeSet::new(),
+        requesters: BTreeSet::new(),
         requested_at: at(0),
         expires_at: at(60),
         four_eyes,
@@ -149,7 +149,7 @@ fn ruling_33_possible_askers_cannot_approve() {
     let names =
         |names: &[&str]| -> BTreeSet<UserId> { names.iter().map(|name| user(name)).collect() };
     let asked = |four_eyes| Approval {
-        asked_by: names(&["asker", "giver", "maker"]),
+        requesters: names(&["asker", "giver", "maker"]),
         ..pending(four_eyes)
     };
     for (by, makers, agrees) in [
@@ -166,8 +166,8 @@ fn ruling_33_possible_askers_cannot_approve() {
             makers: makers.clone(),
         };
         let four = asked(true);
-        assert_eq!(four.may_agree(&person), agrees, "{person:?}");
-        assert!(asked(false).may_agree(&person));
+        assert_eq!(four.can_approve(&person), agrees, "{person:?}");
+        assert!(asked(false).can_approve(&person));
         let said = |approve| ApprovalVerdict {
             by: person.clone(),
             ..says(&four, approve, by)
@@ -190,14 +190,14 @@ fn ruling_33_possible_askers_cannot_approve() {
     }
 }
 
-/// A stored approval without `asked_by` was requested by `requested_by` alone.
+/// A stored approval without `requesters` was requested by `requested_by` alone.
 #[test]
 fn an_approval_that_names_no_askers_reads_as_before() {
     let stored = json!(pending(true));
-    assert_eq!(stored.get("asked_by"), None);
+    assert_eq!(stored.get("requesters"), None);
     let read: Approval = serde_json::from_value(stored).unwrap();
-    assert!(!read.may_agree(&CredentialUser::known(user("asker"))));
-    assert!(read.may_agree(&CredentialUser::known(user("other"))));
+    assert!(!read.can_approve(&CredentialUser::known(user("asker"))));
+    assert!(read.can_approve(&CredentialUser::known(user("other"))));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
         panic!("{used:?}");
     };
     let output = json!({"revoked": 1});
-    assert_eq!(agreed.happened, Some(ReportedResult { output }));
+    assert_eq!(agreed.reported_result, Some(ReportedResult { output }));
     assert_eq!(agreed.decided.by, user("other"));
 }
 
@@ -284,6 +284,6 @@ fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
 fn an_agreement_without_a_report_reads_as_before() {
     let text = json!({"state": "consumed", "by": "other", "at": at(1), "reason": "fine"});
     let state: ApprovalStatus = serde_json::from_value(text.clone()).unwrap();
-    assert!(matches!(&state, ApprovalStatus::Consumed(agreed) if agreed.happened.is_none()));
+    assert!(matches!(&state, ApprovalStatus::Consumed(agreed) if agreed.reported_result.is_none()));
     assert_eq!(json!(state), text);
 }

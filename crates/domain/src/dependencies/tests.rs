@@ -69,13 +69,13 @@ fn around(
         tenant: &tenant,
         global: &global,
     };
-    let root = DocumentName {
+    let root = DocumentRef {
         kind: root.0,
         id: root.1.to_owned(),
     };
     let found = graph.around(&root, sides, Depth::try_from(depth).unwrap());
     assert!(!found.truncated);
-    let name = |name: &DocumentName| format!("{} {}", name.kind, name.id);
+    let name = |name: &DocumentRef| format!("{} {}", name.kind, name.id);
     let nodes = found
         .nodes
         .iter()
@@ -234,7 +234,7 @@ fn a_walk_returns_so_much_and_says_that_there_is_more() {
         global: &global,
     };
     let found = |id: &str| {
-        let root = DocumentName {
+        let root = DocumentRef {
             kind: DocumentKind::Tool,
             id: id.to_owned(),
         };

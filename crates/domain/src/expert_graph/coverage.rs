@@ -30,7 +30,7 @@ pub struct Coverage {
 
 /// How far a control is looked after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ControlStanding")]
+#[schemars(rename = "ControlStatus")]
 #[serde(rename_all = "snake_case")]
 pub enum ControlStatus {
     /// Every resource type that its evidence comes from.
@@ -49,7 +49,7 @@ pub struct ControlCoverage {
     /// Its title.
     pub title: Option<String>,
     /// How far it is looked after.
-    pub standing: ControlStatus,
+    pub status: ControlStatus,
     /// The resource types that its evidence is collected from, by id.
     pub resource_types: Vec<ResourceCoverage>,
     /// Requirements from which the graph leads to no resource type.
@@ -115,7 +115,7 @@ impl ExpertGraph<'_> {
             ControlCoverage {
                 control: control.id.clone(),
                 title: control.title.as_ref().map(ToString::to_string),
-                standing: standing(&resource_types, &without_evidence),
+                status: status(&resource_types, &without_evidence),
                 guardrails: guardrails(self.view, &resource_types),
                 resource_types,
                 without_evidence,
@@ -176,10 +176,7 @@ impl ExpertGraph<'_> {
     }
 }
 
-fn standing(
-    resource_types: &[ResourceCoverage],
-    without_evidence: &[GraphNodeId],
-) -> ControlStatus {
+fn status(resource_types: &[ResourceCoverage], without_evidence: &[GraphNodeId]) -> ControlStatus {
     let covered = |resource: &&ResourceCoverage| !resource.covered_by.is_empty();
     match resource_types.iter().filter(covered).count() {
         0 => ControlStatus::None,

@@ -31,8 +31,8 @@ pub fn decide_answer(
     for resolved in guardrail::strictest_first(guardrails) {
         let word = guardrail::word(resolved, EffectClass::Answer, &facts, budget);
         let considered = ruled(resolved, word);
-        let says = if considered.says == RuleEffect::AsksForAPerson {
-            RuleEffect::Warns
+        let says = if considered.says == RuleEffect::RequireApproval {
+            RuleEffect::Warn
         } else {
             considered.says
         };

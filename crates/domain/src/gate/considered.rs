@@ -18,19 +18,19 @@ use crate::rate_limit::{BucketLevel, RateLimitExceeded};
 
 /// What a rule says about an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "RuleSays")]
+#[schemars(rename = "RuleEffect")]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
     /// It may not happen.
-    Refuses,
+    Deny,
     /// A person has to agree first.
-    AsksForAPerson,
+    RequireApproval,
     /// It may happen, and this is said along with it.
-    Warns,
+    Warn,
     /// It may happen, as far as this rule goes.
-    Permits,
+    Allow,
     /// Nothing: this effect is not what it is about.
-    DoesNotApply,
+    NotApplicable,
 }
 
 /// One rule, what it says about an effect, and why.
@@ -116,7 +116,7 @@ impl ConsideredRule<'_> {
     /// The decision, where this rule refuses what every other allows.
     #[must_use]
     pub fn refusal(&self) -> Option<GateDecision> {
-        (self.says == RuleEffect::Refuses).then(|| GateDecision::Deny {
+        (self.says == RuleEffect::Deny).then(|| GateDecision::Deny {
             rules: vec![self.rule()],
         })
     }
@@ -146,7 +146,7 @@ pub(super) fn consider<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(Consi
 fn guardrails<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>)) {
     let count = question.guardrails.len();
     if count > GUARDRAILS_PER_CALL {
-        let (says, why) = (RuleEffect::Refuses, RuleReason::TooManyGuardrails(count));
+        let (says, why) = (RuleEffect::Deny, RuleReason::TooManyGuardrails(count));
         hear(of_tool(RuleKind::Guardrail, question.tool, says, why));
         return;
     }
@@ -165,9 +165,9 @@ fn guardrails<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule
 fn level<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let tool = question.tool;
     let (says, why) = if question.permitted {
-        (RuleEffect::Permits, RuleReason::HasLevel(tool))
+        (RuleEffect::Allow, RuleReason::HasLevel(tool))
     } else {
-        (RuleEffect::Refuses, RuleReason::BelowLevel(tool))
+        (RuleEffect::Deny, RuleReason::BelowLevel(tool))
     };
     of_tool(RuleKind::Permission, tool, says, why)
 }
@@ -175,14 +175,12 @@ fn level<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
 fn class<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let tool = question.tool;
     let (says, why) = match tool.tool_class {
-        ToolClass::Internal if question.stage => (RuleEffect::Permits, RuleReason::ClassFits(tool)),
-        ToolClass::Internal => (RuleEffect::Refuses, RuleReason::Internal(tool)),
+        ToolClass::Internal if question.stage => (RuleEffect::Allow, RuleReason::ClassFits(tool)),
+        ToolClass::Internal => (RuleEffect::Deny, RuleReason::Internal(tool)),
         ToolClass::Write if !question.may_write => {
-            (RuleEffect::Refuses, RuleReason::StepOnlyReads(tool))
+            (RuleEffect::Deny, RuleReason::StepOnlyReads(tool))
         }
-        ToolClass::Write | ToolClass::Readonly => {
-            (RuleEffect::Permits, RuleReason::ClassFits(tool))
-        }
+        ToolClass::Write | ToolClass::Readonly => (RuleEffect::Allow, RuleReason::ClassFits(tool)),
     };
     of_tool(RuleKind::Permission, tool, says, why)
 }
@@ -198,10 +196,10 @@ pub(super) fn ruled<'a>(
             | GuardrailMatch::Elsewhere(_)
             | GuardrailMatch::OnWritesOnly,
             _,
-        ) => RuleEffect::DoesNotApply,
-        (GuardrailMatch::Bears { .. }, Enforcement::HardBlock) => RuleEffect::Refuses,
-        (GuardrailMatch::Bears { .. }, Enforcement::RequireApproval) => RuleEffect::AsksForAPerson,
-        (GuardrailMatch::Bears { .. }, Enforcement::SoftWarn) => RuleEffect::Warns,
+        ) => RuleEffect::NotApplicable,
+        (GuardrailMatch::Bears { .. }, Enforcement::HardBlock) => RuleEffect::Deny,
+        (GuardrailMatch::Bears { .. }, Enforcement::RequireApproval) => RuleEffect::RequireApproval,
+        (GuardrailMatch::Bears { .. }, Enforcement::SoftWarn) => RuleEffect::Warn,
     };
     ConsideredRule {
         kind: RuleKind::Guardrail,
@@ -215,10 +213,10 @@ pub(super) fn ruled<'a>(
 fn each_call<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let tool = question.tool;
     let (says, why) = match tool.requires_approval {
-        false => (RuleEffect::DoesNotApply, RuleReason::NoCallApproved(tool)),
-        true if question.dry_run => (RuleEffect::DoesNotApply, RuleReason::NothingChanges),
+        false => (RuleEffect::NotApplicable, RuleReason::NoCallApproved(tool)),
+        true if question.dry_run => (RuleEffect::NotApplicable, RuleReason::NothingChanges),
         true => (
-            RuleEffect::AsksForAPerson,
+            RuleEffect::RequireApproval,
             RuleReason::EachCallApproved(tool),
         ),
     };
@@ -234,25 +232,25 @@ fn safety<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>
     };
     if let Some((playbook, class)) = question.safety.playbook {
         let (says, why) = match class {
-            SafetyClass::Automated => (RuleEffect::DoesNotApply, RuleReason::ApprovedInAdvance),
+            SafetyClass::Automated => (RuleEffect::NotApplicable, RuleReason::ApprovedInAdvance),
             SafetyClass::Supervised | SafetyClass::Destructive => {
                 on_writes(question, RuleReason::EachWriteApproved(class))
             }
         };
         hear(of(playbook, says, why));
         // A person who is asked about the write reviews the step.
-        if says != RuleEffect::AsksForAPerson {
+        if says != RuleEffect::RequireApproval {
             let (says, why) = match question.safety.reviewed {
-                false => (RuleEffect::DoesNotApply, RuleReason::NotReviewed),
-                true if question.dry_run => (RuleEffect::DoesNotApply, RuleReason::NothingChanges),
-                true => (RuleEffect::AsksForAPerson, RuleReason::Reviewed),
+                false => (RuleEffect::NotApplicable, RuleReason::NotReviewed),
+                true if question.dry_run => (RuleEffect::NotApplicable, RuleReason::NothingChanges),
+                true => (RuleEffect::RequireApproval, RuleReason::Reviewed),
             };
             hear(of(playbook, says, why));
         }
     }
     if let Some(mission) = question.safety.mission {
         let (says, why) = match question.safety.reviewed {
-            false => (RuleEffect::DoesNotApply, RuleReason::NoProposal),
+            false => (RuleEffect::NotApplicable, RuleReason::NoProposal),
             true => on_writes(question, RuleReason::Proposal),
         };
         hear(of(mission, says, why));
@@ -268,7 +266,7 @@ fn interrupted<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let (says, why) = if question.interrupted {
         on_writes(question, RuleReason::MayHappenTwice)
     } else {
-        (RuleEffect::DoesNotApply, RuleReason::NotInterrupted)
+        (RuleEffect::NotApplicable, RuleReason::NotInterrupted)
     };
     of_tool(RuleKind::Interrupted, question.tool, says, why)
 }
@@ -277,12 +275,12 @@ fn interrupted<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
 fn on_writes<'a>(question: &GateInput<'a>, asks: RuleReason<'a>) -> (RuleEffect, RuleReason<'a>) {
     match question.class() {
         EffectClass::Read | EffectClass::Answer => {
-            (RuleEffect::DoesNotApply, RuleReason::OnlyReads)
+            (RuleEffect::NotApplicable, RuleReason::OnlyReads)
         }
         EffectClass::Write if question.dry_run => {
-            (RuleEffect::DoesNotApply, RuleReason::NothingChanges)
+            (RuleEffect::NotApplicable, RuleReason::NothingChanges)
         }
-        EffectClass::Write => (RuleEffect::AsksForAPerson, asks),
+        EffectClass::Write => (RuleEffect::RequireApproval, asks),
     }
 }
 
@@ -295,11 +293,11 @@ pub fn rate_limit(
     reverses: bool,
 ) -> ConsideredRule<'_> {
     let (says, why) = match bucket {
-        None => (RuleEffect::DoesNotApply, RuleReason::Unlimited),
-        Some(Ok(left)) => (RuleEffect::Permits, RuleReason::Left(left)),
-        Some(Err(_)) if reverses => (RuleEffect::Permits, RuleReason::ReversalGoes),
+        None => (RuleEffect::NotApplicable, RuleReason::Unlimited),
+        Some(Ok(left)) => (RuleEffect::Allow, RuleReason::Left(left)),
+        Some(Err(_)) if reverses => (RuleEffect::Allow, RuleReason::ReversalGoes),
         Some(Err(wait)) => (
-            RuleEffect::Refuses,
+            RuleEffect::Deny,
             RuleReason::Wait(wait.wait_ms.div_ceil(1_000)),
         ),
     };

@@ -14,15 +14,15 @@ use crate::policy::RunFact;
 
 /// Whether the gate asks a rule as things stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "RuleAsked")]
+#[schemars(rename = "RulePhase")]
 #[serde(rename_all = "snake_case")]
 pub enum RulePhase {
     /// It does: the decision rests on it.
     Now,
     /// It will once a person has approved; what the rule says here is what it would say if nobody had.
-    OnceApproved,
+    AfterApproval,
     /// It does not, because something else refuses.
-    NotAsked,
+    NotEvaluated,
 }
 
 /// One rule and what it says.
@@ -34,9 +34,9 @@ pub struct RuleFinding {
     /// Which one.
     pub id: String,
     /// What it says.
-    pub says: RuleEffect,
+    pub effect: RuleEffect,
     /// Why.
-    pub why: String,
+    pub reason: String,
     /// What the document tells people, where it speaks and has words for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -44,7 +44,7 @@ pub struct RuleFinding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Whether the decision rests on it.
-    pub asked: RulePhase,
+    pub phase: RulePhase,
     /// The document's layer; absent where the rule is no document of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<PackageScope>,
@@ -56,25 +56,25 @@ pub struct RuleFinding {
     pub package_version: Option<String>,
     /// What of the run the rule looks at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub looks_at: Vec<RunFact>,
+    pub run_facts: Vec<RunFact>,
 }
 
 impl RuleFinding {
     /// A rule that is asked now and is no document of its own.
     #[must_use]
-    pub fn new(kind: RuleKind, id: String, says: RuleEffect, why: String) -> Self {
+    pub fn new(kind: RuleKind, id: String, effect: RuleEffect, reason: String) -> Self {
         Self {
             kind,
             id,
-            says,
-            why,
+            effect,
+            reason,
             message: None,
             note: None,
-            asked: RulePhase::Now,
+            phase: RulePhase::Now,
             layer: None,
             package: None,
             package_version: None,
-            looks_at: Vec::new(),
+            run_facts: Vec::new(),
         }
     }
 
@@ -99,7 +99,7 @@ impl From<ConsideredRule<'_>> for RuleFinding {
         if let RuleReason::Guardrail(guardrail, _) = &considered.why {
             let entry = &guardrail.found.entry;
             finding = finding.from_origin(&entry.origin);
-            if considered.says != RuleEffect::DoesNotApply {
+            if considered.says != RuleEffect::NotApplicable {
                 finding.message = Some(entry.document.message.to_string());
             }
         }

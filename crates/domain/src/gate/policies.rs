@@ -55,7 +55,7 @@ impl RuleFinding {
         Self::new(
             RuleKind::Policy,
             tool.to_owned(),
-            RuleEffect::DoesNotApply,
+            RuleEffect::NotApplicable,
             why,
         )
     }
@@ -63,7 +63,7 @@ impl RuleFinding {
 
 impl From<PolicyStatement> for RuleFinding {
     fn from(heard: PolicyStatement) -> Self {
-        let refuses = |id, why: String| Self::new(RuleKind::Policy, id, RuleEffect::Refuses, why);
+        let refuses = |id, why: String| Self::new(RuleKind::Policy, id, RuleEffect::Deny, why);
         match heard {
             PolicyStatement::Rule(weighed) => of_rule(weighed),
             PolicyStatement::Unpermitted(layer) => Self {
@@ -81,27 +81,25 @@ impl From<PolicyStatement> for RuleFinding {
 
 fn of_rule(weighed: Weighed) -> RuleFinding {
     let (says, why) = match (weighed.stands, weighed.forbids) {
-        (RuleMatch::Holds, true) => (RuleEffect::Refuses, "It forbids this call.".to_owned()),
-        (RuleMatch::Holds, false) => (RuleEffect::Permits, "It permits this call.".to_owned()),
+        (RuleMatch::Holds, true) => (RuleEffect::Deny, "It forbids this call.".to_owned()),
+        (RuleMatch::Holds, false) => (RuleEffect::Allow, "It permits this call.".to_owned()),
         (RuleMatch::DoesNotHold, true) => {
             let why = "It would forbid; its scope or its conditions do not hold.";
-            (RuleEffect::DoesNotApply, why.to_owned())
+            (RuleEffect::NotApplicable, why.to_owned())
         }
         (RuleMatch::DoesNotHold, false) => {
             let why = "It would permit; its scope or its conditions do not hold.";
-            (RuleEffect::DoesNotApply, why.to_owned())
+            (RuleEffect::NotApplicable, why.to_owned())
         }
-        (RuleMatch::Failed(error), _) => {
-            (RuleEffect::Refuses, format!("It has no answer: {error}"))
-        }
+        (RuleMatch::Failed(error), _) => (RuleEffect::Deny, format!("It has no answer: {error}")),
     };
     let mut finding = RuleFinding::new(RuleKind::Policy, id_of(&weighed.rule), says, why);
     if let Some(origin) = &weighed.origin {
         finding = finding.from_origin(origin);
     }
-    if says != RuleEffect::DoesNotApply {
+    if says != RuleEffect::NotApplicable {
         finding.message = weighed.rule.message;
     }
-    finding.looks_at = weighed.looks_at;
+    finding.run_facts = weighed.run_facts;
     finding
 }

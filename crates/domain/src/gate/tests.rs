@@ -264,7 +264,7 @@ fn b003_4_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() {
     let reversal = rate_limit(&tool, empty(), true);
     assert_eq!(
         (reversal.says, reversal.refusal()),
-        (RuleEffect::Permits, None)
+        (RuleEffect::Allow, None)
     );
     assert_eq!(rate_limit(&tool, None, false).refusal(), None);
 }

@@ -14,7 +14,7 @@ use super::{Edge, GraphError, Step, StepGraph, check_expressions, named_by, sour
 
 /// Steps to add, and steps that wait for some of them from now on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Growth {
+pub struct GraphAdditions {
     /// New steps, after those that are there. None of them is a reversal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
@@ -25,7 +25,7 @@ pub struct Growth {
 
 /// A claim that a step did not have when it was added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LateClaim")]
+#[schemars(rename = "AddedEdge")]
 pub struct AddedEdge {
     /// The step that waits.
     pub step: StepId,
@@ -33,7 +33,7 @@ pub struct AddedEdge {
     pub edge: Edge,
 }
 
-impl Growth {
+impl GraphAdditions {
     /// Whether it adds nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -46,14 +46,14 @@ impl StepGraph {
     ///
     /// # Errors
     /// The first [`GraphError`] in the order size, duplicate, unknown, reversal, cycle, expression.
-    pub fn admits(&self, growth: &Growth) -> Result<(), GraphError> {
+    pub fn admits(&self, growth: &GraphAdditions) -> Result<(), GraphError> {
         let mut size = Size::of_run(self);
         growth.steps.iter().try_for_each(|step| size.add(step))?;
         size.add_edges(growth.claims.len())?;
         self.stays_sound(growth)
     }
 
-    fn stays_sound(&self, growth: &Growth) -> Result<(), GraphError> {
+    fn stays_sound(&self, growth: &GraphAdditions) -> Result<(), GraphError> {
         let mut added = HashSet::with_capacity(growth.steps.len());
         for step in &growth.steps {
             if self.places.contains_key(&step.id) || !added.insert(&step.id) {
@@ -90,7 +90,7 @@ impl StepGraph {
     }
 
     /// A cycle would lead through a new step: whoever depends on one is walked, and must not come back.
-    fn stays_acyclic(&self, growth: &Growth) -> Result<(), GraphError> {
+    fn stays_acyclic(&self, growth: &GraphAdditions) -> Result<(), GraphError> {
         let mut followers: HashMap<&StepId, Vec<&StepId>> = HashMap::new();
         for step in &growth.steps {
             for source in sources(step) {
@@ -122,7 +122,7 @@ impl StepGraph {
     ///
     /// # Errors
     /// As for [`StepGraph::admits`], but for the size; the graph is as it was then.
-    pub(crate) fn grow(&mut self, growth: &Growth) -> Result<usize, GraphError> {
+    pub(crate) fn grow(&mut self, growth: &GraphAdditions) -> Result<usize, GraphError> {
         self.stays_sound(growth)?;
         let first = self.parts.steps.len();
         for (at, step) in (first..).zip(&growth.steps) {

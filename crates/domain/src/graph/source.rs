@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A plan that came with the order to run it. Nobody registered it, so nobody reviewed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SkipSource")]
+#[schemars(rename = "PlanSource")]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum PlanSource {
     /// An `ExecutionPlan` (seed 003).

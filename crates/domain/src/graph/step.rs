@@ -168,7 +168,7 @@ pub struct Branch {
 
 /// What must have become of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "EdgeEnd")]
+#[schemars(rename = "EdgeCondition")]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeCondition {
     /// It succeeded.
@@ -227,7 +227,8 @@ pub enum AfterFailure {
     /// The same, and completed writes are reversed.
     RollBack,
     /// Steps that claim its success are skipped; the others run.
-    GoOn,
+    #[serde(alias = "go_on")]
+    Continue,
 }
 
 /// How a step is tried again (B003-7).

@@ -73,7 +73,7 @@ pub enum PartChange {
 
 /// A budget, and what was used of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "BudgetSpent")]
+#[schemars(rename = "BudgetUsage")]
 pub struct BudgetUse {
     /// What was used; absent when nobody told.
     pub used: Option<u64>,

@@ -18,8 +18,8 @@ use serde_json::{Map, Value, json};
 
 use super::output::RequestedCall;
 use crate::graph::{
-    AddedEdge, AfterFailure, Arguments, Edge, EdgeCondition, GraphError, GraphParts, Growth,
-    PlanSource, Step, StepAction, StepGraph,
+    AddedEdge, AfterFailure, Arguments, Edge, EdgeCondition, GraphAdditions, GraphError,
+    GraphParts, PlanSource, Step, StepAction, StepGraph,
 };
 
 /// Turns that a worker or researcher may take, the last without tools.
@@ -131,7 +131,7 @@ pub fn opening(envelope: &MissionEnvelope) -> Result<StepGraph, GraphError> {
 ///
 /// # Errors
 /// [`GraphError::Name`] for a task whose id is too long.
-pub fn after_plan(plan: &MissionTaskGraph) -> Result<Growth, GraphError> {
+pub fn after_plan(plan: &MissionTaskGraph) -> Result<GraphAdditions, GraphError> {
     let tasks: Vec<&Task> = plan
         .tasks
         .iter()
@@ -192,7 +192,7 @@ pub fn after_plan(plan: &MissionTaskGraph) -> Result<Growth, GraphError> {
     )?;
     review.entry.edges = vec![edge(aggregate.id.clone(), EdgeCondition::Success)];
     steps.extend([aggregate, review]);
-    Ok(Growth {
+    Ok(GraphAdditions {
         steps,
         claims: Vec::new(),
     })
@@ -265,7 +265,7 @@ fn steps_of(task: &Task, ends: &BTreeMap<&TaskId, StepId>) -> Result<Vec<Step>, 
             MissionStepId::Pass(id),
             Stage::Pass,
             parameters,
-            AfterFailure::GoOn,
+            AfterFailure::Continue,
         )?;
         pass.entry.edges = before;
         first.entry.edges = vec![edge(pass.id.clone(), EdgeCondition::Success)];
@@ -280,7 +280,7 @@ fn steps_of(task: &Task, ends: &BTreeMap<&TaskId, StepId>) -> Result<Vec<Step>, 
         let mut done = Step::new(
             MissionStepId::Done(id).id()?,
             StepAction::Conclude { output },
-            AfterFailure::GoOn,
+            AfterFailure::Continue,
         );
         done.entry.edges = vec![edge(first_id, EdgeCondition::Success)];
         steps.push(done);
@@ -300,7 +300,7 @@ fn turn(task: &Task, number: u32) -> Result<Step, GraphError> {
         MissionStepId::Turn(id, number),
         does,
         parameters,
-        AfterFailure::GoOn,
+        AfterFailure::Continue,
     )
 }
 
@@ -313,9 +313,9 @@ pub fn after_turn(
     task: &Task,
     number: u32,
     wanted: &[RequestedCall],
-) -> Result<Growth, GraphError> {
+) -> Result<GraphAdditions, GraphError> {
     if wanted.is_empty() {
-        return Ok(Growth::default());
+        return Ok(GraphAdditions::default());
     }
     let id = &task.task_id;
     let before = turn_step(id, number)?;
@@ -327,7 +327,7 @@ pub fn after_turn(
         let mut step = Step::new(
             MissionStepId::Call(id, number, at).id()?,
             action,
-            AfterFailure::GoOn,
+            AfterFailure::Continue,
         );
         step.entry.edges = vec![edge(before.clone(), EdgeCondition::Success)];
         step.mandate = Some(id.clone());
@@ -341,7 +341,7 @@ pub fn after_turn(
         edge: edge(next.id.clone(), EdgeCondition::Success),
     }];
     steps.push(next);
-    Ok(Growth { steps, claims })
+    Ok(GraphAdditions { steps, claims })
 }
 
 /// A proposal, with the calls that carry it out.
@@ -364,7 +364,7 @@ pub struct ProposedWriteBack {
 ///
 /// # Errors
 /// [`GraphError::Name`] for a proposal whose id is too long.
-pub fn after_review(proposals: &[ProposedWriteBack]) -> Result<Growth, GraphError> {
+pub fn after_review(proposals: &[ProposedWriteBack]) -> Result<GraphAdditions, GraphError> {
     let mut steps = Vec::with_capacity(proposals.len() * 2);
     let review = MissionStepId::Once(REVIEW).id()?;
     for proposed in proposals {
@@ -373,13 +373,17 @@ pub fn after_review(proposals: &[ProposedWriteBack]) -> Result<Growth, GraphErro
         let mut change = Step::new(
             MissionStepId::WriteBack(id).id()?,
             action,
-            AfterFailure::GoOn,
+            AfterFailure::Continue,
         );
         change.reviewed = proposed.approved_by_person;
         let mut before = review.clone();
         if let Some(reading) = &proposed.target {
             let action = calling(reading.tool.clone(), reading.parameters.clone(), false);
-            let mut look = Step::new(MissionStepId::Target(id).id()?, action, AfterFailure::GoOn);
+            let mut look = Step::new(
+                MissionStepId::Target(id).id()?,
+                action,
+                AfterFailure::Continue,
+            );
             look.entry.edges = vec![edge(review.clone(), EdgeCondition::Success)];
             change.unless_changed = Some(look.id.clone());
             before = look.id.clone();
@@ -388,7 +392,7 @@ pub fn after_review(proposals: &[ProposedWriteBack]) -> Result<Growth, GraphErro
         change.entry.edges = vec![edge(before, EdgeCondition::Success)];
         steps.push(change);
     }
-    Ok(Growth {
+    Ok(GraphAdditions {
         steps,
         claims: Vec::new(),
     })

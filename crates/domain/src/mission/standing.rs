@@ -41,7 +41,7 @@ fn ended_by(cause: &StopCause) -> MissionState {
     match cause {
         StopCause::Failure { .. } => MissionState::Failed,
         StopCause::Aborted { .. } => MissionState::Cancelled,
-        StopCause::TimedOut | StopCause::TokensUsedUp => MissionState::BudgetExceeded,
+        StopCause::TimedOut | StopCause::TokenBudgetExhausted => MissionState::BudgetExceeded,
     }
 }
 

@@ -44,7 +44,7 @@ pub struct Against<'a> {
 /// Missing documents for which the nearest known id is suggested; each is compared with every known id.
 const MAX_SUGGESTED: usize = 20;
 
-/// The problems of a package against the catalogue, up to [`PACKAGE_PROBLEMS`] of each gravity.
+/// The problems of a package against the catalogue, up to [`PACKAGE_PROBLEMS`] of each severity.
 #[must_use]
 pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
     let mut problems = Problems::default();

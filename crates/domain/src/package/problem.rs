@@ -13,7 +13,7 @@ use crate::source::{Position, Reason, SourceError};
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-#[schemars(rename = "ProblemGravity")]
+#[schemars(rename = "ProblemSeverity")]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemSeverity {
     /// Nothing is registered while it stands.
@@ -37,7 +37,7 @@ pub struct Problem {
     /// JSON pointer into the file.
     pub pointer: String,
     /// Whether it stops the registration.
-    pub gravity: ProblemSeverity,
+    pub severity: ProblemSeverity,
     /// The rule that is broken.
     pub keyword: String,
     /// What is wrong.
@@ -129,7 +129,7 @@ impl Problem {
     #[must_use]
     pub fn warning(self) -> Self {
         Self {
-            gravity: ProblemSeverity::Warning,
+            severity: ProblemSeverity::Warning,
             ..self
         }
     }
@@ -150,7 +150,7 @@ impl Problem {
             column: position.column,
             width: position.width,
             pointer: String::new(),
-            gravity: ProblemSeverity::Error,
+            severity: ProblemSeverity::Error,
             keyword: keyword.to_owned(),
             message,
             suggestion: None,
@@ -177,7 +177,7 @@ fn line_of(text: &str, position: Position) -> &str {
     &text[before..]
 }
 
-/// Collects problems, up to [`PACKAGE_PROBLEMS`] of each gravity.
+/// Collects problems, up to [`PACKAGE_PROBLEMS`] of each severity.
 #[derive(Debug, Default)]
 pub struct Problems {
     errors: Vec<Problem>,
@@ -187,9 +187,9 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Adds a problem, unless there are too many of its gravity.
+    /// Adds a problem, unless there are too many of its severity.
     pub fn push(&mut self, problem: Problem) {
-        match problem.gravity {
+        match problem.severity {
             ProblemSeverity::Error if !self.is_full() => self.errors.push(problem),
             ProblemSeverity::Warning if self.warnings.len() < PACKAGE_PROBLEMS => {
                 self.warnings.push(problem);

@@ -17,7 +17,7 @@ use super::decision::{Denial, PolicyFailure, Rule, Unpermitted};
 use super::error_text::described;
 use super::fault::CedarFault;
 use super::rules::{ids, parse, takes_in};
-use super::run_facts::{RunFact, looks_at};
+use super::run_facts::{RunFact, run_facts};
 use super::schema;
 use super::shape::shape;
 use crate::catalogue::CatalogueEntry;
@@ -35,7 +35,7 @@ pub(super) struct TypedLayer {
     pub(super) scope: PackageScope,
     documents: Vec<PolicyId>,
     pub(super) rules: PolicySet,
-    looks_at: BTreeMap<CedarId, Vec<RunFact>>,
+    run_facts: BTreeMap<CedarId, Vec<RunFact>>,
     pub(super) cost: Cost,
 }
 
@@ -65,7 +65,7 @@ impl TypedLayer {
             scope: layer.scope,
             documents: documents().map(|policy| policy.policy_id.clone()).collect(),
             rules: set(rules).map_err(whole)?,
-            looks_at: BTreeMap::new(),
+            run_facts: BTreeMap::new(),
             cost: Cost::of_operators(operators),
         })
     }
@@ -77,14 +77,14 @@ impl TypedLayer {
             if let Some(written) = &written {
                 self.cost.add(&written["conditions"]);
             }
-            let looks_at = looks_at(written.as_ref());
-            self.looks_at.insert(rule.id().clone(), looks_at);
+            let run_facts = run_facts(written.as_ref());
+            self.run_facts.insert(rule.id().clone(), run_facts);
         }
     }
 
     /// What of the run a rule looks at, in a fixed order.
-    pub(super) fn looks_at(&self, rule: &CedarId) -> Vec<RunFact> {
-        self.looks_at.get(rule).cloned().unwrap_or_default()
+    pub(super) fn run_facts(&self, rule: &CedarId) -> Vec<RunFact> {
+        self.run_facts.get(rule).cloned().unwrap_or_default()
     }
 
     /// Adds one layer's answer. An error denies: Cedar leaves out a rule that fails, and a

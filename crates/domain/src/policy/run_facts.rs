@@ -39,7 +39,7 @@ const FACTS: [(&str, RunFact); 7] = [
 
 /// What of the run a rule looks at, from its JSON form. Where it takes the run or the whole context in
 /// another way than by an attribute, or has no such form, it may look at anything.
-pub(super) fn looks_at(written: Option<&Value>) -> Vec<RunFact> {
+pub(super) fn run_facts(written: Option<&Value>) -> Vec<RunFact> {
     let mut facts = BTreeSet::new();
     match written {
         Some(written) => collect(&written["conditions"], &mut facts),

@@ -36,7 +36,7 @@ pub struct Weighed {
     /// Whether it holds.
     pub stands: RuleMatch,
     /// What of the run it looks at, in a fixed order.
-    pub looks_at: Vec<RunFact>,
+    pub run_facts: Vec<RunFact>,
     /// Where its document comes from.
     pub origin: Option<Arc<Origin>>,
 }
@@ -76,7 +76,7 @@ impl LayerVerdict<'_> {
                     rule: self.layer.rule(rule.id())?,
                     forbids: rule.effect() == Effect::Forbid,
                     stands,
-                    looks_at: self.layer.looks_at(rule.id()),
+                    run_facts: self.layer.run_facts(rule.id()),
                     origin: None,
                 })
             })

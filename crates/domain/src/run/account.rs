@@ -97,7 +97,7 @@ pub enum UndoneReason {
     /// It was done, and taken back.
     Reversed,
     /// It was done and was to be taken back, and that did not succeed.
-    Stands,
+    ReversalFailed,
     /// The run changes nothing.
     DryRun,
 }
@@ -265,7 +265,7 @@ impl Run {
                     _ => "it was done, and was not taken back".to_owned(),
                 },
             };
-            (UndoneReason::Stands, detail)
+            (UndoneReason::ReversalFailed, detail)
         })
     }
 }

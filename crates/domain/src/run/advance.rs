@@ -10,7 +10,7 @@ use charter_contract::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::event::{
-    ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, TokensUsed,
+    ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, TokenUsage,
 };
 use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
@@ -71,7 +71,7 @@ impl Run {
             }
             if self.is_out_of_tokens() {
                 return vec![RunEvent::Stopping {
-                    cause: StopCause::TokensUsedUp,
+                    cause: StopCause::TokenBudgetExhausted,
                     roll_back: false,
                 }];
             }
@@ -207,7 +207,7 @@ impl Run {
         };
         match cause {
             StopCause::Failure { step, .. } if !roll_back && self.graph.fallback().is_some() => {
-                RunEvent::FellBack { step }
+                RunEvent::FallbackStarted { step }
             }
             cause if !roll_back => RunEvent::Failed { cause },
             cause => {
@@ -444,6 +444,6 @@ fn failed(step: &Step, kind: ErrorKind, code: &str, error: &dyn std::fmt::Displa
             message: format!("the step `{}`: {error}", step.id),
             retryable: false,
         },
-        tokens: TokensUsed::default(),
+        tokens: TokenUsage::default(),
     }
 }

@@ -15,7 +15,7 @@ impl Run {
     #[must_use]
     pub fn askers(&self) -> BTreeSet<UserId> {
         let reported = self.reported.values().flatten();
-        self.asked_by.iter().chain(reported).cloned().collect()
+        self.requesters.iter().chain(reported).cloned().collect()
     }
 
     /// The users who asked for a step's call. A person who reported a result has asked for the calls whose
@@ -25,7 +25,7 @@ impl Run {
         if let Some(PlanSource::Mission(_)) = self.graph.source() {
             return self.askers();
         }
-        let mut askers = self.asked_by.clone();
+        let mut askers = self.requesters.clone();
         let mut sources = BTreeSet::new();
         let mut open = vec![step.clone()];
         while let Some(step) = open.pop() {
@@ -64,11 +64,11 @@ impl Run {
     /// chosen nothing.
     pub(super) fn note_askers(&mut self, event: &RunEvent) {
         if let RunEvent::ParametersGiven { by, makers, .. } = event {
-            self.asked_by.extend(by.iter().chain(makers).cloned());
+            self.requesters.extend(by.iter().chain(makers).cloned());
         }
         if let RunEvent::Confirmed { by, makers, .. } = event {
             let names = std::iter::once(by).chain(makers);
-            self.asked_by.extend(names.cloned());
+            self.requesters.extend(names.cloned());
         }
         if let RunEvent::StepSucceeded {
             step,

@@ -7,7 +7,7 @@ use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::event::{ResultSource, StepFailure, StepYield, TokensUsed};
+use super::event::{ResultSource, StepFailure, StepYield, TokenUsage};
 use crate::approval::{Digest, ExactCall};
 use crate::gate::GateDecision;
 use crate::parameters::ValueSource;
@@ -120,7 +120,7 @@ pub enum Command {
         /// When: retries count from here.
         at: Timestamp,
         /// Tokens that were used for it.
-        tokens: TokensUsed,
+        tokens: TokenUsage,
     },
     /// A step writes, and the run changes nothing.
     SkipForDryRun {
@@ -202,7 +202,7 @@ pub enum IllegalTransition {
     Already(&'static str),
     /// What a step's result would add does not fit the graph.
     #[error("what the result adds does not fit: {0}")]
-    Growth(crate::graph::GraphError),
+    GraphAdditions(crate::graph::GraphError),
     /// A result would make a step wait that does not wait any more.
     #[error("the step `{0}` does not wait any more")]
     TooLate(StepId),

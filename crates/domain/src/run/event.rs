@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::approval::{Digest, ExactCall};
 use crate::gate::GateDecision;
-use crate::graph::{Growth, Step, StepGraph};
+use crate::graph::{GraphAdditions, Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::parameters::ValueSource;
 
@@ -80,15 +80,15 @@ pub enum ResultSource {
 
 /// Tokens that models used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "TokensUsed")]
-pub struct TokensUsed {
+#[schemars(rename = "TokenUsage")]
+pub struct TokenUsage {
     /// That they were sent.
     pub input: u64,
     /// That they answered.
     pub output: u64,
 }
 
-impl TokensUsed {
+impl TokenUsage {
     /// What counts against a budget.
     #[must_use]
     pub fn total(self) -> u64 {
@@ -129,11 +129,11 @@ impl TokensUsed {
 #[schemars(rename = "StepYield")]
 pub struct StepYield {
     /// Tokens that were used for it.
-    #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
-    pub tokens: TokensUsed,
+    #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
+    pub tokens: TokenUsage,
     /// What it adds to the graph.
-    #[serde(default, skip_serializing_if = "Growth::is_empty")]
-    pub growth: Growth,
+    #[serde(default, skip_serializing_if = "GraphAdditions::is_empty")]
+    pub growth: GraphAdditions,
     /// The versions that the new steps execute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<DocumentPin>,
@@ -141,7 +141,7 @@ pub struct StepYield {
 
 /// What a run needs before its first step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "RunOpening")]
+#[schemars(rename = "RunPrerequisites")]
 pub struct RunPrerequisites {
     /// Whether a person has to see the plan and agree to it.
     pub confirm: bool,
@@ -158,8 +158,8 @@ pub struct RunPrerequisites {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unclear: BTreeMap<String, String>,
     /// Tokens that a model used to draft values of its parameters.
-    #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
-    pub tokens: TokensUsed,
+    #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
+    pub tokens: TokenUsage,
 }
 
 /// A run's first event.
@@ -217,7 +217,7 @@ pub struct EffectStart {
 
 /// A person is asked about one exact call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ApprovalAsked")]
+#[schemars(rename = "ApprovalRequest")]
 pub struct ApprovalRequest {
     /// The step.
     pub step: StepId,
@@ -269,7 +269,8 @@ pub enum StopCause {
     /// Its time limit was over.
     TimedOut,
     /// Its token budget was used up (B002-17).
-    TokensUsedUp,
+    #[serde(alias = "tokens_used_up")]
+    TokenBudgetExhausted,
 }
 
 /// One thing that happened.
@@ -363,8 +364,8 @@ pub enum RunEvent {
         /// Not before this.
         due: Timestamp,
         /// Tokens that were used for it.
-        #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
-        tokens: TokensUsed,
+        #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
+        tokens: TokenUsage,
     },
     /// A step failed for good.
     StepFailed {
@@ -373,8 +374,8 @@ pub enum RunEvent {
         /// Why.
         failure: StepFailure,
         /// Tokens that were used for it.
-        #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
-        tokens: TokensUsed,
+        #[serde(default, skip_serializing_if = "TokenUsage::is_none")]
+        tokens: TokenUsage,
     },
     /// A step will not start.
     StepSkipped {
@@ -401,7 +402,8 @@ pub enum RunEvent {
         roll_back: bool,
     },
     /// The fallback takes the place of what failed.
-    FellBack {
+    #[serde(alias = "fell_back")]
+    FallbackStarted {
         /// The step that failed.
         step: StepId,
     },
@@ -457,7 +459,7 @@ impl RunEvent {
             | Self::Paused { .. }
             | Self::Resumed { .. }
             | Self::Stopping { .. }
-            | Self::FellBack { .. }
+            | Self::FallbackStarted { .. }
             | Self::Completed { .. }
             | Self::Failed { .. }
             | Self::RolledBack { .. }
@@ -527,7 +529,7 @@ impl RunEvent {
             | Self::Paused { .. }
             | Self::Resumed { .. }
             | Self::Stopping { .. }
-            | Self::FellBack { .. }
+            | Self::FallbackStarted { .. }
             | Self::Completed { .. }
             | Self::Failed { .. }
             | Self::RolledBack { .. }

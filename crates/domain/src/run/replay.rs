@@ -101,11 +101,11 @@ impl Run {
             }
             RunEvent::Resumed { .. } => expect(self.paused, "it is not paused"),
             RunEvent::Stopping {
-                cause: StopCause::TokensUsedUp,
+                cause: StopCause::TokenBudgetExhausted,
                 ..
             } => self.by_itself(event),
             RunEvent::Stopping { .. } => expect(self.stop.is_none(), "it is stopping already"),
-            RunEvent::FellBack { .. }
+            RunEvent::FallbackStarted { .. }
             | RunEvent::Completed { .. }
             | RunEvent::Failed { .. }
             | RunEvent::RolledBack { .. }

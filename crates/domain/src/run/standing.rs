@@ -176,7 +176,7 @@ impl RunOutcome {
                 cause: StopCause::Aborted { .. },
             } => RunStatus::Aborted,
             Self::Failed {
-                cause: StopCause::TokensUsedUp,
+                cause: StopCause::TokenBudgetExhausted,
             } => RunStatus::BudgetExceeded,
             Self::Failed { .. } => RunStatus::Failed,
             Self::RolledBack { .. } => RunStatus::RolledBack,

@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 
 use super::event::{
     ApprovalRequest, DocumentPin, EffectStart, RunEvent, RunPrerequisites, RunStart, StepFailure,
-    StepYield, StopCause, TokensUsed,
+    StepYield, StopCause, TokenUsage,
 };
 use super::standing::{Grant, RunOutcome, Slot, StepState, Stop};
-use crate::graph::{AfterFailure, EdgeCondition, GraphError, Growth, StepGraph, sources};
+use crate::graph::{AfterFailure, EdgeCondition, GraphAdditions, GraphError, StepGraph, sources};
 use crate::guardrail::RequestTags;
 use crate::parameters::ValueSource;
 
@@ -34,7 +34,7 @@ pub struct Run {
     tags: Option<RequestTags>,
     /// The users who asked for it, with the makers of their keys.
     #[serde(skip)]
-    pub(super) asked_by: BTreeSet<UserId>,
+    pub(super) requesters: BTreeSet<UserId>,
     /// Who reported results, by the step, with the makers of their keys.
     #[serde(skip)]
     pub(super) reported: BTreeMap<StepId, BTreeSet<UserId>>,
@@ -57,8 +57,8 @@ pub struct Run {
     /// How many times a fallback took over.
     fallbacks: u32,
     /// Tokens that models used for it so far.
-    #[serde(skip_serializing_if = "TokensUsed::is_none")]
-    tokens: TokensUsed,
+    #[serde(skip_serializing_if = "TokenUsage::is_none")]
+    tokens: TokenUsage,
     /// What was called and agreed to before it did: policies look at the whole run.
     earlier_calls: BTreeMap<ToolId, u64>,
     earlier_approvals: usize,
@@ -84,7 +84,7 @@ pub enum FoldError {
     NoFallback,
     /// A result that adds what does not fit.
     #[error("the journal adds steps that do not fit: {0}")]
-    Growth(GraphError),
+    GraphAdditions(GraphError),
     /// An event after the last.
     #[error("the journal goes on after its end")]
     Ended,
@@ -120,7 +120,7 @@ impl Run {
             owner: owner.unwrap_or_else(|| by.clone()),
             tags,
             by,
-            asked_by: askers,
+            requesters: askers,
             reported: BTreeMap::new(),
             role,
             graph,
@@ -236,7 +236,7 @@ impl Run {
             RunEvent::Paused { .. } => self.paused = true,
             RunEvent::Resumed { .. } => self.paused = false,
             RunEvent::Stopping { cause, roll_back } => self.stopping(Stop { cause, roll_back }),
-            RunEvent::FellBack { .. } => self.fell_back()?,
+            RunEvent::FallbackStarted { .. } => self.fell_back()?,
             RunEvent::Completed { missing_evidence } => {
                 self.outcome = Some(RunOutcome::Completed { missing_evidence });
             }
@@ -355,11 +355,11 @@ impl Run {
         Ok(())
     }
 
-    fn grow(&mut self, growth: &Growth) -> Result<(), FoldError> {
+    fn grow(&mut self, growth: &GraphAdditions) -> Result<(), FoldError> {
         if growth.is_empty() {
             return Ok(());
         }
-        let first = self.graph.grow(growth).map_err(FoldError::Growth)?;
+        let first = self.graph.grow(growth).map_err(FoldError::GraphAdditions)?;
         for at in first..self.graph.steps().len() {
             self.slots.push(Slot::before_start(0));
             let waits_for = self.unsettled_sources(at);
@@ -394,7 +394,7 @@ impl Run {
             _ if of.reverses.is_some() => None,
             AfterFailure::Abort => Some(false),
             AfterFailure::RollBack => Some(true),
-            AfterFailure::GoOn => None,
+            AfterFailure::Continue => None,
         };
         let stop = roll_back.map(|roll_back| Stop {
             cause: StopCause::Failure {

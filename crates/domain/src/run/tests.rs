@@ -256,7 +256,7 @@ impl Driven {
             step: id(step),
             failure: failure(kind),
             at: at(self.clock),
-            tokens: TokensUsed::default(),
+            tokens: TokenUsage::default(),
         })
     }
 

@@ -22,7 +22,7 @@ fn skill_md(name: &str) -> String {
 /// Errors and warnings as `file:line keyword`.
 fn said(reading: &FolderReading) -> Vec<String> {
     let said = reading.problems.iter().map(|p| {
-        let mark = match p.gravity {
+        let mark = match p.severity {
             ProblemSeverity::Error => "",
             ProblemSeverity::Warning => "?",
         };
@@ -242,7 +242,7 @@ fn b001_9_directories_with_dots_and_spaces_have_ids() {
     let errors = reading
         .problems
         .iter()
-        .filter(|p| p.gravity == ProblemSeverity::Error);
+        .filter(|p| p.severity == ProblemSeverity::Error);
     let errors: Vec<_> = errors
         .map(|p| (p.file.as_str(), p.message.as_str()))
         .collect();

@@ -54,7 +54,7 @@ pub(crate) struct IndexMetadata {
 
 /// A file of a folder that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LensFileLeftOut")]
+#[schemars(rename = "SkippedLensFile")]
 pub struct SkippedFile {
     /// Its path in the package.
     pub file: String,

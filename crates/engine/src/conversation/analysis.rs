@@ -15,7 +15,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, RunId, TenantId};
 use charter_domain::answer::{AnalysisDraft, AnalysisResult, DroppedCounts};
 use charter_domain::graph::analysis_step;
-use charter_domain::run::{ErrorKind, Run, StepState, TokensUsed};
+use charter_domain::run::{ErrorKind, Run, StepState, TokenUsage};
 use charter_effects::ModelFault;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -36,7 +36,7 @@ pub(crate) enum Drafting {
     Done {
         run: RunId,
         result: Box<AnalysisResult>,
-        tokens: TokensUsed,
+        tokens: TokenUsage,
     },
     /// The step failed, was refused or did not start, with the reason.
     Failed(String),
@@ -81,7 +81,7 @@ impl Engine {
     ) -> Result<AnalysisDone, StageFailure> {
         let cases = self.cases(&work).await?;
         let passages = self.passages_for(&work, &cases).await;
-        let mut tokens = TokensUsed::default();
+        let mut tokens = TokenUsage::default();
         for extent in prompt::EXTENTS {
             let material = Material::gather(self, &work, &cases, &passages, extent.data);
             if !material.citable.has_results() {
@@ -168,7 +168,7 @@ fn is_too_long(failed: &DraftFailure) -> bool {
     }
 }
 
-fn nothing(tokens: TokensUsed) -> AnalysisDone {
+fn nothing(tokens: TokenUsage) -> AnalysisDone {
     AnalysisDone {
         result: AnalysisResult::default(),
         tokens,

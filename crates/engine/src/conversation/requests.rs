@@ -52,7 +52,7 @@ pub use answer::RequestView;
 pub(crate) use ask_back::{CLARIFICATION, Clarification};
 pub(crate) use cancel::runs_of;
 pub(crate) use classification::Classification;
-pub use confirm::RequestConfirmed;
+pub use confirm::RequestConfirmationResult;
 pub use course::Course;
 pub use follow::RequestEvent;
 pub use foresee::RequestPreview;

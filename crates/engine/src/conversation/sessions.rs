@@ -14,7 +14,7 @@ use crate::{Caller, Engine, EngineError};
 
 /// A session as shown to its user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "SessionShown")]
+#[schemars(rename = "SessionView")]
 pub struct SessionView {
     /// Its id.
     pub session_id: SessionId,

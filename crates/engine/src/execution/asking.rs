@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::foreign_schema::ForeignSchema;
-use charter_domain::run::{ErrorKind, StepFailure, TokensUsed};
+use charter_domain::run::{ErrorKind, StepFailure, TokenUsage};
 use charter_effects::{
     ModelFailure, ModelListener, ModelRequest, Models, RejectedAnswer, Usage, check_against,
 };
@@ -31,7 +31,7 @@ pub(crate) struct ValidatedDraft<T> {
     pub(crate) made: T,
     /// `provider/model`.
     pub(crate) model: String,
-    pub(crate) tokens: TokensUsed,
+    pub(crate) tokens: TokenUsage,
 }
 
 /// Why no draft was valid.
@@ -39,7 +39,7 @@ pub(crate) struct ValidatedDraft<T> {
 pub(crate) struct DraftFailure {
     pub(crate) cause: DraftFailureCause,
     /// Tokens that were used until then.
-    pub(crate) tokens: TokensUsed,
+    pub(crate) tokens: TokenUsage,
 }
 
 /// The failed party.
@@ -82,7 +82,7 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
     cancel: &CancellationToken,
 ) -> Result<ValidatedDraft<T>, DraftFailure> {
     let (begun, patience) = (Instant::now(), request.timeout);
-    let mut tokens = TokensUsed::default();
+    let mut tokens = TokenUsage::default();
     loop {
         request.timeout = patience.saturating_sub(begun.elapsed());
         let answer = models.complete_aloud(&request, cancel, listener).await;
@@ -137,8 +137,8 @@ async fn unmet(parts: Vec<DeclaredPart>) -> Vec<String> {
     wrong
 }
 
-fn counted(usage: Usage) -> TokensUsed {
-    TokensUsed {
+fn counted(usage: Usage) -> TokenUsage {
+    TokenUsage {
         input: usage.input_tokens,
         output: usage.output_tokens,
     }

@@ -49,7 +49,7 @@ pub struct Event {
 
 /// The data of an event about an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "OfApproval")]
+#[schemars(rename = "ApprovalEventRef")]
 pub struct ApprovalEventRef {
     /// The approval.
     pub approval_id: ApprovalId,
@@ -59,7 +59,7 @@ pub struct ApprovalEventRef {
 
 /// The data of an event about a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "OfRun")]
+#[schemars(rename = "RunEventRef")]
 pub struct RunEventRef {
     /// The run.
     pub run_id: RunId,
@@ -69,7 +69,7 @@ pub struct RunEventRef {
 
 /// The data of an event about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "OfRequest")]
+#[schemars(rename = "RequestEventRef")]
 pub struct RequestEventRef {
     /// The request.
     pub request_id: RequestId,
@@ -83,7 +83,7 @@ pub struct RequestEventRef {
 
 /// The data of an event about the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "OfCatalogue")]
+#[schemars(rename = "CatalogueEventRef")]
 pub struct CatalogueEventRef {
     /// The catalogue's revision now.
     pub revision: u64,
@@ -113,8 +113,8 @@ pub enum AnnouncedEvent {
     #[serde(rename = "approval.rejected")]
     ApprovalRejected(ApprovalEventRef),
     /// A person reported that the call happened.
-    #[serde(rename = "approval.happened")]
-    ApprovalHappened(ApprovalEventRef),
+    #[serde(rename = "approval.reported")]
+    ApprovalReported(ApprovalEventRef),
     /// The approval was used.
     #[serde(rename = "approval.consumed")]
     ApprovalConsumed(ApprovalEventRef),

@@ -113,7 +113,7 @@ pub struct LeaseRequest {
 
 /// A renewed lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "LeaseRenewed")]
+#[schemars(rename = "LeaseRenewal")]
 pub struct LeaseRenewal {
     /// Remaining term of the lease, in milliseconds.
     pub lease_ms: u64,

@@ -52,7 +52,7 @@ use crate::execution::events;
 use crate::{Caller, Engine, EngineError, Role};
 
 pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
-pub use decisions::{RunExplained, StepExplained};
+pub use decisions::{RunExplanation, StepExplanation};
 pub use divergence::ReplayDivergence;
 pub(crate) use drivers::Drivers;
 pub(crate) use effect::{

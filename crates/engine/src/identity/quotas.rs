@@ -17,7 +17,7 @@ use crate::ground::settings::Quotas;
 
 /// What the caller's tenant may ask, and how much of it is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "QuotaShown")]
+#[schemars(rename = "QuotaUsage")]
 pub struct QuotaView {
     /// How often it may call, in each process; null where nothing bounds it.
     pub calls: Option<Rate>,
@@ -27,11 +27,11 @@ pub struct QuotaView {
 
 /// How many runs of a tenant are under way or wait, and how many may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "RunsTaken")]
+#[schemars(rename = "RunQuotaUsage")]
 pub struct RunQuotaUse {
     /// How many may.
-    pub most: u64,
-    /// How many do, counted up to `most`.
+    pub limit: u64,
+    /// How many do, counted up to `limit`.
     pub unfinished: u64,
 }
 
@@ -70,7 +70,7 @@ impl TenantQuotas {
         let runs = match quota.runs {
             None => None,
             Some(most) => Some(RunQuotaUse {
-                most,
+                limit: most,
                 unfinished: self.store.count_unfinished_runs(tenant, most).await?,
             }),
         };
@@ -114,7 +114,7 @@ impl TenantQuotas {
             "the tenant has {most} runs under way or waiting, which is as many as it may have"
         );
         let error = EngineError::new(ErrorCode::RateLimited, message);
-        Err(error.with_details(json!({"quota": "runs", "most": most})))
+        Err(error.with_details(json!({"quota": "runs", "limit": most})))
     }
 }
 

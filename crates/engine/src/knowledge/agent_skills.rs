@@ -50,7 +50,7 @@ pub(crate) use index::SkillIndexes;
 pub use manifest::{SkillManifest, SkillManifests};
 use mirror::Mirror;
 pub use mirror::SkillIndexState;
-pub use published::{Artifact, PublishedIndex, PublishedSkill};
+pub use published::{Artifact, PublishedSkill, PublishedSkillIndex};
 pub use write::{BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, SkillWritten};
 
 use index::{Access, Indexes};
@@ -105,7 +105,7 @@ pub struct SkillInScope {
 
 /// A hit of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "AgentSkillFound")]
+#[schemars(rename = "AgentSkillHit")]
 pub struct AgentSkillHit {
     /// The skill.
     #[serde(flatten)]

@@ -46,7 +46,7 @@ pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;
 use sentences::SentenceVectors;
 use work::LensWork;
-pub use work::{LastWork, LensIndexed, LensOutcome, Stage, WorkResult};
+pub use work::{LastWork, LensIndexingOutcome, LensIndexingResult, Stage, WorkResult};
 
 /// A lens with its document and the state of its source.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -76,7 +76,7 @@ pub struct LensIndexView {
     /// The embedding model; absent if only words are compared.
     pub model: Option<String>,
     /// Whether the current model differs, so that only words are compared until it is indexed again.
-    pub other_model: bool,
+    pub model_changed: bool,
     /// When the source was last checked.
     pub fetched_at: Timestamp,
     /// When the index was made.
@@ -122,7 +122,7 @@ impl LensFilter {
 
 /// The passages nearest to a question.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct LensAnswer {
+pub struct LensSearchResult {
     /// The question.
     pub query: String,
     /// Always true: passages are quoted, and no text is generated.
@@ -272,7 +272,7 @@ impl LensService {
             index: shelved.map(|shelved| LensIndexView {
                 chunks: shelved.indexed.chunks,
                 bytes: shelved.indexed.bytes,
-                other_model: shelved.indexed.model.as_deref() != self.vector_model().as_deref(),
+                model_changed: shelved.indexed.model.as_deref() != self.vector_model().as_deref(),
                 model: shelved.indexed.model.clone(),
                 fetched_at: shelved.indexed.fetched_at,
                 indexed_at: shelved.indexed.indexed_at,

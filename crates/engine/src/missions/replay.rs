@@ -10,7 +10,7 @@ use charter_contract::mission::task_graph::MissionTaskGraph;
 use charter_contract::mission::upcast::{read_stored, upcast};
 use charter_contract::mission::{Artifact, ArtifactKind, MissionRoot, Stored};
 use charter_contract::validate;
-use charter_domain::graph::Growth;
+use charter_domain::graph::GraphAdditions;
 use charter_domain::mission::admit::{Admission, Inventory};
 use charter_domain::mission::{StageOutput, after_plan, after_turn};
 use charter_domain::run::{Run, RunEvent};
@@ -23,7 +23,7 @@ use crate::{Caller, Engine, EngineError};
 
 /// The result of replaying a mission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct MissionReplayed {
+pub struct MissionReplay {
     /// The mission.
     pub mission_id: MissionId,
     /// Its run.
@@ -48,17 +48,17 @@ impl Engine {
         &self,
         caller: &Caller,
         mission: &MissionId,
-    ) -> Result<MissionReplayed, EngineError> {
+    ) -> Result<MissionReplay, EngineError> {
         let record = self.mission_record(caller, mission).await?;
         let replayed = self.replay_run(caller, &record.run_id).await?;
-        let mut found = MissionReplayed {
+        let mut found = MissionReplay {
             mission_id: mission.clone(),
             run_id: record.run_id.clone(),
             identical: false,
             events: replayed.events,
             artifacts: 0,
             divergence: replayed
-                .diverges
+                .divergence
                 .map(|ReplayDivergence { at, detail }| format!("event {at}: {detail}")),
         };
         if found.divergence.is_some() {
@@ -139,7 +139,7 @@ impl RecomputedArtifacts {
         run: &Run,
         step: &StepId,
         output: &Value,
-        growth: &Growth,
+        growth: &GraphAdditions,
     ) -> Result<(), String> {
         let Some(of) = run.graph().step(step) else {
             return Ok(());
@@ -218,7 +218,7 @@ fn key(artifact: &Artifact) -> (ArtifactKind, String) {
 
 /// Returns the steps that a planner's or worker's result adds; `None` for stages whose steps need more than their
 /// result.
-fn grown(run: &Run, step: &StepId, output: &StageOutput) -> Result<Option<Growth>, String> {
+fn grown(run: &Run, step: &StepId, output: &StageOutput) -> Result<Option<GraphAdditions>, String> {
     if let Some(plan) = output.first() {
         return after_plan(&plan)
             .map(Some)

@@ -15,7 +15,7 @@ use charter_domain::graph::Step;
 use charter_domain::mission::{
     ProposalState, StageOutput, change_step, ends_of, own_steps, pass_step, turn_step,
 };
-use charter_domain::run::{Run, RunOutcome, StepState, StopCause, TokensUsed};
+use charter_domain::run::{Run, RunOutcome, StepState, StopCause, TokenUsage};
 use charter_store::mission::{MissionFilter, MissionRecord};
 use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ pub struct MissionView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Tokens used so far.
-    pub tokens: TokensUsed,
+    pub tokens: TokenUsage,
     /// The token budget, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<u64>,
@@ -318,7 +318,7 @@ fn reason(outcome: &RunOutcome) -> Option<String> {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { by, reason } => format!("stopped by {by}: {reason}"),
             StopCause::TimedOut => "its time was used up".to_owned(),
-            StopCause::TokensUsedUp => "its tokens were used up".to_owned(),
+            StopCause::TokenBudgetExhausted => "its tokens were used up".to_owned(),
         }),
     }
 }

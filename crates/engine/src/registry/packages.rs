@@ -39,7 +39,7 @@ use crate::{Caller, EngineError};
 pub use compare::{Difference, DocumentChange, PackageDiff};
 pub use routing_test::RoutingTestResult;
 pub use shown::{PackageView, RegistrationReport};
-pub use versions::{ChangedDocument, VersionRange, VersionsDiff};
+pub use versions::{DocumentVersionChange, PackageVersionDiff, VersionRange};
 
 use admit::AdmittedPackage;
 
@@ -67,7 +67,7 @@ impl PackageReport {
     pub fn is_sound(&self) -> bool {
         self.problems
             .iter()
-            .all(|problem| problem.gravity != ProblemSeverity::Error)
+            .all(|problem| problem.severity != ProblemSeverity::Error)
     }
 }
 
@@ -537,7 +537,7 @@ fn refusal(report: &PackageReport) -> EngineError {
     let errors = report
         .problems
         .iter()
-        .filter(|p| p.gravity == ProblemSeverity::Error)
+        .filter(|p| p.severity == ProblemSeverity::Error)
         .count();
     let message = format!("the package has {errors} error(s); nothing was registered");
     let details = serde_json::to_value(report).unwrap_or_default();

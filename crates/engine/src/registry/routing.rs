@@ -35,7 +35,7 @@ use crate::catalogue::live::{
 use crate::ground::ids::IdSource;
 use crate::knowledge::look_up::LookUpService;
 pub(crate) use by_intent::{Hints, RoutingResult};
-pub use gateway::GatewayReading;
+pub use gateway::GatewayResult;
 
 use crate::{Caller, EngineError};
 
@@ -109,7 +109,7 @@ pub struct RoutedCandidate {
     pub cosine: Option<f32>,
     /// How the query names it, if it does; named documents come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub named: Option<NameMatch>,
+    pub name_match: Option<NameMatch>,
 }
 
 /// One clause of a request that asks for several things.
@@ -123,14 +123,14 @@ pub struct RoutedClause {
 
 /// Which turn of the session a verdict rests on, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Follows")]
+#[schemars(rename = "FollowUpReference")]
 pub struct FollowUpReference {
     /// The request of that turn.
     pub request_id: RequestId,
     /// What the text came to alone.
-    pub alone: VerdictKind,
+    pub standalone_verdict: VerdictKind,
     /// Why it is taken for a follow-up.
-    pub because: String,
+    pub reason: String,
 }
 
 /// A verdict with everything that it depends on, so that it can be shown and replayed.
@@ -150,7 +150,7 @@ pub struct RoutedVerdict {
     pub reason: String,
     /// The turn of the session that the text refers to, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub follows: Option<FollowUpReference>,
+    pub follow_up: Option<FollowUpReference>,
     /// The intent, decided before ranking; absent for a bare ranking, and in older verdicts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
@@ -162,7 +162,7 @@ pub struct RoutedVerdict {
     pub subject: Option<String>,
     /// The reading of the `gateway` route's model, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gateway: Option<GatewayReading>,
+    pub gateway: Option<GatewayResult>,
     /// Mistyped words and their corrections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
@@ -189,7 +189,7 @@ impl RoutedVerdict {
             thresholds: Thresholds::default(),
             model: None,
             reason: reason.to_owned(),
-            follows: None,
+            follow_up: None,
             intent: Some(intent),
             intent_reason: Some(reason.to_owned()),
             subject: None,
@@ -442,7 +442,7 @@ const KNOWN_WORDS: f32 = 0.5;
 /// Makes a narrow verdict broad if neither model nor catalogue supports the language of the text: the model gives such
 /// texts similar vectors.
 fn not_narrow_in_unknown_language(verdict: Verdict, language: Option<&str>) -> Verdict {
-    let known = |best: &Candidate| best.named.is_some() || best.coverage >= KNOWN_WORDS;
+    let known = |best: &Candidate| best.name_match.is_some() || best.coverage >= KNOWN_WORDS;
     match language {
         Some(name)
             if verdict.kind == VerdictKind::Narrow
@@ -534,7 +534,7 @@ fn weigh(
         thresholds: verdict.thresholds,
         model: verdict.model,
         reason: verdict.reason,
-        follows: None,
+        follow_up: None,
         intent: None,
         intent_reason: None,
         subject: None,
@@ -568,7 +568,7 @@ fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
         lexical: found.lexical,
         coverage: Some(found.coverage),
         cosine: found.cosine,
-        named: found.named,
+        name_match: found.name_match,
     })
 }
 
@@ -587,7 +587,7 @@ mod tests {
             lexical: 1.0,
             coverage,
             cosine: Some(0.6),
-            named,
+            name_match: named,
         };
         let verdict = decide(vec![candidate], &RouteSettings::default().thresholds, None);
         not_narrow_in_unknown_language(verdict, language).kind
@@ -600,7 +600,7 @@ mod tests {
         // The catalogue has words of that language.
         assert_eq!(kind(Some("German"), 0.7, None), VerdictKind::Narrow);
         assert_eq!(
-            kind(Some("German"), 0.1, Some(NameMatch::Exactly)),
+            kind(Some("German"), 0.1, Some(NameMatch::Exact)),
             VerdictKind::Narrow
         );
     }

@@ -323,7 +323,7 @@ fn a_named_entry_ranks_first_in_any_case_and_separators() {
     let first = |text: &str| {
         let found = hits(&layers, &query(text, 9), Allowed::Everything);
         let best = &found[0];
-        (best.id.clone(), best.named)
+        (best.id.clone(), best.name_match)
     };
     let restart = "ops.restart_host".to_owned();
     for text in [
@@ -333,14 +333,14 @@ fn a_named_entry_ranks_first_in_any_case_and_separators() {
     ] {
         assert_eq!(
             first(text),
-            (restart.clone(), Some(NameMatch::Exactly)),
+            (restart.clone(), Some(NameMatch::Exact)),
             "{text}"
         );
     }
     for text in ["ops.restrat_host", "run ops.restart_hosts now"] {
         assert_eq!(
             first(text),
-            (restart.clone(), Some(NameMatch::WithAnError)),
+            (restart.clone(), Some(NameMatch::Fuzzy)),
             "{text}"
         );
     }
@@ -353,7 +353,7 @@ fn a_named_entry_ranks_first_in_any_case_and_separators() {
     assert!(found[0].fused - found[1].fused >= NAMED_LEAD);
     let hidden = Allowed::Where(&|_, id| id != "ops.restart_host");
     let found = hits(&layers, &query("ops.restart_host", 9), hidden);
-    assert!(found.iter().all(|hit| hit.named.is_none()));
+    assert!(found.iter().all(|hit| hit.name_match.is_none()));
 }
 
 /// English joins words by hyphens, too: only a long word with several names what is written otherwise.
@@ -364,7 +364,7 @@ fn a_word_with_hyphens_names_what_is_written_with_them_and_a_long_one_any_name()
     let layers = Layers::new(vec![layer(Scope::Global, all.into_iter().collect())]);
     let named = |text: &str| {
         let found = hits(&layers, &query(text, 9), Allowed::Everything);
-        let named = found.into_iter().find(|hit| hit.named.is_some());
+        let named = found.into_iter().find(|hit| hit.name_match.is_some());
         named.map(|hit| hit.id)
     };
     for text in ["plan a to-do for me", "now run-t-test it"] {

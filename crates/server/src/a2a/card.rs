@@ -39,7 +39,7 @@ pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
 }
 
 /// The card that anybody may read. Without keys that is whoever uses this machine, who sees all.
-#[utoipa::path(get, path = "/.well-known/agent-card.json", tag = "a2a", operation_id = "agent_card",
+#[utoipa::path(get, path = "/.well-known/agent-card.json", tag = "a2a", operation_id = "get_agent_card",
     responses((status = 200, description = "An AgentCard of A2A 1.0, signed", body = Object)))]
 pub(super) async fn public(
     State(state): State<AppState>,
@@ -73,7 +73,7 @@ pub(super) async fn public(
 }
 
 /// The keys by which the cards' signatures are checked.
-#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "a2a", operation_id = "card_keys",
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "a2a", operation_id = "get_agent_card_keys",
     responses((status = 200, description = "A JSON Web Key Set (RFC 7517)", body = Object)))]
 pub(super) async fn keys(State(state): State<AppState>) -> Response {
     let keys = Json(state.publisher.key_set());

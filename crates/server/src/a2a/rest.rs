@@ -133,21 +133,21 @@ fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError>
 }
 
 /// Send a message: begin a task, or reply to one (A2A 1.0 SendMessage).
-#[utoipa::path(post, path = "/a2a/v1/message:send", tag = "a2a", operation_id = "a2a_send",
+#[utoipa::path(post, path = "/a2a/v1/message:send", tag = "a2a", operation_id = "a2a_send_message",
     params(VersionHeader), request_body = ref("#/components/schemas/a2a_message"), responses((status = 200, description = "The task", body = Object, content_type = "application/a2a+json")))]
 async fn send(asker: Asker, Bytes(bytes): Bytes) -> Response {
     asker.call(Method::SendMessage, body(&bytes)).await
 }
 
 /// Send a message and follow the task (A2A 1.0 SendStreamingMessage).
-#[utoipa::path(post, path = "/a2a/v1/message:stream", tag = "a2a", operation_id = "a2a_stream",
+#[utoipa::path(post, path = "/a2a/v1/message:stream", tag = "a2a", operation_id = "a2a_stream_message",
     params(VersionHeader), request_body = ref("#/components/schemas/a2a_message"), responses((status = 200, description = "StreamResponses as events", body = String, content_type = "text/event-stream")))]
 async fn send_streaming(asker: Asker, Bytes(bytes): Bytes) -> Response {
     asker.call(Method::SendStreamingMessage, body(&bytes)).await
 }
 
 /// List the caller's tasks, the one that changed last first (A2A 1.0 ListTasks).
-#[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list",
+#[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list_tasks",
     params(VersionHeader), responses((status = 200, description = "A page of tasks", body = Object, content_type = "application/a2a+json")))]
 async fn list(asker: Asker, QueryParams(asked): QueryParams<HashMap<String, String>>) -> Response {
     asker
@@ -156,7 +156,7 @@ async fn list(asker: Asker, QueryParams(asked): QueryParams<HashMap<String, Stri
 }
 
 /// Show a task, or follow it with `:subscribe` behind its id (A2A 1.0 GetTask, SubscribeToTask).
-#[utoipa::path(get, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_task",
+#[utoipa::path(get, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_get_task",
     params(("id" = String, Path, description = "`req-…`"), VersionHeader),
     responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
 async fn read_task(
@@ -177,7 +177,7 @@ async fn read_task(
 }
 
 /// Cancel or follow a task: `:cancel` or `:subscribe` behind its id (A2A 1.0 CancelTask).
-#[utoipa::path(post, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_act",
+#[utoipa::path(post, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_act_on_task",
     params(("id" = String, Path, description = "`req-…:cancel` or `req-…:subscribe`"), VersionHeader),
     responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
 async fn act_on_task(asker: Asker, Path(id): Path<String>) -> Response {
@@ -200,7 +200,7 @@ async fn push(asker: Asker) -> Response {
 }
 
 /// The agent card with what the caller may see (A2A 1.0 GetExtendedAgentCard).
-#[utoipa::path(get, path = "/a2a/v1/extendedAgentCard", tag = "a2a", operation_id = "extended_card",
+#[utoipa::path(get, path = "/a2a/v1/extendedAgentCard", tag = "a2a", operation_id = "get_extended_agent_card",
     params(VersionHeader), responses((status = 200, description = "An AgentCard, signed", body = Object, content_type = "application/a2a+json")))]
 async fn card(asker: Asker) -> Response {
     asker

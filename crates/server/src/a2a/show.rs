@@ -256,12 +256,12 @@ fn words(event: &ProgressEvent) -> String {
         },
         ProgressEvent::SkillStarted { skill, .. } => format!("{skill} has started."),
         ProgressEvent::StepStarted { step, tool } => format!("{step}: calling {tool}."),
-        ProgressEvent::StepWaits {
+        ProgressEvent::StepWaiting {
             step,
             tool,
             wait_ms,
         } => format!("{step}: waiting {wait_ms} ms for the rate limit of {tool}."),
-        ProgressEvent::StepEnded {
+        ProgressEvent::StepFinished {
             step,
             outcome,
             message,

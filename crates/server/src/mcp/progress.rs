@@ -137,12 +137,12 @@ fn progress_text(event: &ProgressEvent) -> String {
         }
         ProgressEvent::SkillStarted { skill, run_id } => format!("{skill} started as {run_id}"),
         ProgressEvent::StepStarted { step, tool } => format!("{step}: calling {tool}"),
-        ProgressEvent::StepWaits {
+        ProgressEvent::StepWaiting {
             step,
             tool,
             wait_ms,
         } => format!("{step}: waiting {wait_ms} ms for the rate limit of {tool}"),
-        ProgressEvent::StepEnded {
+        ProgressEvent::StepFinished {
             step,
             outcome,
             message,

@@ -142,7 +142,7 @@ impl Question {
             }),
             "awaiting_approval" => {
                 let mut approvals = run.approvals.iter();
-                let own = approvals.find(|approval| caller.may_agree(approval));
+                let own = approvals.find(|approval| caller.can_approve(approval));
                 own.or(run.approvals.first()).map(|approval| Self::Approve {
                     approval: Box::new(approval.clone()),
                 })
@@ -156,7 +156,7 @@ impl Question {
         match self {
             Self::Skill { .. } | Self::Choose { .. } | Self::Give { .. } => true,
             Self::Confirm { .. } => may_decide(caller),
-            Self::Approve { approval } => may_decide(caller) && caller.may_agree(approval),
+            Self::Approve { approval } => may_decide(caller) && caller.can_approve(approval),
         }
     }
 

@@ -293,7 +293,7 @@ impl WorkSubject {
         patience: Duration,
     ) -> Result<WorkStatus, EngineError> {
         let request: AgentRequest =
-            AgentRequest::deserialize(recorded.asked.get("request").unwrap_or(&Value::Null))
+            AgentRequest::deserialize(recorded.received.get("request").unwrap_or(&Value::Null))
                 .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let answering = call
             .engine()

@@ -222,7 +222,7 @@ fn failure_of(outcome: &RunOutcome) -> Option<String> {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { reason, .. } => format!("it was cancelled: {reason}"),
             StopCause::TimedOut => "its time limit was over".to_owned(),
-            StopCause::TokensUsedUp => "its token budget was used up".to_owned(),
+            StopCause::TokenBudgetExhausted => "its token budget was used up".to_owned(),
         }),
     }
 }

@@ -24,18 +24,18 @@ const LONG_HEAD: &str = "431";
 
 /// Operations that anybody may call: what describes the server to those who have no key yet.
 const PUBLIC: [&str; 5] = [
-    "agent_card",
-    "card_keys",
+    "get_agent_card",
+    "get_agent_card_keys",
     "list_schemas",
-    "show_schema",
-    "openapi",
+    "get_schema",
+    "get_openapi",
 ];
 
 /// Operations that call tools, models or other systems before they answer.
 const OPERATIONS_WITH_EFFECTS: [&str; 11] = [
-    "ask",
+    "create_request",
     "start_run",
-    "start_playbook",
+    "start_playbook_run",
     "start_mission",
     "register_package",
     "rollback_package",
@@ -43,7 +43,7 @@ const OPERATIONS_WITH_EFFECTS: [&str; 11] = [
     "accept_route_example",
     "approve",
     "confirm_run",
-    "roll_back_run",
+    "rollback_run",
 ];
 
 /// Adds them to every operation, and says which operations need no credential.

@@ -13,11 +13,11 @@ const MEDIA_TYPE: &str = "text/event-stream";
 
 /// The component of one event of each operation's stream.
 const STREAMS: [(&str, &str); 5] = [
-    ("events", "event_stream"),
-    ("run_events", "run_stream"),
-    ("mission_events", "mission_stream"),
-    ("ask", "answer_stream"),
-    ("show_request", "request_stream"),
+    ("list_events", "event_stream"),
+    ("list_run_events", "run_stream"),
+    ("list_mission_events", "mission_stream"),
+    ("create_request", "answer_stream"),
+    ("get_request", "request_stream"),
 ];
 
 /// Adds the streams to their operations, and what they are made of to the components.

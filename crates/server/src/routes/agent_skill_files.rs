@@ -8,7 +8,7 @@ use axum::http::header::{
 };
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::SkillId;
-use charter_engine::{AgentSkillFile, Artifact, PublishedIndex};
+use charter_engine::{AgentSkillFile, Artifact, PublishedSkillIndex};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub(crate) struct Files {
 }
 
 /// List the files of a skill.
-#[utoipa::path(get, path = "/v1/agent-skills/{id}/files", tag = "agent skills", operation_id = "agent_skill_files",
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/files", tag = "agent skills", operation_id = "list_agent_skill_files",
     params(("id" = String, Path, description = "The skill")),
     responses((status = 200, description = "Path, digest, size and executable bit of each", body = ref("#/components/schemas/agent_skill_files"))))]
 pub(crate) async fn list(
@@ -42,7 +42,7 @@ pub(crate) async fn list(
 }
 
 /// Fetch one file of a skill, byte for byte.
-#[utoipa::path(get, path = "/v1/agent-skills/{id}/files/{*path}", tag = "agent skills", operation_id = "agent_skill_file",
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/files/{*path}", tag = "agent skills", operation_id = "get_agent_skill_file",
     params(("id" = String, Path, description = "The skill"), ("path" = String, Path, description = "The file, with its directories")),
     responses((status = 200, description = "What it holds", content((String = "text/markdown"), (String = "application/octet-stream")))))]
 pub(crate) async fn show(
@@ -65,15 +65,15 @@ pub(crate) async fn show(
 }
 
 /// The index of the Agent Skills discovery draft.
-#[utoipa::path(get, path = "/.well-known/agent-skills/index.json", tag = "agent skills", operation_id = "published_agent_skills",
-    responses((status = 200, description = "The imported skills in the caller's reach", body = ref("#/components/schemas/published_index"))))]
+#[utoipa::path(get, path = "/.well-known/agent-skills/index.json", tag = "agent skills", operation_id = "get_published_agent_skills",
+    responses((status = 200, description = "The imported skills in the caller's reach", body = ref("#/components/schemas/published_skill_index"))))]
 pub(crate) async fn published(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<
     (
         [(axum::http::HeaderName, &'static str); 1],
-        Json<PublishedIndex>,
+        Json<PublishedSkillIndex>,
     ),
     ApiError,
 > {
@@ -86,7 +86,7 @@ pub(crate) async fn published(
 }
 
 /// An artifact that the index names: `SKILL.md` or `<name>.tar.gz`.
-#[utoipa::path(get, path = "/.well-known/agent-skills/{id}/{file}", tag = "agent skills", operation_id = "published_artifact",
+#[utoipa::path(get, path = "/.well-known/agent-skills/{id}/{file}", tag = "agent skills", operation_id = "get_published_agent_skill_file",
     params(("id" = String, Path, description = "The skill"), ("file" = String, Path, description = "`SKILL.md` or `<name>.tar.gz`")),
     responses((status = 200, description = "The artifact", content((String = "text/markdown"), (String = "application/gzip")))))]
 pub(crate) async fn artifact(

@@ -73,7 +73,7 @@ pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
 #[utoipa::path(put, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "put_agent_skill",
     params(("id" = String, Path, description = "The skill, as in the body"), ScopeQuery),
     request_body = ref("#/components/schemas/agent_skill"),
-    responses((status = 200, description = "Written over", body = ref("#/components/schemas/agent_skill_written")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_written")),
+    responses((status = 200, description = "Written over", body = ref("#/components/schemas/agent_skill_write_result")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_write_result")),
         (status = 400, description = "Every violation; a cycle is named by its path", body = ref("#/components/schemas/agent_error")),
         (status = 409, description = "It was imported: import it again", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn put_agent_skill(
@@ -101,7 +101,7 @@ pub(crate) async fn put_agent_skill(
 }
 
 /// Show a skill without its instruction.
-#[utoipa::path(get, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "show_agent_skill",
+#[utoipa::path(get, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "get_agent_skill",
     params(("id" = String, Path, description = "The skill")),
     responses((status = 200, description = "Id, summary, sub-skills and scope", body = ref("#/components/schemas/agent_skill_in_scope"))))]
 pub(crate) async fn show(
@@ -144,7 +144,7 @@ pub(crate) async fn delete(
 }
 
 /// Fetch the instruction of exactly one skill.
-#[utoipa::path(get, path = "/v1/agent-skills/{id}/instruction", tag = "agent skills", operation_id = "fetch_instruction",
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/instruction", tag = "agent skills", operation_id = "get_agent_skill_instruction",
     params(("id" = String, Path, description = "The skill")),
     responses((status = 200, description = "The instruction", body = ref("#/components/schemas/agent_skill_instruction"))))]
 pub(crate) async fn instruction(
@@ -179,7 +179,7 @@ impl PageQuery {
 }
 
 /// List what a folder points at.
-#[utoipa::path(get, path = "/v1/agent-skills/{id}/children", tag = "agent skills", operation_id = "agent_skill_children",
+#[utoipa::path(get, path = "/v1/agent-skills/{id}/children", tag = "agent skills", operation_id = "list_agent_skill_children",
     params(("id" = String, Path, description = "The folder"), PageQuery),
     responses((status = 200, description = "A page, in the folder's order", body = ref("#/components/schemas/agent_skill_page"))))]
 pub(crate) async fn children(
@@ -198,7 +198,7 @@ pub(crate) async fn children(
 }
 
 /// List the skills that nothing points at, as far as the caller sees.
-#[utoipa::path(get, path = "/v1/agent-skills", tag = "agent skills", operation_id = "agent_skill_roots", params(PageQuery),
+#[utoipa::path(get, path = "/v1/agent-skills", tag = "agent skills", operation_id = "list_agent_skill_roots", params(PageQuery),
     responses((status = 200, description = "A page, by id", body = ref("#/components/schemas/agent_skill_page"))))]
 pub(crate) async fn roots(
     State(state): State<AppState>,
@@ -249,7 +249,7 @@ fn skills(_: &mut SchemaGenerator) -> Schema {
 
 /// Write many skills: `{"skills": […]}`. Each has an answer of its own.
 #[utoipa::path(post, path = "/v1/agent-skills/bulk", tag = "agent skills", operation_id = "bulk_agent_skills", params(ScopeQuery), request_body = ref("#/components/schemas/skill_bulk"),
-    responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skills_written")), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skill_bulk_result")), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn bulk(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -278,7 +278,7 @@ pub(crate) struct ImportQuery {
 /// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`. A skill that cannot be read
 /// is left out, and the others are imported.
 #[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
-    responses((status = 200, description = "What is new, changed, unchanged and left out, and why", body = ref("#/components/schemas/agent_skills_imported")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "What is new, changed, unchanged and left out, and why", body = ref("#/components/schemas/agent_skill_import_result")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -317,7 +317,7 @@ pub(crate) async fn lint(
 }
 
 /// Show the mapping of the index.
-#[utoipa::path(get, path = "/v1/agent-skills/_mapping", tag = "agent skills", operation_id = "agent_skills_mapping",
+#[utoipa::path(get, path = "/v1/agent-skills/_mapping", tag = "agent skills", operation_id = "get_agent_skills_mapping",
     responses((status = 200, description = "The mapping of seed 001, with the dims in force", body = Object)))]
 pub(crate) async fn mapping(
     State(state): State<AppState>,

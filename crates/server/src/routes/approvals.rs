@@ -50,7 +50,7 @@ pub(crate) async fn list(
 }
 
 /// Show an approval with the exact call that it is for.
-#[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", operation_id = "show_approval",
+#[utoipa::path(get, path = "/v1/approvals/{id}", tag = "approvals", operation_id = "get_approval",
     params(("id" = String, Path, description = "`apr-…`")),
     responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval_entry"))))]
 pub(crate) async fn show(
@@ -85,7 +85,7 @@ pub(crate) struct ResultReport {
 
 /// Approve exactly the call with this digest: `{"digest": "sha256:…", "reason": "…"}`.
 #[utoipa::path(post, path = "/v1/approvals/{id}/approve", tag = "approvals", operation_id = "approve",
-    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_word"),
+    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_decision"),
     responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn approve(
     State(state): State<AppState>,
@@ -98,7 +98,7 @@ pub(crate) async fn approve(
 
 /// Reject it; the step fails.
 #[utoipa::path(post, path = "/v1/approvals/{id}/reject", tag = "approvals", operation_id = "reject",
-    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_word"),
+    params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_decision"),
     responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval"))))]
 pub(crate) async fn reject(
     State(state): State<AppState>,
@@ -111,10 +111,10 @@ pub(crate) async fn reject(
 
 /// Say that an interrupted call did happen: `{"digest": "sha256:…", "reason": "…", "output": …}`. Its
 /// step succeeds with the output, which is what the tool would have given, or `null`.
-#[utoipa::path(post, path = "/v1/approvals/{id}/happened", tag = "approvals", operation_id = "happened",
+#[utoipa::path(post, path = "/v1/approvals/{id}/report", tag = "approvals", operation_id = "report_approval_result",
     params(("id" = String, Path, description = "`apr-…`")), request_body = ref("#/components/schemas/approval_report"),
     responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]
-pub(crate) async fn happened(
+pub(crate) async fn report(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,

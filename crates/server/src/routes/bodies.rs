@@ -23,27 +23,33 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         ("a2a_call", schema_of::<JsonRpcCall>()),
         ("a2a_message", schema_of::<SentMessage>()),
         ("approval_report", schema_of::<approvals::ResultReport>()),
-        ("approval_word", schema_of::<approvals::DecisionBody>()),
-        ("candidate_proof", schema_of::<candidates::PromotionBody>()),
+        ("approval_decision", schema_of::<approvals::DecisionBody>()),
+        (
+            "candidate_promotion",
+            schema_of::<candidates::PromotionBody>(),
+        ),
         ("evidence_attachment", schema_of::<Attachment>()),
-        ("gate_question", schema_of::<gate::ExplainBody>()),
+        ("gate_explain_request", schema_of::<gate::ExplainBody>()),
         ("graph_query", schema_of::<GraphQuery>()),
-        ("key_order", schema_of::<KeyOrder>()),
+        ("key_request", schema_of::<KeyOrder>()),
         ("key_rotation", schema_of::<KeyRotation>()),
         ("lease_request", schema_of::<LeaseRequest>()),
-        ("lens_question", schema_of::<lenses::Question>()),
-        ("lens_question_to_one", schema_of::<lenses::QuestionToOne>()),
-        ("memory_new", schema_of::<Remember>()),
+        ("lens_search", schema_of::<lenses::Question>()),
+        ("single_lens_search", schema_of::<lenses::QuestionToOne>()),
+        ("new_memory", schema_of::<Remember>()),
         ("memory_search", schema_of::<MemoryQuery>()),
         ("memory_version", schema_of::<Supersede>()),
-        ("mission_order", schema_of::<MissionOrder>()),
-        ("mission_stop", schema_of::<missions::CancelBody>()),
-        ("plan_order", schema_of::<plans::StartPlanBody>()),
+        ("mission_request", schema_of::<MissionOrder>()),
+        ("mission_cancellation", schema_of::<missions::CancelBody>()),
+        ("plan_run_request", schema_of::<plans::StartPlanBody>()),
         (
-            "playbook_order",
+            "playbook_run_request",
             schema_of::<playbooks::StartPlaybookBody>(),
         ),
-        ("request_word", schema_of::<requests::ConfirmedDocument>()),
+        (
+            "request_confirmation",
+            schema_of::<requests::ConfirmedDocument>(),
+        ),
         ("run_abort", schema_of::<runs::AbortBody>()),
         ("run_confirmation", schema_of::<runs::ConfirmationBody>()),
         ("run_parameters", schema_of::<runs::ParametersBody>()),
@@ -57,7 +63,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
     })
 }
 
-/// `plan_order` as `PlanOrder`.
+/// `plan_run_request` as `PlanRunRequest`.
 fn title(name: &str) -> String {
     let words = name.split('_').map(|word| {
         let (first, rest) = word.split_at(word.len().min(1));

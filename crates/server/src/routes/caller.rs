@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::state::AppState;
 
 /// Show who the caller is, what it may do, and what its tenant may ask.
-#[utoipa::path(get, path = "/v1/caller", tag = "caller", operation_id = "show_caller",
+#[utoipa::path(get, path = "/v1/caller", tag = "caller", operation_id = "get_caller",
     responses((status = 200, description = "The caller", body = ref("#/components/schemas/caller"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,

@@ -20,8 +20,8 @@ pub(crate) struct PromotionBody {
 
 /// Accept a candidate on a run of exactly this version that succeeded: `{"run_id": "run-…"}`. It is routed to from then on.
 #[utoipa::path(post, path = "/v1/candidates/{id}/promote", tag = "candidates", operation_id = "promote_candidate",
-    params(("id" = String, Path, description = "The candidate skill or playbook")), request_body = ref("#/components/schemas/candidate_proof"),
-    responses((status = 200, description = "What was registered", body = ref("#/components/schemas/registered")), (status = 409, description = "It is no candidate, or the run is no success of this version", body = ref("#/components/schemas/agent_error"))))]
+    params(("id" = String, Path, description = "The candidate skill or playbook")), request_body = ref("#/components/schemas/candidate_promotion"),
+    responses((status = 200, description = "What was registered", body = ref("#/components/schemas/registration_report")), (status = 409, description = "It is no candidate, or the run is no success of this version", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn promote(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -81,7 +81,7 @@ pub(crate) async fn list(
 }
 
 /// Count the documents of each kind that the caller sees.
-#[utoipa::path(get, path = "/v1/catalogue", tag = "catalogue", operation_id = "show_catalogue",
+#[utoipa::path(get, path = "/v1/catalogue", tag = "catalogue", operation_id = "get_catalogue",
     responses((status = 200, description = "The kinds", body = ref("#/components/schemas/catalogue"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,

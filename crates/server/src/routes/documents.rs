@@ -12,7 +12,7 @@ use crate::json::Json;
 use crate::state::AppState;
 
 /// Show a document as the tenant's layer and the global one have it, with its text as it was written.
-#[utoipa::path(get, path = "/v1/documents/{kind}/{document}", tag = "catalogue", operation_id = "show_document",
+#[utoipa::path(get, path = "/v1/documents/{kind}/{document}", tag = "catalogue", operation_id = "get_document",
     params(("kind" = String, Path, description = "A kind that can be listed"), ("document" = String, Path, description = "The exact id")),
     responses((status = 200, description = "The document", body = ref("#/components/schemas/document")),
         (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
@@ -43,7 +43,7 @@ pub(crate) struct DependenciesQuery {
 }
 
 /// Show what a document needs and what needs it: what breaks if it changes.
-#[utoipa::path(get, path = "/v1/documents/{kind}/{document}/dependencies", tag = "catalogue", operation_id = "document_dependencies",
+#[utoipa::path(get, path = "/v1/documents/{kind}/{document}/dependencies", tag = "catalogue", operation_id = "get_document_dependencies",
     params(("kind" = String, Path, description = "A kind that can be listed"), ("document" = String, Path, description = "The exact id"), DependenciesQuery),
     responses((status = 200, description = "The documents around it", body = ref("#/components/schemas/document_dependencies")),
         (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]

@@ -36,10 +36,10 @@ pub(crate) struct EventsQuery {
 
 /// Events of the caller's tenant, and changes of the global catalogue: a page of them, or with `Accept: text/event-stream` as they happen.
 ///
-/// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.happened`,
+/// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.reported`,
 /// `approval.consumed`, `approval.lapsed`, `run.status`, `request.result`, `catalogue.changed`, and for whoever keeps keys
 /// `key.created`, `key.rotated`, `key.revoked`. An event says what changed, by id. A stream that broke off is taken up with `Last-Event-ID` or `after`.
-#[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "events", params(EventsQuery),
+#[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "list_events", params(EventsQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/event_page"))))]
 pub(crate) async fn events(
     State(state): State<AppState>,

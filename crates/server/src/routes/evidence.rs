@@ -49,7 +49,7 @@ pub(crate) struct FindQuery {
 }
 
 /// Find evidence by what it is attached to, type, system and time. Payloads and attachments are read with each record.
-#[utoipa::path(get, path = "/v1/evidence", tag = "evidence", operation_id = "find_evidence", params(FindQuery),
+#[utoipa::path(get, path = "/v1/evidence", tag = "evidence", operation_id = "list_evidence", params(FindQuery),
     responses((status = 200, description = "A page, by time of capture", body = ref("#/components/schemas/evidence_page"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
@@ -100,7 +100,7 @@ fn attached_to(asked: &FindQuery) -> Result<Option<Attachment>, EngineError> {
 }
 
 /// Show one record with all its attachments.
-#[utoipa::path(get, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "show_evidence",
+#[utoipa::path(get, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "get_evidence",
     params(("id" = String, Path, description = "`ev_…`")),
     responses((status = 200, description = "The record", body = ref("#/components/schemas/evidence"))))]
 pub(crate) async fn show(

@@ -34,7 +34,7 @@ pub(crate) struct ConsistencyQuery {
 }
 
 /// The signed head of the evidence log as it is now.
-#[utoipa::path(get, path = "/v1/evidence/log/checkpoint", tag = "evidence", operation_id = "evidence_checkpoint",
+#[utoipa::path(get, path = "/v1/evidence/log/checkpoint", tag = "evidence", operation_id = "get_evidence_checkpoint",
     responses((status = 200, description = "Size, hash and the signed note (C2SP `tlog-checkpoint`)", body = ref("#/components/schemas/evidence_log_checkpoint"))))]
 pub(crate) async fn checkpoint(
     State(state): State<AppState>,
@@ -44,7 +44,7 @@ pub(crate) async fn checkpoint(
 }
 
 /// Prove that a record is in the evidence log.
-#[utoipa::path(get, path = "/v1/evidence/log/proof/{id}", tag = "evidence", operation_id = "evidence_proof",
+#[utoipa::path(get, path = "/v1/evidence/log/proof/{id}", tag = "evidence", operation_id = "get_evidence_proof",
     params(("id" = String, Path, description = "`ev_…`")),
     responses((status = 200, description = "The record's leaves with inclusion proofs, and the checkpoint", body = ref("#/components/schemas/evidence_proof"))))]
 pub(crate) async fn proof(
@@ -57,7 +57,7 @@ pub(crate) async fn proof(
 }
 
 /// Prove that the evidence log of one size is the beginning of that of another.
-#[utoipa::path(get, path = "/v1/evidence/log/consistency", tag = "evidence", operation_id = "evidence_consistency",
+#[utoipa::path(get, path = "/v1/evidence/log/consistency", tag = "evidence", operation_id = "get_evidence_consistency_proof",
     params(ConsistencyQuery),
     responses((status = 200, description = "Both heads and the proof (RFC 9162 §2.1.4)", body = ref("#/components/schemas/evidence_log_consistency"))))]
 pub(crate) async fn consistency(
@@ -73,7 +73,7 @@ pub(crate) async fn consistency(
 }
 
 /// The public key that signs the evidence log.
-#[utoipa::path(get, path = "/v1/evidence/log/key", tag = "evidence", operation_id = "evidence_key",
+#[utoipa::path(get, path = "/v1/evidence/log/key", tag = "evidence", operation_id = "get_evidence_key",
     responses((status = 200, description = "The key in the form of C2SP `signed-note`", body = ref("#/components/schemas/evidence_log_key"))))]
 pub(crate) async fn key(
     State(state): State<AppState>,

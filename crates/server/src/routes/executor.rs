@@ -16,7 +16,7 @@ use crate::limits::RequestSlot;
 use crate::state::AppState;
 
 /// Take the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
-#[utoipa::path(post, path = "/v1/executor/leases", tag = "executor", operation_id = "lease_call", request_body = ref("#/components/schemas/lease_request"),
+#[utoipa::path(post, path = "/v1/executor/leases", tag = "executor", operation_id = "lease_executor_call", request_body = ref("#/components/schemas/lease_request"),
     responses((status = 200, description = "A call, held for `lease_ms`; it is begun with the first renewal", body = ref("#/components/schemas/executor_call")), (status = 204, description = "No call came in that time")))]
 pub(crate) async fn lease(
     State(state): State<AppState>,
@@ -36,9 +36,9 @@ pub(crate) async fn lease(
 }
 
 /// Hold a call for another term. A refusal means: end it, nobody waits for it any more.
-#[utoipa::path(post, path = "/v1/executor/leases/{id}/renew", tag = "executor", operation_id = "renew_call",
+#[utoipa::path(post, path = "/v1/executor/leases/{id}/renew", tag = "executor", operation_id = "renew_executor_lease",
     params(("id" = String, Path, description = "`lease-…`")),
-    responses((status = 200, description = "`lease_ms` from now on", body = ref("#/components/schemas/lease_renewed")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "`lease_ms` from now on", body = ref("#/components/schemas/lease_renewal")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn renew(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -49,7 +49,7 @@ pub(crate) async fn renew(
 }
 
 /// The files that a leased script may open or import.
-#[utoipa::path(get, path = "/v1/executor/leases/{id}/files", tag = "executor", operation_id = "files_of_call",
+#[utoipa::path(get, path = "/v1/executor/leases/{id}/files", tag = "executor", operation_id = "list_executor_call_files",
     params(("id" = String, Path, description = "`lease-…`")),
     responses((status = 200, description = "Path to content", body = ref("#/components/schemas/package_bundle")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn files(
@@ -62,7 +62,7 @@ pub(crate) async fn files(
 }
 
 /// Say what came of a leased call; its run goes on, and the lease is over.
-#[utoipa::path(post, path = "/v1/executor/leases/{id}/outcome", tag = "executor", operation_id = "report_call",
+#[utoipa::path(post, path = "/v1/executor/leases/{id}/outcome", tag = "executor", operation_id = "report_executor_outcome",
     params(("id" = String, Path, description = "`lease-…`")), request_body = ref("#/components/schemas/executor_outcome"),
     responses((status = 204, description = "Taken"), (status = 409, description = "The lease is not held; nothing was recorded", body = ref("#/components/schemas/agent_error")), (status = 413, description = "The output is too large; the lease is still held", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn report(

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, PlaybookId, RunId, SkillId, StepId, ToolId};
-use charter_engine::{CallExplanation, CallOrigin, EngineError, HypotheticalCall, RunExplained};
+use charter_engine::{CallExplanation, CallOrigin, EngineError, HypotheticalCall, RunExplanation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -37,21 +37,21 @@ enum Subject {
 
 /// What the gate would say to a call, or said to a run.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "GateExplained")]
+#[schemars(rename = "GateExplanation")]
 #[serde(untagged)]
 pub(crate) enum GateExplanation {
     /// The verdict on a call and every rule that was considered.
     Call(Box<CallExplanation>),
     /// A run's steps with the decisions on each.
-    Run(Box<RunExplained>),
+    Run(Box<RunExplanation>),
 }
 
 /// Explain the gate: `{"tool": "…", "parameters": {…}, "playbook": "…", "step": "…", "dry_run": true, "persona": "…"}`
 /// what it would say to the caller about a call, with `skill` in place of `playbook`, or neither for a
 /// plan of one step; `{"run": "run-…", "step": "…"}` what it said to a run. Nothing is called, written
 /// or counted.
-#[utoipa::path(post, path = "/v1/gate/explain", tag = "gate", operation_id = "explain_gate", request_body = ref("#/components/schemas/gate_question"),
-    responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = ref("#/components/schemas/gate_explained")), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
+#[utoipa::path(post, path = "/v1/gate/explain", tag = "gate", operation_id = "explain_gate", request_body = ref("#/components/schemas/gate_explain_request"),
+    responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = ref("#/components/schemas/gate_explanation")), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn explain(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

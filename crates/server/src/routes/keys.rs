@@ -32,7 +32,7 @@ pub(crate) struct ListQuery {
 
 /// Make a key: `{"name": "ci", "role": "operator", "scopes": ["catalogue:write"], "expires_in_s": 86400}`.
 /// The answer holds its `secret`, which is not shown again.
-#[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "create_key", request_body = ref("#/components/schemas/key_order"),
+#[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "create_key", request_body = ref("#/components/schemas/key_request"),
     responses((status = 201, description = "The key with its secret", body = ref("#/components/schemas/new_key"))))]
 pub(crate) async fn create(
     State(state): State<AppState>,
@@ -56,7 +56,7 @@ pub(crate) async fn list(
 }
 
 /// Show a key without its secret.
-#[utoipa::path(get, path = "/v1/keys/{id}", tag = "keys", operation_id = "show_key",
+#[utoipa::path(get, path = "/v1/keys/{id}", tag = "keys", operation_id = "get_key",
     params(("id" = String, Path, description = "`key-…`")),
     responses((status = 200, description = "The key", body = ref("#/components/schemas/key"))))]
 pub(crate) async fn show(

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::{DomainId, Label, LensId};
-use charter_engine::{LensAnswer, LensFilter, LensView, MAX_PASSAGES};
+use charter_engine::{LensFilter, LensSearchResult, LensView, MAX_PASSAGES};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -33,7 +33,7 @@ pub(crate) async fn list(
 }
 
 /// Show a lens: its index, how far indexing is, and what the last one came to.
-#[utoipa::path(get, path = "/v1/lenses/{id}", tag = "lenses", operation_id = "show_lens",
+#[utoipa::path(get, path = "/v1/lenses/{id}", tag = "lenses", operation_id = "get_lens",
     params(("id" = String, Path, description = "The lens")),
     responses((status = 200, description = "The lens", body = ref("#/components/schemas/lens"))))]
 pub(crate) async fn show(
@@ -75,13 +75,13 @@ pub(crate) struct QuestionToOne {
 
 /// Find the passages that come closest, in every lens that the caller sees: `{"query": "…", "domain":
 /// "security", "lens_ids": […], "tags": […], "top_k": 5}`.
-#[utoipa::path(post, path = "/v1/lenses/search", tag = "lenses", operation_id = "search_lenses", request_body = ref("#/components/schemas/lens_question"),
-    responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_answer")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
+#[utoipa::path(post, path = "/v1/lenses/search", tag = "lenses", operation_id = "search_lenses", request_body = ref("#/components/schemas/lens_search"),
+    responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_search_result")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn search(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     JsonBody(asked): JsonBody<Question>,
-) -> Result<Json<LensAnswer>, ApiError> {
+) -> Result<Json<LensSearchResult>, ApiError> {
     let filter = LensFilter {
         lens_ids: asked.lens_ids,
         domain: asked.domain,
@@ -97,15 +97,15 @@ pub(crate) async fn search(
 }
 
 /// Find the passages of one lens that come closest: `{"query": "…", "top_k": 5}`.
-#[utoipa::path(post, path = "/v1/lenses/{id}/search", tag = "lenses", operation_id = "search_lens", request_body = ref("#/components/schemas/lens_question_to_one"),
+#[utoipa::path(post, path = "/v1/lenses/{id}/search", tag = "lenses", operation_id = "search_lens", request_body = ref("#/components/schemas/single_lens_search"),
     params(("id" = String, Path, description = "The lens")),
-    responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_answer"))))]
+    responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_search_result"))))]
 pub(crate) async fn search_one(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     JsonBody(asked): JsonBody<QuestionToOne>,
-) -> Result<Json<LensAnswer>, ApiError> {
+) -> Result<Json<LensSearchResult>, ApiError> {
     let filter = LensFilter {
         lens_ids: vec![parsed(&id)?],
         top_k: asked.top_k,

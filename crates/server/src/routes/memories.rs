@@ -22,7 +22,7 @@ const PAGE: usize = 50;
 /// Remember something: `{"memory": {"title": "…", "content": "…", "tags": ["…"], "metadata": {"source":
 /// "user_statement", "importance": 7}, "related_memories": []}, "visibility": "private", "agent_id": "…"}`.
 /// What an agent writes, and what a user shares, is a proposal.
-#[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "remember", request_body = ref("#/components/schemas/memory_new"),
+#[utoipa::path(post, path = "/v1/memories", tag = "memories", operation_id = "create_memory", request_body = ref("#/components/schemas/new_memory"),
     responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn add(
     State(state): State<AppState>,
@@ -64,7 +64,7 @@ pub(crate) async fn list(
 
 /// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",
 /// "min_importance": 5, "proposed": false, "limit": 10}`; every field may be left out.
-#[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "find_memories", request_body = ref("#/components/schemas/memory_search"),
+#[utoipa::path(post, path = "/v1/memories/search", tag = "memories", operation_id = "search_memories", request_body = ref("#/components/schemas/memory_search"),
     responses((status = 200, description = "What was found, best first", body = ref("#/components/schemas/memory_hits"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
@@ -76,7 +76,7 @@ pub(crate) async fn find(
 
 /// Show a memory: its version in force, or the newest that the caller may see; of a removed one, that
 /// it existed.
-#[utoipa::path(get, path = "/v1/memories/{id}", tag = "memories", operation_id = "show_memory",
+#[utoipa::path(get, path = "/v1/memories/{id}", tag = "memories", operation_id = "get_memory",
     params(("id" = String, Path, description = "`mem-…`")),
     responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 404, description = "The caller sees no such memory", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn show(
@@ -89,7 +89,7 @@ pub(crate) async fn show(
 }
 
 /// Show the versions of a memory, newest first.
-#[utoipa::path(get, path = "/v1/memories/{id}/history", tag = "memories", operation_id = "memory_history",
+#[utoipa::path(get, path = "/v1/memories/{id}/history", tag = "memories", operation_id = "list_memory_versions",
     params(("id" = String, Path, description = "`mem-…`")),
     responses((status = 200, description = "The versions", body = ref("#/components/schemas/memory_versions"))))]
 pub(crate) async fn history(
@@ -109,7 +109,7 @@ pub(crate) struct RelatedQuery {
 }
 
 /// Follow what a memory names as related.
-#[utoipa::path(get, path = "/v1/memories/{id}/related", tag = "memories", operation_id = "related_memories",
+#[utoipa::path(get, path = "/v1/memories/{id}/related", tag = "memories", operation_id = "list_related_memories",
     params(("id" = String, Path, description = "`mem-…`"), RelatedQuery),
     responses((status = 200, description = "The memories, nearest first", body = ref("#/components/schemas/related_memories"))))]
 pub(crate) async fn related(
@@ -181,7 +181,7 @@ async fn decide(
 }
 
 /// Remove the content of a memory and of all its versions. That it existed stays.
-#[utoipa::path(delete, path = "/v1/memories/{id}", tag = "memories", operation_id = "remove_memory",
+#[utoipa::path(delete, path = "/v1/memories/{id}", tag = "memories", operation_id = "delete_memory",
     params(("id" = String, Path, description = "`mem-…`")),
     responses((status = 200, description = "What is left", body = ref("#/components/schemas/memory"))))]
 pub(crate) async fn remove(

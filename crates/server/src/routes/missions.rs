@@ -10,7 +10,7 @@ use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::page::PageRequest;
 use charter_engine::{
     ArtifactFilter, ArtifactView, MissionArtifactPage, MissionDiff, MissionImported, MissionOrder,
-    MissionPage, MissionReplayed, MissionStarted, MissionView,
+    MissionPage, MissionReplay, MissionStarted, MissionView,
 };
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ const MAX_PAGE: usize = 1_000;
 ///
 /// The same order with the same `mission_id` finds the mission that it began; another order is a
 /// conflict. An order without one may have an `Idempotency-Key` instead.
-#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(IdempotencyHeader), request_body = ref("#/components/schemas/mission_order"),
+#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(IdempotencyHeader), request_body = ref("#/components/schemas/mission_request"),
     responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal order began before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
@@ -81,7 +81,7 @@ pub(crate) async fn list(
 
 /// Show a mission: where it stands, its tasks, its reviewed output, its proposals with the approvals
 /// that they wait for.
-#[utoipa::path(get, path = "/v1/missions/{id}", tag = "missions", operation_id = "show_mission",
+#[utoipa::path(get, path = "/v1/missions/{id}", tag = "missions", operation_id = "get_mission",
     params(("id" = String, Path, description = "The mission")),
     responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission"))))]
 pub(crate) async fn show(
@@ -132,7 +132,7 @@ pub(crate) async fn artifacts(
 }
 
 /// Show one artifact of a mission, in the present form of its contract.
-#[utoipa::path(get, path = "/v1/missions/{id}/artifacts/{kind}/{artifact}", tag = "missions", operation_id = "show_mission_artifact",
+#[utoipa::path(get, path = "/v1/missions/{id}/artifacts/{kind}/{artifact}", tag = "missions", operation_id = "get_mission_artifact",
     params(("id" = String, Path, description = "The mission"), ("kind" = String, Path, description = "`worker_result`, …"), ("artifact" = String, Path, description = "Its id; the mission's for the envelope and the task graph")),
     responses((status = 200, description = "The artifact with its place", body = ref("#/components/schemas/mission_artifact"))))]
 pub(crate) async fn artifact(
@@ -164,7 +164,7 @@ pub(crate) struct JournalQuery {
 /// Each event carries `mission_state`, where the mission stands after it. In a stream an event by which
 /// the mission comes to another state is called `state`, any other `journal`; its id is its number. A
 /// stream that broke off is taken up with `Last-Event-ID` or `after`.
-#[utoipa::path(get, path = "/v1/missions/{id}/events", tag = "missions", operation_id = "mission_events",
+#[utoipa::path(get, path = "/v1/missions/{id}/events", tag = "missions", operation_id = "list_mission_events",
     params(("id" = String, Path, description = "The mission"), JournalQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/mission_event_page"))))]
 pub(crate) async fn events(
@@ -205,7 +205,7 @@ pub(crate) struct CancelBody {
 
 /// Stop a mission; what it produced stays: `{"reason": "…"}`.
 #[utoipa::path(post, path = "/v1/missions/{id}/cancel", tag = "missions", operation_id = "cancel_mission",
-    params(("id" = String, Path, description = "The mission")), request_body = ref("#/components/schemas/mission_stop"),
+    params(("id" = String, Path, description = "The mission")), request_body = ref("#/components/schemas/mission_cancellation"),
     responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn cancel(
     State(state): State<AppState>,
@@ -224,12 +224,12 @@ pub(crate) async fn cancel(
 /// than it is stored, if it does.
 #[utoipa::path(post, path = "/v1/missions/{id}/replay", tag = "missions", operation_id = "replay_mission",
     params(("id" = String, Path, description = "The mission")),
-    responses((status = 200, description = "What was found", body = ref("#/components/schemas/mission_replayed"))))]
+    responses((status = 200, description = "What was found", body = ref("#/components/schemas/mission_replay"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<MissionReplayed>, ApiError> {
+) -> Result<Json<MissionReplay>, ApiError> {
     let id: MissionId = parsed(&id)?;
     Ok(Json(state.engine.replay_mission(&caller, &id).await?))
 }

@@ -5,7 +5,8 @@ use axum::http::StatusCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_engine::{
-    Mode, PackageDiff, PackageReport, PackageView, RegistrationReport, VersionRange, VersionsDiff,
+    Mode, PackageDiff, PackageReport, PackageVersionDiff, PackageView, RegistrationReport,
+    VersionRange,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -66,7 +67,7 @@ pub(crate) struct RegisterQuery {
 /// Put a package in force.
 #[utoipa::path(post, path = "/v1/packages", tag = "packages", operation_id = "register_package",
     params(RegisterQuery), request_body = ref("#/components/schemas/package_bundle"),
-    responses((status = 200, description = "Unchanged, or a dry run", body = ref("#/components/schemas/registered")), (status = 201, description = "In force", body = ref("#/components/schemas/registered")),
+    responses((status = 200, description = "Unchanged, or a dry run", body = ref("#/components/schemas/registration_report")), (status = 201, description = "In force", body = ref("#/components/schemas/registration_report")),
         (status = 400, description = "All problems", body = ref("#/components/schemas/agent_error")), (status = 409, description = "Registered with other content", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn register(
     State(state): State<AppState>,
@@ -93,7 +94,7 @@ pub(crate) async fn register(
 }
 
 /// Show everything that happened to a package.
-#[utoipa::path(get, path = "/v1/packages/{name}/history", tag = "packages", operation_id = "package_history",
+#[utoipa::path(get, path = "/v1/packages/{name}/history", tag = "packages", operation_id = "list_package_history",
     params(("name" = String, Path, description = "The package"), ScopeQuery),
     responses((status = 200, description = "Oldest first", body = ref("#/components/schemas/package_list"))))]
 pub(crate) async fn history(
@@ -134,15 +135,15 @@ pub(crate) struct VersionsQuery {
 }
 
 /// Compare two versions of a package as they were registered, with each changed document before and after.
-#[utoipa::path(get, path = "/v1/packages/{name}/diff", tag = "packages", operation_id = "diff_versions",
+#[utoipa::path(get, path = "/v1/packages/{name}/diff", tag = "packages", operation_id = "diff_package_versions",
     params(("name" = String, Path, description = "The package"), VersionsQuery),
-    responses((status = 200, description = "A page of changes, by kind and id", body = ref("#/components/schemas/versions_diff"))))]
+    responses((status = 200, description = "A page of changes, by kind and id", body = ref("#/components/schemas/package_version_diff"))))]
 pub(crate) async fn versions(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(name): Path<String>,
     QueryParams(asked): QueryParams<VersionsQuery>,
-) -> Result<Json<VersionsDiff>, ApiError> {
+) -> Result<Json<PackageVersionDiff>, ApiError> {
     let name: PackageName = parsed(&name)?;
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let wanted = VersionRange {
@@ -172,7 +173,7 @@ pub(crate) struct RollbackQuery {
 /// Put an earlier version in force again.
 #[utoipa::path(post, path = "/v1/packages/{name}/rollback", tag = "packages", operation_id = "rollback_package",
     params(("name" = String, Path, description = "The package"), RollbackQuery),
-    responses((status = 200, description = "In force again", body = ref("#/components/schemas/registered"))))]
+    responses((status = 200, description = "In force again", body = ref("#/components/schemas/registration_report"))))]
 pub(crate) async fn rollback(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

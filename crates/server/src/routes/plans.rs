@@ -68,7 +68,7 @@ fn fallbacks(generator: &mut SchemaGenerator) -> Schema {
 ///
 /// An execution plan sent again under the same `id` and `request_id` finds its run; so does any other plan with
 /// the same `Idempotency-Key`. Other content is a conflict. A dry run of an execution plan is a run beside its run.
-#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", params(IdempotencyHeader), request_body = ref("#/components/schemas/plan_order"),
+#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", params(IdempotencyHeader), request_body = ref("#/components/schemas/plan_run_request"),
     responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error")), (status = 409, description = "The same ids, or the same `Idempotency-Key`, came with other content before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,

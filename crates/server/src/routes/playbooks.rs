@@ -31,8 +31,8 @@ pub(crate) struct StartPlaybookBody {
 /// Start a run of a playbook: `{"parameters": {…}, "dry_run": true}`. It waits for what it needs.
 ///
 /// The same order with the same `Idempotency-Key` finds the run that it started; another one is a conflict.
-#[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook",
-    params(("id" = String, Path, description = "The playbook"), IdempotencyHeader), request_body = ref("#/components/schemas/playbook_order"),
+#[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook_run",
+    params(("id" = String, Path, description = "The playbook"), IdempotencyHeader), request_body = ref("#/components/schemas/playbook_run_request"),
     responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 409, description = "The same `Idempotency-Key` came with another order before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::ids::{DocumentId, RequestId};
-use charter_engine::{EngineError, Progress, RequestConfirmed, RequestEvent};
+use charter_engine::{EngineError, Progress, RequestConfirmationResult, RequestEvent};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ use crate::streams;
 /// With `Accept: text/event-stream` the answer comes as events: any number of `progress`, then one
 /// `response` (an AgentResponse) or `error` (an AgentError). The same request sent again gets the
 /// recorded answer; once a change that it asked for has ended, its result.
-#[utoipa::path(post, path = "/v1/requests", tag = "requests", operation_id = "ask",
+#[utoipa::path(post, path = "/v1/requests", tag = "requests", operation_id = "create_request",
     request_body = ref("#/components/schemas/agent_request"),
     responses(
         (status = 200, description = "The answer", body = ref("#/components/schemas/agent_response")),
@@ -97,7 +97,7 @@ fn closing(
 /// With `Accept: text/event-stream` the answer and the result come as events when they are there: one `response` (an
 /// AgentResponse) or `error` (an AgentError), and of a request that changes something one `result` (an AgentResponse with
 /// an id of its own).
-#[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", operation_id = "show_request",
+#[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", operation_id = "get_request",
     params(("id" = String, Path, description = "The request's id")),
     responses((status = 200, description = "The request", body = ref("#/components/schemas/request"))))]
 pub(crate) async fn show(
@@ -138,14 +138,14 @@ pub(crate) struct ConfirmedDocument {
 /// The redacted sentence is suggested as an example of that skill or playbook. An owner of the tenant's catalogue accepts
 /// or rejects it.
 #[utoipa::path(post, path = "/v1/requests/{id}/confirm", tag = "requests", operation_id = "confirm_request",
-    params(("id" = String, Path, description = "The request's id")), request_body = ref("#/components/schemas/request_word"),
-    responses((status = 200, description = "The suggested example, or the reason why there is none", body = ref("#/components/schemas/request_confirmed")), (status = 409, description = "No skill or playbook answered the request", body = ref("#/components/schemas/agent_error"))))]
+    params(("id" = String, Path, description = "The request's id")), request_body = ref("#/components/schemas/request_confirmation"),
+    responses((status = 200, description = "The suggested example, or the reason why there is none", body = ref("#/components/schemas/request_confirmation_result")), (status = 409, description = "No skill or playbook answered the request", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn confirm(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     JsonBody(confirmed): JsonBody<ConfirmedDocument>,
-) -> Result<Json<RequestConfirmed>, ApiError> {
+) -> Result<Json<RequestConfirmationResult>, ApiError> {
     let id: RequestId = parsed(&id)?;
     let document = confirmed.document.as_ref();
     let confirmed = state.engine.confirm_request(&caller, &id, document).await?;

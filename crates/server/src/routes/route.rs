@@ -37,7 +37,7 @@ pub(crate) struct RouteQuery {
 /// With the purpose `request` the intent is decided first: skills are ranked for a question, playbooks for a change,
 /// and lenses are looked at for a rule. `thresholds` decided; `in_force` are those that apply when none are tried.
 /// `dropped` was found and is below the floor.
-#[utoipa::path(get, path = "/v1/route", tag = "routing", operation_id = "route", params(RouteQuery),
+#[utoipa::path(get, path = "/v1/route", tag = "routing", operation_id = "route_query", params(RouteQuery),
     responses((status = 200, description = "The verdict", body = ref("#/components/schemas/verdict"))))]
 pub(crate) async fn route(
     State(state): State<AppState>,

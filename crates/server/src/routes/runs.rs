@@ -69,7 +69,7 @@ pub(crate) async fn list(
 }
 
 /// Show a run with its journal.
-#[utoipa::path(get, path = "/v1/runs/{id}", tag = "runs", operation_id = "show_run",
+#[utoipa::path(get, path = "/v1/runs/{id}", tag = "runs", operation_id = "get_run",
     params(("id" = String, Path, description = "`run-…`")),
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn show(
@@ -83,7 +83,7 @@ pub(crate) async fn show(
 }
 
 /// Show a run as it stood after an event of its journal.
-#[utoipa::path(get, path = "/v1/runs/{id}/at/{sequence}", tag = "runs", operation_id = "show_run_at",
+#[utoipa::path(get, path = "/v1/runs/{id}/at/{sequence}", tag = "runs", operation_id = "get_run_at",
     params(("id" = String, Path, description = "`run-…`"), ("sequence" = u64, Path, description = "The event's position, from 1")),
     responses((status = 200, description = "The run as it stood then", body = ref("#/components/schemas/run_at"))))]
 pub(crate) async fn show_at(
@@ -103,7 +103,7 @@ pub(crate) async fn show_at(
 /// Each event carries `status`, where the run stands after it. In a stream an event by which the run comes to
 /// another status is called `status`, any other `journal`; its id is its number. A stream that broke off is taken
 /// up with `Last-Event-ID` or `after`.
-#[utoipa::path(get, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "run_events",
+#[utoipa::path(get, path = "/v1/runs/{id}/events", tag = "runs", operation_id = "list_run_events",
     params(("id" = String, Path, description = "`run-…`"), JournalQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/run_event_page"))))]
 pub(crate) async fn events(
@@ -134,7 +134,7 @@ pub(crate) async fn events(
 /// Replay a run's journal without any effect, and say where it diverges if it does.
 #[utoipa::path(get, path = "/v1/runs/{id}/replay", tag = "runs", operation_id = "replay_run",
     params(("id" = String, Path, description = "`run-…`")),
-    responses((status = 200, description = "What was found", body = ref("#/components/schemas/run_replayed"))))]
+    responses((status = 200, description = "What was found", body = ref("#/components/schemas/run_replay"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -152,7 +152,7 @@ pub(crate) struct ParametersBody {
 }
 
 /// Give values for parameters of a run that has not begun: `{"parameters": {…}}`.
-#[utoipa::path(post, path = "/v1/runs/{id}/parameters", tag = "runs", operation_id = "give_parameters",
+#[utoipa::path(post, path = "/v1/runs/{id}/parameters", tag = "runs", operation_id = "set_run_parameters",
     params(("id" = String, Path, description = "`run-…`")), request_body = ref("#/components/schemas/run_parameters"),
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn give(
@@ -255,7 +255,7 @@ pub(crate) async fn abort(
 }
 
 /// Reverse what a run that has ended wrote, by a run of its own.
-#[utoipa::path(post, path = "/v1/runs/{id}/rollback", tag = "runs", operation_id = "roll_back_run",
+#[utoipa::path(post, path = "/v1/runs/{id}/rollback", tag = "runs", operation_id = "rollback_run",
     params(("id" = String, Path, description = "`run-…`")),
     responses((status = 201, description = "The run that reverses", body = ref("#/components/schemas/run")), (status = 409, description = "It goes on, or nothing of it can be reversed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn roll_back(

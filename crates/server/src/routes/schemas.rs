@@ -31,7 +31,7 @@ pub(crate) async fn list() -> Json<Vec<Summary>> {
 }
 
 /// Show a schema. Of what packages have files of, it takes a document and a list of them.
-#[utoipa::path(get, path = "/v1/schemas/{name}", tag = "schemas", operation_id = "show_schema",
+#[utoipa::path(get, path = "/v1/schemas/{name}", tag = "schemas", operation_id = "get_schema",
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "A JSON Schema", body = Object)))]
 pub(crate) async fn show(Path(name): Path<String>) -> Result<Json<Value>, ApiError> {

@@ -11,8 +11,8 @@ use crate::json::Json;
 use crate::state::AppState;
 
 /// Open a session.
-#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", operation_id = "open_session",
-    responses((status = 201, description = "The session", body = ref("#/components/schemas/session_shown"))))]
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions", operation_id = "create_session",
+    responses((status = 201, description = "The session", body = ref("#/components/schemas/session_view"))))]
 pub(crate) async fn open(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
@@ -22,9 +22,9 @@ pub(crate) async fn open(
 }
 
 /// Show a session with its newest turns.
-#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "show_session",
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "get_session",
     params(("id" = String, Path, description = "`sess-…`")),
-    responses((status = 200, description = "The session", body = ref("#/components/schemas/session_shown"))))]
+    responses((status = 200, description = "The session", body = ref("#/components/schemas/session_view"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

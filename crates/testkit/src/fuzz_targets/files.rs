@@ -100,7 +100,7 @@ pub(super) fn registered(files: BTreeMap<String, String>) -> Verdict {
         return Verdict::Refused;
     }
     let reading = package::read(bundle, &Cancellation::default());
-    let is_error = |problem: &Problem| problem.gravity == ProblemSeverity::Error;
+    let is_error = |problem: &Problem| problem.severity == ProblemSeverity::Error;
     match reading.package {
         Some(package) if !checked(&package).iter().any(is_error) => Verdict::Accepted,
         Some(_) | None => Verdict::Refused,

@@ -196,7 +196,7 @@ fn words(operation: &Operation, known: &Known) -> Known {
     let of_its_own = [
         ("promote_candidate", "run_id", "candidate_run"),
         ("put_agent_skill", "skill_id", "agent-skills"),
-        ("start_playbook", "request_id", "requests"),
+        ("start_playbook_run", "request_id", "requests"),
     ];
     for (operation_id, name, like) in of_its_own {
         if operation.id == operation_id {
@@ -240,7 +240,7 @@ fn paths(operation: &Operation, known: &Known) -> Vec<String> {
                 operation.method, operation.path
             )
         });
-        let verbs: &[&str] = if operation.id == "a2a_act" {
+        let verbs: &[&str] = if operation.id == "a2a_act_on_task" {
             &[":cancel", ":subscribe"]
         } else {
             &[""]

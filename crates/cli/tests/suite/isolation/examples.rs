@@ -11,11 +11,11 @@ use crate::packages::{Package, skill};
 pub(super) fn of(operation: &str, known: &Known) -> Vec<Option<Value>> {
     let id = |place: &str| known[place][0].as_str();
     let bodies = match operation {
-        "a2a_send" | "a2a_stream" => messages(known),
+        "a2a_send_message" | "a2a_stream_message" => messages(known),
         "import_agent_skills" => {
             vec![json!({"files": [{"path": "mine/SKILL.md", "text": skill_md("mine")}]})]
         }
-        "remember" => vec![json!({"memory": memory(&[id("memories")])})],
+        "create_memory" => vec![json!({"memory": memory(&[id("memories")])})],
         "supersede_memory" => vec![json!({"memory": memory(&[]), "expected_version": 1})],
         "start_mission" => vec![json!({
             "goal": "look", "model": "offline", "mission_type": id("mission_type"), "mission_id": id("missions"),

@@ -104,7 +104,7 @@ fn ruling_4_an_index_of_another_model_is_embedded_anew() {
         home.run(&["lens", "show", LENS, "--output", "json"])
             .json(0)
     };
-    assert_eq!(show(&home)["index"]["other_model"], true);
+    assert_eq!(show(&home)["index"]["model_changed"], true);
     let ask = ["lens", "ask", "locks", "--output", "json"];
     let answer = home.run(&ask).json(0);
     assert_eq!(answer["passages"][0]["cosine"], Value::Null, "{answer:#}");
@@ -163,7 +163,7 @@ fn b000_16_registering_again_looks_at_the_source_again() {
         .expect(200);
     assert_eq!(
         dry["lenses"],
-        json!([{"lens_id": LENS, "outcome": "not_fetched"}])
+        json!([{"lens_id": LENS, "outcome": "fetch_failed"}])
     );
     site.put("/handbook", handbook(&["keys"]).with("etag", "\"v1\""));
     server.api.register(&package);

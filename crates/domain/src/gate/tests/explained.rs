@@ -37,7 +37,7 @@ fn weighed(
 
 fn said(findings: &[RuleFinding]) -> Vec<(RuleKind, &str, RuleEffect)> {
     let said = findings.iter();
-    said.map(|finding| (finding.kind, finding.id.as_str(), finding.says))
+    said.map(|finding| (finding.kind, finding.id.as_str(), finding.effect))
         .collect()
 }
 
@@ -52,7 +52,7 @@ fn only(
     let mut of_kind = findings.into_iter().filter(|finding| finding.kind == kind);
     let found = of_kind.next().unwrap();
     assert_eq!(of_kind.next(), None);
-    (found.says, found.why)
+    (found.effect, found.reason)
 }
 
 fn with(guardrail: &ApplicableGuardrail, more: &Value) -> ApplicableGuardrail {
@@ -82,14 +82,14 @@ fn every_rule_is_listed_in_order_even_without_an_effect() {
     assert_eq!(
         said(&findings),
         [
-            (Permission, "t.x", RuleEffect::Permits),
-            (Permission, "t.x", RuleEffect::Permits),
-            (Guardrail, "g.hard_block", RuleEffect::DoesNotApply),
-            (Guardrail, "g.soft_warn", RuleEffect::Warns),
-            (Tool, "t.x", RuleEffect::DoesNotApply),
-            (Safety, "p.x", RuleEffect::DoesNotApply),
-            (Safety, "p.x", RuleEffect::DoesNotApply),
-            (Interrupted, "t.x", RuleEffect::DoesNotApply),
+            (Permission, "t.x", RuleEffect::Allow),
+            (Permission, "t.x", RuleEffect::Allow),
+            (Guardrail, "g.hard_block", RuleEffect::NotApplicable),
+            (Guardrail, "g.soft_warn", RuleEffect::Warn),
+            (Tool, "t.x", RuleEffect::NotApplicable),
+            (Safety, "p.x", RuleEffect::NotApplicable),
+            (Safety, "p.x", RuleEffect::NotApplicable),
+            (Interrupted, "t.x", RuleEffect::NotApplicable),
         ]
     );
     assert_eq!(decision.word(), "warn");
@@ -109,13 +109,13 @@ fn every_rule_is_listed_in_order_even_without_an_effect() {
 fn b003_4_the_permission_level_and_the_class_say_whether_they_suffice() {
     let of = |tool: &Tool, change: fn(&mut GateInput<'_>)| {
         let (findings, _) = weighed(tool, &[], change);
-        [0, 1].map(|at: usize| (findings[at].says, findings[at].why.clone()))
+        [0, 1].map(|at: usize| (findings[at].effect, findings[at].reason.clone()))
     };
     let writes = tool("write", &json!({"permission_level": "system"}));
     let level = "The caller has the permission level system that `t.x` needs.";
     let class = "The step may use a write tool.";
-    let permits = |why: &str| (RuleEffect::Permits, why.to_owned());
-    let refuses = |why: &str| (RuleEffect::Refuses, why.to_owned());
+    let permits = |why: &str| (RuleEffect::Allow, why.to_owned());
+    let refuses = |why: &str| (RuleEffect::Deny, why.to_owned());
     assert_eq!(of(&writes, |_| {}), [permits(level), permits(class)]);
     let below = "The tool `t.x` needs the permission level system.";
     let reads = "Only a step that is declared to write may use `t.x`, which is a write tool.";
@@ -138,31 +138,31 @@ fn b000_12_a_guardrail_says_which_expression_made_it_bear_or_not() {
         (
             json!({}),
             "write",
-            RuleEffect::Refuses,
+            RuleEffect::Deny,
             "It bears on every write.",
         ),
         (
             json!({}),
             "readonly",
-            RuleEffect::DoesNotApply,
+            RuleEffect::NotApplicable,
             "It has no condition, so it bears on writes only, and this reads.",
         ),
         (
             json!({"when": "parameters.n == 3", "exceptions": exceptions("dry_run")}),
             "readonly",
-            RuleEffect::Refuses,
+            RuleEffect::Deny,
             "Its condition is `parameters.n == 3`, and its exception does not hold.",
         ),
         (
             json!({"when": "parameters.n == 4"}),
             "write",
-            RuleEffect::DoesNotApply,
+            RuleEffect::NotApplicable,
             "Its condition `parameters.n == 4` is false.",
         ),
         (
             json!({"exceptions": exceptions("parameters.n == 3")}),
             "write",
-            RuleEffect::DoesNotApply,
+            RuleEffect::NotApplicable,
             "Its exception `parameters.n == 3` holds.",
         ),
     ];
@@ -198,8 +198,8 @@ fn ruling_10_what_asks_for_a_person_says_why_it_does_or_does_not() {
     use RuleKind::{Interrupted, Safety, Tool as OfTool};
     let (plain, reads) = (tool("write", &json!({})), tool("readonly", &json!({})));
     let careful = tool("write", &json!({"requires_approval": true}));
-    let asks = |why: &str| (RuleEffect::AsksForAPerson, why.to_owned());
-    let silent = |why: &str| (RuleEffect::DoesNotApply, why.to_owned());
+    let asks = |why: &str| (RuleEffect::RequireApproval, why.to_owned());
+    let silent = |why: &str| (RuleEffect::NotApplicable, why.to_owned());
     let nothing_changes = || silent("Nobody is asked for what changes nothing.");
     let only_reads = || silent("It is about writes, and the call only reads.");
     let dry = |question: &mut GateInput<'_>| question.dry_run = true;
@@ -228,7 +228,7 @@ fn ruling_10_what_asks_for_a_person_says_why_it_does_or_does_not() {
     let again = |question: &mut GateInput<'_>| question.interrupted = true;
     assert_eq!(
         only(Interrupted, &plain, &[], again).0,
-        RuleEffect::AsksForAPerson
+        RuleEffect::RequireApproval
     );
     assert_eq!(only(Interrupted, &reads, &[], again), only_reads());
     assert_eq!(
@@ -247,7 +247,7 @@ fn ruling_10_a_review_list_applies_without_a_safety_class() {
         let safety = findings
             .into_iter()
             .filter(|finding| finding.kind == RuleKind::Safety);
-        safety.map(|finding| finding.why).collect::<Vec<_>>()
+        safety.map(|finding| finding.reason).collect::<Vec<_>>()
     };
     let nobody = "Nobody is asked for what changes nothing.";
     let in_advance = "An automated playbook is approved in advance.";
@@ -283,21 +283,21 @@ fn b002_13_a_mission_says_whether_its_proposal_needs_a_person() {
             .into_iter()
             .filter(|finding| finding.kind == RuleKind::Safety);
         safety
-            .map(|finding| (finding.id, finding.says, finding.why))
+            .map(|finding| (finding.id, finding.effect, finding.reason))
             .collect::<Vec<_>>()
     };
     let said = |says, why: &str| [("brief".to_owned(), says, why.to_owned())];
     assert_eq!(
         of("write", true),
         said(
-            RuleEffect::AsksForAPerson,
+            RuleEffect::RequireApproval,
             "What a mission proposes to write back is approved by a person."
         )
     );
     assert_eq!(
         of("write", false),
         said(
-            RuleEffect::DoesNotApply,
+            RuleEffect::NotApplicable,
             "It is no proposal of the mission, or one that needs no person's approval."
         )
     );
@@ -313,23 +313,23 @@ fn b003_4_the_rate_limit_says_what_is_left_or_how_long_to_wait() {
     let said = |says, why: &str| (says, why.to_owned());
     assert_eq!(
         of(None),
-        said(RuleEffect::DoesNotApply, "The tool has no rate limit.")
+        said(RuleEffect::NotApplicable, "The tool has no rate limit.")
     );
     let left = BucketLevel { calls: 2, burst: 5 };
     assert_eq!(
         of(Some(Ok(left))),
-        said(RuleEffect::Permits, "2 of 5 calls are left.")
+        said(RuleEffect::Allow, "2 of 5 calls are left.")
     );
     let wait = RateLimitExceeded { wait_ms: 6_001 };
     assert_eq!(
         of(Some(Err(wait))),
-        said(RuleEffect::Refuses, "The tool may be called again in 7 s.")
+        said(RuleEffect::Deny, "The tool may be called again in 7 s.")
     );
     let reversal = rate_limit(&tool, Some(Err(wait)), true);
     assert_eq!(
         (reversal.says, reversal.why.to_string()),
         said(
-            RuleEffect::Permits,
+            RuleEffect::Allow,
             "A reversal is never refused by a rate limit."
         )
     );
@@ -384,7 +384,7 @@ proptest! {
                 unregistered: unregistered.then_some("plan-1"),
             };
         });
-        let of = |says| findings.iter().filter(move |finding| finding.says == says);
+        let of = |says| findings.iter().filter(move |finding| finding.effect == says);
         let ids = |says| of(says).map(|finding| (finding.kind, finding.id.clone())).collect::<Vec<_>>();
         let named = |rules: &[RuleResult]| {
             rules.iter().map(|rule| (rule.kind, rule.id.clone())).collect::<Vec<_>>()
@@ -392,17 +392,17 @@ proptest! {
         match &decision {
             GateDecision::Deny { rules } => {
                 prop_assert!(!rules.is_empty());
-                prop_assert_eq!(named(rules), ids(RuleEffect::Refuses));
+                prop_assert_eq!(named(rules), ids(RuleEffect::Deny));
             }
             GateDecision::NeedsApproval { rules, warnings, .. } => {
                 prop_assert!(!rules.is_empty());
-                prop_assert_eq!(of(RuleEffect::Refuses).count(), 0);
-                prop_assert_eq!(named(rules), ids(RuleEffect::AsksForAPerson));
-                prop_assert_eq!(named(warnings), ids(RuleEffect::Warns));
+                prop_assert_eq!(of(RuleEffect::Deny).count(), 0);
+                prop_assert_eq!(named(rules), ids(RuleEffect::RequireApproval));
+                prop_assert_eq!(named(warnings), ids(RuleEffect::Warn));
             }
             GateDecision::Allow { warnings, .. } => {
-                prop_assert_eq!(of(RuleEffect::Refuses).count() + of(RuleEffect::AsksForAPerson).count(), 0);
-                prop_assert_eq!(named(warnings), ids(RuleEffect::Warns));
+                prop_assert_eq!(of(RuleEffect::Deny).count() + of(RuleEffect::RequireApproval).count(), 0);
+                prop_assert_eq!(named(warnings), ids(RuleEffect::Warn));
             }
         }
         let writes = CLASSES[class] == "write";

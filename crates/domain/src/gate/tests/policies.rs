@@ -77,7 +77,7 @@ fn what_a_policy_cannot_answer_or_does_not_permit_is_found_with_its_layer() {
         RuleFinding::new(
             RuleKind::Policy,
             id.to_owned(),
-            RuleEffect::Refuses,
+            RuleEffect::Deny,
             why.to_owned(),
         )
     };
@@ -108,31 +108,31 @@ fn a_rule_speaks_only_where_it_holds_or_has_no_answer() {
         (
             RuleMatch::Holds,
             true,
-            RuleEffect::Refuses,
+            RuleEffect::Deny,
             "It forbids this call.",
         ),
         (
             RuleMatch::Holds,
             false,
-            RuleEffect::Permits,
+            RuleEffect::Allow,
             "It permits this call.",
         ),
         (
             RuleMatch::DoesNotHold,
             true,
-            RuleEffect::DoesNotApply,
+            RuleEffect::NotApplicable,
             "It would forbid; its scope or its conditions do not hold.",
         ),
         (
             RuleMatch::DoesNotHold,
             false,
-            RuleEffect::DoesNotApply,
+            RuleEffect::NotApplicable,
             "It would permit; its scope or its conditions do not hold.",
         ),
         (
             failed(),
             false,
-            RuleEffect::Refuses,
+            RuleEffect::Deny,
             "It has no answer: no such attribute",
         ),
     ];
@@ -141,14 +141,14 @@ fn a_rule_speaks_only_where_it_holds_or_has_no_answer() {
             rule: rule(Some("Ask an operator.")),
             forbids,
             stands,
-            looks_at: vec![policy::RunFact::Approved],
+            run_facts: vec![policy::RunFact::Approved],
             origin: None,
         };
         let found = RuleFinding::from(PolicyStatement::Rule(weighed));
-        let message = (says != RuleEffect::DoesNotApply).then(|| "Ask an operator.".to_owned());
+        let message = (says != RuleEffect::NotApplicable).then(|| "Ask an operator.".to_owned());
         let expected = RuleFinding {
             message,
-            looks_at: vec![policy::RunFact::Approved],
+            run_facts: vec![policy::RunFact::Approved],
             ..RuleFinding::new(
                 RuleKind::Policy,
                 "p.one#changes".to_owned(),

@@ -70,7 +70,7 @@ fn step(id: StepId, arguments: Map<String, Value>, edges: Vec<Edge>) -> Step {
             ..Entry::default()
         },
         spends: true,
-        ..Step::new(id, action, AfterFailure::GoOn)
+        ..Step::new(id, action, AfterFailure::Continue)
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
                 ("two", EdgeCondition::Settled)
             ]
         );
-        assert_eq!(step.after_failure, AfterFailure::GoOn);
+        assert_eq!(step.after_failure, AfterFailure::Continue);
         assert!(!step.writes());
     }
 

@@ -205,7 +205,7 @@ fn compile_step(
             call.action,
             match flow.on_failure {
                 OnStepFailure::AbortPlan | OnStepFailure::ExecuteFallback => AfterFailure::Abort,
-                OnStepFailure::ContinuePlan => AfterFailure::GoOn,
+                OnStepFailure::ContinuePlan => AfterFailure::Continue,
             },
         )
     })

@@ -92,7 +92,7 @@ fn after_failure(step: &PlaybookStep) -> AfterFailure {
     match step.on_failure {
         OnFailure::Rollback => AfterFailure::RollBack,
         OnFailure::Stop if step.required => AfterFailure::Abort,
-        OnFailure::Stop | OnFailure::Skip | OnFailure::Continue => AfterFailure::GoOn,
+        OnFailure::Stop | OnFailure::Skip | OnFailure::Continue => AfterFailure::Continue,
     }
 }
 

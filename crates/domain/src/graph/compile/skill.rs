@@ -55,6 +55,6 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
 fn after_failure(on_failure: Option<OnFailure>) -> AfterFailure {
     match on_failure.unwrap_or_default() {
         OnFailure::Stop | OnFailure::Rollback => AfterFailure::Abort,
-        OnFailure::Skip | OnFailure::Continue => AfterFailure::GoOn,
+        OnFailure::Skip | OnFailure::Continue => AfterFailure::Continue,
     }
 }

@@ -189,7 +189,7 @@ fn step<'t>(
             look.values(parameters, &format!("{here}/parameters"));
             let call = calls.call(tool.as_ref(), parameters, here, look.report)?;
             let after_failure = match on_failure {
-                Some(_) => AfterFailure::GoOn,
+                Some(_) => AfterFailure::Continue,
                 None => AfterFailure::Abort,
             };
             (call.action, after_failure)

@@ -54,7 +54,7 @@ fn reversal(name: &str, reverses: &str) -> Step {
 /// itself. What does not fit changes nothing.
 #[test]
 fn b003_5_what_does_not_fit_is_not_added() {
-    let grown = |steps, claims| Growth { steps, claims };
+    let grown = |steps, claims| GraphAdditions { steps, claims };
     let mut unread = step("n", &[]);
     unread.entry.when = Some("1 +".into());
     let cases = [
@@ -121,7 +121,7 @@ fn b003_5_what_does_not_fit_is_not_added() {
 #[test]
 fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
     let before = graph(vec![step("a", &[])]);
-    let of = |count: usize| Growth {
+    let of = |count: usize| GraphAdditions {
         steps: (0..count).map(|at| step(&format!("n{at}"), &[])).collect(),
         claims: vec![],
     };
@@ -139,7 +139,7 @@ fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
 #[test]
 fn a_run_gets_no_more_dependencies_than_its_limit() {
     let before = graph(vec![step("a", &[]), step("b", &[])]);
-    let of = |edges: usize, claims: usize| Growth {
+    let of = |edges: usize, claims: usize| GraphAdditions {
         steps: vec![step("n", &vec!["a"; edges])],
         claims: (0..claims).map(|_| late("b", "a")).collect(),
     };
@@ -171,7 +171,7 @@ proptest! {
         let whole = graph(steps.clone());
         let mut grown = graph(steps[..first].to_vec());
         for step in &steps[first..] {
-            grown.grow(&Growth { steps: vec![step.clone()], claims: vec![] }).unwrap();
+            grown.grow(&GraphAdditions { steps: vec![step.clone()], claims: vec![] }).unwrap();
         }
         prop_assert_eq!(&grown, &whole);
         for at in 0..10 {

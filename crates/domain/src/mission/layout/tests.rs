@@ -126,7 +126,7 @@ fn a_turn_goes_on_after_its_tools() {
     assert_eq!(call.mandate.as_ref().map(TaskId::as_str), Some("weigh"));
     assert_eq!(
         after_turn(&plan.tasks[0], 1, &[]).unwrap(),
-        Growth::default()
+        GraphAdditions::default()
     );
 }
 

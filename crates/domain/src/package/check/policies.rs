@@ -32,7 +32,7 @@ pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> 
     problems.extend(broken_policies(package, against, &mut checks));
     let errors = problems
         .iter()
-        .any(|problem| problem.gravity == super::ProblemSeverity::Error);
+        .any(|problem| problem.severity == super::ProblemSeverity::Error);
     if !errors {
         problems.extend(failed_tests(&policies, against));
     }

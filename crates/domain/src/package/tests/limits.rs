@@ -209,7 +209,7 @@ fn a_cancelled_check_admits_nothing() {
     let cancelled = |problems: &[Problem]| {
         let found = problems
             .iter()
-            .filter(|p| p.gravity == ProblemSeverity::Error);
+            .filter(|p| p.severity == ProblemSeverity::Error);
         let found = found.map(|p| (p.file.clone(), p.keyword.clone()));
         found.collect::<Vec<_>>()
     };

@@ -13,7 +13,7 @@ fn ruling_30_a_guardrail_without_when_is_warned_about_with_the_conditions_that_b
     let [warning] = reading.problems.as_slice() else {
         panic!("{:#?}", reading.problems);
     };
-    let place = (warning.gravity, warning.line, warning.keyword.as_str());
+    let place = (warning.severity, warning.line, warning.keyword.as_str());
     assert_eq!(place, (ProblemSeverity::Warning, 5, "when"));
     let suggestion = warning.suggestion.as_deref().unwrap();
     let conditions: Vec<&str> = suggestion.split('`').skip(1).step_by(2).collect();

@@ -171,7 +171,7 @@ fn a_rule_says_what_of_the_run_it_looks_at() {
         let PolicyStatement::Rule(weighed) = &heard[0] else {
             panic!("{condition}: {heard:?}");
         };
-        assert_eq!(weighed.looks_at, facts, "{condition}");
+        assert_eq!(weighed.run_facts, facts, "{condition}");
     }
 }
 

@@ -13,7 +13,7 @@ use crate::approval::Digest;
 use crate::graph::{Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::reference::Bindings;
-use crate::run::event::{DocumentPin, RunPrerequisites, TokensUsed};
+use crate::run::event::{DocumentPin, RunPrerequisites, TokenUsage};
 use crate::run::standing::{RunOutcome, StepState};
 
 impl Run {
@@ -129,7 +129,7 @@ impl Run {
 
     /// Tokens that models used for it so far.
     #[must_use]
-    pub fn tokens(&self) -> TokensUsed {
+    pub fn tokens(&self) -> TokenUsage {
         self.tokens
     }
 

@@ -131,7 +131,7 @@ fn a_write_whose_reversal_failed_stands() {
     run.fail("undo").unwrap();
     assert_eq!(run.outcome(), "rollback_failed");
     let account = run.run.account();
-    assert_eq!(account.undone[0].why, UndoneReason::Stands);
+    assert_eq!(account.undone[0].why, UndoneReason::ReversalFailed);
     assert_eq!(
         account.undone[0].detail,
         "it was done, and taking it back failed: it broke"

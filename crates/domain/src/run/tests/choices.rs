@@ -142,7 +142,7 @@ fn a_conclusion_that_references_make_too_deep_fails_its_step() {
 /// B003-9: an expression sees what has ended, so that its answer does not hang on what is quicker.
 #[test]
 fn b003_9_an_expression_does_not_see_what_is_under_way() {
-    let mut asks = read("asks", &["first"], AfterFailure::GoOn);
+    let mut asks = read("asks", &["first"], AfterFailure::Continue);
     asks.entry.when = Some("steps.other.state == 'running'".into());
     let mut run = Driven::new(vec![
         read("first", &[], AfterFailure::Abort),
@@ -160,7 +160,7 @@ fn b003_9_an_expression_does_not_see_what_is_under_way() {
 fn b003_9_steps_that_are_ready_share_what_their_expressions_may_be() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
     let asks = |name: &str| {
-        let mut step = read(name, &["first"], AfterFailure::GoOn);
+        let mut step = read(name, &["first"], AfterFailure::Continue);
         step.entry.when = Some("steps.first.output.items.exists(i, i > 0)".into());
         step
     };
@@ -189,8 +189,8 @@ fn b003_5_one_met_source_is_enough_where_any_may_be() {
         let mut joins = read("joins", &["a", "b"], AfterFailure::Abort);
         joins.entry.join = Join::Any;
         let mut run = Driven::new(vec![
-            read("a", &[], AfterFailure::GoOn),
-            read("b", &[], AfterFailure::GoOn),
+            read("a", &[], AfterFailure::Continue),
+            read("b", &[], AfterFailure::Continue),
             joins,
         ]);
         for step in ["a", "b"] {
@@ -226,7 +226,7 @@ fn b003_5_order_without_dependence_waits_for_the_end_only() {
             from: id("a"),
             on: EdgeCondition::Settled,
         }];
-        let mut run = Driven::new(vec![read("a", &[], AfterFailure::GoOn), after]);
+        let mut run = Driven::new(vec![read("a", &[], AfterFailure::Continue), after]);
         assert_eq!(run.next(), start(&["a"]));
         run.begin("a").unwrap();
         if fails {

@@ -1,9 +1,9 @@
 //! Results that add steps: a mission's plan, a worker that asks for tools; and the tokens they cost.
 
 use super::*;
-use crate::graph::{AddedEdge, Growth};
+use crate::graph::{AddedEdge, GraphAdditions};
 
-fn adding(steps: Vec<Step>, claims: &[(&str, &str)]) -> Growth {
+fn adding(steps: Vec<Step>, claims: &[(&str, &str)]) -> GraphAdditions {
     let claims = claims.iter().map(|(step, from)| AddedEdge {
         step: id(step),
         edge: Edge {
@@ -11,7 +11,7 @@ fn adding(steps: Vec<Step>, claims: &[(&str, &str)]) -> Growth {
             on: EdgeCondition::Success,
         },
     });
-    Growth {
+    GraphAdditions {
         steps,
         claims: claims.collect(),
     }
@@ -32,7 +32,7 @@ impl Driven {
     fn succeed_with(
         &mut self,
         step: &str,
-        growth: Growth,
+        growth: GraphAdditions,
         tokens: u64,
     ) -> Result<Vec<RunEvent>, IllegalTransition> {
         self.command(Command::Succeed {
@@ -41,7 +41,7 @@ impl Driven {
             source: ResultSource::Fresh,
             duration_ms: 1,
             brings: Box::new(StepYield {
-                tokens: TokensUsed {
+                tokens: TokenUsage {
                     input: tokens / 2,
                     output: tokens - tokens / 2,
                 },
@@ -231,12 +231,13 @@ fn b002_17_a_token_budget_stops_new_steps_and_keeps_results() {
     );
     run.begin("a").unwrap();
     run.begin("b").unwrap();
-    run.succeed_with("a", Growth::default(), 10).unwrap();
+    run.succeed_with("a", GraphAdditions::default(), 10)
+        .unwrap();
     assert_eq!(
         (run.state("c"), run.state("b"), run.run.status().as_str()),
         ("cancelled", "running", "stopping")
     );
-    run.succeed_with("b", Growth::default(), 3).unwrap();
+    run.succeed_with("b", GraphAdditions::default(), 3).unwrap();
     assert_eq!(run.outcome(), "budget_exceeded");
     assert_eq!(run.run.tokens().total(), 13);
     let kept: Vec<String> = run.run.outputs().keys().map(ToString::to_string).collect();
@@ -255,7 +256,7 @@ fn b002_17_failures_count_as_well() {
             step: id("a"),
             failure: failure(ErrorKind::ExecutionError),
             at: at(run.clock),
-            tokens: TokensUsed {
+            tokens: TokenUsage {
                 input: tokens,
                 output: 0,
             },
@@ -276,9 +277,11 @@ fn b002_17_a_budget_stops_only_what_would_use_it() {
     ] {
         let mut run = with_budget(budget, vec![spending("a", &[]), last]);
         run.begin("a").unwrap();
-        run.succeed_with("a", Growth::default(), 10).unwrap();
+        run.succeed_with("a", GraphAdditions::default(), 10)
+            .unwrap();
         run.begin("b").unwrap();
-        run.succeed_with("b", Growth::default(), 10).unwrap();
+        run.succeed_with("b", GraphAdditions::default(), 10)
+            .unwrap();
         assert_eq!(run.outcome(), "completed", "{budget}");
     }
 }
@@ -287,7 +290,7 @@ fn b002_17_a_budget_stops_only_what_would_use_it() {
 #[test]
 fn b002_14_an_invented_end_of_the_budget_is_found() {
     let stopping = RunEvent::Stopping {
-        cause: StopCause::TokensUsedUp,
+        cause: StopCause::TokenBudgetExhausted,
         roll_back: false,
     };
     let run = with_budget(10, vec![spending("a", &[])]);

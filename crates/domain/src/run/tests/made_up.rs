@@ -213,12 +213,12 @@ fn b002_14_a_step_ends_only_once_it_runs_and_is_tried_again_as_often_as_it_says(
         step: id("a"),
         failure: failure(ErrorKind::ExecutionError),
         due: at(0),
-        tokens: TokensUsed::default(),
+        tokens: TokenUsage::default(),
     };
     let failed = |step: &str| RunEvent::StepFailed {
         step: id(step),
         failure: failure(ErrorKind::ExecutionError),
-        tokens: TokensUsed::default(),
+        tokens: TokenUsage::default(),
     };
     let pending = |wanted: &str| format!("the step `a` is pending, so it cannot be {wanted}");
     refused(&run, &succeeded, &pending("completed"));

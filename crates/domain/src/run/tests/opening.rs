@@ -78,7 +78,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
 /// Tokens for drafts of parameters count among those of the run, and are told apart from those of its steps.
 #[test]
 fn tokens_of_drafted_parameters_are_counted() {
-    let tokens = |input, output| TokensUsed { input, output };
+    let tokens = |input, output| TokenUsage { input, output };
     let opening = RunPrerequisites {
         tokens: tokens(30, 5),
         ..RunPrerequisites::default()
@@ -98,7 +98,7 @@ fn tokens_of_drafted_parameters_are_counted() {
     assert_eq!(of_steps, tokens(2, 0));
     assert_eq!(
         tokens(1, 1).without(run.opening().tokens),
-        TokensUsed::default()
+        TokenUsage::default()
     );
 }
 

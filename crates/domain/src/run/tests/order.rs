@@ -92,7 +92,7 @@ fn b003_6_an_expression_decides_whether_a_step_runs() {
 #[test]
 fn b003_8_other_steps_go_on_when_only_dependants_are_skipped() {
     let mut run = Driven::new(vec![
-        read("a", &[], AfterFailure::GoOn),
+        read("a", &[], AfterFailure::Continue),
         read("b", &["a"], AfterFailure::Abort),
         read("c", &[], AfterFailure::Abort),
     ]);
@@ -179,7 +179,7 @@ fn an_interrupted_step_is_started_again_under_the_same_key() {
 /// What has its turn may fail before it began, and is then not tried again; what has not, may not.
 #[test]
 fn b003_7_a_step_that_could_not_be_prepared_fails_for_good() {
-    let mut first = read("a", &[], AfterFailure::GoOn);
+    let mut first = read("a", &[], AfterFailure::Continue);
     first.retry.retries = 2;
     let mut run = Driven::new(vec![first, read("b", &["a"], AfterFailure::Abort)]);
     let early = IllegalTransition::Step {

@@ -31,7 +31,7 @@ fn graph(draw: &mut Draw<'_>) -> GraphParts {
         step.after_failure = match draw.below(3) {
             0 => AfterFailure::Abort,
             1 => AfterFailure::RollBack,
-            _ => AfterFailure::GoOn,
+            _ => AfterFailure::Continue,
         };
         step.retry.retries = u32::from(draw.below(3));
         step.entry.join = if draw.below(4) == 1 {

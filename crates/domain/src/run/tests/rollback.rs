@@ -75,7 +75,7 @@ fn b003_6_what_a_failure_calls_for_runs_before_the_rollback() {
 #[test]
 fn b000_18_an_abort_cancels_all_that_is_not_under_way() {
     let mut run = Driven::new(vec![
-        read("fails", &[], AfterFailure::GoOn),
+        read("fails", &[], AfterFailure::Continue),
         handler("mend", "fails"),
         write("asks", &[]),
         tried(read("again", &[], AfterFailure::Abort)),
@@ -286,7 +286,7 @@ fn b000_18_a_reversal_that_failed_stops_nothing() {
     let failed = RunEvent::StepFailed {
         step: id("undo"),
         failure: failure(ErrorKind::ExecutionError),
-        tokens: TokensUsed::default(),
+        tokens: TokenUsage::default(),
     };
     run.run.apply(failed, at(0)).unwrap();
     assert_eq!(

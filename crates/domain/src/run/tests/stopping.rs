@@ -206,7 +206,7 @@ fn b000_18_an_interrupted_read_of_an_aborted_run_is_not_repeated() {
         step: id("look"),
         failure,
         at: at(run.clock),
-        tokens: TokensUsed::default(),
+        tokens: TokenUsage::default(),
     })
     .unwrap();
     assert_eq!(

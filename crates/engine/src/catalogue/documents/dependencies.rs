@@ -1,7 +1,7 @@
 //! The dependencies and dependents of a document: what breaks if it changes.
 
 use charter_contract::catalogue::DocumentKind;
-use charter_domain::dependencies::{Dependency, DependencyGraph, DependencySide, DocumentName};
+use charter_domain::dependencies::{Dependency, DependencyGraph, DependencySide, DocumentRef};
 use charter_domain::expert_graph::Depth;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -65,13 +65,13 @@ impl DocumentService {
             Some(side) => std::slice::from_ref(side),
             None => DependencySide::ALL.as_slice(),
         };
-        let name = DocumentName {
+        let name = DocumentRef {
             kind,
             id: id.to_owned(),
         };
         let found = graph.around(&name, sides, depth.unwrap_or(Depth::MOST));
         let nodes = found.nodes.into_iter().map(|reached| {
-            let DocumentName { kind, id } = reached.document;
+            let DocumentRef { kind, id } = reached.document;
             DependencyNode {
                 kind,
                 document: DocumentSummary::of(&view, kind, &id),

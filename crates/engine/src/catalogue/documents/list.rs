@@ -70,7 +70,7 @@ pub struct CatalogueKind {
     /// Number of documents in a listing of it.
     pub documents: usize,
     /// Number of them that are the tenant's own.
-    pub of_tenant: usize,
+    pub tenant_documents: usize,
 }
 
 impl DocumentService {
@@ -107,7 +107,7 @@ impl DocumentService {
             CatalogueKind {
                 kind: *kind,
                 documents: seen.len(),
-                of_tenant: seen.iter().filter(|seen| seen.is_tenants()).count(),
+                tenant_documents: seen.iter().filter(|seen| seen.is_tenants()).count(),
             }
         };
         CatalogueView {

@@ -298,7 +298,7 @@ async fn replaying_an_analysis_needs_no_model() {
     let rig = rig.without_models().await;
     let ann = person("ann");
     let replayed = rig.engine.replay_run(&ann, &runs[0]).await.unwrap();
-    assert_eq!(replayed.diverges, None);
+    assert_eq!(replayed.divergence, None);
     let run = rig.engine.fold(&ann.tenant, &runs[0]).await.unwrap().run;
     let Some(Drafting::Done { result, tokens, .. }) = Drafting::from_run(&run) else {
         panic!("{run:?}");

@@ -9,7 +9,7 @@ use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, RunId, SkillId, StepId, ToolId};
 use charter_domain::answer::outline;
 use charter_domain::guardrail::RequestTags;
-use charter_domain::run::{DocumentPin, ResultSource, Run, RunEvent, TokensUsed};
+use charter_domain::run::{DocumentPin, ResultSource, Run, RunEvent, TokenUsage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -39,7 +39,7 @@ pub(crate) struct SkillAnalysis {
     /// How the run's own analysis by a model ended, where it has one.
     pub(crate) drafted: Option<Drafting>,
     /// Tokens that models used for the run.
-    pub(crate) tokens: TokensUsed,
+    pub(crate) tokens: TokenUsage,
 }
 
 /// What one skill contributed.

@@ -38,7 +38,7 @@ use crate::conversation::candidates::CandidateProposal;
 use crate::execution::runs::{Progress, ProgressEvent};
 use crate::ground::moments;
 use crate::ground::telemetry;
-use crate::{Caller, Engine, EngineError, LensAnswer};
+use crate::{Caller, Engine, EngineError, LensSearchResult};
 
 /// The outcome of a request.
 enum RequestOutcome {
@@ -51,7 +51,7 @@ enum RequestOutcome {
     /// A candidate, which was not run.
     Propose(Box<CandidateProposal>),
     /// Passages of the reference library.
-    Consult(LensAnswer),
+    Consult(LensSearchResult),
     /// The explanation of a rule.
     Explain(Box<Explanation>),
     /// Playbooks that are offered.
@@ -135,7 +135,7 @@ pub struct RequestView {
     /// When it last changed.
     pub updated_at: Timestamp,
     /// The request as received, with a snapshot of the caller's identity and role.
-    pub asked: Map<String, Value>,
+    pub received: Map<String, Value>,
     /// The routing verdict; absent before routing.
     pub verdict: Option<Value>,
     /// The answer or error; absent while the request is in progress.
@@ -190,7 +190,7 @@ impl Engine {
         let record = self.request_of(caller, id).await?;
         let record = self.with_result(record).await;
         Ok(RequestView {
-            asked: recorded(&record.asked)?,
+            received: recorded(&record.asked)?,
             verdict: record.verdict.as_deref().map(recorded).transpose()?,
             answer: record.answer.as_deref().map(recorded).transpose()?,
             result: record.result.as_deref().map(recorded).transpose()?,

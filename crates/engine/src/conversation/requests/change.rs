@@ -167,7 +167,7 @@ fn content(run: &RunView) -> String {
             lines.extend(run.proposals.iter().map(ToString::to_string));
             let names: Vec<&str> = state.missing.iter().map(AsRef::as_ref).collect();
             lines.push(format!(
-                "It needs {}. Give them: charter runs give {id} {}",
+                "It needs {}. Give them: charter runs set {id} {}",
                 names.join(", "),
                 names
                     .iter()

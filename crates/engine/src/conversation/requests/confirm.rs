@@ -19,8 +19,8 @@ use crate::{Caller, Engine, EngineError};
 
 /// The outcome of a confirmation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "RequestConfirmed")]
-pub struct RequestConfirmed {
+#[schemars(rename = "RequestConfirmationResult")]
+pub struct RequestConfirmationResult {
     /// The request.
     pub request_id: RequestId,
     /// The document's kind.
@@ -30,7 +30,7 @@ pub struct RequestConfirmed {
     /// The suggested route example; absent if there is none.
     pub example_id: Option<RouteExampleId>,
     /// The reason why there is none.
-    pub not_suggested: Option<NotSuggested>,
+    pub not_suggested_reason: Option<NotSuggested>,
 }
 
 /// A skill or playbook that a request was routed to.
@@ -74,7 +74,7 @@ impl Classification {
 
     /// The earlier request with its sentence, if this request chose an option of its clarification.
     fn answers_question(&self) -> Option<(&RequestId, &str)> {
-        let follows = self.verdict.follows.as_ref()?;
+        let follows = self.verdict.follow_up.as_ref()?;
         // Every other follow-up is ranked, and so has candidates.
         let chosen = self.verdict.candidates.is_empty();
         let follow_up = self.follow_up.as_ref().filter(|_| chosen)?;
@@ -94,7 +94,7 @@ impl Engine {
         caller: &Caller,
         id: &RequestId,
         document: Option<&DocumentId>,
-    ) -> Result<RequestConfirmed, EngineError> {
+    ) -> Result<RequestConfirmationResult, EngineError> {
         let record = self.request_of(caller, id).await?;
         let (asked, classified) = answered(&record)?;
         let (kind, document) = one_of(id, classified.answered_by(), document)?;
@@ -106,11 +106,11 @@ impl Engine {
                 self.route_examples().suggest_example(sentence).await
             }
         };
-        Ok(RequestConfirmed {
+        Ok(RequestConfirmationResult {
             request_id: id.clone(),
             kind,
             document,
-            not_suggested: suggested.as_ref().err().copied(),
+            not_suggested_reason: suggested.as_ref().err().copied(),
             example_id: suggested.ok(),
         })
     }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::ActiveRequest;
 use super::classification::Classification;
 use super::respond::verdict;
-use crate::{Engine, EngineError, LensAnswer, PassageView};
+use crate::{Engine, EngineError, LensSearchResult, PassageView};
 
 /// Maximum sections of a passage that its citation names.
 const NAMED_SECTIONS: usize = 4;
@@ -23,7 +23,10 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` on the basic tier (B000-16); `no_match` if no passage is close.
-    pub(super) async fn consult(&self, asked: &ActiveRequest) -> Result<LensAnswer, EngineError> {
+    pub(super) async fn consult(
+        &self,
+        asked: &ActiveRequest,
+    ) -> Result<LensSearchResult, EngineError> {
         if asked.tier() < Tier::Advanced {
             let message = "the reference library answers on the advanced tier";
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));
@@ -55,7 +58,7 @@ pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
     classified: &Classification,
-    answer: &LensAnswer,
+    answer: &LensSearchResult,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let at = engine.now();
@@ -82,7 +85,7 @@ pub(super) fn response(
 }
 
 /// Formats the answer as text: a note that it is quoted, then each passage under its source.
-fn content(answer: &LensAnswer) -> String {
+fn content(answer: &LensSearchResult) -> String {
     let mut text = format!(
         "The {} passage(s) of the reference library that come closest, quoted as they stand:",
         answer.passages.len()

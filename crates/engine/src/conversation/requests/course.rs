@@ -229,7 +229,7 @@ mod tests {
             lexical: 1.0,
             coverage: Some(score),
             cosine: None,
-            named: None,
+            name_match: None,
         };
         RoutedVerdict {
             kind,

@@ -11,7 +11,7 @@ use super::ActiveRequest;
 use super::classification::Classification;
 use super::respond::verdict;
 use crate::catalogue::abilities::{can_ask, changes};
-use crate::registry::routing::GatewayReading;
+use crate::registry::routing::GatewayResult;
 use crate::{Engine, EngineError};
 
 /// Builds the response that lists possible questions.
@@ -46,7 +46,7 @@ pub(super) fn response(
 }
 
 /// States the supported languages, given the result of the model of the route `gateway`.
-fn languages(gateway: Option<&GatewayReading>) -> &'static str {
+fn languages(gateway: Option<&GatewayResult>) -> &'static str {
     match gateway.and_then(|reading| reading.failure.as_ref()) {
         Some(_) => {
             "Questions and changes are understood in English. The model that translates other languages (model route \
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_refusal_tells_a_translating_model_that_failed_from_one_that_is_not_there() {
-        let reading = |failure: Option<&str>| GatewayReading {
+        let reading = |failure: Option<&str>| GatewayResult {
             model: None,
             translation: None,
             intent: None,

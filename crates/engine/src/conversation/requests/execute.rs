@@ -257,7 +257,7 @@ fn stopped(run: &Run, cause: &StopCause) -> EngineError {
         StopCause::TimedOut => {
             EngineError::new(ErrorCode::ToolTimeout, "the run's time limit was over")
         }
-        StopCause::TokensUsedUp => {
+        StopCause::TokenBudgetExhausted => {
             EngineError::new(ErrorCode::Cancelled, "the run's token budget was used up")
         }
     }

@@ -51,7 +51,7 @@ struct NodeShown {
     layer: &'static str,
     /// Whether the question names it.
     named: bool,
-    likeness: f32,
+    similarity: f32,
     text: String,
     near: Vec<NearShown>,
 }
@@ -137,7 +137,7 @@ fn node(graph: &ExpertGraph<'_>, met: &MatchedNode) -> NodeShown {
             false => "global",
         },
         named: met.named,
-        likeness: met.likeness,
+        similarity: met.likeness,
         text: text_of(&met.node),
         near: near.found.iter().take(LISTED).map(near_shown).collect(),
     }
@@ -195,7 +195,7 @@ struct PassageCited<'k> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sentence: Option<&'k str>,
     section: &'k CitedSection,
-    likeness: f32,
+    similarity: f32,
 }
 
 fn passages(known: &Knowledge) -> Vec<PassageCited<'_>> {
@@ -203,7 +203,7 @@ fn passages(known: &Knowledge) -> Vec<PassageCited<'_>> {
         passage: &cited.passage,
         sentence: cited.sentence.as_deref(),
         section: &cited.section,
-        likeness: cited.likeness,
+        similarity: cited.likeness,
     });
     cited.collect()
 }
@@ -266,7 +266,7 @@ mod tests {
             node_type: NodeType::Control,
             layer: "global",
             named: true,
-            likeness: 1.0,
+            similarity: 1.0,
             text: "Access control".to_owned(),
             near: vec![NearShown {
                 node_id: "locks".to_owned(),

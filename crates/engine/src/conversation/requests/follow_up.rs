@@ -31,7 +31,7 @@ const LOOK_BACK: usize = 10;
 impl Classification {
     /// Returns the values of a skill or playbook from the request that this one follows.
     pub(super) fn earlier_values(&self, document: &str) -> Option<EarlierValues<'_>> {
-        let follows = self.verdict.follows.as_ref()?;
+        let follows = self.verdict.follow_up.as_ref()?;
         let follow_up = self.follow_up.as_ref()?;
         Some(EarlierValues {
             request: &follows.request_id,
@@ -116,10 +116,10 @@ impl Engine {
         verdict.gateway.clone_from(&own.gateway);
         verdict.intent = Some(Intent::Read);
         verdict.intent_reason = Some(format!("it follows a question: {because}"));
-        verdict.follows = Some(FollowUpReference {
+        verdict.follow_up = Some(FollowUpReference {
             request_id: last.request.clone(),
-            alone: own.kind,
-            because,
+            standalone_verdict: own.kind,
+            reason: because,
         });
         let question = last.question.clone();
         Ok(Some((

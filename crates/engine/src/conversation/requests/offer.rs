@@ -154,7 +154,7 @@ impl Engine {
                     title: playbook.name.to_string(),
                     parameters: values,
                     missing: so_far.missing,
-                    for_findings_of: skills.to_vec(),
+                    finding_skills: skills.to_vec(),
                 }),
                 (Ok(_), _) => {}
                 (Err(faults), _) => {
@@ -178,7 +178,7 @@ fn fitting(verdict: &RoutedVerdict) -> Vec<&RoutedCandidate> {
     let fits = |candidate: &&RoutedCandidate| {
         let near = best.fused - candidate.fused < thresholds.margin;
         candidate.kind == DocumentKind::Playbook
-            && (candidate.named.is_some()
+            && (candidate.name_match.is_some()
                 || candidate.score >= least && (near || verdict.is_best_of_clause(candidate)))
     };
     verdict.candidates.iter().filter(fits).collect()
@@ -294,7 +294,7 @@ mod tests {
             lexical: 1.0,
             coverage: None,
             cosine: None,
-            named: None,
+            name_match: None,
         }
     }
 

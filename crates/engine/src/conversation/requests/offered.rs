@@ -18,7 +18,7 @@ pub(super) struct Offer {
     pub(super) missing: Vec<Label>,
     /// The skills whose findings it is offered for; none where the sentence spoke of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) for_findings_of: Vec<SkillId>,
+    pub(super) finding_skills: Vec<SkillId>,
 }
 
 impl Offer {
@@ -39,7 +39,7 @@ impl Offer {
             title: playbook.name.to_string(),
             parameters,
             missing: missing.map(|so_far| so_far.missing).unwrap_or_default(),
-            for_findings_of: Vec::new(),
+            finding_skills: Vec::new(),
         }
     }
 

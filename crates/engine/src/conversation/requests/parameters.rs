@@ -12,7 +12,7 @@ use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{
     Bound, Collected, MemoryText, ProposedValue, ValueSource, proposed_values,
 };
-use charter_domain::run::{Run, TokensUsed};
+use charter_domain::run::{Run, TokenUsage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -56,7 +56,7 @@ pub(super) struct CollectedParameters {
     /// Failures of sources.
     pub(super) notices: Vec<String>,
     /// Tokens that a model used to draft values.
-    pub(super) tokens: TokensUsed,
+    pub(super) tokens: TokenUsage,
 }
 
 /// A parameter's value with its source, as an answer shows it.

@@ -11,7 +11,7 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId, SkillId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::run::{ResultSource, TokensUsed};
+use charter_domain::run::{ResultSource, TokenUsage};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
@@ -113,13 +113,13 @@ fn tokens_of(
     done: &[SkillAnalysis],
     runs: &[String],
     analysis: Option<&ModelAnalysis>,
-) -> TokensUsed {
+) -> TokenUsage {
     let of_skills = done.iter().map(|analysed| analysed.tokens);
     let joint = analysis.filter(|analysis| !runs.contains(&analysis.run.to_string()));
     let of_joint = joint.map(|analysis| analysis.tokens);
     of_skills
         .chain(of_joint)
-        .fold(TokensUsed::default(), TokensUsed::and)
+        .fold(TokenUsage::default(), TokenUsage::and)
 }
 
 /// Describes a model's contribution to an answer: the model, its tokens, and how much of its text was dropped.

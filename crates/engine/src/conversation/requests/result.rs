@@ -220,12 +220,12 @@ impl<'s> ResultText<'s> {
         let mut undone = Vec::with_capacity(account.undone.len());
         for step in &account.undone {
             let mut written = json!({
-                "step_id": step.step, "tool_id": step.tool, "writes": step.writes, "why": step.why,
+                "step_id": step.step, "tool_id": step.tool, "writes": step.writes, "reason": step.why,
                 "detail": step.detail,
             });
-            let would = self.state(step.step, "would", step.would.as_ref());
+            let would = self.state(step.step, "planned_change", step.would.as_ref());
             if !would.is_null() {
-                written["would"] = would;
+                written["planned_change"] = would;
             }
             undone.push(written);
         }

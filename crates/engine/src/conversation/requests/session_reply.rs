@@ -268,10 +268,10 @@ pub(super) fn follows(classified: &mut Classification, last: &LastAnswer, becaus
     let verdict = &mut classified.verdict;
     verdict.reason.clone_from(&because);
     verdict.intent_reason = Some(because.clone());
-    verdict.follows = Some(FollowUpReference {
+    verdict.follow_up = Some(FollowUpReference {
         request_id: last.request.clone(),
-        alone: VerdictKind::Miss,
-        because,
+        standalone_verdict: VerdictKind::Miss,
+        reason: because,
     });
 }
 

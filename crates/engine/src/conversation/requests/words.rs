@@ -11,7 +11,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId};
 use charter_domain::answer::AnalysisResult;
 use charter_domain::graph::{from_analysis, with_analysis};
-use charter_domain::run::{Run, RunOutcome, RunPrerequisites, TokensUsed};
+use charter_domain::run::{Run, RunOutcome, RunPrerequisites, TokenUsage};
 use serde_json::{Map, json};
 
 use super::ActiveRequest;
@@ -43,7 +43,7 @@ pub(super) struct ReadAnswer {
 pub(super) struct ModelAnalysis {
     pub(super) run: RunId,
     pub(super) result: AnalysisResult,
-    pub(super) tokens: TokensUsed,
+    pub(super) tokens: TokenUsage,
     /// The skills whose results the model received.
     pub(super) skills: Vec<SkillId>,
 }

@@ -53,7 +53,7 @@ pub struct ApprovalEntry {
     pub run_title: String,
     /// Whether the caller may approve it: the caller decides on approvals and, if four eyes are required, did not
     /// request it.
-    pub may_agree: bool,
+    pub can_approve: bool,
 }
 
 /// One page of approvals.
@@ -70,8 +70,8 @@ impl Caller {
     /// Returns whether the caller may agree to an approval, in any of its states. The caller must decide on approvals
     /// and, if four eyes are required, must not have requested it (ruling 33).
     #[must_use]
-    pub fn may_agree(&self, approval: &Approval) -> bool {
-        self.rights().decides() && approval.may_agree(&self.person())
+    pub fn can_approve(&self, approval: &Approval) -> bool {
+        self.rights().decides() && approval.can_approve(&self.person())
     }
 }
 
@@ -146,7 +146,7 @@ impl Engine {
         let word = match &say.answer {
             ApprovalAnswer::Approve => "approved",
             ApprovalAnswer::Reject => "rejected",
-            ApprovalAnswer::Happened(_) => "happened",
+            ApprovalAnswer::Happened(_) => "reported",
         };
         let reported = match &say.answer {
             ApprovalAnswer::Approve | ApprovalAnswer::Reject => None,
@@ -294,7 +294,7 @@ impl Engine {
             digest: asked.digest.clone(),
             rules: asked.policy_decision.rules().to_vec(),
             requested_by: run.by().clone(),
-            asked_by: run.askers_of(&asked.step),
+            requesters: run.askers_of(&asked.step),
             requested_at: self.now(),
             expires_at: asked.expires_at,
             four_eyes: destructive || self.keys().four_eyes(),
@@ -320,7 +320,7 @@ fn read(record: &ApprovalRecord) -> Result<Approval, EngineError> {
 fn entry(caller: &Caller, found: ListedApproval) -> Result<ApprovalEntry, EngineError> {
     let approval = read(&found.record)?;
     Ok(ApprovalEntry {
-        may_agree: caller.may_agree(&approval),
+        can_approve: caller.can_approve(&approval),
         approval,
         run_title: found.run_title,
     })

@@ -14,18 +14,18 @@ use crate::{Caller, Engine, EngineError};
 
 /// The gate's decisions on a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RunExplained {
+pub struct RunExplanation {
     /// The run.
     pub run_id: RunId,
     /// The run's status.
     pub status: RunStatus,
     /// Its steps, or only the requested one.
-    pub steps: Vec<StepExplained>,
+    pub steps: Vec<StepExplanation>,
 }
 
 /// The gate's decisions on one step.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct StepExplained {
+pub struct StepExplanation {
     /// The step.
     pub step: StepId,
     /// The tool it calls.
@@ -54,12 +54,12 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
         step: Option<&StepId>,
-    ) -> Result<RunExplained, EngineError> {
+    ) -> Result<RunExplanation, EngineError> {
         self.record_of(caller, run_id).await?;
         let (folded, history) = self.history_with_run(&caller.tenant, run_id).await?;
         let run = folded.run;
         let approvals = self.all_approvals(caller, run_id).await?;
-        let mut steps: Vec<StepExplained> = Vec::new();
+        let mut steps: Vec<StepExplanation> = Vec::new();
         for declared in declared(&run, &history) {
             let is_wanted = step.is_none_or(|step| declared.id == *step);
             let is_known = steps.iter().any(|known| known.step == declared.id);
@@ -70,7 +70,7 @@ impl Engine {
         if let Some(step) = step.filter(|_| steps.is_empty()) {
             return Err(EngineError::not_found("step of the run", step));
         }
-        Ok(RunExplained {
+        Ok(RunExplanation {
             run_id: run_id.clone(),
             status: run.status(),
             steps,
@@ -115,7 +115,7 @@ fn explained(
     declared: &Step,
     history: &[HistoryEvent],
     approvals: &[Approval],
-) -> Option<StepExplained> {
+) -> Option<StepExplanation> {
     let step = &declared.id;
     let told = history
         .iter()
@@ -125,7 +125,7 @@ fn explained(
     let asked = approvals
         .iter()
         .filter(|approval| approval.call.step == *step);
-    (state.is_some() || !decisions.is_empty()).then(|| StepExplained {
+    (state.is_some() || !decisions.is_empty()).then(|| StepExplanation {
         step: step.clone(),
         tool: declared.tool().cloned(),
         writes: declared.writes(),
@@ -154,7 +154,7 @@ fn decided_on(event: &RunEvent) -> Option<&StepId> {
         | RunEvent::Paused { .. }
         | RunEvent::Resumed { .. }
         | RunEvent::Stopping { .. }
-        | RunEvent::FellBack { .. }
+        | RunEvent::FallbackStarted { .. }
         | RunEvent::Completed { .. }
         | RunEvent::Failed { .. }
         | RunEvent::RolledBack { .. }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// Where a journal is not what the run machine wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "Diverges")]
+#[schemars(rename = "ReplayDivergence")]
 pub struct ReplayDivergence {
     /// The event's position, from 1.
     pub at: u64,

@@ -19,7 +19,7 @@ use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::mission;
-use charter_domain::run::{Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, TokensUsed};
+use charter_domain::run::{Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, TokenUsage};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{NextPhase, RunRecord};
 use charter_store::lease::Lease;
@@ -456,7 +456,7 @@ impl RunDriver<'_> {
         for step in std::mem::take(in_hand) {
             let message = format!("the run's time was over while the step `{step}` was under way");
             let failure = failure(ErrorKind::TimeoutError, ErrorCode::ToolTimeout, message);
-            let tokens = TokensUsed::default();
+            let tokens = TokenUsage::default();
             let failed = StepEnd::Failed {
                 step,
                 failure,
@@ -516,7 +516,7 @@ impl RunDriver<'_> {
             return Err(EngineError::interrupted());
         }
         let message = end.outcome().err().map(|why| why.message.as_str());
-        self.progress.step_ended(end.step(), message);
+        self.progress.step_finished(end.step(), message);
         let command = match self.admit_stage_output(end) {
             StepEnd::Succeeded {
                 step,

@@ -26,7 +26,7 @@ use charter_domain::guardrail::{ApplicableGuardrail, RequestTags};
 use charter_domain::mission::TARGET_CHANGED;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
-use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, StepYield, TokensUsed};
+use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, StepYield, TokenUsage};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_against};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -124,7 +124,7 @@ pub(crate) enum StepEnd {
     Failed {
         step: StepId,
         failure: StepFailure,
-        tokens: TokensUsed,
+        tokens: TokenUsage,
     },
     /// A write was answered and the answer is refused: the write did happen, or may have.
     InDoubt { step: StepId, refusal: StepFailure },
@@ -151,11 +151,11 @@ impl StepEnd {
     }
 
     /// Tokens that the step used.
-    pub(crate) fn tokens(&self) -> TokensUsed {
+    pub(crate) fn tokens(&self) -> TokenUsage {
         match self {
             Self::Succeeded { brings, .. } => brings.tokens,
             Self::Failed { tokens, .. } => *tokens,
-            Self::InDoubt { .. } => TokensUsed::default(),
+            Self::InDoubt { .. } => TokenUsage::default(),
         }
     }
 }
@@ -471,7 +471,7 @@ impl Prepared {
             Err(none) => StepEnd::Failed {
                 step,
                 failure: none.into_failure(),
-                tokens: TokensUsed::default(),
+                tokens: TokenUsage::default(),
             },
         }
     }

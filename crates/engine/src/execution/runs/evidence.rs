@@ -148,7 +148,7 @@ impl<'h> OpenCall<'h> {
                 self.graph = Some(&started.graph);
                 self.dry_run = started.dry_run;
             }
-            RunEvent::FellBack { .. } => {
+            RunEvent::FallbackStarted { .. } => {
                 *self = Self {
                     graph: self.graph.and_then(StepGraph::fallback),
                     dry_run: self.dry_run,

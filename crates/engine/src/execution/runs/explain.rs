@@ -26,7 +26,7 @@ use crate::catalogue::documents::unseen_active;
 use crate::{Caller, Engine, EngineError, Role};
 
 /// The verdict on a write in a dry run whose tool does not support dry runs.
-const LEFT_OUT: &str = "left_out";
+const LEFT_OUT: &str = "skipped";
 
 /// The plan to which a call would belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +58,9 @@ pub struct HypotheticalCall {
 
 /// The gate's answer to a call, with its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "CallExplained")]
+#[schemars(rename = "CallExplanation")]
 pub struct CallExplanation {
-    /// `allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a dry run.
+    /// `allow`, `warn`, `needs_approval`, `deny`, or `skipped` in a dry run.
     pub verdict: &'static str,
     /// The tool.
     pub tool: ToolId,

@@ -98,15 +98,15 @@ impl Workspace {
                 let (said, heard) = self
                     .policies
                     .explain(&self.policy_question(run, tool, call, &facts));
-                let asked = match turn {
+                let phase = match turn {
                     PolicyTiming::Now => RulePhase::Now,
-                    PolicyTiming::Never | PolicyTiming::OnceApproved => RulePhase::OnceApproved,
+                    PolicyTiming::Never | PolicyTiming::OnceApproved => RulePhase::AfterApproval,
                 };
                 findings.extend(heard.into_iter().map(|heard| RuleFinding {
-                    asked,
+                    phase,
                     ..heard.into()
                 }));
-                if asked == RulePhase::Now {
+                if phase == RulePhase::Now {
                     decided.under(PolicyAnswer::from(&said))
                 } else {
                     decided
@@ -135,7 +135,7 @@ impl Workspace {
         let mut warnings = Vec::new();
         let decided = gate::weigh(&self.question(run, step, tool, call), |considered| {
             let is_answered = is_whole || considered.note().is_none();
-            if considered.says == RuleEffect::Warns && is_answered {
+            if considered.says == RuleEffect::Warn && is_answered {
                 warnings.push(considered.rule());
             }
         });
@@ -264,8 +264,11 @@ fn set_aside(findings: &mut [RuleFinding], decided: &GateDecision) {
         return;
     }
     for finding in findings {
-        if matches!(finding.says, RuleEffect::AsksForAPerson | RuleEffect::Warns) {
-            finding.asked = RulePhase::NotAsked;
+        if matches!(
+            finding.effect,
+            RuleEffect::RequireApproval | RuleEffect::Warn
+        ) {
+            finding.phase = RulePhase::NotEvaluated;
         }
     }
 }
@@ -281,15 +284,15 @@ fn limit(
     now: Timestamp,
 ) -> (GateDecision, RuleFinding) {
     let limited = gate::rate_limit(tool, bucket, step.reverses.is_some());
-    let asked = match &decided {
-        GateDecision::Deny { .. } => RulePhase::NotAsked,
+    let phase = match &decided {
+        GateDecision::Deny { .. } => RulePhase::NotEvaluated,
         decided if run.permits(call, decided, now) => RulePhase::Now,
-        GateDecision::Allow { .. } | GateDecision::NeedsApproval { .. } => RulePhase::OnceApproved,
+        GateDecision::Allow { .. } | GateDecision::NeedsApproval { .. } => RulePhase::AfterApproval,
     };
-    let refusal = limited.refusal().filter(|_| asked == RulePhase::Now);
+    let refusal = limited.refusal().filter(|_| phase == RulePhase::Now);
     let decision = refusal.unwrap_or(decided);
     let finding = RuleFinding {
-        asked,
+        phase,
         ..limited.into()
     };
     (decision, finding)

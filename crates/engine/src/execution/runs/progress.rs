@@ -37,7 +37,7 @@ pub enum ProgressEvent {
         tool: String,
     },
     /// A tool's call waits for the tool's rate limit.
-    StepWaits {
+    StepWaiting {
         /// The step.
         step: String,
         /// The tool.
@@ -46,7 +46,7 @@ pub enum ProgressEvent {
         wait_ms: u64,
     },
     /// A tool's call ended.
-    StepEnded {
+    StepFinished {
         /// The step.
         step: String,
         /// `succeeded` or `failed`.
@@ -120,8 +120,8 @@ impl Progress {
         });
     }
 
-    pub(crate) fn step_waits(&self, step: &StepId, tool: &ToolId, wait_ms: u64) {
-        self.send(ProgressEvent::StepWaits {
+    pub(crate) fn step_waiting(&self, step: &StepId, tool: &ToolId, wait_ms: u64) {
+        self.send(ProgressEvent::StepWaiting {
             step: step.to_string(),
             tool: tool.to_string(),
             wait_ms,
@@ -129,12 +129,12 @@ impl Progress {
     }
 
     /// `failure` is the message of a step that failed.
-    pub(crate) fn step_ended(&self, step: &StepId, failure: Option<&str>) {
+    pub(crate) fn step_finished(&self, step: &StepId, failure: Option<&str>) {
         let outcome = match failure {
             None => "succeeded",
             Some(_) => "failed",
         };
-        self.send(ProgressEvent::StepEnded {
+        self.send(ProgressEvent::StepFinished {
             step: step.to_string(),
             outcome: outcome.to_owned(),
             message: failure.map(str::to_owned),

@@ -13,7 +13,7 @@ use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
 use charter_domain::parameters::{ProposedValue, ValueSource};
 use charter_domain::run::{
-    FoldError, Run, RunEvent, RunOutcome, StepState, StrictReplay, TokensUsed,
+    FoldError, Run, RunEvent, RunOutcome, StepState, StrictReplay, TokenUsage,
 };
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use schemars::JsonSchema;
@@ -99,8 +99,8 @@ pub struct RunState {
     /// How it ended.
     pub outcome: Option<RunOutcome>,
     /// Tokens that models used for it so far; absent if none were used.
-    #[serde(skip_serializing_if = "TokensUsed::is_none")]
-    pub tokens: TokensUsed,
+    #[serde(skip_serializing_if = "TokenUsage::is_none")]
+    pub tokens: TokenUsage,
 }
 
 /// A step in the plan.
@@ -154,7 +154,7 @@ impl RunState {
 
 /// The result of a strict replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "RunReplayed")]
+#[schemars(rename = "RunReplay")]
 pub struct Replayed {
     /// The run.
     pub run_id: RunId,
@@ -169,7 +169,7 @@ pub struct Replayed {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_digest: Option<Digest>,
     /// The first event that does not follow from those before it; absent if all do.
-    pub diverges: Option<ReplayDivergence>,
+    pub divergence: Option<ReplayDivergence>,
 }
 
 impl Engine {
@@ -347,7 +347,7 @@ impl Engine {
                 .map_or_else(String::new, |event| hex::encode(&event.hash.0)),
             status: folded.map(Run::status),
             state_digest: folded.map(Run::state_digest),
-            diverges,
+            divergence: diverges,
         })
     }
 }

@@ -107,7 +107,7 @@ pub struct KeyView {
 /// The data of an event about a key: the user, the change and the key. It contains no secret, nor anything derived from
 /// one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "OfKey")]
+#[schemars(rename = "KeyEventRef")]
 pub struct KeyEventRef {
     /// The key.
     pub key_id: KeyId,

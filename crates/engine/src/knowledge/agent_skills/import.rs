@@ -52,7 +52,7 @@ pub struct SkillsSent {
 
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "AgentSkillsImported")]
+#[schemars(rename = "AgentSkillImportResult")]
 pub struct SkillsImported {
     /// New skills.
     pub created: Vec<SkillId>,
@@ -255,7 +255,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 fn refusal(problems: &[Problem]) -> EngineError {
     let errors = problems
         .iter()
-        .filter(|p| p.gravity == ProblemSeverity::Error)
+        .filter(|p| p.severity == ProblemSeverity::Error)
         .count();
     let message =
         format!("there is no skill to import, and {errors} error(s); nothing was written");

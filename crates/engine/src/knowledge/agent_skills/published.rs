@@ -32,7 +32,7 @@ const ARCHIVE: &str = ".tar.gz";
 
 /// The index of published skills.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PublishedIndex {
+pub struct PublishedSkillIndex {
     /// The schema of the index.
     #[serde(rename = "$schema")]
     pub schema: &'static str,
@@ -71,7 +71,10 @@ impl AgentSkillService {
     ///
     /// # Errors
     /// Errors of storage.
-    pub async fn published_skills(&self, caller: &Caller) -> Result<PublishedIndex, EngineError> {
+    pub async fn published_skills(
+        &self,
+        caller: &Caller,
+    ) -> Result<PublishedSkillIndex, EngineError> {
         let mut files = BTreeMap::new();
         for (layer, scope) in [
             (LayerOf::Own, Scope::Tenant(caller.tenant.clone())),
@@ -123,7 +126,7 @@ impl AgentSkillService {
             });
         }
         skills.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(PublishedIndex {
+        Ok(PublishedSkillIndex {
             schema: SCHEMA,
             skills,
         })

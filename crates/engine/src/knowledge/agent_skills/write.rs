@@ -59,7 +59,7 @@ pub enum Force {
 
 /// The result of writing one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "AgentSkillWritten")]
+#[schemars(rename = "AgentSkillWriteResult")]
 pub struct SkillWritten {
     /// The skill's id.
     pub skill_id: SkillId,

@@ -13,7 +13,7 @@ use charter_store::lens::NewLensIndex;
 use super::LensService;
 use super::cut::{CutPassage, cut};
 use super::fetch::{Content, Failure, Part};
-use super::work::{IndexingPermit, LensOutcome, Stage};
+use super::work::{IndexingPermit, LensIndexingOutcome, Stage};
 use crate::EngineError;
 use crate::catalogue::lens_index::{CachedLensIndex, IndexMetadata, SkippedFile};
 
@@ -33,13 +33,13 @@ pub(crate) enum PreparedIndex {
     /// The one in force stays; the metadata of its source may be new.
     Same(IndexMetadata),
     /// It replaces the one in force.
-    New(NewLensIndex, LensOutcome),
+    New(NewLensIndex, LensIndexingOutcome),
 }
 
 impl PreparedIndex {
-    pub(crate) fn outcome(&self) -> LensOutcome {
+    pub(crate) fn outcome(&self) -> LensIndexingOutcome {
         match self {
-            Self::Same(indexed) => LensOutcome::Unchanged {
+            Self::Same(indexed) => LensIndexingOutcome::Unchanged {
                 chunks: indexed.chunks,
             },
             Self::New(_, outcome) => outcome.clone(),
@@ -109,7 +109,7 @@ impl LensService {
         indexed.notices.clone_from(&notices);
         indexed.left_out = read.left_out;
         let (chunks, embedded) = self.embed_cuts(cuts, same_model, turn).await?;
-        let outcome = LensOutcome::Indexed {
+        let outcome = LensIndexingOutcome::Indexed {
             chunks: chunks.len(),
             embedded,
             notices,

@@ -19,7 +19,7 @@ use charter_store::lens::NewLensIndex;
 use super::LensService;
 use super::fetch::Failure;
 use super::index::PreparedIndex;
-use super::work::{IndexingPermit, LensIndexed, LensOutcome, WorkResult};
+use super::work::{IndexingPermit, LensIndexingOutcome, LensIndexingResult, WorkResult};
 use super::{LensView, key_of, may_read};
 use crate::catalogue::documents::{unseen, unseen_active};
 use crate::catalogue::lens_index::{IndexMetadata, LensKey};
@@ -33,7 +33,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct LensJob {
     /// The result of each.
-    pub(crate) done: Vec<LensIndexed>,
+    pub(crate) done: Vec<LensIndexingResult>,
     /// New indexes.
     pub(crate) new: Vec<NewLensIndex>,
     /// Metadata of the sources whose indexes stay.
@@ -67,12 +67,12 @@ impl LensService {
                 scope: origin.scope.clone(),
                 lens: lens.lens_id.clone(),
             };
-            let done = |outcome| LensIndexed {
+            let done = |outcome| LensIndexingResult {
                 lens_id: lens.lens_id.clone(),
                 outcome,
             };
             if mode == Mode::DryRun {
-                job.done.push(done(LensOutcome::NotFetched));
+                job.done.push(done(LensIndexingOutcome::FetchFailed));
                 continue;
             }
             let turn = self.lens_work.take(&key).ok_or_else(|| busy(&key.lens))?;
@@ -125,7 +125,7 @@ impl LensService {
         &self,
         package: &Package,
         origin: &Origin,
-    ) -> Result<(Vec<LensIndexed>, Vec<Problem>), EngineError> {
+    ) -> Result<(Vec<LensIndexingResult>, Vec<Problem>), EngineError> {
         let job = self.index_package(package, origin, Mode::Apply).await?;
         if !job.problems.is_empty() {
             return Ok((job.done, job.problems));
@@ -191,7 +191,7 @@ impl LensService {
         entry: &InForce,
         key: &LensKey,
         turn: &IndexingPermit,
-    ) -> Result<LensOutcome, Failure> {
+    ) -> Result<LensIndexingOutcome, Failure> {
         let before = self.catalogue.live().lenses.of(key);
         let files = match entry.document.source.source_type {
             LensSourceType::Url => BTreeMap::new(),
@@ -285,9 +285,11 @@ impl LensService {
     }
 }
 
-fn last_outcome(job: &LensJob) -> LensOutcome {
+fn last_outcome(job: &LensJob) -> LensIndexingOutcome {
     let last = job.done.last();
-    last.map_or(LensOutcome::NotFetched, |done| done.outcome.clone())
+    last.map_or(LensIndexingOutcome::FetchFailed, |done| {
+        done.outcome.clone()
+    })
 }
 
 fn failed(key: &LensKey, error: &dyn std::error::Error) -> WorkResult {

@@ -19,7 +19,7 @@ use charter_store::StoreError;
 use charter_store::lens::{LensGeneration, NearestPassages, PassageKey};
 
 use super::LensService;
-use super::{LensAnswer, LensFilter, PassageView, is_active, key_of, may_read, scope_shown};
+use super::{LensFilter, LensSearchResult, PassageView, is_active, key_of, may_read, scope_shown};
 use crate::catalogue::documents::unseen_active;
 use crate::catalogue::lens_index::{CachedLensIndex, Chunk, PassageStorage};
 use crate::{Caller, EngineError};
@@ -48,7 +48,7 @@ impl LensService {
         caller: &Caller,
         question: &str,
         filter: &LensFilter,
-    ) -> Result<LensAnswer, EngineError> {
+    ) -> Result<LensSearchResult, EngineError> {
         may_read(caller)?;
         let top_k = filter.top_k.unwrap_or(PASSAGES);
         must_make_sense(question, top_k)?;
@@ -66,7 +66,7 @@ impl LensService {
             EngineError::new(ErrorCode::Unavailable, message)
         })?;
         let passages = hits.into_iter().filter_map(|hit| shown(hit, &searched));
-        Ok(LensAnswer {
+        Ok(LensSearchResult {
             query: question.to_owned(),
             extractive: true,
             model: query.model().map(ToString::to_string),

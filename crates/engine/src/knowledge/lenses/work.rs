@@ -14,7 +14,7 @@ use crate::catalogue::lens_index::{LensKey, SkippedFile};
 
 /// The progress of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "LensStage")]
+#[schemars(rename = "LensIndexingStage")]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum Stage {
     /// Waiting for its turn, or for the source.
@@ -42,7 +42,7 @@ impl fmt::Display for Stage {
 
 /// The result of indexing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "LensWork")]
+#[schemars(rename = "LensIndexingAttempt")]
 pub struct LastWork {
     /// When it ended.
     pub at: Timestamp,
@@ -57,7 +57,7 @@ pub struct LastWork {
 #[serde(untagged)]
 pub enum WorkResult {
     /// It succeeded.
-    Done(LensOutcome),
+    Done(LensIndexingOutcome),
     /// The index is unchanged.
     Failed {
         /// The reason.
@@ -67,18 +67,18 @@ pub enum WorkResult {
 
 /// What indexing a lens came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LensIndexed {
+pub struct LensIndexingResult {
     /// Which lens.
     pub lens_id: LensId,
     /// What came of it.
     #[serde(flatten)]
-    pub outcome: LensOutcome,
+    pub outcome: LensIndexingOutcome,
 }
 
 /// What indexing came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum LensOutcome {
+pub enum LensIndexingOutcome {
     /// The source is what the index was made of.
     Unchanged {
         /// Passages of the index.
@@ -98,7 +98,7 @@ pub enum LensOutcome {
         left_out: Vec<SkippedFile>,
     },
     /// A dry run fetches nothing.
-    NotFetched,
+    FetchFailed,
 }
 
 /// Lenses that are indexed at once; a source and its text are in memory meanwhile.

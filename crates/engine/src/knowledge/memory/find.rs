@@ -48,7 +48,7 @@ pub struct MemoryQuery {
 
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "MemoryFound")]
+#[schemars(rename = "MemoryHit")]
 pub struct MemoryHit {
     /// Probability that it is relevant to the question, 0 to 1: comparable across questions. Absent without a text.
     pub score: Option<f32>,

@@ -11,7 +11,7 @@ use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::Approval;
 use charter_domain::mission::{MAX_TURNS, ProposalState};
-use charter_domain::run::{ErrorKind, TokensUsed};
+use charter_domain::run::{ErrorKind, TokenUsage};
 use charter_store::mission::ArtifactFilter;
 use charter_store::page::PageRequest;
 use charter_testkit::scripted_models::ScriptedModels;
@@ -159,7 +159,7 @@ async fn ruling_33_who_asked_for_a_mission_does_not_approve_what_its_playbook_ca
     let call = rig.asked_about("crm.move_lead").await;
     assert_ne!(call.call.run_id, waiting.run_id);
     assert_eq!(
-        (&call.requested_by, &call.asked_by),
+        (&call.requested_by, &call.requesters),
         (&zoe.user, &users(&["ann", "zoe"]))
     );
     let max = person("max").with_makers(users(&["ann"]));
@@ -269,7 +269,7 @@ fn an_error_of_a_stage_says_whether_a_repeat_helps() {
         );
         assert_eq!(
             (failure.message.as_str(), failed.tokens),
-            ("no", TokensUsed::default())
+            ("no", TokenUsage::default())
         );
     }
 }

@@ -136,7 +136,7 @@ fn admit(
         hashed.map(|(document, new)| (document.value.clone(), new.content_hash.to_string()));
     let failed = problems
         .iter()
-        .any(|problem| problem.gravity == ProblemSeverity::Error);
+        .any(|problem| problem.severity == ProblemSeverity::Error);
     let admitted = AdmittedPackage {
         after: before.with_package(&origin, hashed),
         before,

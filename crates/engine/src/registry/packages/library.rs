@@ -4,7 +4,7 @@ use super::PackageService;
 use super::admit::AdmittedPackage;
 use super::{Mode, RegistrationReport, refusal};
 use crate::EngineError;
-use crate::knowledge::lenses::{LensIndexed, LensJob};
+use crate::knowledge::lenses::{LensIndexingResult, LensJob};
 
 impl PackageService {
     /// Runs work that continues if its caller goes away: lenses may take minutes.
@@ -39,7 +39,7 @@ impl PackageService {
     pub(super) async fn looked_at_again(
         &self,
         admitted: &AdmittedPackage,
-    ) -> Result<Vec<LensIndexed>, EngineError> {
+    ) -> Result<Vec<LensIndexingResult>, EngineError> {
         let (done, problems) = self
             .lenses
             .reindex_package(&admitted.package, &admitted.origin)

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Where a routing test of a package led, in the catalogue as it would be with the package in force.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "RoutingTried")]
+#[schemars(rename = "RoutingTestResult")]
 pub struct RoutingTestResult {
     /// The query.
     pub query: String,

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{PackageDiff, RoutingTestResult};
-use crate::LensIndexed;
+use crate::LensIndexingResult;
 
 /// One entry of a package's history.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -62,7 +62,7 @@ impl From<PackageVersion> for PackageView {
 
 /// The result of a registration.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Registered")]
+#[schemars(rename = "RegistrationReport")]
 pub struct RegistrationReport {
     /// The package.
     pub package: PackageName,
@@ -77,7 +77,7 @@ pub struct RegistrationReport {
     /// Texts that had to be embedded.
     pub embedded: usize,
     /// The results of its active lenses.
-    pub lenses: Vec<LensIndexed>,
+    pub lenses: Vec<LensIndexingResult>,
     /// The results of its routing tests; none if there was nothing to do.
     pub tests: Vec<RoutingTestResult>,
 }

@@ -104,7 +104,7 @@ mod tests {
             assert!(
                 found
                     .iter()
-                    .all(|problem| problem.gravity == ProblemSeverity::Warning)
+                    .all(|problem| problem.severity == ProblemSeverity::Warning)
             );
             let places: Vec<(&str, &str, usize)> = found
                 .iter()

@@ -34,7 +34,7 @@ pub struct VersionRange {
 
 /// A page of the changes between two versions.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct VersionsDiff {
+pub struct PackageVersionDiff {
     /// The package.
     pub package: PackageName,
     /// The earlier version; null if there is none, so that everything is new.
@@ -42,14 +42,14 @@ pub struct VersionsDiff {
     /// The later version.
     pub to: String,
     /// The changed documents, by kind and id.
-    pub changes: Vec<ChangedDocument>,
+    pub changes: Vec<DocumentVersionChange>,
     /// Cursor to the next page.
     pub next: Option<String>,
 }
 
 /// One changed document, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct ChangedDocument {
+pub struct DocumentVersionChange {
     /// The change.
     #[serde(flatten)]
     pub change: DocumentChange,
@@ -73,7 +73,7 @@ impl PackageService {
         scope: PackageScope,
         package: &PackageName,
         wanted: VersionRange,
-    ) -> Result<VersionsDiff, EngineError> {
+    ) -> Result<PackageVersionDiff, EngineError> {
         let history = self.history(caller, scope, package).await?;
         let versions: Vec<&str> = history.iter().map(|entry| entry.version.as_str()).collect();
         let last = versions.last().copied().unwrap_or_default();
@@ -101,14 +101,14 @@ impl PackageService {
         let more = changes.len() > wanted.limit;
         changes.truncate(wanted.limit);
         let next = changes.last().filter(|_| more);
-        Ok(VersionsDiff {
+        Ok(PackageVersionDiff {
             package: package.clone(),
             next: next.map(|last| format!("{} {}", last.kind, last.id)),
             from,
             to,
             changes: changes
                 .into_iter()
-                .map(|change| ChangedDocument {
+                .map(|change| DocumentVersionChange {
                     before: old.document(change.kind, &change.id),
                     after: new.document(change.kind, &change.id),
                     change,

@@ -14,7 +14,7 @@ use charter_domain::intent::{
 use charter_search::{QueryError, RouteQuery, RouteSettings, Scope, VerdictKind};
 
 use super::RoutingService;
-use super::gateway::GatewayReading;
+use super::gateway::GatewayResult;
 use super::named::named_other;
 use super::ranked::{Question, Ranked, WeighedVerdict};
 use super::{ComparableQuery, Ranking, RoutedCandidate, RoutedVerdict, reached, weigh};
@@ -485,7 +485,7 @@ fn candidates_of(known: &Knowledge) -> Vec<RoutedCandidate> {
                 lexical: 0.0,
                 coverage: None,
                 cosine: Some(likeness),
-                named: None,
+                name_match: None,
             });
         }
     }
@@ -497,7 +497,7 @@ fn is_document(candidate: &RoutedCandidate) -> bool {
     matches!(candidate.kind, DocumentKind::Skill | DocumentKind::Playbook)
 }
 
-impl GatewayReading {
+impl GatewayResult {
     /// Puts the candidates of a broad verdict into the model's order. Adds none, and the verdict stays broad.
     fn reorder(&self, verdict: &mut RoutedVerdict) {
         if verdict.kind != VerdictKind::Broad || !verdict.candidates.iter().all(is_document) {

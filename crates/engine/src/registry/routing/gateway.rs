@@ -46,7 +46,7 @@ const TRANSLATE: &str = "Translate the request of the context into English, word
 
 /// The reading of the `gateway` route's model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GatewayReading {
+pub struct GatewayResult {
     /// `provider/model`; absent if its answer was unusable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -105,7 +105,7 @@ fn total(usage: Usage) -> u64 {
     usage.input_tokens.saturating_add(usage.output_tokens)
 }
 
-impl GatewayReading {
+impl GatewayResult {
     /// Builds the reading after a failure: the earlier translation, if there is one, and the tokens of all answers.
     fn failed(failure: GatewayFailure, before: Option<Self>) -> Self {
         let GatewayFailure { message, tokens } = failure;
@@ -158,7 +158,7 @@ impl RoutingService {
         identifiers: &Identifiers,
         stacked: &Stacked,
         question: &mut Question,
-    ) -> Result<Option<GatewayReading>, EngineError> {
+    ) -> Result<Option<GatewayResult>, EngineError> {
         let Language::Other(language) = question.reading.language else {
             return Ok(None);
         };
@@ -175,19 +175,19 @@ impl RoutingService {
             .await
         {
             Ok(answer) => answer,
-            Err(failure) => return Ok(Some(GatewayReading::failed(failure, None))),
+            Err(failure) => return Ok(Some(GatewayResult::failed(failure, None))),
         };
         let Some(translation) = answer.draft["translation"].as_str() else {
             let failure = GatewayFailure::of_answer(&answer, "it gave no translation");
-            return Ok(Some(GatewayReading::failed(failure, None)));
+            return Ok(Some(GatewayResult::failed(failure, None)));
         };
         let reading = of_translation(translation, language);
         *question = self
             .question_of(identifiers, stacked, &question.text, reading)
             .await?;
-        Ok(Some(GatewayReading {
+        Ok(Some(GatewayResult {
             translation: Some(translation.to_owned()),
-            ..GatewayReading::by(&answer)
+            ..GatewayResult::by(&answer)
         }))
     }
 
@@ -199,8 +199,8 @@ impl RoutingService {
         view: &View,
         question: &mut Question,
         ranked: &Ranked,
-        before: Option<GatewayReading>,
-    ) -> Option<GatewayReading> {
+        before: Option<GatewayResult>,
+    ) -> Option<GatewayResult> {
         let intents = allowed(&question.reading);
         let candidates = several(&question.reading, ranked);
         if intents.len() < 2 && candidates.is_empty() {
@@ -225,18 +225,18 @@ impl RoutingService {
             .await
         {
             Ok(answer) => answer,
-            Err(failure) => return Some(GatewayReading::failed(failure, before)),
+            Err(failure) => return Some(GatewayResult::failed(failure, before)),
         };
         let said: IntentDraft = match serde_json::from_value(answer.draft.clone()) {
             Ok(said) => said,
             Err(error) => {
                 let failure = GatewayFailure::of_answer(&answer, error.to_string());
-                return Some(GatewayReading::failed(failure, before));
+                return Some(GatewayResult::failed(failure, before));
             }
         };
         let earlier = before.as_ref().map_or(0, |before| before.tokens);
-        let by = GatewayReading::by(&answer);
-        let reading = GatewayReading {
+        let by = GatewayResult::by(&answer);
+        let reading = GatewayResult {
             translation: before.and_then(|before| before.translation),
             intent: Some(said.intent).filter(|intent| intents.contains(intent)),
             order: said

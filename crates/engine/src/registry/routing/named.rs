@@ -21,7 +21,7 @@ impl Ranked {
         let text = question.text.as_str();
         let of = |weighed: &WeighedVerdict, kind: NamedKind| {
             let best = weighed.best()?;
-            let mistyped = best.named? == NameMatch::WithAnError;
+            let mistyped = best.name_match? == NameMatch::Fuzzy;
             let entry = entry_id(best.kind, &best.id);
             let mut alone = stacked.actions.named_by(text);
             Some(NamedDocument {
@@ -44,7 +44,7 @@ impl Ranked {
         };
         let other = self.other.as_ref().map(|other| NamedDocument {
             kind: NamedKind::Other(other.kind),
-            mistyped: other.named == Some(NameMatch::WithAnError),
+            mistyped: other.name_match == Some(NameMatch::Fuzzy),
             alone: text.split_whitespace().count() == 1,
         });
         // An exact name takes precedence over a misspelt one.
@@ -78,7 +78,7 @@ pub(super) fn named_other(
         lexical: 0.0,
         coverage: None,
         cosine: None,
-        named: Some(named),
+        name_match: Some(named),
     });
     Ok(candidate)
 }

@@ -79,7 +79,7 @@ impl Question {
                     "parameters",
                     Some(run),
                     format!(
-                        "a person gives them: charter runs give {run} NAME=VALUE; or call `run` again with all of them"
+                        "a person gives them: charter runs set {run} NAME=VALUE; or call `run` again with all of them"
                     ),
                 )
             },

@@ -11,7 +11,7 @@ use crate::approval::ExactCall;
 use crate::gate::GateDecision;
 use crate::run::{
     Command, Next, ResultSource, Run, RunEvent, RunPrerequisites, RunStart, StepFailure, StepStart,
-    TokensUsed,
+    TokenUsage,
 };
 
 /// A run that has ended.
@@ -172,7 +172,7 @@ impl Driver {
                     retryable: false,
                 },
                 at,
-                tokens: TokensUsed::default(),
+                tokens: TokenUsage::default(),
             },
         });
     }

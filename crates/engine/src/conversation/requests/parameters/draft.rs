@@ -11,7 +11,7 @@ use charter_contract::bounds::SENTENCE_BYTES;
 use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{Collected, ValueSource, bind_so_far};
-use charter_domain::run::TokensUsed;
+use charter_domain::run::TokenUsage;
 use charter_effects::{ModelRequest, ModelStage, NamedSchema, NullListener};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -43,10 +43,10 @@ impl Engine {
         target: ParameterTarget<'_>,
         collected: &mut Collected<'_>,
         notices: &mut Vec<String>,
-    ) -> TokensUsed {
+    ) -> TokenUsage {
         let open = collected.open();
         if open.is_empty() {
-            return TokensUsed::default();
+            return TokenUsage::default();
         }
         let tenant = &asked.caller.tenant;
         let route = Label::parse(ROUTE).ok();
@@ -55,7 +55,7 @@ impl Engine {
         let request =
             route.and_then(|route| request(route, asked, target, &wanted, collected.values()));
         let Some(request) = request else {
-            return TokensUsed::default();
+            return TokenUsage::default();
         };
         let mut drafts = 0;
         let make = |draft: Map<String, Value>| {

@@ -154,7 +154,7 @@ fn line(finding: &Finding) -> String {
 mod tests {
     use charter_contract::ids::{EvidenceId, RunId};
     use charter_domain::answer::AnalysisResult;
-    use charter_domain::run::TokensUsed;
+    use charter_domain::run::TokenUsage;
     use serde_json::json;
 
     use super::*;
@@ -195,7 +195,7 @@ mod tests {
                     .collect(),
                 ..AnalysisResult::default()
             },
-            tokens: TokensUsed::default(),
+            tokens: TokenUsage::default(),
             skills: Vec::new(),
         }
     }

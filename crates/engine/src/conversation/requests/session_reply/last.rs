@@ -84,7 +84,7 @@ impl LastAnswer {
 
     /// Returns the answer to which its request replied or referred.
     pub(super) fn follows(&self) -> Option<&FollowUpReference> {
-        self.classified.verdict.follows.as_ref()
+        self.classified.verdict.follow_up.as_ref()
     }
 
     fn detail(&self, name: &str) -> Option<&Value> {

@@ -193,7 +193,7 @@ async fn b003_11_a_turn_of_values_gives_the_request_before_it_what_it_lacked() {
     assert_eq!(sources(&answer), ["profile sentence", "region session"]);
     let called = json!({"profile": "prod_infra", "region": "eu-west-1"});
     assert_eq!(talk.calls(), [called]);
-    assert!(answer.metadata["verdict"]["follows"]["request_id"].is_string());
+    assert!(answer.metadata["verdict"]["follow_up"]["request_id"].is_string());
 
     // Each reply gives one of two values; the second continues with both.
     talk.asks_for_values("traffic of machines", usage()).await;

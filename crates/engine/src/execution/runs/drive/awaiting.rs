@@ -5,7 +5,7 @@ use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, ApprovalAgreement, ApprovalStatus};
 use charter_domain::graph::Step;
-use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, TokensUsed};
+use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, TokenUsage};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::NextPhase;
 
@@ -50,9 +50,10 @@ impl RunDriver<'_> {
         let in_time = now < approval.expires_at;
         let command = match &approval.state {
             // Nothing begins during a pause: an approval of a call stays open, and lapses at its end.
-            ApprovalStatus::Approved(ApprovalAgreement { happened: None, .. })
-                if in_time && self.folded.run.is_paused() =>
-            {
+            ApprovalStatus::Approved(ApprovalAgreement {
+                reported_result: None,
+                ..
+            }) if in_time && self.folded.run.is_paused() => {
                 self.set_aside.insert(id);
                 return Ok(());
             }
@@ -143,7 +144,7 @@ impl RunDriver<'_> {
                     ..refusal
                 },
                 at,
-                tokens: TokensUsed::default(),
+                tokens: TokenUsage::default(),
             }),
         }
     }
@@ -171,8 +172,11 @@ impl RunDriver<'_> {
 /// Converts a granted approval into a command: start the call, or record the result that a person reported.
 fn command_for_agreement(step: StepId, approval: &Approval, agreed: &ApprovalAgreement) -> Command {
     let (id, digest) = (approval.approval_id.clone(), approval.digest.clone());
-    let ApprovalAgreement { decided, happened } = agreed.clone();
-    match happened {
+    let ApprovalAgreement {
+        decided,
+        reported_result,
+    } = agreed.clone();
+    match reported_result {
         None => Command::Grant {
             step,
             approval: id,

@@ -5,7 +5,7 @@ use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::json::memory_of_fields;
 use charter_contract::time::Timestamp;
 use charter_domain::gate::GateDecision;
-use charter_domain::run::{Command, StepFailure, StepStart, TokensUsed};
+use charter_domain::run::{Command, StepFailure, StepStart, TokenUsage};
 use charter_store::journal::NextPhase;
 
 use super::{RunDriver, decided};
@@ -80,7 +80,7 @@ impl RunDriver<'_> {
             step: step.clone(),
             failure,
             at,
-            tokens: TokensUsed::default(),
+            tokens: TokenUsage::default(),
         })
     }
 

@@ -93,7 +93,7 @@ impl RunDriver<'_> {
         let wait = Duration::from_millis(too_soon.wait_ms);
         if self.workspace.kind == RunKind::Skill && self.turns.wait(id, at, wait) {
             self.progress
-                .step_waits(id, &tool.tool_id, too_soon.wait_ms);
+                .step_waiting(id, &tool.tool_id, too_soon.wait_ms);
             return false;
         }
         let step = run.graph().step(id);

@@ -4,7 +4,7 @@ use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::StepId;
 use charter_contract::json::memory_of;
-use charter_domain::graph::{Growth, Step};
+use charter_domain::graph::{GraphAdditions, Step};
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_store::journal::NextPhase;
 use serde_json::Value;
@@ -55,7 +55,11 @@ impl RunDriver<'_> {
     }
 
     /// Returns whether the run may keep a step's result and the steps that the result adds to the plan.
-    pub(super) fn has_room_for(&self, output: &Value, growth: &Growth) -> Result<(), StepFailure> {
+    pub(super) fn has_room_for(
+        &self,
+        output: &Value,
+        growth: &GraphAdditions,
+    ) -> Result<(), StepFailure> {
         let memory = self.folded.run.memory().saturating_add(memory_of(output));
         if memory > RUN_MEMORY {
             let message = format!(

@@ -8,7 +8,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
 use charter_domain::answer::AnalysisResult;
 use charter_domain::approval::ExactCall;
-use charter_domain::run::{ErrorKind, Run, StepFailure, TokensUsed};
+use charter_domain::run::{ErrorKind, Run, StepFailure, TokenUsage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -118,5 +118,5 @@ impl AnalysisWork {
 #[derive(Debug)]
 pub(crate) struct AnalysisDone {
     pub(crate) result: AnalysisResult,
-    pub(crate) tokens: TokensUsed,
+    pub(crate) tokens: TokenUsage,
 }

@@ -8,9 +8,9 @@ use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::{Implementation, Tool};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::approval::ExactCall;
-use charter_domain::graph::{Growth, Step};
+use charter_domain::graph::{GraphAdditions, Step};
 use charter_domain::run::{
-    DocumentPin, ErrorKind, ResultSource, Run, StepFailure, StepYield, TokensUsed,
+    DocumentPin, ErrorKind, ResultSource, Run, StepFailure, StepYield, TokenUsage,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -45,10 +45,10 @@ impl InternalEffect {
 /// The result of internal work.
 struct InternalResult {
     output: Value,
-    growth: Growth,
+    growth: GraphAdditions,
     /// Tools that the new steps call, in the versions that are pinned for them.
     tools: Vec<(DocumentPin, PinnedTool)>,
-    tokens: TokensUsed,
+    tokens: TokenUsage,
 }
 
 /// Returns the stage of a mission that a tool performs.
@@ -170,7 +170,7 @@ impl InternalEffect {
                 let done = engine.run_analysis(*work, cancel).await?;
                 Ok(InternalResult {
                     output: written(&done.result)?,
-                    growth: Growth::default(),
+                    growth: GraphAdditions::default(),
                     tools: Vec::new(),
                     tokens: done.tokens,
                 })

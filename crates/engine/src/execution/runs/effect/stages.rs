@@ -9,9 +9,9 @@ use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::{StepId, TaskId};
 use charter_contract::time::Timestamp;
-use charter_domain::graph::Growth;
+use charter_domain::graph::GraphAdditions;
 use charter_domain::mission::StageOutput;
-use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure, TokensUsed};
+use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure, TokenUsage};
 use charter_store::mission::ArtifactRecord;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -80,24 +80,24 @@ pub(crate) trait StageWork: fmt::Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub(crate) struct StageResult {
     pub(crate) output: StageOutput,
-    pub(crate) growth: Growth,
+    pub(crate) growth: GraphAdditions,
     /// What the new steps call, in the version that is pinned for them.
     pub(crate) tools: Vec<(DocumentPin, PinnedTool)>,
-    pub(crate) tokens: TokensUsed,
+    pub(crate) tokens: TokenUsage,
 }
 
 /// A stage that came to nothing.
 #[derive(Debug)]
 pub(crate) struct StageFailure {
     pub(crate) failure: StepFailure,
-    pub(crate) tokens: TokensUsed,
+    pub(crate) tokens: TokenUsage,
 }
 
 impl From<StepFailure> for StageFailure {
     fn from(failure: StepFailure) -> Self {
         Self {
             failure,
-            tokens: TokensUsed::default(),
+            tokens: TokenUsage::default(),
         }
     }
 }

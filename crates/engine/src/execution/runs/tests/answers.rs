@@ -252,7 +252,7 @@ async fn an_output_of_64_levels_is_kept_and_a_deeper_one_fails_its_step() {
             );
         }
         let replayed = rig.engine.replay_run(&person("ann"), &run).await.unwrap();
-        assert_eq!(replayed.diverges, None, "{levels}");
+        assert_eq!(replayed.divergence, None, "{levels}");
     }
 }
 
@@ -302,7 +302,7 @@ async fn an_output_that_is_too_much_beside_the_earlier_ones_fails_its_step() {
         ]
     );
     let replayed = rig.engine.replay_run(&person("ann"), &run).await.unwrap();
-    assert_eq!(replayed.diverges, None);
+    assert_eq!(replayed.divergence, None);
     rig.verified().await;
 }
 
@@ -389,7 +389,7 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
             ]
         );
         let replayed = rig.engine.replay_run(&person("ann"), run).await.unwrap();
-        assert_eq!(replayed.diverges, None);
+        assert_eq!(replayed.divergence, None);
         rig.verified().await;
     }
 }
@@ -412,7 +412,7 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
         };
         assert_eq!(*output, nested(levels));
         let replayed = rig.engine.replay_run(&ann, &run).await.unwrap();
-        assert_eq!(replayed.diverges, None);
+        assert_eq!(replayed.divergence, None);
         let reason = "it is of an older version".to_owned();
         rig.engine
             .abort_run(&ann, &run, reason, false)

@@ -328,7 +328,7 @@ async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
         ("completed", 1)
     );
     let replayed = rig.engine.replay_run(&person("ann"), &run).await;
-    assert_eq!(replayed.unwrap().diverges, None);
+    assert_eq!(replayed.unwrap().divergence, None);
     rig.engine.stop().await;
 }
 

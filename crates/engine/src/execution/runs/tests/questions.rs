@@ -160,7 +160,7 @@ async fn conditions_of_a_replay_are_asked_in_a_place() {
     assert_eq!(rig.rested(&run).await.summary.status, "completed");
     let ann = person("ann");
     let replayed = in_a_place(&rig.engine, rig.engine.replay_run(&ann, &run)).await;
-    assert_eq!(replayed.unwrap().diverges, None);
+    assert_eq!(replayed.unwrap().divergence, None);
 }
 
 #[tokio::test]

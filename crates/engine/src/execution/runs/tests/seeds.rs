@@ -229,7 +229,7 @@ async fn the_documents_of_seed_000_are_refused_for_what_they_refer_to_alone() {
     let report = engine.packages().validate(&local, package(literal())).await;
     let report = report.unwrap();
     let errors = report.problems.iter();
-    let errors = errors.filter(|problem| problem.gravity == ProblemSeverity::Error);
+    let errors = errors.filter(|problem| problem.severity == ProblemSeverity::Error);
     let errors: Vec<(&str, &str)> = errors
         .map(|problem| (&*problem.file, &*problem.message))
         .collect();
@@ -276,7 +276,7 @@ async fn the_abbreviated_vectors_of_seed_000_are_refused_with_their_places() {
     let report = engine.packages().validate(&local, package(documents)).await;
     let report = report.unwrap();
     let errors = report.problems.iter();
-    let errors = errors.filter(|problem| problem.gravity == ProblemSeverity::Error);
+    let errors = errors.filter(|problem| problem.severity == ProblemSeverity::Error);
     let errors: Vec<(&str, &str, &str)> = errors
         .map(|problem| (&*problem.file, &*problem.pointer, &*problem.message))
         .collect();

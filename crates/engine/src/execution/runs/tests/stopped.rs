@@ -100,6 +100,6 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
     };
     assert_eq!(failure.code, "cancelled");
     let replayed = second.replay_run(&ann, &run).await.unwrap();
-    assert_eq!(replayed.diverges, None);
+    assert_eq!(replayed.divergence, None);
     second.stop().await;
 }

@@ -25,7 +25,7 @@ const NAMED_DUPLICATES: usize = 20;
 
 /// The result of one skill of a bulk write.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "AgentSkillsWrittenItem")]
+#[schemars(rename = "AgentSkillBulkItem")]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum BulkItem {
     /// The skill is written.
@@ -46,7 +46,7 @@ pub enum BulkItem {
 
 /// The result of a bulk write, in the order of its skills.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "AgentSkillsWritten")]
+#[schemars(rename = "AgentSkillBulkResult")]
 pub struct BulkWritten {
     /// One result for each skill.
     pub items: Vec<BulkItem>,

@@ -379,7 +379,7 @@ impl Play {
                 "status": run.status(), "recorded": record.status, "outcome": run.outcome(),
                 "steps": states_of_steps, "parameters": run.parameters(),
                 "outputs": run.outputs(), "written": written,
-                "open": open.await.unwrap(), "diverges": replayed.diverges,
+                "open": open.await.unwrap(), "diverges": replayed.divergence,
                 "proved": self.proved(record, &run).await,
             }));
             let history = self
