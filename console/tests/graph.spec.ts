@@ -5,7 +5,7 @@ import { expect, looksRight, test } from "./support";
 test("a control leads to what it requires and to where its evidence is collected", async ({ page, filled }) => {
   await page.goto(`${filled.url}/graph`);
   await page.getByRole("combobox", { name: "Node" }).fill("soc2.cc6.6");
-  await expect(page.getByRole("region", { name: "Near it" })).toContainText("restricted_ingress");
+  await expect(page.getByRole("region", { name: "Near it", exact: true })).toContainText("restricted_ingress");
   await expect(page.locator(".chart-node")).toHaveCount(3);
   await page.keyboard.press("Escape");
   await looksRight(page, "graph");
