@@ -370,7 +370,11 @@ pub(crate) async fn app(
         })
     });
     let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;
-    let kept = engine.keys_kept().await.map_err(ReportedFailure::from)?;
+    let kept = engine
+        .keys()
+        .keys_kept()
+        .await
+        .map_err(ReportedFailure::from)?;
     let access = Access::new(config.listen, keys, kept, engine.providers())?;
     let limits = limits::limits(&config.limits);
     if !engine.providers().is_empty()

@@ -48,7 +48,8 @@ async fn main() -> Result<(), Failure> {
     let engine = Engine::start(ports, Settings::default()).await?;
     let files = package(tasks, width)?;
     engine
-        .register_package(&caller, PackageBundle { files }, Mode::Apply)
+        .packages()
+        .register(&caller, PackageBundle { files }, Mode::Apply)
         .await?;
     let order: MissionOrder = serde_json::from_value(json!({
         "goal": "Do every task.", "mission_type": "bench.tasks", "model": "offline",

@@ -152,7 +152,8 @@ impl Bench {
             files: package(steps)?,
         };
         engine
-            .register_package(&caller, package, Mode::Apply)
+            .packages()
+            .register(&caller, package, Mode::Apply)
             .await?;
         Ok(Self { engine, caller })
     }

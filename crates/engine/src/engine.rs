@@ -1,29 +1,30 @@
 //! The engine: its ports, and the common state of every use case.
 
-use std::sync::Arc;
-use std::time::Duration;
+mod services;
 
-use arc_swap::ArcSwap;
+use std::sync::Arc;
+
 use charter_contract::ids::{TenantId, ToolId};
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
 use charter_effects::webhook::Webhooks;
 use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunner};
-use charter_search::embed::{Embedder, Vector};
+use charter_search::embed::Embedder;
 use charter_store::SharedStore;
-use charter_store::catalogue::ContentHash;
 use charter_store::skill_index::SkillIndex;
 use quick_cache::sync::Cache;
-use tokio::sync::{Mutex, Notify, OnceCell, watch};
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use services::Services;
+
 use crate::EngineError;
 use crate::EvidenceKey;
-use crate::catalogue::imports::PastImports;
-use crate::catalogue::live::LiveCatalogue;
+use crate::catalogue::documents::DocumentService;
+use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
 use crate::conversation::candidates::Generator;
 use crate::conversation::requests::ActiveRequests;
 use crate::execution::executors::{self, ClientCalls, TargetRouter};
@@ -33,45 +34,30 @@ use crate::execution::runs::Drivers;
 use crate::execution::runs::orders::Orders;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::change_wait::ChangeWait;
-use crate::ground::checks;
-use crate::ground::confined;
+use crate::ground::confined::Computations;
+use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::fair_slots::{FairSlots, Slot};
-use crate::ground::moments::MonotonicDeadlines;
-use crate::ground::questions;
+use crate::ground::ids::IdSource;
+use crate::ground::moments::Deadlines;
+use crate::ground::peers::Peers;
+use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::Settings;
-use crate::identity::keys::KeyPresenceCache;
+use crate::identity::keys::KeyService;
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
 use crate::identity::shares::Shares;
-use crate::knowledge::agent_skills::{Mirror, SkillIndexes};
-use crate::knowledge::lenses::{LensWork, SentenceVectors};
-use crate::knowledge::memory::MemoryIndexes;
+use crate::knowledge::agent_skills::AgentSkillService;
+use crate::knowledge::expert_graph::ExpertGraphService;
+use crate::knowledge::lenses::LensService;
+use crate::knowledge::memory::MemoryService;
+use crate::registry::packages::PackageService;
+use crate::registry::route_examples::RouteExampleService;
+use crate::registry::routing::RoutingService;
+use crate::registry::tool_search::ToolSearchService;
 
 /// Maximum package versions whose files are cached in memory.
 const KEPT_PACKAGES: usize = 64;
-
-/// Maximum archives of skills whose digest is cached in memory.
-const KEPT_ARCHIVE_DIGESTS: usize = 16_384;
-
-/// Fresh ids. Injected, so that tests know them in advance.
-pub trait IdSource: Send + Sync {
-    /// Returns a new, unique uuid.
-    fn uuid(&self) -> Uuid;
-}
-
-/// Version 7 uuids: they sort by creation time, and their other bits are random.
-#[derive(Debug, Clone, Copy)]
-pub struct RandomIds;
-
-impl IdSource for RandomIds {
-    fn uuid(&self) -> Uuid {
-        Uuid::now_v7()
-    }
-}
-
-/// An index of skills, and the embedder of its queries.
-type IndexAndModel<'e> = (&'e Arc<dyn SkillIndex>, &'e Arc<dyn Embedder>);
 
 /// The ports of the engine.
 #[derive(Clone)]
@@ -111,33 +97,20 @@ pub struct Engine {
     tools: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
     settings: Settings,
-    live: ArcSwap<LiveCatalogue>,
-    /// Vectors of everyday topics, made at first use.
-    topics: OnceCell<Vec<Vector>>,
-    /// Vectors of sentences of passages, by their text.
-    sentences: SentenceVectors,
-    skills: SkillIndexes,
-    mirror: Mirror,
-    archive_digests: Cache<[u8; 32], ContentHash>,
-    registration: Mutex<()>,
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
-    past_imports: PastImports,
     slots: FairSlots,
-    computation_slots: FairSlots,
-    check_slots: FairSlots,
-    question_slots: FairSlots,
+    computations: Arc<Computations>,
+    questions: QuestionSlots,
     values: Shares,
     run_values: Shares,
     in_hand: ActiveRequests,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
     quotas: TenantQuotas,
-    lens_work: Arc<LensWork>,
-    memories: MemoryIndexes,
-    keys_made: KeyPresenceCache,
-    moments: MonotonicDeadlines,
-    news: Notify,
+    services: Services,
+    deadlines: Arc<Deadlines>,
+    news: Arc<Notify>,
     others: PeerReplicas,
     orders: Orders,
     draining: CancellationToken,
@@ -162,8 +135,8 @@ impl Engine {
     pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
         let engine = Self::unloaded(ports, settings);
         engine.begin_following().await?;
-        engine.reload_catalogue().await?;
-        engine.load_skills().await?;
+        engine.catalogue().reload_catalogue().await?;
+        engine.agent_skills().load_skills().await?;
         engine
             .tasks()
             .spawn(Arc::clone(&engine).renew_leases_forever());
@@ -175,21 +148,32 @@ impl Engine {
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         let shutdown = CancellationToken::new();
+        let news = Arc::new(Notify::new());
         let executors = Arc::new(ClientCalls::new(settings.executor_lease));
         let tools = TargetRouter::new(
             Arc::clone(&ports.tools),
             Arc::clone(&executors),
             settings.client_tools,
         );
-        let tools = Arc::new(OutputBudgetRunner(Arc::new(tools)));
+        let tools: Arc<dyn ToolRunner> = Arc::new(OutputBudgetRunner(Arc::new(tools)));
+        let tasks = TaskTracker::new();
+        let background = BackgroundTasks {
+            shutdown: shutdown.clone(),
+            tasks: tasks.clone(),
+        };
+        let services = Services::new(
+            &ports,
+            &settings,
+            background,
+            Arc::clone(&news),
+            holder.clone(),
+        );
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
-            past_imports: PastImports::default(),
             slots: FairSlots::new(settings.tool_calls),
-            computation_slots: FairSlots::new(confined::at_once()),
-            check_slots: FairSlots::new(checks::MAX_CONCURRENT),
-            question_slots: FairSlots::new(questions::MAX_CONCURRENT),
+            computations: Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone())),
+            questions: QuestionSlots::default(),
             values: outputs::values(),
             run_values: outputs::run_values(),
             in_hand: ActiveRequests::default(),
@@ -200,23 +184,14 @@ impl Engine {
                 Arc::clone(&ports.store),
                 Arc::clone(&ports.clock),
             ),
-            lens_work: Arc::default(),
-            memories: MemoryIndexes::default(),
-            keys_made: KeyPresenceCache::default(),
-            moments: MonotonicDeadlines::default(),
-            news: Notify::new(),
+            services,
+            deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
+            news,
             others: PeerReplicas::default(),
             orders: Orders::default(),
-            live: ArcSwap::default(),
-            topics: OnceCell::new(),
-            sentences: SentenceVectors::default(),
-            skills: SkillIndexes::default(),
-            mirror: Mirror::default(),
-            archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
-            registration: Mutex::new(()),
             draining: shutdown.child_token(),
             shutdown,
-            tasks: TaskTracker::new(),
+            tasks,
             holder,
             tools,
             executors,
@@ -250,41 +225,71 @@ impl Engine {
     /// Returns the catalogue that is served now.
     #[must_use]
     pub fn live(&self) -> Arc<LiveCatalogue> {
-        self.live.load_full()
+        self.services.catalogue.live()
     }
 
-    /// Returns the vectors of everyday topics, once made.
-    pub(crate) fn topics(&self) -> &OnceCell<Vec<Vector>> {
-        &self.topics
+    /// Returns the vectors of texts.
+    pub(crate) fn vectors(&self) -> &Arc<TextVectors> {
+        &self.services.vectors
     }
 
-    /// Returns the vectors of sentences that were compared with questions.
-    pub(crate) fn sentences(&self) -> &SentenceVectors {
-        &self.sentences
+    /// Returns what serves the catalogue, and gives the turns to change it.
+    pub(crate) fn catalogue(&self) -> &Arc<CatalogueService> {
+        &self.services.catalogue
     }
 
-    /// Returns the skills of the link graph that are served now.
-    pub(crate) fn skills(&self) -> &SkillIndexes {
-        &self.skills
+    /// Returns the documents of the catalogue.
+    #[must_use]
+    pub fn documents(&self) -> &Arc<DocumentService> {
+        &self.services.documents
     }
 
-    /// Returns the index of skills on a search node, if there is one and a model for its queries.
-    pub(crate) fn skill_index(&self) -> Option<IndexAndModel<'_>> {
-        Some((self.ports.skill_index.as_ref()?, self.embedder()?))
+    /// Returns the lenses.
+    #[must_use]
+    pub fn lenses(&self) -> &Arc<LensService> {
+        &self.services.lenses
     }
 
-    /// Returns this process's view of that index.
-    pub(crate) fn mirror(&self) -> &Mirror {
-        &self.mirror
+    /// Returns the expert graphs of tenants.
+    #[must_use]
+    pub fn expert_graph(&self) -> &Arc<ExpertGraphService> {
+        &self.services.expert_graph
     }
 
-    /// Returns the digests of skills' archives, by their content.
-    pub(crate) fn archive_digests(&self) -> &Cache<[u8; 32], ContentHash> {
-        &self.archive_digests
+    /// Returns the memories of all tenants.
+    #[must_use]
+    pub fn memories(&self) -> &Arc<MemoryService> {
+        &self.services.memories
     }
 
-    pub(crate) fn serve(&self, live: LiveCatalogue) {
-        self.live.store(Arc::new(live));
+    /// Returns the skills of the link graph.
+    #[must_use]
+    pub fn agent_skills(&self) -> &Arc<AgentSkillService> {
+        &self.services.agent_skills
+    }
+
+    /// Returns what routes requests to documents of the catalogue.
+    #[must_use]
+    pub fn routing(&self) -> &Arc<RoutingService> {
+        &self.services.routing
+    }
+
+    /// Returns the packages of the catalogue.
+    #[must_use]
+    pub fn packages(&self) -> &Arc<PackageService> {
+        &self.services.packages
+    }
+
+    /// Returns the route examples of tenants.
+    #[must_use]
+    pub fn route_examples(&self) -> &Arc<RouteExampleService> {
+        &self.services.route_examples
+    }
+
+    /// Returns what finds tools by words.
+    #[must_use]
+    pub fn tool_search(&self) -> &Arc<ToolSearchService> {
+        &self.services.tool_search
     }
 
     /// Returns the engine's settings.
@@ -299,9 +304,10 @@ impl Engine {
         self.ports.embedder.as_ref()
     }
 
-    /// Returns whether keys exist, as far as this process knows.
-    pub(crate) fn key_presence(&self) -> &KeyPresenceCache {
-        &self.keys_made
+    /// Returns the keys of all tenants.
+    #[must_use]
+    pub fn keys(&self) -> &Arc<KeyService> {
+        &self.services.keys
     }
 
     /// Returns the systems of record that receive proposals.
@@ -313,12 +319,6 @@ impl Engine {
     #[must_use]
     pub fn providers(&self) -> &Providers {
         &self.ports.providers
-    }
-
-    /// Returns the milliseconds since a time.
-    pub(crate) fn milliseconds_since(&self, moment: Timestamp) -> u64 {
-        let passed = self.span(moment, self.now()).as_millis();
-        u64::try_from(passed).unwrap_or(u64::MAX)
     }
 
     /// Returns the language models, by the routes of tenants.
@@ -354,30 +354,13 @@ impl Engine {
         self.ports.clock.now()
     }
 
-    pub(crate) fn clock(&self) -> &dyn Clock {
-        self.ports.clock.as_ref()
+    pub(crate) fn deadlines(&self) -> &Arc<Deadlines> {
+        &self.deadlines
     }
 
-    pub(crate) fn moments(&self) -> &MonotonicDeadlines {
-        &self.moments
-    }
-
-    /// Returns a later time, or the last representable one.
-    pub(crate) fn after(&self, at: Timestamp, span: Duration) -> Timestamp {
-        let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-        Timestamp::from_micros(at.as_micros().saturating_add(micros)).unwrap_or(at)
-    }
-
-    /// Returns an earlier time, or the first representable one.
-    pub(crate) fn before(&self, at: Timestamp, span: Duration) -> Timestamp {
-        let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-        Timestamp::from_micros(at.as_micros().saturating_sub(micros)).unwrap_or(at)
-    }
-
-    /// Returns the time from one point to a later one; zero if it is not later.
-    pub(crate) fn span(&self, from: Timestamp, to: Timestamp) -> Duration {
-        let micros = to.as_micros().saturating_sub(from.as_micros());
-        Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    /// Returns the other processes over the store.
+    pub(crate) fn peers(&self) -> &Arc<Peers> {
+        &self.services.peers
     }
 
     pub(crate) fn new_uuid(&self) -> Uuid {
@@ -419,10 +402,6 @@ impl Engine {
         &self.holder
     }
 
-    pub(crate) fn registration(&self) -> &Mutex<()> {
-        &self.registration
-    }
-
     pub(crate) fn tool_results(&self) -> &ToolResults {
         &self.results
     }
@@ -446,19 +425,14 @@ impl Engine {
         self.slots.queued()
     }
 
-    /// Returns the slots for filters and templates with expressions, shared fairly between tenants.
-    pub(crate) fn computation_slots(&self) -> &FairSlots {
-        &self.computation_slots
+    /// Returns what runs filters, and fills in templates.
+    pub(crate) fn computations(&self) -> &Arc<Computations> {
+        &self.computations
     }
 
-    /// Returns the slots for checks in this process, shared fairly between tenants.
-    pub(crate) fn check_slots(&self) -> &FairSlots {
-        &self.check_slots
-    }
-
-    /// Returns the slots for long questions to the gate, shared fairly between tenants.
-    pub(crate) fn question_slots(&self) -> &FairSlots {
-        &self.question_slots
+    /// Returns the slots for long questions to the gate.
+    pub(crate) fn question_slots(&self) -> &QuestionSlots {
+        &self.questions
     }
 
     /// Returns the memory for large outputs and journals, in shares of tenants.
@@ -471,25 +445,8 @@ impl Engine {
         &self.run_values
     }
 
-    /// Returns the imports from MCP servers, as they change.
-    pub(crate) fn imports(&self) -> watch::Receiver<Arc<Imports>> {
-        self.ports.imports.clone()
-    }
-
-    pub(crate) fn past_imports(&self) -> &PastImports {
-        &self.past_imports
-    }
-
     pub(crate) fn active_requests(&self) -> &ActiveRequests {
         &self.in_hand
-    }
-
-    pub(crate) fn sources(&self) -> &dyn Sources {
-        self.ports.sources.as_ref()
-    }
-
-    pub(crate) fn lens_work(&self) -> &Arc<LensWork> {
-        &self.lens_work
     }
 
     /// Returns the rate limits of tools.
@@ -501,10 +458,6 @@ impl Engine {
     #[must_use]
     pub fn quotas(&self) -> &TenantQuotas {
         &self.quotas
-    }
-
-    pub(crate) fn memory_indexes(&self) -> &MemoryIndexes {
-        &self.memories
     }
 
     pub(crate) fn drivers(&self) -> &Drivers {

@@ -25,7 +25,7 @@ mod reindex;
 pub use catalogue::abilities::Ability;
 pub use catalogue::documents::{
     CatalogueKind, CatalogueView, DependencyNode, DocumentDependencies, DocumentFilter,
-    DocumentLayer, DocumentSource, DocumentSummary, DocumentView,
+    DocumentLayer, DocumentService, DocumentSource, DocumentSummary, DocumentView,
 };
 pub use catalogue::lens_index::{PassageSection, Position, SkippedFile};
 pub use catalogue::live::{LiveCatalogue, Mode};
@@ -53,7 +53,7 @@ pub use conversation::sessions::{SessionTurn, SessionView};
 pub use conversation::tasks::{
     Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState,
 };
-pub use engine::{Engine, IdSource, Ports, RandomIds};
+pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, RequestEventRef,
     RunEventRef,
@@ -74,6 +74,7 @@ pub use execution::runs::{
 pub use ground::apart::apart;
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};
+pub use ground::ids::{IdSource, RandomIds};
 pub use ground::settings::{
     Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Quota, Quotas, Settings,
     SkillVectors,
@@ -84,25 +85,26 @@ pub use identity::caller::{
 };
 pub use identity::caller_view::CallerView;
 pub use identity::keys::{
-    KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyState, KeyText, KeyView, NewKey,
+    KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyService, KeyState, KeyText,
+    KeyView, NewKey,
 };
 pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
 pub use identity::shares::{Share, Shares};
 pub use knowledge::agent_skills::{
-    AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillSummary, Artifact, BulkItem,
-    BulkWritten, Force, MAX_BULK_ITEMS, PublishedSkill, PublishedSkillIndex, SentFile,
+    AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillService, AgentSkillSummary, Artifact,
+    BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedSkill, PublishedSkillIndex, SentFile,
     SkillInScope, SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests,
     SkillSearch, SkillWritten, SkillsImported, SkillsSent,
 };
-pub use knowledge::expert_graph::{GraphAnswer, GraphQuery};
+pub use knowledge::expert_graph::{ExpertGraphService, GraphAnswer, GraphQuery};
 pub use knowledge::lenses::{
     LastWork, LensFilter, LensIndexView, LensIndexingOutcome, LensIndexingResult, LensSearchResult,
-    LensView, MAX_PASSAGES, PassageView, Stage, WorkResult,
+    LensService, LensView, MAX_PASSAGES, PassageView, Stage, WorkResult,
 };
 pub use knowledge::memory::{
-    ListedMemories, MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer,
-    RelatedMemory, Remember, Supersede,
+    ListedMemories, MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryService, MemoryView,
+    ProposalAnswer, RelatedMemory, Remember, Supersede,
 };
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
@@ -111,14 +113,15 @@ pub use missions::{
     check_bundle,
 };
 pub use registry::packages::{
-    Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport,
+    Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport, PackageService,
     PackageVersionDiff, PackageView, RegistrationReport, RoutingTestResult, VersionRange,
 };
 pub use registry::route_examples::{
-    ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleShown,
+    ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleService,
+    RouteExampleShown,
 };
 pub use registry::routing::{
-    FollowUpReference, GatewayResult, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides,
-    VerdictView,
+    FollowUpReference, GatewayResult, Purpose, RoutedCandidate, RoutedVerdict, RoutingService,
+    ThresholdOverrides, VerdictView,
 };
-pub use registry::tool_search::FoundTool;
+pub use registry::tool_search::{FoundTool, ToolSearchService};

@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 
 use crate::conversation::requests::ActiveRequest;
+use crate::ground::moments;
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
@@ -73,13 +74,13 @@ impl Engine {
     pub fn run_maintenance(self: &Arc<Self>) {
         let tasks = self.tasks();
         tasks.spawn(Arc::clone(self).follow_replicas_forever());
-        tasks.spawn(Arc::clone(self).follow_imports_forever());
-        tasks.spawn(Arc::clone(self).mirror_skills_forever());
+        tasks.spawn(Arc::clone(self.catalogue()).follow_imports_forever());
+        tasks.spawn(Arc::clone(self.agent_skills()).mirror_skills_forever());
         if self.settings().duty != ProcessRole::Api {
             tasks.spawn(Arc::clone(self).work_forever());
             tasks.spawn(Arc::clone(self).sweep_forever());
             tasks.spawn(Arc::clone(self).retain_evidence_forever());
-            tasks.spawn(Arc::clone(self).refresh_lenses_forever());
+            tasks.spawn(Arc::clone(self.lenses()).refresh_lenses_forever());
         }
     }
 
@@ -124,7 +125,7 @@ impl Engine {
     /// If storage fails.
     pub async fn sweep(&self) -> Result<(), EngineError> {
         let now = self.now();
-        let before = self.before(now, self.settings().retention);
+        let before = moments::before(now, self.settings().retention);
         let store = self.store();
         let tags = store.sweep_tags(now).await?;
         let sessions = store.sweep_sessions(now).await?;

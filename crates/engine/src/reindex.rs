@@ -23,20 +23,21 @@ impl Engine {
             .collect();
         keep.sort_unstable();
         keep.dedup();
-        let fresh = self.embed_missing(texts).await?;
-        let embedded = self.store_vectors(fresh).await? + self.embed_lenses_anew().await?;
+        let fresh = self.vectors().embed_missing(texts).await?;
+        let embedded =
+            self.vectors().store_vectors(fresh).await? + self.lenses().embed_lenses_anew().await?;
         self.store()
-            .retain_vectors(&self.model_name(), &keep)
+            .retain_vectors(&self.vectors().model_name(), &keep)
             .await?;
-        self.reload_catalogue().await?;
-        let memories = self.reindex_memories().await?;
-        let skills = self.reindex_skills().await?;
-        self.remake_skill_index().await?;
+        self.catalogue().reload_catalogue().await?;
+        let memories = self.memories().reindex().await?;
+        let skills = self.agent_skills().reindex_skills().await?;
+        self.agent_skills().remake_skill_index().await?;
         Ok(embedded + memories + skills)
     }
 
     async fn stored_texts(&self) -> Result<Vec<String>, EngineError> {
-        let layers = self.stored_layers().await?;
+        let layers = self.catalogue().stored_layers().await?;
         let accepted = self.store().accepted_examples().await?.into_iter();
         let texts = layers.iter().flat_map(texts_of);
         Ok(texts.chain(accepted.map(|example| example.text)).collect())
@@ -73,10 +74,10 @@ impl Engine {
             .model
             .clone()
             .unwrap_or_else(|| "words".to_owned());
-        if model != self.model_name() {
+        if model != self.vectors().model_name() {
             let message = format!(
                 "fitted for {model}, but the model in use is {}",
-                self.model_name()
+                self.vectors().model_name()
             );
             return Err(EngineError::new(ErrorCode::ModelMismatch, message));
         }
@@ -88,8 +89,8 @@ impl Engine {
             at: self.now(),
         };
         self.store().put_calibration(&record).await?;
-        self.reload_catalogue().await?;
-        self.notify_routing_change().await;
+        self.catalogue().reload_catalogue().await?;
+        self.peers().notify_routing_change().await;
         Ok(())
     }
 }

@@ -102,7 +102,7 @@ impl Access {
         headers: &HeaderMap,
     ) -> Result<Option<Caller>, EngineError> {
         let local = self.anonymous(headers)?;
-        match local.is_some() && self.until_a_key && engine.has_keys().await? {
+        match local.is_some() && self.until_a_key && engine.keys().has_keys().await? {
             true => Ok(None),
             false => Ok(local),
         }
@@ -152,8 +152,8 @@ impl Access {
         let token = given.filter(|given| is_token(given) && !engine.providers().is_empty());
         match (configured, kept, token) {
             (Some(caller), _, _) => Ok(caller.clone()),
-            (None, Some(key), _) => engine.caller_of_key(key).await,
-            (None, None, Some(token)) => engine.caller_of_token(token).await,
+            (None, Some(key), _) => engine.keys().caller_of_key(key).await,
+            (None, None, Some(token)) => engine.providers().caller_of_token(token).await,
             (None, None, None) => Err(unknown()),
         }
     }

@@ -8,7 +8,8 @@ use charter_contract::text::Text;
 use charter_domain::catalogue::{ResolvedDocument, View};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
 
-use crate::{Caller, Engine};
+use crate::Caller;
+use crate::catalogue::documents::DocumentService;
 
 pub(crate) use served::{can_ask, changes};
 
@@ -27,12 +28,12 @@ pub struct Ability {
     pub examples: Vec<String>,
 }
 
-impl Engine {
+impl DocumentService {
     /// Returns the active skills, playbooks and mission types of the caller's view, by id. Unaccepted candidates and
     /// documents above the caller's tier are left out.
     #[must_use]
     pub fn abilities(&self, caller: &Caller) -> Vec<Ability> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let skills = view.skills().filter_map(|found| {
             let skill = found.document();
             let offered = skill.status == Status::Active
@@ -90,7 +91,7 @@ impl Engine {
     /// Returns the readable names of the active agents within the caller's tier, by id.
     #[must_use]
     pub fn agent_names(&self, caller: &Caller) -> Vec<String> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let offered = |found: &ResolvedDocument<AgentManifest>| {
             let agent = found.document();
             agent.status == Status::Active && agent_served(agent).reaches(caller.tier)

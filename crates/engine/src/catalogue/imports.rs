@@ -1,13 +1,10 @@
-//! Tools of MCP servers in the catalogue: the live one follows the servers' offers. Must not know the protocol, or how
-//! a server is reached.
+//! Tools of MCP servers that were in the catalogue. Must not know the protocol, or how a server is reached.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use charter_contract::catalogue::tool::Tool;
 use charter_effects::{ImportedTool, Imports};
-
-use crate::Engine;
 
 /// Maximum imported documents that are no longer in force and are kept for runs that pinned them.
 const KEPT_IMPORTS: usize = 1_000;
@@ -39,39 +36,5 @@ impl PastImports {
         let mut kept = kept.iter();
         let found = kept.find(|tool| tool.content_hash == content_hash)?;
         Some(found.document.clone())
-    }
-}
-
-impl Engine {
-    /// Serves the offers of MCP servers whenever they change, until the engine shuts down. Returns at once if no server
-    /// is registered.
-    pub(crate) async fn follow_imports_forever(self: Arc<Self>) {
-        let mut imports = self.imports();
-        let mut served: Vec<String> = Vec::new();
-        loop {
-            let offered: Vec<String> = {
-                let imports = imports.borrow_and_update();
-                imports
-                    .tools()
-                    .map(|tool| tool.content_hash.clone())
-                    .collect()
-            };
-            if offered != served {
-                // One change of the live catalogue at a time.
-                let turn = self.registration().lock().await;
-                match self.reload_catalogue().await {
-                    Ok(()) => served = offered,
-                    Err(error) => tracing::error!(
-                        %error,
-                        "the tools of MCP servers are not in force; retrying at the next change"
-                    ),
-                }
-                drop(turn);
-            }
-            tokio::select! {
-                () = self.shutdown().cancelled() => return,
-                changed = imports.changed() => if changed.is_err() { return },
-            }
-        }
     }
 }

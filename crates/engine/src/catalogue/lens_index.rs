@@ -10,13 +10,14 @@ use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_effects::Validators;
-use charter_search::embed::{EmbeddingModel, Vector};
+use charter_search::embed::{Embedder, EmbeddingModel, Vector};
 use charter_search::{Passage, PassageIndex, WindowSettings};
+use charter_store::SharedStore;
 use charter_store::lens::{LensChunk, LensGeneration, LensText, NewLensIndex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Engine, EngineError};
+use crate::EngineError;
 
 /// The scope and id of a lens.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,112 +222,111 @@ impl LensIndexCache {
     }
 }
 
-impl Engine {
-    /// Loads the stored indexes; those unchanged since `before` are reused.
-    pub(crate) async fn load_shelf(
-        &self,
-        before: &LensIndexCache,
-    ) -> Result<LensIndexCache, EngineError> {
-        let model = self.embedder().map(|embedder| embedder.model().clone());
-        let in_storage = self.store().searches_passages().await?;
-        let mut shelf = BTreeMap::new();
-        for record in self.store().lens_indexes().await? {
-            let indexed: IndexMetadata = decode_stored(&record.body)
-                .map_err(|error| EngineError::internal("reading the index of a lens", error))?;
-            let key = LensKey {
-                scope: record.scope,
-                lens: record.lens_id,
-            };
-            let same = before.of(&key).filter(|shelved| {
-                shelved.generation == record.generation && shelved.passages.model == model
-            });
-            let passages = match same {
-                Some(same) => Arc::clone(&same.passages),
-                None => {
-                    let name = model.as_ref().map(ToString::to_string);
-                    if indexed.model != name {
-                        tracing::warn!(
-                            lens = %key.lens,
-                            "a lens was indexed with another model, so only its words are compared; run `charter \
-                             lens reindex`"
-                        );
-                    }
-                    let comparable = model.is_some() && indexed.model == name;
-                    let (index, held) = match in_storage {
-                        true => self.words_of(&key.scope, record.generation).await?,
-                        false => {
-                            let vectors = model.clone().filter(|_| comparable);
-                            self.all_of(&key.scope, record.generation, vectors).await?
-                        }
-                    };
-                    Arc::new(Passages {
-                        index: Arc::new(index),
-                        held,
-                        model: model.clone(),
-                        comparable,
-                    })
+/// Loads the stored indexes; those unchanged since `before` are reused.
+pub(crate) async fn load(
+    store: &SharedStore,
+    embedder: Option<&Arc<dyn Embedder>>,
+    before: &LensIndexCache,
+) -> Result<LensIndexCache, EngineError> {
+    let model = embedder.map(|embedder| embedder.model().clone());
+    let in_storage = store.searches_passages().await?;
+    let mut shelf = BTreeMap::new();
+    for record in store.lens_indexes().await? {
+        let indexed: IndexMetadata = decode_stored(&record.body)
+            .map_err(|error| EngineError::internal("reading the index of a lens", error))?;
+        let key = LensKey {
+            scope: record.scope,
+            lens: record.lens_id,
+        };
+        let same = before.of(&key).filter(|shelved| {
+            shelved.generation == record.generation && shelved.passages.model == model
+        });
+        let passages = match same {
+            Some(same) => Arc::clone(&same.passages),
+            None => {
+                let name = model.as_ref().map(ToString::to_string);
+                if indexed.model != name {
+                    tracing::warn!(
+                        lens = %key.lens,
+                        "a lens was indexed with another model, so only its words are compared; run `charter \
+                         lens reindex`"
+                    );
                 }
-            };
-            let shelved = CachedLensIndex {
-                generation: record.generation,
-                indexed,
-                passages,
-            };
-            shelf.insert(key, Arc::new(shelved));
-        }
-        Ok(LensIndexCache(shelf))
-    }
-
-    /// Builds an index with vectors and texts.
-    async fn all_of(
-        &self,
-        scope: &Scope,
-        generation: LensGeneration,
-        model: Option<EmbeddingModel>,
-    ) -> Result<(PassageIndex, PassageStorage), EngineError> {
-        let chunks = self.store().lens_chunks(scope, generation).await?;
-        let build = move || {
-            let mut texts = Vec::with_capacity(chunks.len());
-            let mut passages = Vec::with_capacity(chunks.len());
-            for LensChunk {
-                text,
-                place,
-                vectors,
-            } in chunks
-            {
-                let chunk = Chunk::from_stored(text, &place)?;
-                let vectors = match &model {
-                    Some(_) => vectors
-                        .iter()
-                        .map(|bytes| vector(bytes))
-                        .collect::<Result<_, _>>()?,
-                    None => Vec::new(),
+                let comparable = model.is_some() && indexed.model == name;
+                let (index, held) = match in_storage {
+                    true => words_of(store, &key.scope, record.generation).await?,
+                    false => {
+                        let vectors = model.clone().filter(|_| comparable);
+                        all_of(store, &key.scope, record.generation, vectors).await?
+                    }
                 };
-                passages.push(passage(&chunk, vectors));
-                texts.push(chunk);
+                Arc::new(Passages {
+                    index: Arc::new(index),
+                    held,
+                    model: model.clone(),
+                    comparable,
+                })
             }
-            Ok((index(&passages, model)?, PassageStorage::Here(texts)))
         };
-        built(build).await
+        let shelved = CachedLensIndex {
+            generation: record.generation,
+            indexed,
+            passages,
+        };
+        shelf.insert(key, Arc::new(shelved));
     }
+    Ok(LensIndexCache(shelf))
+}
 
-    /// Builds an index of words; storage has its texts and vectors.
-    async fn words_of(
-        &self,
-        scope: &Scope,
-        generation: LensGeneration,
-    ) -> Result<(PassageIndex, PassageStorage), EngineError> {
-        let texts = self.store().lens_texts(scope, generation).await?;
-        let build = move || {
-            let passages = texts.into_iter().map(|LensText { text, place }| {
-                let chunk = Chunk::from_stored(text, &place)?;
-                Ok(passage(&chunk, Vec::new()))
-            });
-            let passages = passages.collect::<Result<Vec<_>, EngineError>>()?;
-            Ok((index(&passages, None)?, PassageStorage::InStorage))
-        };
-        built(build).await
-    }
+/// Builds an index with vectors and texts.
+async fn all_of(
+    store: &SharedStore,
+    scope: &Scope,
+    generation: LensGeneration,
+    model: Option<EmbeddingModel>,
+) -> Result<(PassageIndex, PassageStorage), EngineError> {
+    let chunks = store.lens_chunks(scope, generation).await?;
+    let build = move || {
+        let mut texts = Vec::with_capacity(chunks.len());
+        let mut passages = Vec::with_capacity(chunks.len());
+        for LensChunk {
+            text,
+            place,
+            vectors,
+        } in chunks
+        {
+            let chunk = Chunk::from_stored(text, &place)?;
+            let vectors = match &model {
+                Some(_) => vectors
+                    .iter()
+                    .map(|bytes| vector(bytes))
+                    .collect::<Result<_, _>>()?,
+                None => Vec::new(),
+            };
+            passages.push(passage(&chunk, vectors));
+            texts.push(chunk);
+        }
+        Ok((index(&passages, model)?, PassageStorage::Here(texts)))
+    };
+    built(build).await
+}
+
+/// Builds an index of words; storage has its texts and vectors.
+async fn words_of(
+    store: &SharedStore,
+    scope: &Scope,
+    generation: LensGeneration,
+) -> Result<(PassageIndex, PassageStorage), EngineError> {
+    let texts = store.lens_texts(scope, generation).await?;
+    let build = move || {
+        let passages = texts.into_iter().map(|LensText { text, place }| {
+            let chunk = Chunk::from_stored(text, &place)?;
+            Ok(passage(&chunk, Vec::new()))
+        });
+        let passages = passages.collect::<Result<Vec<_>, EngineError>>()?;
+        Ok((index(&passages, None)?, PassageStorage::InStorage))
+    };
+    built(build).await
 }
 
 /// Builds an index away from the threads that serve requests.

@@ -4,6 +4,7 @@
 //! Reads take the present snapshot and never wait. A reload parses and indexes only the scopes
 //! whose documents changed, and embeds nothing: vectors come from the store (B000-9).
 
+mod follow_imports;
 mod index;
 mod load;
 mod mode;
@@ -11,6 +12,7 @@ mod other_names;
 mod overlay;
 mod query;
 mod scope_state;
+mod service;
 mod vectors;
 
 use std::collections::BTreeMap;
@@ -34,6 +36,8 @@ pub(crate) use load::parse_document;
 pub use mode::Mode;
 pub(crate) use other_names::OtherNames;
 use overlay::{Exemplified, Overlay};
+pub(crate) use service::CatalogueService;
+pub(crate) use vectors::TextVectors;
 
 /// One revision of the catalogue, ready to serve.
 #[derive(Debug, Default)]

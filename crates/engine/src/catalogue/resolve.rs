@@ -25,8 +25,9 @@ use charter_domain::tier::{agent_served, playbook_served, skill_served};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+use crate::catalogue::documents::DocumentService;
 use crate::catalogue::documents::unseen;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A document in force, with its layer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -132,7 +133,7 @@ pub struct ToolFilter {
     pub domain: Option<String>,
 }
 
-impl Engine {
+impl DocumentService {
     /// Returns every guardrail that applies to the subject, in order (B000-12). Without a persona, that of requests
     /// that name none is used.
     ///
@@ -144,10 +145,10 @@ impl Engine {
         caller: &Caller,
         subject: GuardrailSubject<'_>,
     ) -> Result<Vec<ResolvedGuardrail>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         must_exist(&view, &subject)?;
         let subject = GuardrailSubject {
-            persona: subject.persona.or(Some(self.settings().persona.as_str())),
+            persona: subject.persona.or(Some(self.persona.as_str())),
             ..subject
         };
         let bearing = bearing_on(&view, subject).into_iter();
@@ -169,7 +170,7 @@ impl Engine {
         tool: &str,
     ) -> Result<Vec<ResolvedPolicy>, EngineError> {
         self.resolve_tool(caller, tool)?;
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let [own, global] = view.policies_over(tool);
         let found = own.into_iter().map(|entry| (entry, WinningLayer::Tenant));
         let found = found.chain(
@@ -200,14 +201,14 @@ impl Engine {
         output_type: &str,
         subject: GuardrailSubject<'_>,
     ) -> Result<ResolvedTemplate, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         must_exist(&view, &subject)?;
         let wanted = TemplateLookup {
             output_type,
             skill: subject.skill,
             agent: subject.agent,
             domain: subject.domain,
-            persona: subject.persona.unwrap_or(self.settings().persona.as_str()),
+            persona: subject.persona.unwrap_or(self.persona.as_str()),
             tier: caller.tier,
         };
         let (found, level) = template::resolve(&view, wanted).ok_or_else(|| {
@@ -231,7 +232,7 @@ impl Engine {
     /// # Errors
     /// `not_found`; `permission_denied` for one above the caller's tier.
     pub fn resolve_skill(&self, caller: &Caller, id: &str) -> Result<InForce<Skill>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view.skill(id);
         let found = found.ok_or_else(|| unseen(&view, DocumentKind::Skill, id))?;
         caller.must_reach(skill_served(&view, found.document()), "skill", id)?;
@@ -248,7 +249,7 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<Playbook>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view.playbook(id);
         let found = found.ok_or_else(|| unseen(&view, DocumentKind::Playbook, id))?;
         caller.must_reach(playbook_served(&view, found.document()), "playbook", id)?;
@@ -265,7 +266,7 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<AgentManifest>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view.agent(id);
         let found = found.ok_or_else(|| unseen(&view, DocumentKind::Agent, id))?;
         caller.must_reach(agent_served(found.document()), "agent", id)?;
@@ -281,7 +282,7 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<MissionType>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view.mission_type(id).map(InForce::from);
         found.ok_or_else(|| unseen(&view, DocumentKind::MissionType, id))
     }
@@ -295,7 +296,7 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<PromptTemplate>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view.prompt_template(id).map(InForce::from);
         found.ok_or_else(|| unseen(&view, DocumentKind::PromptTemplate, id))
     }
@@ -305,7 +306,7 @@ impl Engine {
     /// # Errors
     /// `not_found`.
     pub fn resolve_tool(&self, caller: &Caller, id: &str) -> Result<InForce<Tool>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view
             .tool(id)
             .filter(|found| !found.document().is_internal());
@@ -317,7 +318,7 @@ impl Engine {
     /// Returns the active tools that match, by id; internal ones are left out (B000-10).
     #[must_use]
     pub fn resolve_tools(&self, caller: &Caller, filter: &ToolFilter) -> Vec<InForce<Tool>> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         view.tools()
             .filter(|found| {
                 let tool = found.document();

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::conversation::requests::ActiveRequest;
+use crate::ground::moments;
 use crate::{Caller, Engine, EngineError};
 
 /// A session as shown to its user.
@@ -70,7 +71,7 @@ impl Engine {
             tenant_id: caller.tenant.clone(),
             user_id: caller.user.clone(),
             created_at: at,
-            expires_at: self.after(at, self.settings().session_ttl),
+            expires_at: moments::after(at, self.settings().session_ttl),
         };
         self.store().open_session(&session).await?;
         Ok(SessionView::new(session, Vec::new()))
@@ -129,7 +130,7 @@ impl Engine {
             output: output.map(str::to_owned),
             at,
         };
-        let expires_at = self.after(at, self.settings().session_ttl);
+        let expires_at = moments::after(at, self.settings().session_ttl);
         let keep = self.settings().session_turns;
         let appended = self
             .store()

@@ -81,7 +81,7 @@ pub(crate) async fn engine_at(
 /// Returns the outcome of `work` that asks a long question. All slots for such questions are in use until the work
 /// waits, and then one is freed. Work that waits for no slot never ends.
 pub(crate) async fn in_a_place<T>(engine: &Engine, work: impl Future<Output = T>) -> T {
-    let slots = engine.question_slots();
+    let slots = engine.question_slots().slots();
     let other = TenantId::parse("other").unwrap();
     let mut held = Vec::new();
     for _ in 0..MAX_CONCURRENT {

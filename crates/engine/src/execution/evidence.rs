@@ -169,7 +169,10 @@ impl CapturedResult<'_> {
         let program = format!("{{{}}}", fields.join(", "));
         let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
         let context = || self.context();
-        let given = engine.filter(tenant, &what, &program, context, 1).await?;
+        let given = engine
+            .computations()
+            .filter(tenant, &what, &program, context, 1)
+            .await?;
         Ok(given.into_iter().next().unwrap_or_default())
     }
 
@@ -246,6 +249,7 @@ impl CapturedResult<'_> {
         let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
         let structure = Value::String(summary.to_string());
         let filled = engine
+            .computations()
             .fill_in(tenant, &what, &structure, values.unwrap_or_default())
             .await?;
         Ok(filled.and_then(|filled| {

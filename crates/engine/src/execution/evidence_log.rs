@@ -16,6 +16,7 @@ use charter_store::evidence_log::PublishedCheckpoint;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::ground::moments;
 use crate::{Caller, Engine, EngineError};
 
 mod export;
@@ -236,7 +237,7 @@ impl Engine {
     /// If storage fails.
     pub async fn remove_payloads(&self, retention: Duration) -> Result<usize, EngineError> {
         let now = self.now();
-        let before = self.before(now, retention);
+        let before = moments::before(now, retention);
         let mut removed = 0;
         loop {
             let batch = self

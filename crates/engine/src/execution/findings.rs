@@ -70,7 +70,8 @@ impl Engine {
         let found_in = found_in.collect();
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         warnings.extend(unproven(&findings));
-        self.relate(tenant, tags.tier, &skill.domain, &mut findings);
+        self.expert_graph()
+            .relate(tenant, tags.tier, &skill.domain, &mut findings);
         let evidence = records.into_iter().map(|(step, record)| (step, record.id));
         Ok(ExaminedRun {
             evidence: evidence.collect(),
@@ -147,6 +148,7 @@ impl Engine {
         for rule in rules.filter(|rule| rule.from == *step) {
             let what = format!("the rule `{}` of `{}`", rule.rule_id, skill.skill_id);
             let emitted = self
+                .computations()
                 .filter(
                     tenant,
                     &what,
@@ -238,7 +240,9 @@ impl Engine {
                 let all = findings.iter();
                 let all = all.map(|finding| values(finding, proof, drafted));
                 let all = all.collect();
-                self.evaluate(tenant, &what, &structure, all).await?
+                self.computations()
+                    .evaluate(tenant, &what, &structure, all)
+                    .await?
             }
         };
         let mut warnings: Vec<String> = Vec::new();
@@ -293,14 +297,20 @@ impl Engine {
         let what = format!("the summary of `{}`", skill.skill_id);
         let values = summary_values(parameters, findings);
         let summary = Value::String(summary);
-        Ok(match self.fill_in(tenant, &what, &summary, values).await? {
-            Ok(Value::String(text)) => Some(text),
-            Ok(other) => Some(other.to_string()),
-            Err(warning) => {
-                warnings.push(warning);
-                None
-            }
-        })
+        Ok(
+            match self
+                .computations()
+                .fill_in(tenant, &what, &summary, values)
+                .await?
+            {
+                Ok(Value::String(text)) => Some(text),
+                Ok(other) => Some(other.to_string()),
+                Err(warning) => {
+                    warnings.push(warning);
+                    None
+                }
+            },
+        )
     }
 }
 

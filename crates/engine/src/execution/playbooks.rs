@@ -102,7 +102,10 @@ impl Engine {
         }
         let document = Document::Playbook(found.document().clone());
         let origin = &found.entry.origin;
-        let (_, place) = self.place_of(&caller.tenant, origin, document).await?;
+        let (_, place) = self
+            .documents()
+            .place_of(&caller.tenant, origin, document)
+            .await?;
         Err(not_defined(playbook, &undefined, place.as_ref()))
     }
 

@@ -25,6 +25,7 @@ use tokio::time::Instant;
 
 use crate::catalogue::change_turn::CATALOGUE;
 use crate::execution::runs::{Decided, held_elsewhere, orders};
+use crate::ground::moments;
 use crate::ground::peers::{LEFT, ROUTING};
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
@@ -100,7 +101,7 @@ impl PendingNotices {
                 self.catalogue |= payload["revision"].as_u64().is_none_or(|new| new > known);
             }
             SKILLS_CHANGED => {
-                let known = engine.skills().revision().0;
+                let known = engine.agent_skills().indexes().revision().0;
                 self.skills |= payload["revision"].as_u64().is_none_or(|new| new > known);
             }
             TENANT_ERASED => {
@@ -189,7 +190,8 @@ impl Engine {
     /// Looks for changes without a message: their writer may have died before sending it.
     async fn compare_revisions(&self, due: &mut PendingNotices) -> Result<(), EngineError> {
         due.catalogue = true;
-        due.skills |= self.store().skills_revision().await? > self.skills().revision();
+        due.skills |=
+            self.store().skills_revision().await? > self.agent_skills().indexes().revision();
         Ok(())
     }
 
@@ -197,9 +199,9 @@ impl Engine {
     async fn catch_up(self: &Arc<Self>, due: &mut PendingNotices) {
         // A registration that is running here loads everything at its end.
         if due.catalogue
-            && let Ok(_one_at_a_time) = self.registration().try_lock()
+            && let Ok(_one_at_a_time) = self.catalogue().registration().try_lock()
         {
-            match self.reload_catalogue().await {
+            match self.catalogue().reload_catalogue().await {
                 Ok(()) => due.catalogue = false,
                 Err(error) => {
                     tracing::warn!(error = %error, "the changed catalogue could not be loaded; retrying");
@@ -207,7 +209,7 @@ impl Engine {
             }
         }
         if due.skills {
-            match self.follow_skills().await {
+            match self.agent_skills().follow_skills().await {
                 Ok(()) => due.skills = false,
                 Err(error) => {
                     tracing::warn!(error = %error, "changed skills could not be loaded; retrying");
@@ -219,7 +221,7 @@ impl Engine {
         }
         for tenant in std::mem::take(&mut due.erased) {
             self.tool_results().forget(&tenant);
-            self.memory_indexes().forget(&tenant);
+            self.memories().forget(&tenant);
         }
         if std::mem::take(&mut due.runs) {
             self.peer_replicas().claims.notify_one();
@@ -241,7 +243,7 @@ impl Engine {
             let claim = Claim {
                 holder: self.holder().to_owned(),
                 now,
-                until: self.after(now, settings.lease),
+                until: moments::after(now, settings.lease),
                 limit: limit.min(BATCH),
                 except: self.peer_replicas().left().iter().cloned().collect(),
             };
@@ -293,7 +295,7 @@ impl Engine {
     pub(crate) fn hold(&self) -> RequestLease {
         RequestLease {
             holder: self.holder().to_owned(),
-            until: self.after(self.now(), self.settings().lease),
+            until: moments::after(self.now(), self.settings().lease),
         }
     }
 
@@ -324,7 +326,7 @@ impl Engine {
         if held.is_empty() {
             return Ok(());
         }
-        let until = self.after(self.now(), self.settings().lease);
+        let until = moments::after(self.now(), self.settings().lease);
         let runs: Vec<String> = held.keys().map(ToString::to_string).collect();
         let lost = self.store().renew(self.holder(), &runs, until).await?;
         let lost: HashSet<&str> = lost.iter().map(String::as_str).collect();
@@ -347,6 +349,6 @@ impl Engine {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        self.notify_replicas(LEFT, json!({})).await;
+        self.peers().notify_replicas(LEFT, json!({})).await;
     }
 }

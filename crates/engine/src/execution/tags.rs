@@ -4,6 +4,7 @@ use charter_contract::catalogue::tags::{Flow, TagRecord};
 use charter_contract::ids::{Label, TagRequestId};
 use charter_domain::guardrail::RequestTags;
 
+use crate::ground::moments;
 use crate::{Caller, Engine, EngineError, Role};
 
 /// Tags are for the parts of a deployment, not for callers with questions.
@@ -18,7 +19,7 @@ impl Engine {
         caller.must_be(Role::Operator, INTERNAL)?;
         tags.tenant_id = caller.tenant.clone();
         if tags.expires_at.is_none() {
-            tags.expires_at = Some(self.after(self.now(), self.settings().tags_ttl));
+            tags.expires_at = Some(moments::after(self.now(), self.settings().tags_ttl));
         }
         Ok(self.store().put_tags(&tags).await?)
     }

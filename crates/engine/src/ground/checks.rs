@@ -4,11 +4,11 @@
 use charter_contract::ids::TenantId;
 use charter_domain::cancellation::Cancellation;
 
-use crate::ground::fair_slots::Slot;
-use crate::{Engine, EngineError};
+use crate::EngineError;
+use crate::ground::fair_slots::{FairSlots, Slot};
 
 /// Checks that run at once in this process. One check may use the memory that a whole package may use.
-pub(crate) const MAX_CONCURRENT: usize = 1;
+const MAX_CONCURRENT: usize = 1;
 
 /// A caller that waits for a check. Dropping it cancels the check: its future is dropped when the connection ends.
 #[derive(Debug, Default)]
@@ -55,10 +55,20 @@ impl CheckSlot {
     }
 }
 
-impl Engine {
+/// The slots for checks in this process, shared fairly between tenants. Clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckSlots(FairSlots);
+
+impl Default for CheckSlots {
+    fn default() -> Self {
+        Self(FairSlots::new(MAX_CONCURRENT))
+    }
+}
+
+impl CheckSlots {
     /// Waits for a slot for a check of this tenant.
-    pub(crate) async fn check_slot(&self, tenant: &TenantId) -> CheckSlot {
-        CheckSlot(self.check_slots().take(tenant).await)
+    pub(crate) async fn take(&self, tenant: &TenantId) -> CheckSlot {
+        CheckSlot(self.0.take(tenant).await)
     }
 }
 
@@ -67,7 +77,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::ground::fair_slots::FairSlots;
 
     /// The check polls its flag, and the next check begins only when it has ended.
     #[tokio::test]

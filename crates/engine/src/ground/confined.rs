@@ -18,13 +18,14 @@ use charter_contract::ids::{TenantId, ToolId};
 use charter_domain::template::{Filled, Structure};
 use charter_effects::{
     DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall, ToolImplementation,
-    ToolOutcome, UnlimitedOutput,
+    ToolOutcome, ToolRunner, UnlimitedOutput,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
-use crate::ground::fair_slots::Slot;
-use crate::{Engine, EngineError};
+use crate::EngineError;
+use crate::ground::fair_slots::{FairSlots, Slot};
 
 /// Maximum concurrent processes. Each only computes, so more than there are processors would slow each other down, and
 /// also this process, which has leases to renew.
@@ -49,7 +50,22 @@ struct Computation<'a> {
     limits: Limits,
 }
 
-impl Engine {
+/// Runs the computations of packages, in slots that are shared fairly between tenants.
+pub(crate) struct Computations {
+    slots: FairSlots,
+    tools: Arc<dyn ToolRunner>,
+    shutdown: CancellationToken,
+}
+
+impl Computations {
+    pub(crate) fn new(tools: Arc<dyn ToolRunner>, shutdown: CancellationToken) -> Self {
+        Self {
+            slots: FairSlots::new(at_once()),
+            tools,
+            shutdown,
+        }
+    }
+
     /// Returns every value that a tenant's filter emits for an input, at most `limit` values. `what` names the filter
     /// in messages.
     ///
@@ -63,7 +79,7 @@ impl Engine {
         input: impl FnOnce() -> Value,
         limit: usize,
     ) -> Result<Vec<Value>, EngineError> {
-        let place = self.computation_slots().take(tenant).await;
+        let place = self.slots.take(tenant).await;
         // Made when its turn has come, so that waiting callers hold no copies.
         let filter = Computation {
             what,
@@ -131,7 +147,7 @@ impl Engine {
                 ..limits(EVALUATION_TIME, EVALUATION_MEMORY)
             },
         };
-        let place = self.computation_slots().take(tenant).await;
+        let place = self.slots.take(tenant).await;
         match self.compute(place, template).await {
             Ok(output) => outcomes(what, output, count),
             Err(error) if matches!(error.code, ErrorCode::ToolFailed | ErrorCode::ToolTimeout) => {
@@ -153,10 +169,10 @@ impl Engine {
     ) -> Result<Value, EngineError> {
         let what = computation.what;
         let call = computation.call()?;
-        match self.tools().run(call, self.shutdown().child_token()).await {
+        match self.tools.run(call, self.shutdown.child_token()).await {
             ToolOutcome::Succeeded { output, .. } => Ok(output),
             // Cut off by this process's shutdown, which is not the package's fault.
-            ToolOutcome::Failed { .. } if self.shutdown().is_cancelled() => {
+            ToolOutcome::Failed { .. } if self.shutdown.is_cancelled() => {
                 Err(EngineError::interrupted())
             }
             ToolOutcome::Failed { kind, message, .. } => {

@@ -3,17 +3,15 @@
 //! journals use only the machine's clock, because other processes compare them.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use charter_contract::time::Timestamp;
 use charter_domain::clock::Clock;
 
-use crate::Engine;
-
 /// The monotonic time of each deadline, independent of changes of the clock.
 #[derive(Debug, Default)]
-pub(crate) struct MonotonicDeadlines(Mutex<BTreeMap<Timestamp, Duration>>);
+struct MonotonicDeadlines(Mutex<BTreeMap<Timestamp, Duration>>);
 
 impl MonotonicDeadlines {
     /// Returns the time until a deadline; zero once it is reached.
@@ -34,10 +32,46 @@ impl MonotonicDeadlines {
     }
 }
 
-impl Engine {
+/// Returns a later time, or the last representable one.
+pub(crate) fn after(at: Timestamp, span: Duration) -> Timestamp {
+    let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(at.as_micros().saturating_add(micros)).unwrap_or(at)
+}
+
+/// Returns an earlier time, or the first representable one.
+pub(crate) fn before(at: Timestamp, span: Duration) -> Timestamp {
+    let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(at.as_micros().saturating_sub(micros)).unwrap_or(at)
+}
+
+/// Returns the time from one point to a later one; zero if it is not later.
+pub(crate) fn span(from: Timestamp, to: Timestamp) -> Duration {
+    let micros = to.as_micros().saturating_sub(from.as_micros());
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+/// Returns the milliseconds from one point to a later one; zero if it is not later.
+pub(crate) fn milliseconds(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(span(from, to).as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Deadlines by the engine's clock, each reached after its time at the latest, however the clock is set.
+pub(crate) struct Deadlines {
+    clock: Arc<dyn Clock>,
+    known: MonotonicDeadlines,
+}
+
+impl Deadlines {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            known: MonotonicDeadlines::default(),
+        }
+    }
+
     /// Returns the time until a deadline; zero once it is reached.
     pub(crate) fn time_until(&self, moment: Timestamp) -> Duration {
-        self.moments().left(self.clock(), moment)
+        self.known.left(self.clock.as_ref(), moment)
     }
 
     /// Returns whether a deadline is reached.
@@ -48,7 +82,8 @@ impl Engine {
     /// Returns the present time, or the deadline if it is reached and the clock was set back since.
     pub(crate) fn now_or_deadline(&self, moment: Timestamp) -> Timestamp {
         let come = self.is_due(moment).then_some(moment);
-        come.map_or_else(|| self.now(), |moment| moment.max(self.now()))
+        let now = self.clock.now();
+        come.map_or(now, |moment| moment.max(now))
     }
 }
 

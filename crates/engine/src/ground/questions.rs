@@ -5,9 +5,8 @@
 
 use charter_contract::ids::TenantId;
 
-use crate::Engine;
 use crate::ground::apart::apart;
-use crate::ground::fair_slots::Slot;
+use crate::ground::fair_slots::{FairSlots, Slot};
 
 /// Maximum long questions that this process answers at once.
 pub(crate) const MAX_CONCURRENT: usize = 2;
@@ -54,17 +53,29 @@ impl EvaluationSlot {
     }
 }
 
-impl Engine {
-    /// Waits for a slot for a question of this tenant.
-    pub(crate) async fn evaluation_slot_for(
-        &self,
-        tenant: &TenantId,
-        effort: Effort,
-    ) -> EvaluationSlot {
+/// The slots for long questions to the gate, shared fairly between tenants. Clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct QuestionSlots(FairSlots);
+
+impl Default for QuestionSlots {
+    fn default() -> Self {
+        Self(FairSlots::new(MAX_CONCURRENT))
+    }
+}
+
+impl QuestionSlots {
+    /// Waits for a slot for a question of this tenant, if answering it takes long.
+    pub(crate) async fn slot_for(&self, tenant: &TenantId, effort: Effort) -> EvaluationSlot {
         match effort {
             Effort::Moment => EvaluationSlot::Here,
-            Effort::Long => EvaluationSlot::Apart(self.question_slots().take(tenant).await),
+            Effort::Long => EvaluationSlot::Apart(self.0.take(tenant).await),
         }
+    }
+
+    /// The slots themselves, for tests that hold them.
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> &FairSlots {
+        &self.0
     }
 }
 
@@ -74,7 +85,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::ground::fair_slots::FairSlots;
 
     /// The only worker thread is busy with the question, and a task that was spawned on it runs nevertheless.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

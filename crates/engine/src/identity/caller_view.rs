@@ -5,9 +5,9 @@ use charter_contract::ids::{Label, TenantId, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::EngineError;
 use crate::identity::caller::{AccessScopes, Caller, CatalogueRole, Role, SkillGrants, Tier};
-use crate::identity::quotas::QuotaView;
-use crate::{Engine, EngineError};
+use crate::identity::quotas::{QuotaView, TenantQuotas};
 
 /// Who the caller is, and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -36,12 +36,12 @@ pub struct CallerView {
     pub quota: QuotaView,
 }
 
-impl Engine {
+impl CallerView {
     /// Who the caller is, and what it may do.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn show_caller(&self, caller: &Caller) -> Result<CallerView, EngineError> {
+    pub async fn load(caller: &Caller, quotas: &TenantQuotas) -> Result<Self, EngineError> {
         let Rights {
             role,
             tier,
@@ -50,7 +50,7 @@ impl Engine {
             scopes,
             profile,
         } = caller.rights();
-        Ok(CallerView {
+        Ok(Self {
             tenant: caller.tenant.clone(),
             user: caller.user.clone(),
             role,
@@ -59,7 +59,7 @@ impl Engine {
             agent_skills,
             scopes,
             profile,
-            quota: self.quotas().usage(&caller.tenant).await?,
+            quota: quotas.usage(&caller.tenant).await?,
         })
     }
 }

@@ -9,25 +9,30 @@ mod made;
 mod text;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, KeyHolder, Rights};
 use charter_contract::ids::{KeyId, TenantId, UserId};
 use charter_contract::time::Timestamp;
-use charter_store::StoreError;
+use charter_domain::clock::Clock;
 use charter_store::key::{KeyHash, KeyRecord, Revocation};
 use charter_store::outbox::NewMessage;
 use charter_store::page::PageRequest;
+use charter_store::{SharedStore, StoreError};
 use serde_json::json;
+use tokio::sync::Notify;
 
 pub use charter_store::key::KeyPresence;
 pub use form::{KeyEventRef, KeyOrder, KeyPage, KeyRotation, KeyState, KeyView, NewKey};
-pub(crate) use made::KeyPresenceCache;
+use made::KeyPresenceCache;
 pub use text::KeyText;
 
 use crate::ground::error::newest_known;
-use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
+use crate::ground::ids::IdSource;
+use crate::ground::moments;
+use crate::{Caller, CredentialId, EngineError, Role, SkillGrants};
 
 /// Maximum lifetime of a key, in seconds: ten years.
 const MAX_LIFETIME_S: u64 = 10 * 366 * 24 * 3_600;
@@ -38,20 +43,71 @@ const LONGEST_OVERLAP_S: u64 = 30 * 24 * 3_600;
 /// Minimum interval between records of a key's last use.
 const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
-impl Engine {
+/// The settings that keys depend on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeySettings {
+    /// Whether callers have credentials outside the store.
+    pub(crate) credentials: bool,
+    /// Whether a second person must approve by default, if configured.
+    pub(crate) four_eyes: Option<bool>,
+}
+
+/// The agent skills that keys may grant.
+pub(crate) trait GrantableSkills: Send + Sync {
+    /// Refuses grants of skills that are not visible to the caller. A misspelled id would grant nothing now, and
+    /// perhaps another skill later.
+    ///
+    /// # Errors
+    /// `invalid_request` that names the unknown skills.
+    fn must_know(&self, caller: &Caller, grants: &SkillGrants) -> Result<(), EngineError>;
+}
+
+/// The keys of all tenants.
+pub struct KeyService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    news: Arc<Notify>,
+    settings: KeySettings,
+    skills: Arc<dyn GrantableSkills>,
+    presence: KeyPresenceCache,
+}
+
+impl std::fmt::Debug for KeyService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeyService").finish_non_exhaustive()
+    }
+}
+
+impl KeyService {
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
+        news: Arc<Notify>,
+        settings: KeySettings,
+        skills: Arc<dyn GrantableSkills>,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            ids,
+            news,
+            settings,
+            skills,
+            presence: KeyPresenceCache::default(),
+        }
+    }
+
     /// Makes a key for the caller's tenant.
     ///
     /// # Errors
     /// `permission_denied` for a caller who is not an admin, and for a key with more rights than the caller;
     /// `invalid_request` for an invalid lifetime, for unknown agent skills, and for a first key that would not admit an
     /// admin.
-    pub async fn create_key(
-        &self,
-        caller: &Caller,
-        order: KeyOrder,
-    ) -> Result<NewKey, EngineError> {
+    pub async fn create(&self, caller: &Caller, order: KeyOrder) -> Result<NewKey, EngineError> {
         must_keep_keys(caller)?;
-        let now = self.now();
+        let now = self.clock.now();
         let rights = Rights {
             role: order.role,
             tier: order.tier,
@@ -65,7 +121,7 @@ impl Engine {
             profile: order.profile.or_else(|| caller.profile.clone()),
         };
         let (secret, key) = self.fresh_key(KeyRecord {
-            key_id: KeyId::from_uuid(self.new_uuid()),
+            key_id: KeyId::from_uuid(self.ids.uuid()),
             tenant_id: caller.tenant.clone(),
             name: order.name,
             hash: KeyHash([0; 32]),
@@ -80,11 +136,11 @@ impl Engine {
             rotated_from: None,
         })?;
         must_hold(caller, &key.rights)?;
-        self.must_know_skills(caller, &key.rights.agent_skills)?;
+        self.skills.must_know(caller, &key.rights.agent_skills)?;
         self.must_let_an_admin_in(&key).await?;
         let told = vec![about(caller, &key, "created", now)];
-        self.store().create_key(&key, told).await?;
-        self.key_presence().note();
+        self.store.create_key(&key, told).await?;
+        self.presence.note();
         self.noted(&key, "created", caller);
         Ok(NewKey {
             secret,
@@ -96,10 +152,10 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` for a caller who is not an admin.
-    pub async fn keys(&self, caller: &Caller, page: &PageRequest) -> Result<KeyPage, EngineError> {
+    pub async fn list(&self, caller: &Caller, page: &PageRequest) -> Result<KeyPage, EngineError> {
         must_keep_keys(caller)?;
-        let page = self.store().keys(&caller.tenant, page).await?;
-        let now = self.now();
+        let page = self.store.keys(&caller.tenant, page).await?;
+        let now = self.clock.now();
         let entries = page.entries.into_iter();
         Ok(KeyPage {
             entries: entries.map(|key| KeyView::new(key, now)).collect(),
@@ -111,10 +167,10 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` for a caller who is not an admin; `not_found`.
-    pub async fn key(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
+    pub async fn get(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
         must_keep_keys(caller)?;
         let found = self.key_of(&caller.tenant, key).await?;
-        Ok(KeyView::new(found, self.now()))
+        Ok(KeyView::new(found, self.clock.now()))
     }
 
     /// Makes a replacement with the same rights for a key, which ends after the overlap.
@@ -123,7 +179,7 @@ impl Engine {
     /// `permission_denied` for a caller who is not an admin, or has fewer rights than the key; `not_found`;
     /// `illegal_transition` for a key that ended or was replaced before, and for one whose rotation would leave the
     /// tenant without an admin.
-    pub async fn rotate_key(
+    pub async fn rotate(
         &self,
         caller: &Caller,
         key: &KeyId,
@@ -132,7 +188,7 @@ impl Engine {
         must_keep_keys(caller)?;
         let old = self.key_of(&caller.tenant, key).await?;
         must_hold(caller, &old.rights)?;
-        let now = self.now();
+        let now = self.clock.now();
         if rotation.overlap_s > LONGEST_OVERLAP_S {
             return Err(out_of_range(
                 "overlap_s",
@@ -141,13 +197,13 @@ impl Engine {
                 LONGEST_OVERLAP_S,
             ));
         }
-        let end = self.after(now, Duration::from_secs(rotation.overlap_s));
+        let end = moments::after(now, Duration::from_secs(rotation.overlap_s));
         let expires_at = match (rotation.expires_in_s, old.expires_at) {
             (None, None) => None,
             (None, Some(end)) => {
                 let lived = end.as_micros().saturating_sub(old.created_at.as_micros());
                 let lived = Duration::from_micros(u64::try_from(lived).unwrap_or(0));
-                Some(self.after(now, lived))
+                Some(moments::after(now, lived))
             }
             (Some(_), _) => self.end_of(now, rotation.expires_in_s)?,
         };
@@ -155,7 +211,7 @@ impl Engine {
             self.must_keep_an_admin(caller, &old).await?;
         }
         let (secret, new) = self.fresh_key(KeyRecord {
-            key_id: KeyId::from_uuid(self.new_uuid()),
+            key_id: KeyId::from_uuid(self.ids.uuid()),
             created_by: caller.user.clone(),
             // The rotating admin learns the new secret.
             makers: &old.makers | &makers(caller),
@@ -167,7 +223,7 @@ impl Engine {
             ..old
         })?;
         let told = vec![about(caller, &new, "rotated", now)];
-        match self.store().rotate_key(&new, end, told).await {
+        match self.store.rotate_key(&new, end, told).await {
             Ok(()) => {}
             Err(StoreError::Refused { detail, .. }) => {
                 let message = format!("the key `{key}` cannot be rotated: {detail}");
@@ -187,22 +243,22 @@ impl Engine {
     /// # Errors
     /// `permission_denied` for a caller who is not an admin; `not_found`; `illegal_transition` for the last key that
     /// admits an admin of the tenant.
-    pub async fn revoke_key(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
+    pub async fn revoke(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
         must_keep_keys(caller)?;
         let found = self.key_of(&caller.tenant, key).await?;
         let revocation = Revocation {
-            at: self.now(),
+            at: self.clock.now(),
             by: caller.user.clone(),
         };
         self.must_keep_an_admin(caller, &found).await?;
         let told = vec![about(caller, &found, "revoked", revocation.at)];
         let revoked = self
-            .store()
+            .store
             .revoke_key(&caller.tenant, key, &revocation, told);
         if revoked.await? {
             self.noted(&found, "revoked", caller);
         }
-        self.key(caller, key).await
+        self.get(caller, key).await
     }
 
     /// Returns the caller of a key, and records the use.
@@ -213,9 +269,9 @@ impl Engine {
         let refused = |why: &str| EngineError::new(ErrorCode::Unauthenticated, why);
         let text = KeyText::parse(text)
             .ok_or_else(|| refused("not an API key: characters are missing, too many or wrong"))?;
-        let found = self.store().key_of_hash(&text.hash()).await?;
+        let found = self.store.key_of_hash(&text.hash()).await?;
         let key = found.ok_or_else(|| refused("the API key is unknown"))?;
-        let now = self.now();
+        let now = self.clock.now();
         if key.revoked.is_some() {
             return Err(refused("the API key was revoked"));
         }
@@ -233,17 +289,17 @@ impl Engine {
     /// # Errors
     /// If storage fails.
     pub async fn keys_kept(&self) -> Result<KeyPresence, EngineError> {
-        Ok(self.store().keys_kept(self.now()).await?)
+        Ok(self.store.keys_kept(self.clock.now()).await?)
     }
 
     /// Records a use, once per interval. A failure to record it does not refuse the caller.
     async fn note_use(&self, key: &KeyRecord, now: Timestamp) {
-        let due = self.before(now, LAST_USED_RESOLUTION);
+        let due = moments::before(now, LAST_USED_RESOLUTION);
         if key.last_used_at.is_some_and(|noted| noted > due) {
             return;
         }
         let noted = self
-            .store()
+            .store
             .note_key_use(&key.tenant_id, &key.key_id, now, due);
         if let Err(error) = noted.await {
             tracing::warn!(error = %error, key.id = %key.key_id, "the use of a key could not be recorded");
@@ -251,7 +307,7 @@ impl Engine {
     }
 
     async fn key_of(&self, tenant: &TenantId, key: &KeyId) -> Result<KeyRecord, EngineError> {
-        let found = self.store().key(tenant, key).await?;
+        let found = self.store.key(tenant, key).await?;
         match found {
             Some(found) => Ok(found),
             None => Err(self.no_key(tenant, key).await?),
@@ -277,7 +333,7 @@ impl Engine {
         match seconds {
             None => Ok(None),
             Some(seconds @ 1..=MAX_LIFETIME_S) => {
-                Ok(Some(self.after(now, Duration::from_secs(seconds))))
+                Ok(Some(moments::after(now, Duration::from_secs(seconds))))
             }
             Some(seconds) => Err(out_of_range("expires_in_s", seconds, 1, MAX_LIFETIME_S)),
         }
@@ -285,7 +341,7 @@ impl Engine {
 
     fn noted(&self, key: &KeyRecord, what: &str, by: &Caller) {
         tracing::info!(key.id = %key.key_id, tenant.id = %key.tenant_id, user.id = %by.user, "key {what}");
-        self.notify_watchers();
+        self.news.notify_waiters();
     }
 }
 
@@ -360,15 +416,62 @@ fn about(caller: &Caller, key: &KeyRecord, word: &str, at: Timestamp) -> NewMess
     }
 }
 
-impl Engine {
+impl KeyService {
     /// The error for a key that a tenant does not have, which lists its newest. For admins, who see all of them.
     pub(crate) async fn no_key(
         &self,
         tenant: &TenantId,
         key: &KeyId,
     ) -> Result<EngineError, EngineError> {
-        let seen = self.store().keys(tenant, &newest_known()).await?;
+        let seen = self.store.keys(tenant, &newest_known()).await?;
         let ids = seen.entries.iter().map(|seen| seen.key_id.as_str());
         Ok(EngineError::not_found("key", key).knowing(ids))
+    }
+}
+#[cfg(test)]
+mod tests {
+    use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+    use charter_testkit::clock::SimulatedClock;
+
+    use super::*;
+    use crate::ground::ids::RandomIds;
+
+    struct AnySkill;
+
+    impl GrantableSkills for AnySkill {
+        fn must_know(&self, _: &Caller, _: &SkillGrants) -> Result<(), EngineError> {
+            Ok(())
+        }
+    }
+
+    /// Without the rest of the engine, a key is created, admits its user, and is refused once it has expired.
+    #[tokio::test]
+    async fn a_key_admits_its_user_until_it_expires() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
+        let clock = SimulatedClock::at(Timestamp::parse("2026-04-14T12:00:00Z").unwrap());
+        let settings = KeySettings {
+            credentials: true,
+            four_eyes: None,
+        };
+        let keys = KeyService::new(
+            Arc::new(store),
+            Arc::new(clock.clone()),
+            Arc::new(RandomIds),
+            Arc::new(Notify::new()),
+            settings,
+            Arc::new(AnySkill),
+        );
+        let order = json!({"name": "a key", "user": "mia", "expires_in_s": 60});
+        let order: KeyOrder = serde_json::from_value(order).unwrap();
+        let local = Caller::local().unwrap();
+        let made = keys.create(&local, order).await.unwrap();
+        let secret = json!(made.secret);
+        let text = secret.as_str().unwrap();
+        let caller = keys.caller_of_key(text).await.unwrap();
+        assert_eq!(caller.user.as_str(), "mia");
+        clock.advance(Duration::from_secs(61)).unwrap();
+        let refused = keys.caller_of_key(text).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Unauthenticated);
     }
 }

@@ -11,7 +11,7 @@ use charter_contract::ids::{TenantId, UserId};
 use charter_effects::{IssuerError, IssuerOptions, Issuers, TokenRefused};
 use serde_json::{Map, Value, json};
 
-use crate::{Caller, CredentialId, Engine, EngineError};
+use crate::{Caller, CredentialId, EngineError};
 
 /// The path of a value in a token: the name of a claim, or, from a `/` on, the JSON pointer (RFC 6901) of a value
 /// within one.
@@ -141,6 +141,29 @@ impl Providers {
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
+
+    /// Returns the caller of an identity provider's token.
+    ///
+    /// # Errors
+    /// `unauthenticated` for one that is invalid, or names no user or tenant; `permission_denied` if its holder has no
+    /// grant; `unavailable` if the provider's keys cannot be fetched.
+    pub async fn caller_of_token(&self, token: &str) -> Result<Caller, EngineError> {
+        let refused = |why: String| EngineError::new(ErrorCode::Unauthenticated, why);
+        let Some(issuers) = &self.issuers else {
+            return Err(refused("no identity provider is configured".to_owned()));
+        };
+        let believed = issuers.believe(token).await.map_err(|why| match &why {
+            TokenRefused::Untrusted(_) => refused(why.to_string()),
+            TokenRefused::Unavailable(issuer) => {
+                EngineError::new(ErrorCode::Unavailable, why.to_string())
+                    .with_details(json!({"issuer": issuer}))
+            }
+        })?;
+        let provider = self.known.get(&believed.issuer);
+        let provider =
+            provider.ok_or_else(|| refused("the token's issuer is unknown".to_owned()))?;
+        provider.caller(&believed.claims)
+    }
 }
 
 /// Returns the scopes of all providers, each once.
@@ -187,32 +210,6 @@ impl Provider {
         };
         let caller = Caller::new(tenant, user, grant.rights.clone());
         Ok(caller.with_credential(credential))
-    }
-}
-
-impl Engine {
-    /// Returns the caller of an identity provider's token.
-    ///
-    /// # Errors
-    /// `unauthenticated` for one that is invalid, or names no user or tenant; `permission_denied` if its holder has no
-    /// grant; `unavailable` if the provider's keys cannot be fetched.
-    pub async fn caller_of_token(&self, token: &str) -> Result<Caller, EngineError> {
-        let providers = self.providers();
-        let refused = |why: String| EngineError::new(ErrorCode::Unauthenticated, why);
-        let Some(issuers) = &providers.issuers else {
-            return Err(refused("no identity provider is configured".to_owned()));
-        };
-        let believed = issuers.believe(token).await.map_err(|why| match &why {
-            TokenRefused::Untrusted(_) => refused(why.to_string()),
-            TokenRefused::Unavailable(issuer) => {
-                EngineError::new(ErrorCode::Unavailable, why.to_string())
-                    .with_details(json!({"issuer": issuer}))
-            }
-        })?;
-        let provider = providers.known.get(&believed.issuer);
-        let provider =
-            provider.ok_or_else(|| refused("the token's issuer is unknown".to_owned()))?;
-        provider.caller(&believed.claims)
     }
 }
 

@@ -20,25 +20,43 @@ use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_contract::validate::nearest;
 use charter_contract::violation::{Report, Stage, Violation};
+use charter_domain::clock::Clock;
 use charter_domain::link_graph::{LayerOf, LinkFinding, SkillNode, SkillPosition};
-use charter_search::embed::Vector;
+use charter_search::embed::{Embedder, Vector};
 use charter_search::{EmbeddedQuery, SlotLayer, discover};
+use charter_store::SharedStore;
 use charter_store::agent_skills::SkillFileEntry;
+use charter_store::catalogue::ContentHash;
+use charter_store::skill_index::SkillIndex;
+use quick_cache::sync::Cache;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
-use crate::{Caller, Engine, EngineError, Role, SkillGrants};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::catalogue::live::{CatalogueService, TextVectors};
+use crate::ground::checks::CheckSlots;
+use crate::ground::core_ports::{BackgroundTasks, CorePorts};
+use crate::ground::ids::IdSource;
+use crate::ground::settings::{ProcessRole, SkillVectors};
+use crate::identity::keys::GrantableSkills;
+use crate::{Caller, EngineError, Role, SkillGrants};
 
 pub use import::{SentFile, SkillsImported, SkillsSent};
 pub(crate) use index::SkillIndexes;
 pub use manifest::{SkillManifest, SkillManifests};
-pub(crate) use mirror::Mirror;
+use mirror::Mirror;
 pub use mirror::SkillIndexState;
 pub use published::{Artifact, PublishedSkill, PublishedSkillIndex};
 pub use write::{BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, SkillWritten};
 
 use index::{Access, Indexes};
+
+/// Maximum archives of skills whose digest is cached in memory.
+const KEPT_ARCHIVE_DIGESTS: usize = 16_384;
 
 /// Default number of hits of a search.
 const TOP_K: usize = 10;
@@ -200,7 +218,85 @@ impl SkillSearch {
     }
 }
 
-impl Engine {
+/// What skills are served from, and how they are searched.
+pub(crate) struct SkillPorts {
+    /// The skills that are served now.
+    pub(crate) indexes: Arc<SkillIndexes>,
+    /// The index of skills on a search node, if there is one.
+    pub(crate) node: Option<Arc<dyn SkillIndex>>,
+    /// Where vectors are searched.
+    pub(crate) vectors: SkillVectors,
+    /// The role of this process: only workers update the index of a search node.
+    pub(crate) duty: ProcessRole,
+}
+
+/// An index of skills, and the embedder of its queries.
+type IndexAndModel<'s> = (&'s Arc<dyn SkillIndex>, &'s Arc<dyn Embedder>);
+
+/// The skills of the link graph.
+pub struct AgentSkillService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+    catalogue: Arc<CatalogueService>,
+    vectors: Arc<TextVectors>,
+    checks: CheckSlots,
+    skills: Arc<SkillIndexes>,
+    /// The index of skills on a search node, if there is one.
+    node: Option<Arc<dyn SkillIndex>>,
+    kept: SkillVectors,
+    duty: ProcessRole,
+    /// What this process knows of that index.
+    mirror: Mirror,
+    /// Digests of skills' archives, by their content.
+    archive_digests: Cache<[u8; 32], ContentHash>,
+}
+
+impl std::fmt::Debug for AgentSkillService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentSkillService").finish_non_exhaustive()
+    }
+}
+
+impl AgentSkillService {
+    pub(crate) fn new(
+        ports: CorePorts,
+        background: BackgroundTasks,
+        catalogue: Arc<CatalogueService>,
+        vectors: Arc<TextVectors>,
+        checks: CheckSlots,
+        skills: SkillPorts,
+    ) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            ids: ports.ids,
+            shutdown: background.shutdown,
+            tasks: background.tasks,
+            catalogue,
+            vectors,
+            checks,
+            skills: skills.indexes,
+            node: skills.node,
+            kept: skills.vectors,
+            duty: skills.duty,
+            mirror: Mirror::default(),
+            archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
+        }
+    }
+
+    /// Returns the index of skills on a search node, if there is one and a model for its queries.
+    fn skill_index(&self) -> Option<IndexAndModel<'_>> {
+        Some((self.node.as_ref()?, self.vectors.embedder()?))
+    }
+
+    /// Returns the skills that are served now.
+    pub(crate) fn indexes(&self) -> &SkillIndexes {
+        &self.skills
+    }
+
     /// Returns the best matching skills within the caller's reach, best first.
     ///
     /// # Errors
@@ -214,14 +310,14 @@ impl Engine {
     ) -> Result<Vec<AgentSkillHit>, EngineError> {
         let top_k = search.top_k.unwrap_or(TOP_K);
         let query = match search.by(top_k)? {
-            SearchedBy::Text(words) => self.embedded(words).await?,
+            SearchedBy::Text(words) => self.vectors.embedded(words).await?,
             SearchedBy::Vector(vector) => self.vector_query(vector)?,
         };
         if let Some(found) = self.found_by_node(caller, search, &query, top_k).await? {
             return Ok(found);
         }
-        let settings = self.live().settings;
-        self.skills().read(caller, |indexes, access| {
+        let settings = self.catalogue.live().settings;
+        self.skills.read(caller, |indexes, access| {
             let mut visible = [access.reach.own.clone(), access.reach.global.clone()];
             let scopes = [indexes.own(&caller.tenant), Some(indexes.global())];
             let mut layers = Vec::new();
@@ -258,7 +354,7 @@ impl Engine {
     }
 
     fn vector_query(&self, vector: &number::Vector) -> Result<EmbeddedQuery, EngineError> {
-        let Some(embedder) = self.embedder() else {
+        let Some(embedder) = self.vectors.embedder() else {
             return Err(invalid(
                 "no embedding model is configured, so vectors are not accepted".to_owned(),
             ));
@@ -273,7 +369,7 @@ impl Engine {
     /// # Errors
     /// `not_found`, also for one outside the caller's reach.
     pub fn show_skill(&self, caller: &Caller, id: &SkillId) -> Result<SkillInScope, EngineError> {
-        self.skills().read(caller, |indexes, access| {
+        self.skills.read(caller, |indexes, access| {
             let (place, node) = visible(indexes, access, caller, id)?;
             Ok(SkillInScope {
                 skill: node.into(),
@@ -296,7 +392,7 @@ impl Engine {
         after: Option<&SkillId>,
         limit: usize,
     ) -> Result<AgentSkillPage, EngineError> {
-        self.skills().read(caller, |indexes, access| {
+        self.skills.read(caller, |indexes, access| {
             let (_, node) = visible(indexes, access, caller, id)?;
             let view = indexes.view(&caller.tenant);
             let children = node.children.iter();
@@ -315,7 +411,7 @@ impl Engine {
         after: Option<&SkillId>,
         limit: usize,
     ) -> Result<AgentSkillPage, EngineError> {
-        self.skills().read(caller, |indexes, access| {
+        self.skills.read(caller, |indexes, access| {
             let view = indexes.view(&caller.tenant);
             let roots = access.roots(&view).iter();
             let nodes = roots.filter_map(|place| view.node(*place));
@@ -333,7 +429,7 @@ impl Engine {
         id: &SkillId,
     ) -> Result<SkillInstruction, EngineError> {
         let scope = self.scope_of_skill(caller, id)?;
-        let instruction = self.store().skill_instruction(&scope, id).await?;
+        let instruction = self.store.skill_instruction(&scope, id).await?;
         Ok(SkillInstruction {
             skill_id: id.clone(),
             instruction: instruction.ok_or_else(|| EngineError::not_found("skill", id))?,
@@ -346,7 +442,7 @@ impl Engine {
     /// `permission_denied` without the role.
     pub fn lint_skills(&self, caller: &Caller) -> Result<Vec<LinkFinding>, EngineError> {
         caller.must_be(Role::Operator, "only operators can lint skills")?;
-        self.skills().read(caller, |indexes, access| {
+        self.skills.read(caller, |indexes, access| {
             Ok(indexes.view(&caller.tenant).lint(&access.reach))
         })
     }
@@ -354,7 +450,10 @@ impl Engine {
     /// Returns the mapping of the index, in the form of seed 001, with the current dimensions of the vector.
     #[must_use]
     pub fn skills_mapping(&self) -> Value {
-        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let model = self
+            .vectors
+            .embedder()
+            .map(|embedder| embedder.model().clone());
         let vector = match &model {
             Some(model) => json!({
                 "type": "dense_vector", "dims": model.dims, "index": true, "similarity": "cosine",
@@ -376,17 +475,24 @@ impl Engine {
         })
     }
 
-    /// Refuses grants of skills that are not visible to the caller. A misspelled id would grant nothing now, and
-    /// perhaps another skill later.
-    pub(crate) fn must_know_skills(
-        &self,
-        caller: &Caller,
-        grants: &SkillGrants,
-    ) -> Result<(), EngineError> {
+    /// Returns the scope of a skill in the caller's reach.
+    fn scope_of_skill(&self, caller: &Caller, id: &SkillId) -> Result<Scope, EngineError> {
+        self.skills.read(caller, |indexes, access| {
+            let (place, _) = visible(indexes, access, caller, id)?;
+            Ok(match place.layer {
+                LayerOf::Own => Scope::Tenant(caller.tenant.clone()),
+                LayerOf::Global => Scope::Global,
+            })
+        })
+    }
+}
+
+impl GrantableSkills for SkillIndexes {
+    fn must_know(&self, caller: &Caller, grants: &SkillGrants) -> Result<(), EngineError> {
         let SkillGrants::Only(ids) = grants else {
             return Ok(());
         };
-        let violations: Vec<Violation> = self.skills().read(caller, |indexes, access| {
+        let violations: Vec<Violation> = self.read(caller, |indexes, access| {
             let view = indexes.view(&caller.tenant);
             let is_there = |id: &SkillId| {
                 let found = view.find(id);
@@ -407,17 +513,6 @@ impl Engine {
                 .collect()
         });
         EngineError::must_be_none("the order of a key", &violations)
-    }
-
-    /// Returns the scope of a skill in the caller's reach.
-    fn scope_of_skill(&self, caller: &Caller, id: &SkillId) -> Result<Scope, EngineError> {
-        self.skills().read(caller, |indexes, access| {
-            let (place, _) = visible(indexes, access, caller, id)?;
-            Ok(match place.layer {
-                LayerOf::Own => Scope::Tenant(caller.tenant.clone()),
-                LayerOf::Global => Scope::Global,
-            })
-        })
     }
 }
 

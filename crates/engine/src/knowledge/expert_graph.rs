@@ -1,6 +1,8 @@
 //! Queries of the domain expert graph (seed 000 §2.12, B000-17): on the advanced tier only. Served from the snapshot,
 //! no storage.
 
+use std::sync::Arc;
+
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::{EdgeType, GraphNode, NodeType};
 use charter_contract::finding::Finding;
@@ -13,7 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::documents::unseen_active;
-use crate::{Caller, Engine, EngineError, Tier};
+use crate::catalogue::live::CatalogueService;
+use crate::{Caller, EngineError, Tier};
 
 /// Default number of paths.
 const PATHS: usize = 100;
@@ -91,19 +94,30 @@ pub enum GraphAnswer {
     Coverage(Coverage),
 }
 
-impl Engine {
+/// The expert graphs of tenants.
+pub struct ExpertGraphService {
+    catalogue: Arc<CatalogueService>,
+}
+
+impl std::fmt::Debug for ExpertGraphService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExpertGraphService").finish_non_exhaustive()
+    }
+}
+
+impl ExpertGraphService {
+    pub(crate) fn new(catalogue: Arc<CatalogueService>) -> Self {
+        Self { catalogue }
+    }
+
     /// Answers a query of the graph of the caller's tenant.
     ///
     /// # Errors
     /// `permission_denied` below the advanced tier; `not_found` for a node or framework that is not visible to the
     /// caller.
-    pub fn query_graph(
-        &self,
-        caller: &Caller,
-        query: GraphQuery,
-    ) -> Result<GraphAnswer, EngineError> {
+    pub fn query(&self, caller: &Caller, query: GraphQuery) -> Result<GraphAnswer, EngineError> {
         caller.must_have(Tier::Advanced, "the expert graph needs the advanced tier")?;
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let graph = ExpertGraph::from_view(&view);
         let node = |id: &GraphNodeId| {
             let missing = || unseen_active(&view, DocumentKind::GraphNode, id.as_ref());
@@ -171,7 +185,7 @@ impl Engine {
         match tier {
             Tier::Basic => {}
             Tier::Advanced => {
-                let view = self.live().view(tenant);
+                let view = self.catalogue.live().view(tenant);
                 let graph = ExpertGraph::from_view(&view);
                 for finding in findings {
                     finding.expert = graph.related(finding, domain);

@@ -13,6 +13,8 @@ mod search;
 mod sentences;
 mod work;
 
+use std::sync::Arc;
+
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::lens::{DomainLens, LensSource};
 use charter_contract::catalogue::vocabulary::Status;
@@ -23,18 +25,27 @@ use charter_contract::scope::Scope;
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::{CatalogueEntry, ResolvedDocument, View};
+use charter_domain::clock::Clock;
+use charter_effects::Sources;
+use charter_store::SharedStore;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::catalogue::documents::unseen;
 use crate::catalogue::lens_index::{LensKey, Position, SkippedFile};
-use crate::{Caller, Engine, EngineError, Tier};
+use crate::catalogue::live::{CatalogueService, TextVectors};
+use crate::ground::core_ports::{BackgroundTasks, CorePorts};
+use crate::ground::peers::Peers;
+use crate::ground::settings::LensSettings;
+use crate::{Caller, EngineError, Tier};
 
 pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;
-pub(crate) use sentences::SentenceVectors;
-pub(crate) use work::LensWork;
+use sentences::SentenceVectors;
+use work::LensWork;
 pub use work::{LastWork, LensIndexingOutcome, LensIndexingResult, Stage, WorkResult};
 
 /// A lens with its document and the state of its source.
@@ -154,18 +165,63 @@ pub struct PassageView {
     pub cosine: Option<f32>,
 }
 
-impl Engine {
+/// Lenses with their indexes.
+pub struct LensService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    catalogue: Arc<CatalogueService>,
+    vectors: Arc<TextVectors>,
+    peers: Arc<Peers>,
+    sources: Arc<dyn Sources>,
+    settings: LensSettings,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+    lens_work: Arc<LensWork>,
+    sentences: SentenceVectors,
+}
+
+impl std::fmt::Debug for LensService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LensService").finish_non_exhaustive()
+    }
+}
+
+impl LensService {
+    pub(crate) fn new(
+        ports: CorePorts,
+        background: BackgroundTasks,
+        catalogue: Arc<CatalogueService>,
+        vectors: Arc<TextVectors>,
+        peers: Arc<Peers>,
+        sources: Arc<dyn Sources>,
+        settings: LensSettings,
+    ) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            catalogue,
+            vectors,
+            peers,
+            sources,
+            settings,
+            shutdown: background.shutdown,
+            tasks: background.tasks,
+            lens_work: Arc::default(),
+            sentences: SentenceVectors::default(),
+        }
+    }
+
     /// Lists the lenses that are visible to the caller, by id.
     ///
     /// # Errors
     /// `permission_denied` on the basic tier.
-    pub fn lenses(
+    pub fn list(
         &self,
         caller: &Caller,
         domain: Option<&DomainId>,
     ) -> Result<Vec<LensView>, EngineError> {
         may_read(caller)?;
-        let live = self.live();
+        let live = self.catalogue.live();
         let view = live.view(&caller.tenant);
         let wanted = view
             .lenses()
@@ -178,9 +234,9 @@ impl Engine {
     /// # Errors
     /// `not_found`; `unavailable` during its first registration, with the progress; `permission_denied` on the basic
     /// tier.
-    pub fn lens(&self, caller: &Caller, id: &LensId) -> Result<LensView, EngineError> {
+    pub fn get(&self, caller: &Caller, id: &LensId) -> Result<LensView, EngineError> {
         may_read(caller)?;
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         match view.lens(id.as_ref()) {
             Some(found) => Ok(self.shown(&found)),
             None => Err(self.absent(caller, &view, id)),
@@ -193,7 +249,7 @@ impl Engine {
             scope: Scope::Tenant(caller.tenant.clone()),
             lens: id.clone(),
         };
-        match self.lens_work().status(&key).0 {
+        match self.lens_work.status(&key).0 {
             Some(stage) => {
                 let message = format!("`{id}` is being registered: {stage}");
                 EngineError::new(ErrorCode::Unavailable, message)
@@ -204,8 +260,8 @@ impl Engine {
 
     fn shown(&self, found: &ResolvedDocument<DomainLens>) -> LensView {
         let key = key_of(&found.entry);
-        let shelved = self.live().lenses.of(&key);
-        let (indexing, last) = self.lens_work().status(&key);
+        let shelved = self.catalogue.live().lenses.of(&key);
+        let (indexing, last) = self.lens_work.status(&key);
         let mut lens = found.document().clone();
         lens.content_hash = shelved
             .as_ref()
@@ -230,7 +286,9 @@ impl Engine {
 
     /// Returns the name of the embedding model, if there is one.
     pub(crate) fn vector_model(&self) -> Option<String> {
-        self.embedder().map(|embedder| embedder.model().to_string())
+        self.vectors
+            .embedder()
+            .map(|embedder| embedder.model().to_string())
     }
 }
 

@@ -3,6 +3,8 @@
 //! Below the advanced tier there is none of it, and nothing is said about that: the caller asked for an answer, not for
 //! a lens.
 
+use std::sync::Arc;
+
 use charter_contract::catalogue::graph::GraphNode;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::LensId;
@@ -12,7 +14,9 @@ use charter_domain::sentences::{SectionStart, Sentence, sentences};
 use charter_search::EmbeddedQuery;
 use serde::Serialize;
 
-use crate::{Caller, Engine, EngineError, LensFilter, PassageView, Tier};
+use crate::catalogue::live::CatalogueService;
+use crate::knowledge::lenses::LensService;
+use crate::{Caller, EngineError, LensFilter, PassageView, Tier};
 
 /// Passages whose sentences are compared with the question.
 const PASSAGES: usize = 4;
@@ -94,7 +98,17 @@ pub(crate) fn as_searched(filter: &LensFilter) -> LensFilter {
     }
 }
 
-impl Engine {
+/// Looks up the answers to a question in lenses and in the expert graph.
+pub(crate) struct LookUpService {
+    catalogue: Arc<CatalogueService>,
+    lenses: Arc<LensService>,
+}
+
+impl LookUpService {
+    pub(crate) fn new(catalogue: Arc<CatalogueService>, lenses: Arc<LensService>) -> Self {
+        Self { catalogue, lenses }
+    }
+
     /// Passages and nodes that fit a question; nothing below the advanced tier.
     ///
     /// # Errors
@@ -110,7 +124,7 @@ impl Engine {
             return Ok(Knowledge::default());
         }
         let filter = as_searched(filter);
-        let answer = match self.ask_lenses(caller, question, &filter).await {
+        let answer = match self.lenses.ask_lenses(caller, question, &filter).await {
             Ok(answer) => answer,
             // A lens that is being indexed keeps no question from being answered otherwise.
             Err(error) if error.code == ErrorCode::Unavailable => {
@@ -134,7 +148,7 @@ impl Engine {
     ) -> Result<Vec<CitedPassage>, EngineError> {
         let cut: Vec<Vec<Sentence>> = passages.iter().map(sentences_of).collect();
         let texts: Vec<String> = cut.iter().flatten().map(Sentence::compared).collect();
-        let likeness = self.likeness_of(query, &texts).await?;
+        let likeness = self.lenses.likeness_of(query, &texts).await?;
         let mut all = likeness.as_deref();
         let cited = passages.into_iter().zip(cut).map(|(passage, sentences)| {
             let own = all.map(|known| known.split_at(sentences.len().min(known.len())));
@@ -155,7 +169,7 @@ impl Engine {
         question: &str,
         query: &EmbeddedQuery,
     ) -> Result<Vec<MatchedNode>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let nodes: Vec<ResolvedDocument<GraphNode>> = ExpertGraph::from_view(&view).nodes();
         let met = |found: &ResolvedDocument<GraphNode>, named: bool, likeness: f32| MatchedNode {
             node: found.document().clone(),
@@ -174,7 +188,7 @@ impl Engine {
             .iter()
             .map(|found| text_of(found.document()))
             .collect();
-        let Some(likeness) = self.likeness_of(query, &texts).await? else {
+        let Some(likeness) = self.lenses.likeness_of(query, &texts).await? else {
             return Ok(Vec::new());
         };
         let nearest = nodes

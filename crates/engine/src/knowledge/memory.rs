@@ -11,26 +11,34 @@ mod reindex;
 mod shown;
 mod similar;
 
+use std::sync::Arc;
+
 use charter_contract::agentic::memory::{MemoryEntry, MemoryState};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{AgentId, MemoryId};
+use charter_contract::ids::{AgentId, MemoryId, TenantId};
 use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
 use charter_domain::memory::{self, MemoryOwnership, MemoryReader};
-use charter_store::StoreError;
 use charter_store::memory::{
     MemoryDecision, MemoryRecord, MemoryVector, MemoryVerdict, NewMemory, NewVersion, Proposals,
 };
 use charter_store::page::PageRequest;
+use charter_store::{SharedStore, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::catalogue::live::TextVectors;
+use crate::ground::core_ports::CorePorts;
 use crate::ground::error::newest_known;
-use crate::{Caller, Engine, EngineError};
+use crate::ground::ids::IdSource;
+use crate::ground::moments;
+use crate::ground::settings::MemorySettings;
+use crate::{Caller, EngineError};
 
 use draft::entry;
 pub use draft::{MemoryDraft, Remember, Supersede};
 pub use find::{MemoryHit, MemoryQuery};
-pub(crate) use index::MemoryIndexes;
+use index::MemoryIndexes;
 pub use shown::{MemoryView, RelatedMemory};
 
 /// A person's decision on a proposed version.
@@ -79,7 +87,43 @@ fn absent(id: &MemoryId) -> EngineError {
     EngineError::not_found("memory", id)
 }
 
-impl Engine {
+/// The memories of all tenants.
+pub struct MemoryService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    vectors: Arc<TextVectors>,
+    settings: MemorySettings,
+    indexes: MemoryIndexes,
+}
+
+impl std::fmt::Debug for MemoryService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryService").finish_non_exhaustive()
+    }
+}
+
+impl MemoryService {
+    pub(crate) fn new(
+        ports: CorePorts,
+        vectors: Arc<TextVectors>,
+        settings: MemorySettings,
+    ) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            ids: ports.ids,
+            vectors,
+            settings,
+            indexes: MemoryIndexes::default(),
+        }
+    }
+
+    /// Drops this process's index of a tenant whose data was erased.
+    pub(crate) fn forget(&self, tenant: &TenantId) {
+        self.indexes.forget(tenant);
+    }
+
     /// Writes a memory: in force at once, or as a proposal.
     ///
     /// # Errors
@@ -90,8 +134,8 @@ impl Engine {
         caller: &Caller,
         new: Remember,
     ) -> Result<MemoryView, EngineError> {
-        let at = self.now();
-        let id = MemoryId::from_uuid(self.new_uuid());
+        let at = self.clock.now();
+        let id = MemoryId::from_uuid(self.ids.uuid());
         let owned = MemoryOwnership {
             owner: &caller.user,
             visibility: new.visibility,
@@ -105,8 +149,8 @@ impl Engine {
             visibility: new.visibility,
             first,
         };
-        let most = self.settings().memories.most;
-        match self.store().add_memory(&record, most).await {
+        let most = self.settings.most;
+        match self.store.add_memory(&record, most).await {
             Ok(()) => {}
             Err(StoreError::Refused { .. }) => {
                 let message = format!("memory limit reached: the tenant has {most} memories");
@@ -123,9 +167,9 @@ impl Engine {
     /// Writes the next version of a memory: in force at once, or as a proposal. The version before it stays readable.
     ///
     /// # Errors
-    /// As [`Engine::remember`]; `not_found` for a memory that is not visible to the caller; `version_conflict` if
-    /// another version is in force than the caller saw; `illegal_transition` while a proposal waits.
-    pub async fn supersede_memory(
+    /// As [`MemoryService::remember`]; `not_found` for a memory that is not visible to the caller; `version_conflict`
+    /// if another version is in force than the caller saw; `illegal_transition` while a proposal waits.
+    pub async fn supersede(
         &self,
         caller: &Caller,
         id: &MemoryId,
@@ -133,11 +177,11 @@ impl Engine {
     ) -> Result<MemoryView, EngineError> {
         let record = self.living(caller, id).await?;
         let state = holding(&record).begins(person(caller), new.agent_id.is_some());
-        let at = self.now();
+        let at = self.clock.now();
         let entry = entry(id, record.created_at, Some(at), new.memory)?;
         let version = self.version(caller, state, entry, new.agent_id).await?;
         let added = self
-            .store()
+            .store
             .add_memory_version(&caller.tenant, id, new.expected_version, &version)
             .await;
         let added = added.map_err(|error| standing(id, error))?;
@@ -152,7 +196,7 @@ impl Engine {
     /// # Errors
     /// `not_found` for a memory that is not visible to the caller; `permission_denied` if the caller may not decide;
     /// `illegal_transition` if that version is not proposed.
-    pub async fn decide_memory(
+    pub async fn decide(
         &self,
         caller: &Caller,
         id: &MemoryId,
@@ -165,11 +209,11 @@ impl Engine {
                 "only operators can decide on shared memories, and only the owner on private ones";
             return Err(EngineError::new(ErrorCode::PermissionDenied, rule));
         }
-        let at = self.now();
+        let at = self.clock.now();
         let verdict = match word {
             ProposalAnswer::Reject => MemoryVerdict::Reject,
             ProposalAnswer::Accept => {
-                let found = self.store().memory_version(&caller.tenant, id, version);
+                let found = self.store.memory_version(&caller.tenant, id, version);
                 let found = found.await?.and_then(|version| version.entry);
                 let entry = found.ok_or_else(|| absent(id))?;
                 let expires_at = self.kept_until(&entry, MemoryState::Accepted, at);
@@ -182,7 +226,7 @@ impl Engine {
             by: caller.user.clone(),
             at,
         };
-        let decided = self.store().decide_memory(&caller.tenant, id, &decision);
+        let decided = self.store.decide_memory(&caller.tenant, id, &decision);
         decided.await.map_err(|error| standing(id, error))?;
         let in_force = matches!(word, ProposalAnswer::Accept).then_some(version);
         self.show_written(caller, id, in_force).await
@@ -193,28 +237,24 @@ impl Engine {
     /// # Errors
     /// `not_found` for a memory that is not visible to the caller; `permission_denied` for another user's shared
     /// memory.
-    pub async fn remove_memory(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-    ) -> Result<MemoryView, EngineError> {
+    pub async fn remove(&self, caller: &Caller, id: &MemoryId) -> Result<MemoryView, EngineError> {
         let record = self.seen(caller, id).await?;
         if !holding(&record).is_removed_by(person(caller)) {
             let rule = "only its owner or an operator can remove a shared memory";
             return Err(EngineError::new(ErrorCode::PermissionDenied, rule));
         }
         let removed = self
-            .store()
-            .remove_memory(&caller.tenant, id, &caller.user, self.now());
+            .store
+            .remove_memory(&caller.tenant, id, &caller.user, self.clock.now());
         removed.await?;
-        self.show_memory(caller, id).await
+        self.show(caller, id).await
     }
 
     /// Lists the memories that are visible to the caller, newest first.
     ///
     /// # Errors
     /// `invalid_request` for an invalid cursor.
-    pub async fn list_memories(
+    pub async fn list(
         &self,
         caller: &Caller,
         listed: ListedMemories,
@@ -228,8 +268,8 @@ impl Engine {
             }
         };
         let found = self
-            .store()
-            .memories(&caller.tenant, &caller.user, which, self.now(), page)
+            .store
+            .memories(&caller.tenant, &caller.user, which, self.clock.now(), page)
             .await?;
         let mut entries = Vec::with_capacity(found.entries.len());
         for record in found.entries {
@@ -247,7 +287,10 @@ impl Engine {
 
     /// Returns a memory with a part that is visible to the caller, even if it was removed.
     async fn seen(&self, caller: &Caller, id: &MemoryId) -> Result<MemoryRecord, EngineError> {
-        let found = self.store().memory(&caller.tenant, id, self.now()).await?;
+        let found = self
+            .store
+            .memory(&caller.tenant, id, self.clock.now())
+            .await?;
         let Some(record) = found else {
             return Err(self.no_memory(caller, id).await?);
         };
@@ -258,9 +301,7 @@ impl Engine {
         }
         // Of a memory that was never in force, only a proposal can be visible.
         if record.current.is_none() && record.removed.is_none() {
-            let newest = self
-                .store()
-                .memory_version(&caller.tenant, id, record.latest);
+            let newest = self.store.memory_version(&caller.tenant, id, record.latest);
             let newest = newest.await?.ok_or_else(|| absent(id))?;
             if !holding.shows_proposal_to(&newest.author, person) {
                 return Err(self.no_memory(caller, id).await?);
@@ -308,7 +349,7 @@ impl Engine {
         state: MemoryState,
         at: Timestamp,
     ) -> Option<Timestamp> {
-        let settings = &self.settings().memories;
+        let settings = &self.settings;
         let importance = entry.metadata.as_ref().and_then(|of| of.importance);
         let kept = match state {
             MemoryState::Accepted => memory::kept_for(importance, settings.retention),
@@ -316,14 +357,14 @@ impl Engine {
                 Some(settings.proposal_ttl)
             }
         };
-        kept.map(|kept| self.after(at, kept))
+        kept.map(|kept| moments::after(at, kept))
     }
 
     async fn embedded_memory(
         &self,
         entry: &MemoryEntry,
     ) -> Result<Option<MemoryVector>, EngineError> {
-        let Some(embedder) = self.embedder() else {
+        let Some(embedder) = self.vectors.embedder() else {
             return Ok(None);
         };
         let embedded = embedder.embed(vec![index::embedded_text(entry)]).await;
@@ -350,16 +391,16 @@ fn standing(id: &MemoryId, error: StoreError) -> EngineError {
     }
 }
 
-impl Engine {
+impl MemoryService {
     /// The error for a memory that the caller does not see, which lists the newest that it sees.
     pub(crate) async fn no_memory(
         &self,
         caller: &Caller,
         id: &MemoryId,
     ) -> Result<EngineError, EngineError> {
-        let (page, now) = (newest_known(), self.now());
+        let (page, now) = (newest_known(), self.clock.now());
         let seen = self
-            .store()
+            .store
             .memories(&caller.tenant, &caller.user, Proposals::Without, now, &page)
             .await?;
         let ids = seen.entries.iter().map(|seen| seen.memory_id.as_str());

@@ -14,6 +14,7 @@ use super::desk::MissionContext;
 use super::failures::unfit;
 use super::stage::{StageExecution, held};
 use crate::execution::runs::{StageFailure, StageResult};
+use crate::ground::moments;
 use crate::identity::caller::Tier;
 use crate::knowledge::lenses::LensFilter;
 use crate::{Engine, EngineError};
@@ -49,7 +50,7 @@ impl Engine {
                 })
                 .collect(),
             cached_previews: self.previews(work, task).await?,
-            expires_at: self.after(now, self.settings().pass_ttl),
+            expires_at: moments::after(now, self.settings().pass_ttl),
             created_at: now,
             producer: desk.producer("librarian_agent"),
         };
@@ -78,7 +79,10 @@ impl Engine {
             ..LensFilter::default()
         };
         let objective = task.objective.as_str();
-        let answer = self.ask_lenses(&work.caller, objective, &filter).await?;
+        let answer = self
+            .lenses()
+            .ask_lenses(&work.caller, objective, &filter)
+            .await?;
         let previews = answer.passages.into_iter().filter_map(|passage| {
             let place = format!("{}#{}", passage.lens_id, passage.position.start);
             Some(CachedPreview {

@@ -95,7 +95,8 @@ impl Engine {
         let growth = after_plan(&graph).map_err(|error| with_tokens(unfit(error.to_string())))?;
         let mut artifacts = vec![held(graph.clone()).map_err(with_tokens)?];
         let place = self
-            .evaluation_slot_for(&work.caller.tenant, Effort::Long)
+            .question_slots()
+            .slot_for(&work.caller.tenant, Effort::Long)
             .await;
         let decisions = place.ask(|| self.tool_scope(work, &graph, &offered));
         for decision in decisions {
@@ -124,6 +125,7 @@ impl Engine {
             families.flat_map(|family| family.tools.clone()).collect();
         let goal = desk.envelope.normalized_goal.as_str();
         let near = self
+            .routing()
             .route(&work.caller, Purpose::Skills, goal, SHOWN_SKILLS)
             .await?;
         for candidate in near.chosen(SHOWN_SKILLS) {
@@ -149,7 +151,7 @@ impl Engine {
             };
             let tool = found.document();
             let reads = tool.tool_class == ToolClass::Readonly;
-            if reads && self.may_call(&work.caller, tool) {
+            if reads && self.tool_search().may_call(&work.caller, tool) {
                 offered.tools.insert(id, (tool.clone(), desk.family(tool)));
             }
         }

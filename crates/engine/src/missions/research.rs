@@ -117,7 +117,10 @@ impl Engine {
             top_k: Some(RESULTS),
             ..LensFilter::default()
         };
-        let answer = self.ask_lenses(&work.caller, query, &filter).await?;
+        let answer = self
+            .lenses()
+            .ask_lenses(&work.caller, query, &filter)
+            .await?;
         let found = answer.passages.into_iter().filter_map(|passage| {
             Some(ResearchResult {
                 title: Text::parse(&passage.title).ok()?,

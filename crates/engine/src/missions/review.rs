@@ -63,7 +63,8 @@ impl Engine {
         for (mut proposal, mut proposed) in proposals {
             if !proposal.requires_approval {
                 let place = self
-                    .evaluation_slot_for(&work.caller.tenant, Effort::Long)
+                    .question_slots()
+                    .slot_for(&work.caller.tenant, Effort::Long)
                     .await;
                 let decision = place.ask(|| self.may_write_back(work, &proposal, &proposed));
                 let decision = decision.map_err(with_tokens)?;

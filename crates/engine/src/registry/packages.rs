@@ -21,16 +21,20 @@ use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
+use charter_domain::clock::Clock;
 use charter_domain::package::{Problem, ProblemSeverity};
-use charter_store::StoreError;
 use charter_store::catalogue::{Change, PackageVersion, Registration};
+use charter_store::{SharedStore, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio_util::task::TaskTracker;
 
-use crate::catalogue::live::Mode;
-use crate::ground::checks::WaitingCaller;
-use crate::knowledge::lenses::LensJob;
-use crate::{Caller, Engine, EngineError};
+use crate::catalogue::live::{CatalogueService, Mode, TextVectors};
+use crate::ground::checks::{CheckSlots, WaitingCaller};
+use crate::ground::core_ports::CorePorts;
+use crate::knowledge::lenses::{LensJob, LensService};
+use crate::registry::routing::RoutingService;
+use crate::{Caller, EngineError};
 
 pub use compare::{Difference, DocumentChange, PackageDiff};
 pub use routing_test::RoutingTestResult;
@@ -87,12 +91,60 @@ impl Mode {
     }
 }
 
-impl Engine {
+/// What runs the routing tests of packages.
+pub(crate) struct RoutingTests {
+    pub(crate) routing: Arc<RoutingService>,
+    /// Maximum candidates of a verdict.
+    pub(crate) candidates: usize,
+    /// Maximum skills that a broad verdict runs.
+    pub(crate) broad_skills: usize,
+}
+
+/// The packages of the catalogue.
+pub struct PackageService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    tasks: TaskTracker,
+    catalogue: Arc<CatalogueService>,
+    vectors: Arc<TextVectors>,
+    lenses: Arc<LensService>,
+    checks: CheckSlots,
+    tests: RoutingTests,
+}
+
+impl std::fmt::Debug for PackageService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PackageService").finish_non_exhaustive()
+    }
+}
+
+impl PackageService {
+    pub(crate) fn new(
+        ports: CorePorts,
+        tasks: TaskTracker,
+        catalogue: Arc<CatalogueService>,
+        vectors: Arc<TextVectors>,
+        lenses: Arc<LensService>,
+        checks: CheckSlots,
+        tests: RoutingTests,
+    ) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            tasks,
+            catalogue,
+            vectors,
+            lenses,
+            checks,
+            tests,
+        }
+    }
+
     /// Checks a package against the catalogue without writing anything.
     ///
     /// # Errors
     /// If storage or the embedder fails; problems of the package are in the report.
-    pub async fn validate_package(
+    pub async fn validate(
         &self,
         caller: &Caller,
         bundle: PackageBundle,
@@ -117,7 +169,7 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_document` with all problems.
-    pub async fn diff_package(
+    pub async fn diff(
         &self,
         caller: &Caller,
         bundle: PackageBundle,
@@ -140,7 +192,7 @@ impl Engine {
     /// # Errors
     /// `invalid_document` with all problems; `routing_test_failed`; `version_conflict` if this version is registered
     /// with other content; `permission_denied` for a global package without the role.
-    pub async fn register_package(
+    pub async fn register(
         self: &Arc<Self>,
         caller: &Caller,
         bundle: PackageBundle,
@@ -148,9 +200,9 @@ impl Engine {
     ) -> Result<RegistrationReport, EngineError> {
         let waiting = WaitingCaller::default();
         let cancel = waiting.cancellation().clone();
-        let (engine, caller) = (Arc::clone(self), caller.clone());
+        let (service, caller) = (Arc::clone(self), caller.clone());
         self.run_detached(
-            async move { engine.register_whole(&caller, bundle, mode, &cancel).await },
+            async move { service.register_whole(&caller, bundle, mode, &cancel).await },
         )
         .await
     }
@@ -162,7 +214,7 @@ impl Engine {
         mode: Mode,
         cancel: &Cancellation,
     ) -> Result<RegistrationReport, EngineError> {
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue.registration_turn().await?;
         let admitted = self
             .admit(caller, bundle, mode.naming(), cancel)
             .await?
@@ -199,7 +251,7 @@ impl Engine {
         mode: Mode,
     ) -> Result<RegistrationReport, EngineError> {
         let history = self
-            .store()
+            .store
             .package_history(&admitted.origin.scope, &admitted.origin.package)
             .await?;
         let diff = compare::diff(&admitted);
@@ -229,7 +281,7 @@ impl Engine {
         if mode == Mode::DryRun {
             return Ok(registered);
         }
-        registered.embedded = self.store_vectors(gated.vectors).await?;
+        registered.embedded = self.vectors.store_vectors(gated.vectors).await?;
         self.put_in_force(caller, &admitted, Change::Registered, lenses)
             .await?;
         registered.unchanged = false;
@@ -254,23 +306,23 @@ impl Engine {
             lenses: lenses.new,
             expected: admitted.revision,
             actor: caller.user.clone(),
-            at: self.now(),
+            at: self.clock.now(),
         };
-        self.store().register(registration).await?;
-        self.note_sources(lenses.same).await?;
-        self.reload_catalogue().await
+        self.store.register(registration).await?;
+        self.lenses.note_sources(lenses.same).await?;
+        self.catalogue.reload_catalogue().await
     }
 
     /// Lists the packages in force for the caller: the tenant's own, then the global ones.
     ///
     /// # Errors
     /// If storage fails.
-    pub async fn packages(&self, caller: &Caller) -> Result<Vec<PackageView>, EngineError> {
+    pub async fn list(&self, caller: &Caller) -> Result<Vec<PackageView>, EngineError> {
         let mut packages = self
-            .store()
+            .store
             .packages(&Scope::Tenant(caller.tenant.clone()))
             .await?;
-        packages.extend(self.store().packages(&Scope::Global).await?);
+        packages.extend(self.store.packages(&Scope::Global).await?);
         Ok(packages.into_iter().map(PackageView::from).collect())
     }
 
@@ -278,14 +330,14 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found` if it never existed in that scope.
-    pub async fn package_history(
+    pub async fn history(
         &self,
         caller: &Caller,
         scope: PackageScope,
         package: &PackageName,
     ) -> Result<Vec<PackageView>, EngineError> {
         let scope = caller.scope_of(scope);
-        let history = self.store().package_history(&scope, package).await?;
+        let history = self.store.package_history(&scope, package).await?;
         if history.is_empty() {
             return Err(self.no_package(&scope, package).await?);
         }
@@ -298,7 +350,7 @@ impl Engine {
         scope: &Scope,
         package: &PackageName,
     ) -> Result<EngineError, EngineError> {
-        let in_force = self.store().packages(scope).await?;
+        let in_force = self.store.packages(scope).await?;
         let names = in_force.iter().map(|known| known.package.as_str());
         let absent = EngineError::not_found("package", package);
         Ok(absent.or_nearest(package.as_str(), names))
@@ -312,7 +364,7 @@ impl Engine {
         package: &PackageName,
         version: &str,
     ) -> Result<EngineError, EngineError> {
-        let history = self.store().package_history(scope, package).await?;
+        let history = self.store.package_history(scope, package).await?;
         if history.is_empty() {
             return self.no_package(scope, package).await;
         }
@@ -327,7 +379,7 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found` for a version that was never registered; otherwise as for registering.
-    pub async fn rollback_package(
+    pub async fn roll_back(
         self: &Arc<Self>,
         caller: &Caller,
         scope: PackageScope,
@@ -336,10 +388,10 @@ impl Engine {
     ) -> Result<RegistrationReport, EngineError> {
         let waiting = WaitingCaller::default();
         let cancel = waiting.cancellation().clone();
-        let (engine, caller) = (Arc::clone(self), caller.clone());
+        let (service, caller) = (Arc::clone(self), caller.clone());
         let (package, version) = (package.clone(), version.to_owned());
         self.run_detached(async move {
-            engine
+            service
                 .roll_back_whole(&caller, scope, &package, &version, &cancel)
                 .await
         })
@@ -354,10 +406,10 @@ impl Engine {
         version: &str,
         cancel: &Cancellation,
     ) -> Result<RegistrationReport, EngineError> {
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue.registration_turn().await?;
         let scope = caller.scope_of(scope);
         may_change(caller, &scope)?;
-        let files = self.store().package_files(&scope, package, version).await?;
+        let files = self.store.package_files(&scope, package, version).await?;
         let Some(files) = files else {
             return Err(self.no_version(&scope, package, version).await?);
         };
@@ -376,7 +428,7 @@ impl Engine {
         }
         let lenses = self.indexed(&admitted, Mode::Apply).await?;
         let done = lenses.done.clone();
-        let embedded = self.store_vectors(gated.vectors).await?;
+        let embedded = self.vectors.store_vectors(gated.vectors).await?;
         let diff = compare::diff(&admitted);
         self.put_in_force(caller, &admitted, Change::RolledBack, lenses)
             .await?;
@@ -396,16 +448,16 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`; `still_referenced` naming the losses of other packages.
-    pub async fn unregister_package(
+    pub async fn unregister(
         &self,
         caller: &Caller,
         scope: PackageScope,
         package: &PackageName,
     ) -> Result<(), EngineError> {
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue.registration_turn().await?;
         let scope = caller.scope_of(scope);
         may_change(caller, &scope)?;
-        let live = self.live();
+        let live = self.catalogue.live();
         let losses = compare::losses(&live, &scope, package);
         if !losses.is_empty() {
             let message = format!(
@@ -414,14 +466,14 @@ impl Engine {
             );
             return Err(EngineError::new(ErrorCode::StillReferenced, message));
         }
-        let at = self.now();
-        let store = self.store();
+        let at = self.clock.now();
+        let store = &self.store;
         let removed = store.unregister(&scope, package, live.revision, &caller.user, at);
         match removed.await {
             Err(StoreError::NotFound { .. }) => Err(self.no_package(&scope, package).await?),
             removed => {
                 removed?;
-                self.reload_catalogue().await
+                self.catalogue.reload_catalogue().await
             }
         }
     }

@@ -5,26 +5,33 @@
 
 mod suggest;
 
+use std::sync::Arc;
+
 use charter_contract::bounds::ROUTE_EXAMPLES_ACCEPTED;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{DocumentId, RequestId, RouteExampleId, TenantId, UserId};
 use charter_contract::route_example::{ExampleSource, ExampleStatus, RoutedKind};
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
 use charter_domain::route_example::NotOpen;
-use charter_store::StoreError;
 use charter_store::outbox::NewMessage;
 use charter_store::page::PageRequest;
 use charter_store::route_example::{ExampleFilter, ExampleMove, OwnerDecision, RouteExampleRecord};
+use charter_store::{SharedStore, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::Notify;
 
 pub use charter_domain::route_example::ExampleDecision;
 pub(crate) use suggest::ConfirmedSentence;
 
+use crate::catalogue::live::{CatalogueService, TextVectors};
+use crate::ground::core_ports::CorePorts;
 use crate::ground::error::newest_known;
-use crate::{Caller, Engine, EngineError};
+use crate::ground::ids::IdSource;
+use crate::{Caller, EngineError};
 
 /// A route example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -94,12 +101,45 @@ pub struct RouteExampleEventRef {
     pub by: UserId,
 }
 
-impl Engine {
+/// Examples of requests that tenants accept for routing.
+pub struct RouteExampleService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    catalogue: Arc<CatalogueService>,
+    vectors: Arc<TextVectors>,
+    news: Arc<Notify>,
+}
+
+impl std::fmt::Debug for RouteExampleService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RouteExampleService")
+            .finish_non_exhaustive()
+    }
+}
+
+impl RouteExampleService {
+    pub(crate) fn new(
+        ports: CorePorts,
+        catalogue: Arc<CatalogueService>,
+        vectors: Arc<TextVectors>,
+        news: Arc<Notify>,
+    ) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            ids: ports.ids,
+            catalogue,
+            vectors,
+            news,
+        }
+    }
+
     /// Lists the tenant's route examples, newest first.
     ///
     /// # Errors
     /// `permission_denied` if the caller may not edit the tenant's catalogue; `invalid_request` for an invalid cursor.
-    pub async fn route_examples(
+    pub async fn list(
         &self,
         caller: &Caller,
         status: Option<ExampleStatus>,
@@ -109,7 +149,7 @@ impl Engine {
         must_own(caller)?;
         let filter = ExampleFilter { status, document };
         let page = self
-            .store()
+            .store
             .route_examples(&caller.tenant, filter, page)
             .await?;
         Ok(RouteExampleListing {
@@ -124,19 +164,19 @@ impl Engine {
     /// `permission_denied` if the caller may not edit the tenant's catalogue; `not_found`; `illegal_transition`, with the
     /// status in the details, if the status does not allow the decision, and if the document has reached its limit of
     /// accepted examples; `unavailable` if the sentence cannot be embedded.
-    pub async fn decide_route_example(
+    pub async fn decide(
         &self,
         caller: &Caller,
         id: &RouteExampleId,
         decision: ExampleDecision,
     ) -> Result<RouteExampleShown, EngineError> {
         must_own(caller)?;
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue.registration_turn().await?;
         let found = self.route_example_of(&caller.tenant, id).await?;
         let to = decision.apply(found.status).map_err(not_open)?;
         if to == ExampleStatus::Accepted {
             self.must_have_room_for(&found).await?;
-            self.vectors_of(vec![found.text.clone()]).await?;
+            self.vectors.vectors_of(vec![found.text.clone()]).await?;
         }
         let step = ExampleMove {
             example_id: id.clone(),
@@ -144,15 +184,11 @@ impl Engine {
             to,
             decided: OwnerDecision {
                 by: caller.user.clone(),
-                at: self.now(),
+                at: self.clock.now(),
             },
         };
         let events = vec![event_of(&found, &step)];
-        match self
-            .store()
-            .move_example(&caller.tenant, step, events)
-            .await
-        {
+        match self.store.move_example(&caller.tenant, step, events).await {
             Ok(()) => {}
             Err(StoreError::Refused { .. }) => {
                 let status = self.route_example_of(&caller.tenant, id).await?.status;
@@ -162,9 +198,9 @@ impl Engine {
         }
         tracing::info!(example.id = %id, tenant.id = %caller.tenant, user.id = %caller.user, "route example {to}");
         if decision.changes_routing() {
-            self.reload_catalogue().await?;
+            self.catalogue.reload_catalogue().await?;
         }
-        self.notify_watchers();
+        self.news.notify_waiters();
         Ok(self.route_example_of(&caller.tenant, id).await?.into())
     }
 
@@ -173,7 +209,7 @@ impl Engine {
         tenant: &TenantId,
         id: &RouteExampleId,
     ) -> Result<RouteExampleRecord, EngineError> {
-        match self.store().route_example(tenant, id).await? {
+        match self.store.route_example(tenant, id).await? {
             Some(found) => Ok(found),
             None => Err(self.no_route_example(tenant, id).await?),
         }
@@ -186,7 +222,7 @@ impl Engine {
             document,
             ..
         } = example;
-        let open = self.store().open_examples(tenant_id, *kind, document);
+        let open = self.store.open_examples(tenant_id, *kind, document);
         let open = open.await?.into_iter();
         let accepted = open.filter(|one| one.status == ExampleStatus::Accepted);
         if accepted.count() < ROUTE_EXAMPLES_ACCEPTED {
@@ -226,7 +262,7 @@ fn event_of(example: &RouteExampleRecord, step: &ExampleMove) -> NewMessage {
     }
 }
 
-impl Engine {
+impl RouteExampleService {
     /// The error for a route example that a tenant does not have, which lists its newest. For callers who may edit the tenant's catalogue and see all examples.
     pub(crate) async fn no_route_example(
         &self,
@@ -234,7 +270,7 @@ impl Engine {
         example: &RouteExampleId,
     ) -> Result<EngineError, EngineError> {
         let (filter, page) = (ExampleFilter::default(), newest_known());
-        let seen = self.store().route_examples(tenant, filter, &page).await?;
+        let seen = self.store.route_examples(tenant, filter, &page).await?;
         let ids = seen.entries.iter().map(|seen| seen.example_id.as_str());
         Ok(EngineError::not_found("route example", example).knowing(ids))
     }

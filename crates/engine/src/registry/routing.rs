@@ -4,6 +4,7 @@
 //! (phase 2W), each kind separately ([`by_intent`]).
 
 mod by_intent;
+mod everyday;
 mod gateway;
 mod left_out;
 mod named;
@@ -18,19 +19,26 @@ use charter_contract::intent::Intent;
 use charter_contract::shorten;
 use charter_domain::intent::{self, Language};
 use charter_domain::profile;
-use charter_search::embed::is_for_english;
+use charter_effects::Models;
+use charter_search::embed::{Vector, is_for_english};
 use charter_search::{
     Allowed, Candidate, ClauseResult, Correction, EmbeddedQuery, Layers, NameMatch, RouteQuery,
     RouteSettings, Scope, Thresholds, Verdict, VerdictKind, decide_found, find,
 };
+use charter_store::SharedStore;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
 
-use crate::catalogue::live::{LiveCatalogue, Stacked, entry_id, parse_entry_id};
+use crate::catalogue::live::{
+    CatalogueService, LiveCatalogue, Stacked, TextVectors, entry_id, parse_entry_id,
+};
+use crate::ground::ids::IdSource;
+use crate::knowledge::look_up::LookUpService;
 pub(crate) use by_intent::{Hints, RoutingResult};
 pub use gateway::GatewayResult;
 
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// The kind of routing target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,12 +283,49 @@ pub struct VerdictView {
     pub dropped: Vec<RoutedCandidate>,
 }
 
-impl Engine {
+/// Routes requests to the documents of the catalogue.
+pub struct RoutingService {
+    store: SharedStore,
+    ids: Arc<dyn IdSource>,
+    catalogue: Arc<CatalogueService>,
+    vectors: Arc<TextVectors>,
+    models: Arc<dyn Models>,
+    look_up: Arc<LookUpService>,
+    /// Vectors of everyday topics, made at first use.
+    topics: OnceCell<Vec<Vector>>,
+}
+
+impl std::fmt::Debug for RoutingService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RoutingService").finish_non_exhaustive()
+    }
+}
+
+impl RoutingService {
+    pub(crate) fn new(
+        store: SharedStore,
+        ids: Arc<dyn IdSource>,
+        catalogue: Arc<CatalogueService>,
+        vectors: Arc<TextVectors>,
+        models: Arc<dyn Models>,
+        look_up: Arc<LookUpService>,
+    ) -> Self {
+        Self {
+            store,
+            ids,
+            catalogue,
+            vectors,
+            models,
+            look_up,
+            topics: OnceCell::new(),
+        }
+    }
+
     /// Routes a request over the caller's visible documents, with details for diagnosis, and optionally with other
     /// thresholds. Stores nothing.
     ///
     /// # Errors
-    /// As for [`Engine::route`]; `invalid_request` for a threshold that is not 0 to 1.
+    /// As for [`RoutingService::route`]; `invalid_request` for a threshold that is not 0 to 1.
     pub async fn try_route(
         &self,
         caller: &Caller,
@@ -289,7 +334,7 @@ impl Engine {
         top_k: usize,
         tried: ThresholdOverrides,
     ) -> Result<VerdictView, EngineError> {
-        let live = self.live();
+        let live = self.catalogue.live();
         let in_force = live.settings.thresholds;
         let settings = RouteSettings {
             thresholds: tried.over(in_force)?,
@@ -331,7 +376,7 @@ impl Engine {
             let routed = self.route_by_intent(caller, text, &hints, top_k);
             return Ok(routed.await?.verdict);
         };
-        let live = self.live();
+        let live = self.catalogue.live();
         let stacked = reached(&live, caller);
         let query = self.compared(text, ranking.layers(&stacked)).await?;
         let weighed = weigh(&stacked, &live.settings, ranking, text, &query, top_k);
@@ -344,7 +389,7 @@ impl Engine {
             .map_err(EngineError::from)?
             .in_clauses();
         let mut unknown_language = None;
-        if let Some(embedder) = self.embedder() {
+        if let Some(embedder) = self.vectors.embedder() {
             query = query.corrected(layers, Allowed::Everything, embedder.as_ref());
             if let Language::Other(name) = intent::language_of(text)
                 && is_for_english(embedder.as_ref())
@@ -361,7 +406,7 @@ impl Engine {
         };
         let compared = compared.setting_aside(&query);
         Ok(ComparableQuery {
-            query: self.embedded_query(query).await?,
+            query: self.vectors.embedded_query(query).await?,
             ..compared
         })
     }

@@ -11,8 +11,10 @@ use charter_search::{
     RouteSettings, RouteText, Scope, search,
 };
 
+use crate::catalogue::documents::DocumentService;
+use crate::catalogue::live::CatalogueService;
 use crate::catalogue::resolve::InForce;
-use crate::{Caller, Engine, EngineError, ToolFilter};
+use crate::{Caller, EngineError, ToolFilter};
 
 /// A tool that matches a query.
 #[derive(Debug, Clone)]
@@ -23,7 +25,26 @@ pub struct FoundTool {
     pub score: f32,
 }
 
-impl Engine {
+/// Finds tools by words.
+pub struct ToolSearchService {
+    catalogue: Arc<CatalogueService>,
+    documents: Arc<DocumentService>,
+}
+
+impl std::fmt::Debug for ToolSearchService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolSearchService").finish_non_exhaustive()
+    }
+}
+
+impl ToolSearchService {
+    pub(crate) fn new(catalogue: Arc<CatalogueService>, documents: Arc<DocumentService>) -> Self {
+        Self {
+            catalogue,
+            documents,
+        }
+    }
+
     /// Returns whether the caller could call a tool at all: it is active, not internal, and within the caller's
     /// permission level. The gate decides on exact calls.
     #[must_use]
@@ -38,7 +59,7 @@ impl Engine {
     /// # Errors
     /// `invalid_request` for an empty query or a limit of zero; `too_large`.
     pub async fn find_tools(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         text: &str,
         limit: usize,
@@ -46,9 +67,9 @@ impl Engine {
         let query = RouteQuery::parse(text)
             .map_err(EngineError::from)?
             .lexical_only();
-        let mut tools = self.resolve_tools(caller, &ToolFilter::default());
+        let mut tools = self.documents.resolve_tools(caller, &ToolFilter::default());
         tools.retain(|tool| self.may_call(caller, tool.document()));
-        let live = self.live();
+        let live = self.catalogue.live();
         let finding = tokio::task::spawn_blocking(move || {
             let documents = tools.iter().map(InForce::document);
             let ranked = rank_tools(documents, &query, &live.settings, limit)?;

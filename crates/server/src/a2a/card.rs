@@ -31,7 +31,10 @@ pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
     // The version includes the catalogue's revision, so that readers detect possible changes of the card.
     let revision = engine.live().revision.0;
     let version = format!("{}+{revision}", env!("CARGO_PKG_VERSION"));
-    let (abilities, agents) = (engine.abilities(caller), engine.agent_names(caller));
+    let (abilities, agents) = (
+        engine.documents().abilities(caller),
+        engine.documents().agent_names(caller),
+    );
     state.publisher.card(&version, &abilities, &agents, keyed)
 }
 

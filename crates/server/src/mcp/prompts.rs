@@ -29,7 +29,7 @@ pub(super) fn list(call: &Call, after: Option<String>) -> Result<ListPromptsResu
         return Err(invalid_cursor());
     }
     let kind = DocumentKind::Playbook;
-    let mut found = call.engine().list_documents(
+    let mut found = call.engine().documents().list_documents(
         &call.caller,
         kind,
         &DocumentFilter::default(),
@@ -97,9 +97,10 @@ fn absent(call: &Call, name: &str) -> ErrorData {
         ..DocumentFilter::default()
     };
     let kind = DocumentKind::Playbook;
-    let found = call
-        .engine()
-        .list_documents(&call.caller, kind, &active, "", MAX_COMPARED);
+    let found =
+        call.engine()
+            .documents()
+            .list_documents(&call.caller, kind, &active, "", MAX_COMPARED);
     let ids = found.iter().map(|listed| listed.id.as_str());
     let seen = ids.filter(|id| offered(call, id).is_some());
     let error = EngineError::not_found("prompt", name);
@@ -108,7 +109,11 @@ fn absent(call: &Call, name: &str) -> ErrorData {
 
 /// An active playbook; `None` for a candidate that is not accepted.
 fn offered(call: &Call, id: &str) -> Option<Playbook> {
-    let found: InForce<Playbook> = call.engine().resolve_playbook(&call.caller, id).ok()?;
+    let found: InForce<Playbook> = call
+        .engine()
+        .documents()
+        .resolve_playbook(&call.caller, id)
+        .ok()?;
     let playbook = found.document();
     (playbook.status == Status::Active && !playbook.is_candidate).then(|| playbook.clone())
 }

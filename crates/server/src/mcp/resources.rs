@@ -67,6 +67,7 @@ async fn skills_page(
 ) -> Result<ListResourcesResult, EngineError> {
     let page = call
         .engine()
+        .agent_skills()
         .skill_manifests(&call.caller, after, skills::PAGE);
     let page = page.await?;
     let entries = page.entries.iter().flat_map(skills::resources).collect();

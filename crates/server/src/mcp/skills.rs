@@ -63,6 +63,7 @@ pub(super) async fn list(
     let after = after.map_err(|_| invalid_cursor())?;
     let found = call
         .engine()
+        .agent_skills()
         .skill_manifests(&call.caller, after.as_ref(), PAGE);
     let found = found.await.map_err(|error| protocol_error(&error))?;
     let mut manifests = found.entries;
@@ -88,6 +89,7 @@ pub(super) async fn get(call: &Call, uri: &str) -> Result<GetSkillResult, ErrorD
             .ok_or_else(absent)?;
         let manifest = call
             .engine()
+            .agent_skills()
             .skill_manifest(&call.caller, directory)
             .await?;
         entry(manifest).ok_or_else(absent)
@@ -140,7 +142,11 @@ pub(super) fn template() -> ResourceTemplate {
 /// Reads one file.
 pub(super) async fn read(call: &Call, uri: &str) -> Result<ResourceContents, EngineError> {
     let path = path_of(uri).ok_or_else(|| EngineError::not_found("resource", uri))?;
-    let file = call.engine().skill_source(&call.caller, &path).await?;
+    let file = call
+        .engine()
+        .agent_skills()
+        .skill_source(&call.caller, &path)
+        .await?;
     Ok(match std::str::from_utf8(&file.content) {
         Ok(text) if file.path.ends_with(".md") => {
             ResourceContents::text(text, uri).with_mime_type(MARKDOWN)

@@ -33,7 +33,11 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
 ) -> Result<Json<Files>, ApiError> {
-    let files = state.engine.skill_files(&caller, &id).await?;
+    let files = state
+        .engine
+        .agent_skills()
+        .skill_files(&caller, &id)
+        .await?;
     Ok(Json(Files { files }))
 }
 
@@ -47,7 +51,11 @@ pub(crate) async fn show(
     Path((id, path)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let id: SkillId = parsed(&id)?;
-    let file = state.engine.skill_file(&caller, &id, &path).await?;
+    let file = state
+        .engine
+        .agent_skills()
+        .skill_file(&caller, &id, &path)
+        .await?;
     let kind = if path.ends_with(".md") {
         MARKDOWN
     } else {
@@ -69,7 +77,11 @@ pub(crate) async fn published(
     ),
     ApiError,
 > {
-    let index = state.engine.published_skills(&caller).await?;
+    let index = state
+        .engine
+        .agent_skills()
+        .published_skills(&caller)
+        .await?;
     Ok(([(CACHE_CONTROL, PRIVATE)], Json(index)))
 }
 
@@ -83,7 +95,11 @@ pub(crate) async fn artifact(
     Path((id, file)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let id: SkillId = parsed(&id)?;
-    let artifact = state.engine.published_artifact(&caller, &id, &file).await?;
+    let artifact = state
+        .engine
+        .agent_skills()
+        .published_artifact(&caller, &id, &file)
+        .await?;
     Ok(match artifact {
         Artifact::SkillFile(text) => data(MARKDOWN, text),
         Artifact::Archive(bytes) => data("application/gzip", bytes),

@@ -88,6 +88,7 @@ pub(crate) async fn put_agent_skill(
     }
     let written = state
         .engine
+        .agent_skills()
         .put_skill(&caller, asked.scope(), skill)
         .await?;
     let status = if written.created {
@@ -107,7 +108,7 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
 ) -> Result<Json<SkillInScope>, ApiError> {
-    Ok(Json(state.engine.show_skill(&caller, &id)?))
+    Ok(Json(state.engine.agent_skills().show_skill(&caller, &id)?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -135,6 +136,7 @@ pub(crate) async fn delete(
     let force = if asked.force { Force::Yes } else { Force::No };
     state
         .engine
+        .agent_skills()
         .delete_skill(&caller, scope, &id, force)
         .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -149,7 +151,13 @@ pub(crate) async fn instruction(
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
 ) -> Result<Json<SkillInstruction>, ApiError> {
-    Ok(Json(state.engine.skill_instruction(&caller, &id).await?))
+    Ok(Json(
+        state
+            .engine
+            .agent_skills()
+            .skill_instruction(&caller, &id)
+            .await?,
+    ))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -180,9 +188,11 @@ pub(crate) async fn children(
     QueryParams(asked): QueryParams<PageQuery>,
 ) -> Result<Json<AgentSkillPage>, ApiError> {
     let (after, limit) = asked.read()?;
-    let children = state
-        .engine
-        .skill_children(&caller, &id, after.as_ref(), limit)?;
+    let children =
+        state
+            .engine
+            .agent_skills()
+            .skill_children(&caller, &id, after.as_ref(), limit)?;
     Ok(Json(children))
 }
 
@@ -195,7 +205,10 @@ pub(crate) async fn roots(
     QueryParams(asked): QueryParams<PageQuery>,
 ) -> Result<Json<AgentSkillPage>, ApiError> {
     let (after, limit) = asked.read()?;
-    let roots = state.engine.skill_roots(&caller, after.as_ref(), limit)?;
+    let roots = state
+        .engine
+        .agent_skills()
+        .skill_roots(&caller, after.as_ref(), limit)?;
     Ok(Json(roots))
 }
 
@@ -214,7 +227,11 @@ pub(crate) async fn search(
     Authenticated(caller): Authenticated,
     JsonBody(search): JsonBody<SkillSearch>,
 ) -> Result<Json<Hits>, ApiError> {
-    let hits = state.engine.discover_skills(&caller, &search).await?;
+    let hits = state
+        .engine
+        .agent_skills()
+        .discover_skills(&caller, &search)
+        .await?;
     Ok(Json(Hits { hits }))
 }
 
@@ -240,6 +257,7 @@ pub(crate) async fn bulk(
 ) -> Result<Json<BulkWritten>, ApiError> {
     let engine = &state.engine;
     let written = engine
+        .agent_skills()
         .bulk_skills(&caller, asked.scope(), &bulk.skills)
         .await?;
     Ok(Json(written))
@@ -274,6 +292,7 @@ pub(crate) async fn import(
     };
     let imported = state
         .engine
+        .agent_skills()
         .import_skills(&caller, scope, sent, mode)
         .await?;
     Ok(Json(imported))
@@ -292,7 +311,7 @@ pub(crate) async fn lint(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<Findings>, ApiError> {
-    let findings = state.engine.lint_skills(&caller)?;
+    let findings = state.engine.agent_skills().lint_skills(&caller)?;
     Ok(Json(Findings { findings }))
 }
 
@@ -303,5 +322,5 @@ pub(crate) async fn mapping(
     State(state): State<AppState>,
     Authenticated(_caller): Authenticated,
 ) -> Json<Value> {
-    Json(state.engine.skills_mapping())
+    Json(state.engine.agent_skills().skills_mapping())
 }

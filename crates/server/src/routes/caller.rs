@@ -15,5 +15,6 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<CallerView>, ApiError> {
-    Ok(Json(state.engine.show_caller(&caller).await?))
+    let view = CallerView::load(&caller, state.engine.quotas()).await?;
+    Ok(Json(view))
 }

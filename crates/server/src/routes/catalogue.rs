@@ -69,9 +69,11 @@ pub(crate) async fn list(
         status: asked.status,
         package: asked.package,
     };
-    let mut entries = state
-        .engine
-        .list_documents(&caller, kind, &filter, &after, limit + 1);
+    let mut entries =
+        state
+            .engine
+            .documents()
+            .list_documents(&caller, kind, &filter, &after, limit + 1);
     let more = entries.len() > limit;
     entries.truncate(limit);
     let next = entries.last().filter(|_| more).map(|last| last.id.clone());
@@ -85,7 +87,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Json<CatalogueView> {
-    Json(state.engine.show_catalogue(&caller))
+    Json(state.engine.documents().show_catalogue(&caller))
 }
 
 /// Parses a kind that can be listed. Deprecated collections answer 410 with their successor (ruling 1).

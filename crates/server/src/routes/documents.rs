@@ -22,7 +22,13 @@ pub(crate) async fn show(
     Path((kind, id)): Path<(String, String)>,
 ) -> Result<Json<DocumentView>, ApiError> {
     let kind = kind_of(&kind)?;
-    Ok(Json(state.engine.show_document(&caller, kind, &id).await?))
+    Ok(Json(
+        state
+            .engine
+            .documents()
+            .show_document(&caller, kind, &id)
+            .await?,
+    ))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -49,8 +55,10 @@ pub(crate) async fn dependencies(
 ) -> Result<Json<DocumentDependencies>, ApiError> {
     let kind = kind_of(&kind)?;
     let DependenciesQuery { direction, depth } = asked;
-    let found = state
-        .engine
-        .document_dependencies(&caller, (kind, &id), direction, depth)?;
+    let found =
+        state
+            .engine
+            .documents()
+            .document_dependencies(&caller, (kind, &id), direction, depth)?;
     Ok(Json(found))
 }

@@ -18,5 +18,5 @@ pub(crate) async fn query(
     Authenticated(caller): Authenticated,
     JsonBody(query): JsonBody<GraphQuery>,
 ) -> Result<Json<GraphAnswer>, ApiError> {
-    Ok(Json(state.engine.query_graph(&caller, query)?))
+    Ok(Json(state.engine.expert_graph().query(&caller, query)?))
 }

@@ -26,7 +26,7 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     };
     let with = |status: &str| {
         let mut body = json!({"status": status, "routing": routing});
-        if let Some(index) = state.engine.skill_index_state() {
+        if let Some(index) = state.engine.agent_skills().skill_index_state() {
             body["skill_index"] = json!(index);
         }
         Json(body)

@@ -39,7 +39,7 @@ pub(crate) async fn create(
     Authenticated(caller): Authenticated,
     JsonBody(order): JsonBody<KeyOrder>,
 ) -> Result<CreatedKeyResponse, ApiError> {
-    let made = state.engine.create_key(&caller, order).await?;
+    let made = state.engine.keys().create(&caller, order).await?;
     Ok(shown_once(made))
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<KeyPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    Ok(Json(state.engine.keys(&caller, &page).await?))
+    Ok(Json(state.engine.keys().list(&caller, &page).await?))
 }
 
 /// Show a key without its secret.
@@ -65,7 +65,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<KeyView>, ApiError> {
     let id: KeyId = parsed(&id)?;
-    Ok(Json(state.engine.key(&caller, &id).await?))
+    Ok(Json(state.engine.keys().get(&caller, &id).await?))
 }
 
 /// Replace a key by a new one with the same rights; the old one ends after the overlap: `{"overlap_s": 3600}`. The
@@ -80,7 +80,7 @@ pub(crate) async fn rotate(
     JsonBody(rotation): JsonBody<KeyRotation>,
 ) -> Result<CreatedKeyResponse, ApiError> {
     let id: KeyId = parsed(&id)?;
-    let made = state.engine.rotate_key(&caller, &id, rotation).await?;
+    let made = state.engine.keys().rotate(&caller, &id, rotation).await?;
     Ok(shown_once(made))
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn revoke(
     Path(id): Path<String>,
 ) -> Result<Json<KeyView>, ApiError> {
     let id: KeyId = parsed(&id)?;
-    Ok(Json(state.engine.revoke_key(&caller, &id).await?))
+    Ok(Json(state.engine.keys().revoke(&caller, &id).await?))
 }
 
 fn shown_once(made: NewKey) -> CreatedKeyResponse {

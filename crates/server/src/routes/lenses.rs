@@ -29,7 +29,7 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<Vec<LensView>>, ApiError> {
     let domain: Option<DomainId> = asked.domain.as_deref().map(parsed).transpose()?;
-    Ok(Json(state.engine.lenses(&caller, domain.as_ref())?))
+    Ok(Json(state.engine.lenses().list(&caller, domain.as_ref())?))
 }
 
 /// Show a lens: its index, the indexing progress, and the outcome of the last indexing.
@@ -42,7 +42,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<LensView>, ApiError> {
     let id: LensId = parsed(&id)?;
-    Ok(Json(state.engine.lens(&caller, &id)?))
+    Ok(Json(state.engine.lenses().get(&caller, &id)?))
 }
 
 /// A search of several lenses.
@@ -90,6 +90,7 @@ pub(crate) async fn search(
     };
     let found = state
         .engine
+        .lenses()
         .ask_lenses(&caller, &asked.query, &filter)
         .await?;
     Ok(Json(found))
@@ -112,6 +113,7 @@ pub(crate) async fn search_one(
     };
     let found = state
         .engine
+        .lenses()
         .ask_lenses(&caller, &asked.query, &filter)
         .await?;
     Ok(Json(found))
@@ -127,6 +129,6 @@ pub(crate) async fn reindex(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<LensView>), ApiError> {
     let id: LensId = parsed(&id)?;
-    let lens = state.engine.reindex_lens(&caller, &id)?;
+    let lens = state.engine.lenses().reindex_lens(&caller, &id)?;
     Ok((StatusCode::ACCEPTED, Json(lens)))
 }

@@ -29,7 +29,7 @@ pub(crate) async fn add(
     Authenticated(caller): Authenticated,
     JsonBody(new): JsonBody<Remember>,
 ) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
-    let shown = state.engine.remember(&caller, new).await?;
+    let shown = state.engine.memories().remember(&caller, new).await?;
     Ok((StatusCode::CREATED, Json(shown)))
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn list(
         true => ListedMemories::Proposed,
         false => ListedMemories::InForce,
     };
-    let page = state.engine.list_memories(&caller, listed, &page).await?;
+    let page = state.engine.memories().list(&caller, listed, &page).await?;
     Ok(Json(page))
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn find(
     Authenticated(caller): Authenticated,
     JsonBody(query): JsonBody<MemoryQuery>,
 ) -> Result<Json<Vec<MemoryHit>>, ApiError> {
-    Ok(Json(state.engine.find_memories(&caller, &query).await?))
+    Ok(Json(state.engine.memories().find(&caller, &query).await?))
 }
 
 /// Show a memory: its version in force, or the newest that is visible to the caller; for a deleted one, only that it
@@ -85,7 +85,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
     let id: MemoryId = parsed(&id)?;
-    Ok(Json(state.engine.show_memory(&caller, &id).await?))
+    Ok(Json(state.engine.memories().show(&caller, &id).await?))
 }
 
 /// Show the versions of a memory, newest first.
@@ -98,7 +98,7 @@ pub(crate) async fn history(
     Path(id): Path<String>,
 ) -> Result<Json<Vec<MemoryView>>, ApiError> {
     let id: MemoryId = parsed(&id)?;
-    Ok(Json(state.engine.memory_history(&caller, &id).await?))
+    Ok(Json(state.engine.memories().history(&caller, &id).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -120,7 +120,7 @@ pub(crate) async fn related(
 ) -> Result<Json<Vec<RelatedMemory>>, ApiError> {
     let id: MemoryId = parsed(&id)?;
     let depth = asked.depth.unwrap_or(1);
-    let found = state.engine.related_memories(&caller, &id, depth).await?;
+    let found = state.engine.memories().related(&caller, &id, depth).await?;
     Ok(Json(found))
 }
 
@@ -136,7 +136,7 @@ pub(crate) async fn supersede(
     JsonBody(new): JsonBody<Supersede>,
 ) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
     let id: MemoryId = parsed(&id)?;
-    let shown = state.engine.supersede_memory(&caller, &id, new).await?;
+    let shown = state.engine.memories().supersede(&caller, &id, new).await?;
     Ok((StatusCode::CREATED, Json(shown)))
 }
 
@@ -174,7 +174,8 @@ async fn decide(
     let version: u64 = parsed(version)?;
     let decided = state
         .engine
-        .decide_memory(caller, &id, version, word)
+        .memories()
+        .decide(caller, &id, version, word)
         .await?;
     Ok(Json(decided))
 }
@@ -189,5 +190,5 @@ pub(crate) async fn remove(
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
     let id: MemoryId = parsed(&id)?;
-    Ok(Json(state.engine.remove_memory(&caller, &id).await?))
+    Ok(Json(state.engine.memories().remove(&caller, &id).await?))
 }

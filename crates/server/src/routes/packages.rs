@@ -23,7 +23,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<Vec<PackageView>>, ApiError> {
-    Ok(Json(state.engine.packages(&caller).await?))
+    Ok(Json(state.engine.packages().list(&caller).await?))
 }
 
 /// Check a package without writing anything.
@@ -35,7 +35,9 @@ pub(crate) async fn validate(
     Authenticated(caller): Authenticated,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<Json<PackageReport>, ApiError> {
-    Ok(Json(state.engine.validate_package(&caller, bundle).await?))
+    Ok(Json(
+        state.engine.packages().validate(&caller, bundle).await?,
+    ))
 }
 
 /// Compare a package with its version in force.
@@ -47,7 +49,7 @@ pub(crate) async fn diff(
     Authenticated(caller): Authenticated,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<Json<PackageDiff>, ApiError> {
-    Ok(Json(state.engine.diff_package(&caller, bundle).await?))
+    Ok(Json(state.engine.packages().diff(&caller, bundle).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -78,7 +80,11 @@ pub(crate) async fn register(
         RegisterQuery { draft: true, .. } => Mode::Draft,
         RegisterQuery { .. } => Mode::Apply,
     };
-    let registered = state.engine.register_package(&caller, bundle, mode).await?;
+    let registered = state
+        .engine
+        .packages()
+        .register(&caller, bundle, mode)
+        .await?;
     let status = if registered.unchanged {
         StatusCode::OK
     } else {
@@ -100,7 +106,8 @@ pub(crate) async fn history(
     let name: PackageName = parsed(&name)?;
     let history = state
         .engine
-        .package_history(&caller, asked.scope(), &name)
+        .packages()
+        .history(&caller, asked.scope(), &name)
         .await?;
     Ok(Json(history))
 }
@@ -147,6 +154,7 @@ pub(crate) async fn versions(
     };
     let diff = state
         .engine
+        .packages()
         .diff_versions(&caller, scope, &name, wanted)
         .await?;
     Ok(Json(diff))
@@ -176,7 +184,8 @@ pub(crate) async fn rollback(
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let registered = state
         .engine
-        .rollback_package(&caller, scope, &name, &asked.version)
+        .packages()
+        .roll_back(&caller, scope, &name, &asked.version)
         .await?;
     Ok(Json(registered))
 }
@@ -194,7 +203,8 @@ pub(crate) async fn unregister(
     let name: PackageName = parsed(&name)?;
     state
         .engine
-        .unregister_package(&caller, asked.scope(), &name)
+        .packages()
+        .unregister(&caller, asked.scope(), &name)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }

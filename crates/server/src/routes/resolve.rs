@@ -47,7 +47,12 @@ pub(crate) async fn guardrails(
         domain: asked.domain.as_deref(),
         persona: asked.persona.as_ref().map(Label::as_str),
     };
-    Ok(Json(state.engine.resolve_guardrails(&caller, subject)?))
+    Ok(Json(
+        state
+            .engine
+            .documents()
+            .resolve_guardrails(&caller, subject)?,
+    ))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -65,7 +70,12 @@ pub(crate) async fn policies(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<PolicyQuery>,
 ) -> Result<Json<Vec<ResolvedPolicy>>, ApiError> {
-    Ok(Json(state.engine.resolve_policies(&caller, &asked.tool)?))
+    Ok(Json(
+        state
+            .engine
+            .documents()
+            .resolve_policies(&caller, &asked.tool)?,
+    ))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -99,9 +109,11 @@ pub(crate) async fn template(
         domain: asked.domain.as_deref(),
         persona: asked.persona.as_ref().map(Label::as_str),
     };
-    let resolved = state
-        .engine
-        .resolve_template(&caller, &asked.output_type, subject)?;
+    let resolved =
+        state
+            .engine
+            .documents()
+            .resolve_template(&caller, &asked.output_type, subject)?;
     Ok(Json(resolved))
 }
 
@@ -198,5 +210,7 @@ pub(crate) async fn tools(
         class,
         domain: asked.domain,
     };
-    Ok(Json(state.engine.resolve_tools(&caller, &filter)))
+    Ok(Json(
+        state.engine.documents().resolve_tools(&caller, &filter),
+    ))
 }

@@ -53,6 +53,7 @@ pub(crate) async fn route(
     };
     let verdict = state
         .engine
+        .routing()
         .try_route(&caller, purpose, &asked.query, top_k, tried)
         .await?;
     Ok(Json(verdict))

@@ -43,7 +43,8 @@ pub(crate) async fn list(
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state
         .engine
-        .route_examples(&caller, asked.status, document.as_ref(), &page)
+        .route_examples()
+        .list(&caller, asked.status, document.as_ref(), &page)
         .await?;
     Ok(Json(found))
 }
@@ -93,7 +94,8 @@ async fn decide(
     let id: RouteExampleId = parsed(id)?;
     let decided = state
         .engine
-        .decide_route_example(caller, &id, decision)
+        .route_examples()
+        .decide(caller, &id, decision)
         .await?;
     Ok(Json(decided))
 }

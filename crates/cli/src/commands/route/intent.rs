@@ -48,7 +48,7 @@ fn outcome(
     sentence: &LabelledSentence,
     foreseen: RequestPreview,
 ) -> SentenceOutcome {
-    let changes = |id: &String| engine.resolve_playbook(caller, id).is_ok();
+    let changes = |id: &String| engine.documents().resolve_playbook(caller, id).is_ok();
     let is_foreign = |tag: &String| languages().any(|language| language.eq_ignore_ascii_case(tag));
     SentenceOutcome {
         intent: foreseen.intent,

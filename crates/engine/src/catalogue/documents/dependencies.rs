@@ -6,9 +6,10 @@ use charter_domain::expert_graph::Depth;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::DocumentService;
 use super::DocumentSummary;
 use super::list::unseen;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// The documents around one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -38,7 +39,7 @@ pub struct DependencyNode {
     pub document: Option<DocumentSummary>,
 }
 
-impl Engine {
+impl DocumentService {
     /// Returns the dependencies and dependents of a document that is visible to the caller, up to `depth` references
     /// away. References are those that registration checks; applicable guardrails and policies are resolved instead.
     ///
@@ -51,7 +52,7 @@ impl Engine {
         side: Option<DependencySide>,
         depth: Option<Depth>,
     ) -> Result<DocumentDependencies, EngineError> {
-        let live = self.live();
+        let live = self.catalogue.live();
         let view = live.view(&caller.tenant);
         let root = DocumentSummary::of(&view, kind, id).ok_or_else(|| unseen(&view, kind, id))?;
         let [tenant, global] = live.dependents(&caller.tenant);

@@ -8,7 +8,8 @@ use charter_domain::catalogue::{Layer, Origin, View};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Caller, Engine, EngineError};
+use super::DocumentService;
+use crate::{Caller, EngineError};
 
 /// Longest summary in a listing, in characters.
 const MAX_SUMMARY: usize = 200;
@@ -72,7 +73,7 @@ pub struct CatalogueKind {
     pub tenant_documents: usize,
 }
 
-impl Engine {
+impl DocumentService {
     /// Lists the documents of one kind that are visible to the caller, by id, at most `limit` after `after`.
     #[must_use]
     pub fn list_documents(
@@ -83,7 +84,7 @@ impl Engine {
         after: &str,
         limit: usize,
     ) -> Vec<DocumentSummary> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let query = filter.query.as_deref().map(str::to_lowercase);
         let ids = view.ids(kind).into_iter().filter(|id| *id > after);
         let found = ids.filter_map(|id| SummarySource::of(&view, kind, id));
@@ -94,7 +95,7 @@ impl Engine {
     /// Counts the documents of each kind that are visible to the caller.
     #[must_use]
     pub fn show_catalogue(&self, caller: &Caller) -> CatalogueView {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let kinds = DocumentKind::ALL
             .iter()
             .filter(|kind| kind.is_registrable());

@@ -11,11 +11,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::DocumentService;
 use super::DocumentSummary;
 use super::differences::differing_fields;
 use super::list::unseen;
 use crate::ground::checks::WaitingCaller;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A document with its layers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -63,7 +64,7 @@ pub struct DocumentSource {
     pub text: String,
 }
 
-impl Engine {
+impl DocumentService {
     /// Returns a document that is visible to the caller, in both layers.
     ///
     /// # Errors
@@ -74,7 +75,7 @@ impl Engine {
         kind: DocumentKind,
         id: &str,
     ) -> Result<DocumentView, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         if DocumentSummary::of(&view, kind, id).is_none() {
             return Err(unseen(&view, kind, id));
         }
@@ -156,8 +157,8 @@ impl Engine {
             version,
         } = origin;
         // First the slot, then the files: waiting callers hold no files in memory.
-        let place = self.check_slot(tenant).await;
-        let files = self.store().package_files(scope, package, version).await?;
+        let place = self.checks.take(tenant).await;
+        let files = self.store.package_files(scope, package, version).await?;
         let Some(files) = files else {
             return Ok((document, None));
         };

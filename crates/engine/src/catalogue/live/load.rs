@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::{Document, DocumentKind};
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
@@ -13,33 +12,32 @@ use charter_contract::violation::Violation;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
 use charter_effects::Imports;
 use charter_search::RouteSettings;
-use charter_search::embed::EmbeddingModel;
 use charter_store::catalogue::{CatalogueRevision, StoredDocument};
-use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
 
-use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
 use super::overlay::Overlay;
 use super::scope_state::ScopeState;
+use super::service::CatalogueService;
 use super::{LiveCatalogue, Policies, Stacked, TierStacks};
+use crate::EngineError;
+use crate::catalogue::lens_index;
 use crate::catalogue::lens_index::LensIndexCache;
-use crate::{Engine, EngineError};
 
-impl Engine {
+impl CatalogueService {
     /// Serves the present state of the store.
     ///
     /// # Errors
     /// If storage fails, or `model_mismatch` if the stored vectors are another model's.
     pub(crate) async fn reload_catalogue(&self) -> Result<(), EngineError> {
-        let (revision, documents) = self.store().load().await?;
+        let (revision, documents) = self.store.load().await?;
         // Read after the revision, so that no earlier change is missed.
-        let accepted = self.store().accepted_examples().await?;
+        let accepted = self.store.accepted_examples().await?;
         let settings = self.route_settings().await?;
         let before = self.live();
         let scopes = by_scope(documents);
-        let lenses = self.load_shelf(&before.lenses).await?;
-        let imports = self.imports().borrow().clone();
-        self.past_imports().keep(&imports);
+        let lenses = lens_index::load(&self.store, self.vectors.embedder(), &before.lenses).await?;
+        let imports = self.imports.borrow().clone();
+        self.past_imports.keep(&imports);
         let earlier = Arc::clone(&before);
         let changed = tokio::task::spawn_blocking(move || layers(scopes, &earlier, &imports))
             .await
@@ -49,7 +47,7 @@ impl Engine {
             let state = match part {
                 Part::Same(state) => state,
                 Part::New { digest, layer } => {
-                    let indexes = self.index(&layer).await?;
+                    let indexes = self.vectors.index(&layer).await?;
                     ScopeState {
                         digest,
                         layer,
@@ -60,79 +58,34 @@ impl Engine {
             };
             states.insert(scope, state);
         }
-        let overlays = self.overlays(&accepted, &states, &before.overlays).await?;
+        let overlays = self
+            .vectors
+            .overlays(&accepted, &states, &before.overlays)
+            .await?;
         let stacked = stack(revision, states, overlays, settings)?;
-        self.serve(LiveCatalogue { lenses, ..stacked });
+        self.live
+            .store(Arc::new(LiveCatalogue { lenses, ..stacked }));
         Ok(())
     }
 
     /// Returns the documents of every scope as stored, without indexes.
     pub(crate) async fn stored_layers(&self) -> Result<Vec<Layer>, EngineError> {
-        let (_, documents) = self.store().load().await?;
+        let (_, documents) = self.store.load().await?;
         let scopes = by_scope(documents);
-        let imports = self.imports().borrow().clone();
+        let imports = self.imports.borrow().clone();
         scopes
             .iter()
             .map(|(scope, documents)| layer(scope.as_ref(), documents, &imports))
             .collect()
     }
 
-    /// Builds the indexes of a layer, from stored vectors.
-    pub(crate) async fn index(&self, layer: &Arc<Layer>) -> Result<IndexSet, EngineError> {
-        let model = self.embedder().map(|embedder| embedder.model().clone());
-        let vectors = match &model {
-            Some(model) => self.layer_vectors(layer, model).await?,
-            None => VectorsByText::default(),
-        };
-        let layer = Arc::clone(layer);
-        let building =
-            tokio::task::spawn_blocking(move || IndexSet::build(&layer, model.as_ref(), &vectors));
-        building
-            .await
-            .map_err(|error| EngineError::internal("indexing the catalogue", error))?
-            .map_err(|error| EngineError::internal("indexing the catalogue", error))
-    }
-
-    /// Returns the vectors of a layer's texts. Single texts without one (after an upgrade that embeds other fields) are
-    /// embedded now. A catalogue without any vectors belongs to another model and is refused until it is re-indexed
-    /// (ruling 4).
-    async fn layer_vectors(
-        &self,
-        layer: &Layer,
-        model: &EmbeddingModel,
-    ) -> Result<VectorsByText, EngineError> {
-        let texts = texts_of(layer);
-        let mut wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let vectors = self.stored_vectors(&wanted).await?;
-        let known = |text: &TextHash| vectors.contains_key(text);
-        if wanted.iter().all(known) {
-            return Ok(vectors);
-        }
-        if !wanted.iter().any(known) {
-            let message =
-                format!("the catalogue has no vectors of the model {model}; run `charter reindex`");
-            return Err(EngineError::new(ErrorCode::ModelMismatch, message));
-        }
-        self.with_missing(vectors, texts).await
-    }
-
     /// Returns the routing settings fitted for the current model, or the defaults.
     pub(crate) async fn route_settings(&self) -> Result<RouteSettings, EngineError> {
-        match self.store().calibration(&self.model_name()).await? {
+        match self.store.calibration(&self.vectors.model_name()).await? {
             Some(record) => decode_stored(&record.body)
                 .map_err(|error| EngineError::internal("reading the routing calibration", error)),
             None => Ok(RouteSettings::default()),
         }
-    }
-
-    /// Returns the model's name in the keys of calibrations and vectors.
-    pub(crate) fn model_name(&self) -> String {
-        self.embedder().map_or_else(
-            || "words".to_owned(),
-            |embedder| embedder.model().to_string(),
-        )
     }
 }
 

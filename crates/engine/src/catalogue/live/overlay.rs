@@ -14,7 +14,8 @@ use charter_store::route_example::RouteExampleRecord;
 
 use super::index::{VectorsByText, action, route_index};
 use super::scope_state::ScopeState;
-use crate::{Engine, EngineError};
+use super::vectors::TextVectors;
+use crate::EngineError;
 
 /// Routing entries extended by a tenant's accepted examples, by the scope of their documents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Overlay {
     }
 }
 
-impl Engine {
+impl TextVectors {
     /// Builds the overlays of all tenants with accepted examples. Unchanged overlays are reused.
     pub(super) async fn overlays(
         &self,
@@ -105,7 +106,10 @@ impl Engine {
 
     async fn overlay(&self, entries: Exemplified) -> Result<Overlay, EngineError> {
         let vectors = self.vectors_of(entries.texts()).await?;
-        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let model = self
+            .embedder
+            .as_ref()
+            .map(|embedder| embedder.model().clone());
         let building =
             tokio::task::spawn_blocking(move || Overlay::build(entries, model.as_ref(), &vectors));
         building

@@ -3,9 +3,10 @@
 use charter_contract::error_code::ErrorCode;
 use charter_search::{EmbeddedQuery, RouteQuery};
 
-use crate::{Engine, EngineError};
+use super::vectors::TextVectors;
+use crate::EngineError;
 
-impl Engine {
+impl TextVectors {
     /// A query ready to be searched: embedded, or words alone without an embedder.
     pub(crate) async fn embedded(&self, text: &str) -> Result<EmbeddedQuery, EngineError> {
         let query = RouteQuery::parse(text).map_err(EngineError::from)?;
@@ -17,7 +18,7 @@ impl Engine {
         &self,
         query: RouteQuery,
     ) -> Result<EmbeddedQuery, EngineError> {
-        let Some(embedder) = self.embedder() else {
+        let Some(embedder) = self.embedder.as_ref() else {
             return Ok(query.lexical_only());
         };
         let texts = query.texts().map(str::to_owned).collect();

@@ -2,13 +2,16 @@
 //! that has its text.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
-use charter_search::embed::Vector;
+use charter_domain::catalogue::Layer;
+use charter_search::embed::{Embedder, EmbeddingModel, Vector};
+use charter_store::SharedStore;
 use charter_store::vector::{StoredVector, TextHash};
 
-use super::index::{VectorsByText, text_hash};
-use crate::{Engine, EngineError};
+use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
+use crate::EngineError;
 
 /// From this many texts on, all vectors of the model are read in one scan.
 const SCAN_FROM: usize = 1_000;
@@ -16,13 +19,28 @@ const SCAN_FROM: usize = 1_000;
 /// Texts embedded by one call.
 const EMBED_BATCH: usize = 256;
 
-impl Engine {
+/// Vectors of texts: those of storage, and new ones of the model in use. Without a model there are none.
+pub(crate) struct TextVectors {
+    pub(super) store: SharedStore,
+    pub(super) embedder: Option<Arc<dyn Embedder>>,
+}
+
+impl TextVectors {
+    pub(crate) fn new(store: SharedStore, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        Self { store, embedder }
+    }
+
+    /// Returns the current embedding model, if there is one.
+    pub(crate) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
+    }
+
     /// Gets the vectors of texts and embeds those that storage lacks. Empty without an embedder.
     pub(crate) async fn vectors_of(
         &self,
         texts: Vec<String>,
     ) -> Result<VectorsByText, EngineError> {
-        if self.embedder().is_none() {
+        if self.embedder.is_none() {
             return Ok(VectorsByText::default());
         }
         let wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
@@ -53,9 +71,9 @@ impl Engine {
     ) -> Result<VectorsByText, EngineError> {
         let name = self.model_name();
         let stored = if wanted.len() >= SCAN_FROM {
-            self.store().all_vectors(&name).await?
+            self.store.all_vectors(&name).await?
         } else {
-            self.store().vectors(&name, wanted).await?
+            self.store.vectors(&name, wanted).await?
         };
         let mut vectors = VectorsByText::with_capacity(stored.len());
         for vector in stored {
@@ -71,7 +89,7 @@ impl Engine {
         &self,
         texts: Vec<String>,
     ) -> Result<HashMap<TextHash, Vector>, EngineError> {
-        let Some(embedder) = self.embedder() else {
+        let Some(embedder) = self.embedder.as_ref() else {
             return Ok(HashMap::new());
         };
         let mut wanted: BTreeMap<TextHash, String> = texts
@@ -79,7 +97,7 @@ impl Engine {
             .map(|text| (text_hash(&text), text))
             .collect();
         let hashes: Vec<TextHash> = wanted.keys().copied().collect();
-        for known in self.store().vectors(&self.model_name(), &hashes).await? {
+        for known in self.store.vectors(&self.model_name(), &hashes).await? {
             wanted.remove(&known.text);
         }
         let mut fresh = HashMap::with_capacity(wanted.len());
@@ -108,7 +126,59 @@ impl Engine {
             })
             .collect();
         let count = stored.len();
-        self.store().put_vectors(&self.model_name(), stored).await?;
+        self.store.put_vectors(&self.model_name(), stored).await?;
         Ok(count)
+    }
+
+    /// Builds the indexes of a layer, from stored vectors.
+    pub(crate) async fn index(&self, layer: &Arc<Layer>) -> Result<IndexSet, EngineError> {
+        let model = self
+            .embedder
+            .as_ref()
+            .map(|embedder| embedder.model().clone());
+        let vectors = match &model {
+            Some(model) => self.layer_vectors(layer, model).await?,
+            None => VectorsByText::default(),
+        };
+        let layer = Arc::clone(layer);
+        let building =
+            tokio::task::spawn_blocking(move || IndexSet::build(&layer, model.as_ref(), &vectors));
+        building
+            .await
+            .map_err(|error| EngineError::internal("indexing the catalogue", error))?
+            .map_err(|error| EngineError::internal("indexing the catalogue", error))
+    }
+
+    /// Returns the vectors of a layer's texts. Single texts without one (after an upgrade that embeds other fields) are
+    /// embedded now. A catalogue without any vectors belongs to another model and is refused until it is re-indexed
+    /// (ruling 4).
+    async fn layer_vectors(
+        &self,
+        layer: &Layer,
+        model: &EmbeddingModel,
+    ) -> Result<VectorsByText, EngineError> {
+        let texts = texts_of(layer);
+        let mut wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let vectors = self.stored_vectors(&wanted).await?;
+        let known = |text: &TextHash| vectors.contains_key(text);
+        if wanted.iter().all(known) {
+            return Ok(vectors);
+        }
+        if !wanted.iter().any(known) {
+            let message =
+                format!("the catalogue has no vectors of the model {model}; run `charter reindex`");
+            return Err(EngineError::new(ErrorCode::ModelMismatch, message));
+        }
+        self.with_missing(vectors, texts).await
+    }
+
+    /// Returns the model's name in the keys of calibrations and vectors.
+    pub(crate) fn model_name(&self) -> String {
+        self.embedder.as_ref().map_or_else(
+            || "words".to_owned(),
+            |embedder| embedder.model().to_string(),
+        )
     }
 }

@@ -428,7 +428,9 @@ impl Engine {
             top_k: Some(PASSAGES),
             ..LensFilter::default()
         };
-        let answer = self.ask_lenses(&work.caller, &work.order.question, &filter);
+        let answer = self
+            .lenses()
+            .ask_lenses(&work.caller, &work.order.question, &filter);
         match answer.await {
             Ok(answer) => {
                 let passages = answer.passages.into_iter();

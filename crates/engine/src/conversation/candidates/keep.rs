@@ -32,7 +32,7 @@ impl Engine {
         brief: &Brief,
         document: Document,
     ) -> Result<CandidateProposal, EngineError> {
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         let key = brief.key();
         let view = self.live().view(&caller.tenant);
         if let Some(known) = known(&view, &key)? {
@@ -75,7 +75,7 @@ impl Engine {
             }
         }
         let bundle = bundle(package, version, &document)?;
-        self.register_held(caller, bundle).await
+        self.packages().register_held(caller, bundle).await
     }
 }
 

@@ -28,7 +28,7 @@ impl Engine {
         run: &RunId,
     ) -> Result<RegistrationReport, EngineError> {
         caller.must_edit(&Scope::Tenant(caller.tenant.clone()), "packages")?;
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue().registration_turn().await?;
         let view = self.live().view(&caller.tenant);
         let mut named = keep::all(&view).filter(|kept| kept.document.id() == id.as_ref());
         let Some(found) = named.next() else {
@@ -92,7 +92,7 @@ impl Engine {
             source: ExampleSource::PromotedCandidate,
             request: None,
         };
-        if let Err(why) = self.suggest_example(sentence).await {
+        if let Err(why) = self.route_examples().suggest_example(sentence).await {
             tracing::debug!(document.id = %document, why = %why, "no route example is suggested for a promoted candidate");
         }
     }

@@ -36,6 +36,7 @@ use super::{
 };
 use crate::conversation::candidates::CandidateProposal;
 use crate::execution::runs::{Progress, ProgressEvent};
+use crate::ground::moments;
 use crate::ground::telemetry;
 use crate::{Caller, Engine, EngineError, LensSearchResult};
 
@@ -475,7 +476,7 @@ impl Engine {
                 let now = self.now();
                 let again_at = match self.is_draining() {
                     true => now,
-                    false => self.after(now, RETRY_INTERVAL),
+                    false => moments::after(now, RETRY_INTERVAL),
                 };
                 let (store, id) = (self.store(), asked.id());
                 let released = store.release_request(tenant, id, self.holder(), again_at);

@@ -19,6 +19,7 @@ use super::classification::{Classification, FollowUp, change_text};
 use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
 use super::left_out::LeftOut;
 use crate::catalogue::documents::unseen_active;
+use crate::ground::moments;
 use crate::knowledge::look_up::as_searched;
 use crate::registry::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
 use crate::{Caller, Engine, EngineError, LensFilter};
@@ -53,6 +54,7 @@ impl Engine {
         let text = asked.request.input.as_str();
         let candidates = self.settings().candidates;
         let routed = self
+            .routing()
             .route_by_intent(&asked.caller, text, &hints, candidates)
             .await?;
         if let Some(last) = &last
@@ -217,6 +219,7 @@ impl Engine {
         text: &str,
     ) -> Result<Vec<AgentId>, EngineError> {
         let verdict = self
+            .routing()
             .route(caller, Purpose::Agents, text, self.settings().candidates)
             .await?;
         let ids = verdict
@@ -245,7 +248,7 @@ impl Engine {
                 .as_ref()
                 .map(TagSessionId::from_session_id),
             user_id: Some(asked.caller.user.clone()),
-            expires_at: Some(self.after(at, self.settings().tags_ttl)),
+            expires_at: Some(moments::after(at, self.settings().tags_ttl)),
             flow: classified.flow,
             domain: match &asked.wishes.rag_params.domain {
                 Some(domain) if classified.course() == Course::Quote => domain.clone(),

@@ -103,7 +103,7 @@ impl Engine {
             None => {
                 let source = ExampleSource::Thumb;
                 let sentence = sentence(&asked, &classified, (kind, &document), source);
-                self.suggest_example(sentence).await
+                self.route_examples().suggest_example(sentence).await
             }
         };
         Ok(RequestConfirmationResult {
@@ -127,7 +127,7 @@ impl Engine {
                 request: Some(request),
                 ..sentence(asked, classified, chosen, ExampleSource::ChosenOption)
             };
-            note(self.suggest_example(sentence).await);
+            note(self.route_examples().suggest_example(sentence).await);
         }
     }
 
@@ -163,7 +163,7 @@ impl Engine {
             ExampleSource::ExecutedOffer,
         );
         let sentence = sentence(&asked, &classified, to, source);
-        note(self.suggest_example(sentence).await);
+        note(self.route_examples().suggest_example(sentence).await);
     }
 
     /// Records that the caller started a playbook that the answer to a request had offered.

@@ -33,6 +33,7 @@ impl Engine {
         }
         let question = asked.request.input.as_str();
         let answer = self
+            .lenses()
             .ask_lenses(&asked.caller, question, &asked.wishes.rag_params)
             .await
             .map_err(|error| error.as_sent("the request", place_in_request))?;

@@ -100,9 +100,15 @@ impl Engine {
         };
         if explanation.document.is_none() {
             let caller = &asked.caller;
-            let question = self.question_in(caller, classified.text(asked)).await?;
+            let question = self
+                .routing()
+                .question_in(caller, classified.text(asked))
+                .await?;
             let lenses = &asked.wishes.rag_params;
-            let known = self.knowledge_of(&asked.caller, &question, lenses).await?;
+            let known = self
+                .routing()
+                .knowledge_of(&asked.caller, &question, lenses)
+                .await?;
             let least = question.cited_from().min(known.likeness());
             explanation.known = known.at_least(least);
             explanation.known.passages.truncate(QUOTED);

@@ -96,6 +96,7 @@ impl Engine {
         }
         let candidates = self.settings().candidates;
         let mut verdict = self
+            .routing()
             .route(&asked.caller, Purpose::Skills, &joined, candidates)
             .await?;
         if verdict.kind == VerdictKind::Miss {

@@ -26,7 +26,7 @@ impl Engine {
     /// Previews a request with this text, outside of any session.
     ///
     /// # Errors
-    /// As for [`Engine::route`].
+    /// As for [`crate::RoutingService::route`].
     pub async fn foresee(
         &self,
         caller: &Caller,
@@ -34,6 +34,7 @@ impl Engine {
     ) -> Result<RequestPreview, EngineError> {
         let candidates = self.settings().candidates;
         let routed = self
+            .routing()
             .route_by_intent(caller, text, &Hints::default(), candidates)
             .await?;
         let mut classified = self.by_itself(caller, routed);

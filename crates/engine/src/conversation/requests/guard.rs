@@ -76,7 +76,10 @@ impl Engine {
             let bearing = guardrail::resolve(&view, about.subject(domain, &tags));
             let effort =
                 Effort::long_if_any(bearing.iter().map(ApplicableGuardrail::asks_expressions));
-            let place = self.evaluation_slot_for(&asked.caller.tenant, effort).await;
+            let place = self
+                .question_slots()
+                .slot_for(&asked.caller.tenant, effort)
+                .await;
             let warnings = match place.ask(|| decide_answer(&bearing, &tags, domain.as_str())) {
                 GateDecision::Deny { rules } => {
                     let message = rules.iter().map(quoted).collect::<Vec<_>>().join("; ");
@@ -111,7 +114,11 @@ impl Engine {
             let structure = Value::Object(template.structure.clone());
             let values = self.answer_values(asked, about, &response)?;
             let tenant = &asked.caller.tenant;
-            match self.fill_in(tenant, &what, &structure, values).await? {
+            match self
+                .computations()
+                .fill_in(tenant, &what, &structure, values)
+                .await?
+            {
                 Ok(rendered) => apply_template(&mut response, &template, rendered),
                 Err(warning) => warnings.push(warning),
             }

@@ -128,7 +128,9 @@ impl Engine {
         let id = &playbook.playbook_id;
         let what = format!("`parameters_from_findings` of `{id}`");
         let tenant = &asked.caller.tenant;
-        let emitted = self.filter(tenant, &what, filter.as_str(), || json!(met), OFFERED);
+        let emitted =
+            self.computations()
+                .filter(tenant, &what, filter.as_str(), || json!(met), OFFERED);
         let emitted = match emitted.await {
             Ok(emitted) => emitted,
             Err(error) if matches!(error.code, ErrorCode::ToolFailed | ErrorCode::ToolTimeout) => {

@@ -256,7 +256,7 @@ impl Engine {
             limit: Some(MEMORIES),
             ..MemoryQuery::default()
         };
-        let found = match self.find_memories(caller, &query).await {
+        let found = match self.memories().find(caller, &query).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(error = %error, "memories could not be searched for missing parameters");

@@ -16,6 +16,7 @@ use super::thread::Origin;
 use super::{MISSION, TaskKey, TaskMessage};
 use crate::conversation::requests::ActiveRequest;
 use crate::execution::runs::{MAX_CLIENT_ID, derived};
+use crate::ground::moments;
 use crate::{Caller, Engine, EngineError, Progress};
 
 /// Refuses a message whose ids or values are out of bounds.
@@ -178,7 +179,7 @@ impl Engine {
             tenant_id: caller.tenant.clone(),
             user_id: caller.user.clone(),
             created_at: at,
-            expires_at: self.after(at, self.settings().session_ttl),
+            expires_at: moments::after(at, self.settings().session_ttl),
         };
         match self.store().open_session(&record).await {
             Ok(()) => {}

@@ -159,7 +159,7 @@ impl Engine {
             reason: say.reason,
         };
         let state = asked
-            .decide(verdict, self.now_or_deadline(asked.expires_at))
+            .decide(verdict, self.deadlines().now_or_deadline(asked.expires_at))
             .map_err(|refusal| refused(&refusal))?;
         if let Some(reported) = &reported {
             self.check_reported(&asked, reported).await?;
@@ -297,7 +297,7 @@ impl Engine {
             requesters: run.askers_of(&asked.step),
             requested_at: self.now(),
             expires_at: asked.expires_at,
-            four_eyes: destructive || self.four_eyes(),
+            four_eyes: destructive || self.keys().four_eyes(),
             state: ApprovalStatus::Pending,
         }
     }

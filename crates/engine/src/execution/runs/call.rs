@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::effect::{Prepared, failure};
 use crate::Engine;
+use crate::ground::moments;
 
 impl Prepared {
     /// Builds the call for the tool runner.
@@ -39,7 +40,7 @@ impl Prepared {
         })?;
         let begin_within = self
             .approved_until
-            .map(|end| engine.span(engine.now(), end));
+            .map(|end| moments::span(engine.now(), end));
         let dry_run = DryRun::from(self.dry_run);
         let target = target(document, &self.tenant, dry_run, begin_within);
         let implementation = match self.script {

@@ -208,12 +208,12 @@ impl Engine {
     /// Schedules a waiting run to resume when its wake time comes.
     pub(super) fn schedule_wake(self: &Arc<Self>, run: &Run, tenant: &TenantId) {
         let nothing = std::collections::BTreeSet::new();
-        let next = run.next(&nothing, |moment| self.is_due(moment));
+        let next = run.next(&nothing, |moment| self.deadlines().is_due(moment));
         let Next::Wait { until: Some(until) } = next else {
             return;
         };
         let (engine, tenant, run) = (Arc::clone(self), tenant.clone(), run.id().clone());
-        let wait = self.time_until(until);
+        let wait = self.deadlines().time_until(until);
         self.tasks().spawn(async move {
             tokio::select! {
                 () = engine.shutdown().cancelled() => {}
@@ -305,7 +305,7 @@ impl Engine {
                 applied.map_err(|error| EngineError::internal("folding an event", error))?;
             }
             let effort = Effort::long_if_any([run.asks_expressions()]);
-            let place = self.evaluation_slot_for(tenant, effort).await;
+            let place = self.question_slots().slot_for(tenant, effort).await;
             events = place.ask(|| run.advance());
             // The run's next driver records the evidence and then ends the run.
             if events.iter().any(RunEvent::is_final) && self.needs_evidence(tenant, &run).await? {

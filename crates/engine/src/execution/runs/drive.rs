@@ -43,6 +43,7 @@ use super::progress::Progress;
 use super::resumable::ResumableRun;
 use super::{NewRun, PendingRun};
 use crate::execution::outputs::{OutputMemory, RunMemory, RunMemoryShare, VALUES_TIMEOUT};
+use crate::ground::moments;
 use crate::ground::questions::Effort;
 use crate::ground::settings::ProcessRole;
 use crate::ground::telemetry;
@@ -314,7 +315,7 @@ impl Engine {
         run_id: &RunId,
     ) -> Result<Option<Lease>, EngineError> {
         let now = self.now();
-        let until = self.after(now, self.settings().lease);
+        let until = moments::after(now, self.settings().lease);
         let lease = self
             .store()
             .acquire(run_id.as_ref(), self.holder(), now, until);
@@ -333,7 +334,7 @@ impl RunDriver<'_> {
                 self.handle_deadlines(&mut in_flight, &mut in_hand).await?;
                 continue;
             }
-            let has_come = |moment| self.engine.is_due(moment);
+            let has_come = |moment| self.engine.deadlines().is_due(moment);
             let waiting = self.turns.waiting(has_come);
             let next = match waiting.is_empty() {
                 true => self.folded.run.next(&in_hand, has_come),
@@ -391,7 +392,7 @@ impl RunDriver<'_> {
         loop {
             let effort = Effort::long_if_any([self.folded.run.asks_expressions()]);
             let tenant = &self.workspace.tenant;
-            let place = self.engine.evaluation_slot_for(tenant, effort).await;
+            let place = self.engine.question_slots().slot_for(tenant, effort).await;
             let events = place.ask(|| self.folded.run.advance());
             if events.is_empty() {
                 return Ok(());
@@ -411,7 +412,9 @@ impl RunDriver<'_> {
         until: Option<Timestamp>,
     ) -> Result<(), EngineError> {
         let beat = self.engine.settings().lease / 3;
-        let patience = until.map_or(beat, |until| self.engine.time_until(until).min(beat));
+        let patience = until.map_or(beat, |until| {
+            self.engine.deadlines().time_until(until).min(beat)
+        });
         let idle = in_flight.is_empty();
         let _resting = idle.then(|| self.engine.drivers().mark_idle(self.folded.run.id()));
         tokio::select! {
@@ -435,13 +438,15 @@ impl RunDriver<'_> {
 
     /// Returns whether a time is near enough to keep the run until then.
     fn is_soon(&self, until: Option<Timestamp>) -> bool {
-        until.is_some_and(|until| self.engine.time_until(until) < self.engine.settings().lease)
+        until.is_some_and(|until| {
+            self.engine.deadlines().time_until(until) < self.engine.settings().lease
+        })
     }
 
     /// Returns whether the run's time limit has passed; nothing may begin after that.
     fn is_past_deadline(&self) -> bool {
         let end = self.folded.run.deadline();
-        end.is_some_and(|end| self.engine.is_due(end))
+        end.is_some_and(|end| self.engine.deadlines().is_due(end))
     }
 
     /// Handles expired deadlines: approvals that lapse, and the run's time limit.

@@ -114,12 +114,14 @@ impl Engine {
         thought: &HypotheticalCall,
     ) -> Result<CallExplanation, EngineError> {
         check_depth(&thought.parameters)?;
-        let tool = self.resolve_tool(caller, thought.tool.as_ref())?;
+        let tool = self
+            .documents()
+            .resolve_tool(caller, thought.tool.as_ref())?;
         let new = self.thought_run(caller, thought, tool.document())?;
         let run = self.unstored(new)?.run;
         let workspace = self.load_pinned(&caller.tenant, &run).await?.workspace;
         let effort = workspace.effort(&thought.tool);
-        let place = self.evaluation_slot_for(&caller.tenant, effort).await;
+        let place = self.question_slots().slot_for(&caller.tenant, effort).await;
         let step = step_of(&run, thought)?;
         let internal = |cause: String| EngineError::internal("explaining a call", cause);
         let called = workspace.called(step).map_err(internal)?;

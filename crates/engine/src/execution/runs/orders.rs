@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use crate::ground::moments;
 use crate::{Engine, EngineError};
 
 /// Topic of published commands.
@@ -81,7 +82,7 @@ impl Engine {
             id,
             tenant: tenant.clone(),
             run: run.clone(),
-            until: self.after(now, REPLY_TIMEOUT),
+            until: moments::after(now, REPLY_TIMEOUT),
             what: what.clone(),
         };
         let (answer, answered) = oneshot::channel();

@@ -78,7 +78,7 @@ impl Engine {
         unstored: &[ArtifactRecord],
     ) -> Result<LoadedRun, EngineError> {
         // If callers have keys, later approvals of the run need a second person.
-        self.has_keys().await?;
+        self.keys().has_keys().await?;
         let run_id = run.id();
         let (mut skills, mut playbook, mut kind) = (Vec::new(), None, None);
         let mut prompts = Vec::new();
@@ -280,7 +280,7 @@ impl Engine {
         if let Some(document) = current.and_then(|layer| layer.document(pin.kind, &pin.id)) {
             return Ok(document);
         }
-        if let Some(tool) = self.past_imports().get(&pin.content_hash) {
+        if let Some(tool) = self.catalogue().past_imports().get(&pin.content_hash) {
             return Ok(Document::Tool(tool));
         }
         if pin.kind == DocumentKind::Tool && pin.id.starts_with(IMPORTED_PREFIX) {

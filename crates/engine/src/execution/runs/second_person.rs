@@ -27,7 +27,7 @@ impl Engine {
         run: &Run,
     ) -> Result<Vec<String>, EngineError> {
         let is_open = run.outcome().is_none() && !run.is_dry_run();
-        self.has_keys().await?;
+        self.keys().has_keys().await?;
         if !(is_open && self.asks_for_two(run).await) {
             return Ok(Vec::new());
         }
@@ -50,7 +50,7 @@ impl Engine {
         if !(is_asking || writes || reviewed) {
             return false;
         }
-        let four_eyes = self.four_eyes();
+        let four_eyes = self.keys().four_eyes();
         match self.safety_of(run).await {
             Some(SafetyClass::Destructive) => true,
             Some(SafetyClass::Automated) => four_eyes && (is_asking || reviewed),

@@ -323,7 +323,7 @@ impl Engine {
                 continue;
             };
             let effort = Effort::long_if_any([replay.run().asks_expressions()]);
-            let place = self.evaluation_slot_for(&caller.tenant, effort).await;
+            let place = self.question_slots().slot_for(&caller.tenant, effort).await;
             if let Err(found) = place.ask(|| replay.take(event, stored.at)) {
                 diverges = Some(found);
                 break;

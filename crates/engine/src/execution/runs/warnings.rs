@@ -97,7 +97,7 @@ impl Engine {
             let tool = &tool.entry.document;
             if !state.is_some_and(StepState::is_settled) {
                 let effort = workspace.effort(called);
-                let place = self.evaluation_slot_for(tenant, effort).await;
+                let place = self.question_slots().slot_for(tenant, effort).await;
                 rules.extend(place.ask(|| workspace.foreseen_warnings(run, step, tool, &foreseen)));
             }
             let proves_nothing = run.is_dry_run() && step.writes();

@@ -5,7 +5,8 @@ use charter_contract::identity::AccessScope;
 use charter_store::key::{KeyPresence, KeyRecord};
 use charter_store::page::{MAX_PAGE, PageRequest};
 
-use crate::{Caller, CredentialId, Engine, EngineError, Role};
+use super::KeyService;
+use crate::{Caller, CredentialId, EngineError, Role};
 
 /// Returns whether a key permanently admits an admin, who can create other keys.
 fn is_lasting(key: &KeyRecord) -> bool {
@@ -16,13 +17,13 @@ fn is_lasting(key: &KeyRecord) -> bool {
         && scopes.all(|scope| key.rights.scopes.opens(scope))
 }
 
-impl Engine {
+impl KeyService {
     /// Checks the first key: every caller needs a credential from then on.
     ///
     /// # Errors
     /// `invalid_request` for a first key that does not permanently admit an admin.
     pub(super) async fn must_let_an_admin_in(&self, key: &KeyRecord) -> Result<(), EngineError> {
-        if self.settings().credentials || is_lasting(key) {
+        if self.settings.credentials || is_lasting(key) {
             return Ok(());
         }
         if self.keys_kept().await? != KeyPresence::None {
@@ -44,13 +45,13 @@ impl Engine {
         key: &KeyRecord,
     ) -> Result<(), EngineError> {
         let is_local = caller.credential == CredentialId::Local;
-        if self.settings().credentials || is_local || !is_lasting(key) {
+        if self.settings.credentials || is_local || !is_lasting(key) {
             return Ok(());
         }
         let is_other = |other: &KeyRecord| other.key_id != key.key_id && is_lasting(other);
         let mut page = PageRequest::new(None, MAX_PAGE);
         loop {
-            let found = self.store().keys(&key.tenant_id, &page).await?;
+            let found = self.store.keys(&key.tenant_id, &page).await?;
             if found.entries.iter().any(is_other) {
                 return Ok(());
             }

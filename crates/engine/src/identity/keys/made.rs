@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use charter_store::key::KeyPresence;
 
-use crate::{Engine, EngineError};
+use super::KeyService;
+use crate::EngineError;
 
 /// How long the store's answer that there is no key is cached.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// This process's cached answer. Ended keys are kept, so the answer changes once.
 #[derive(Debug, Default)]
-pub(crate) struct KeyPresenceCache {
+pub(super) struct KeyPresenceCache {
     made: AtomicBool,
     looked: Mutex<Option<Instant>>,
 }
@@ -38,14 +39,14 @@ impl KeyPresenceCache {
     }
 }
 
-impl Engine {
+impl KeyService {
     /// Returns whether a key was ever made. A key of this process counts at once, one of another process within a
     /// second.
     ///
     /// # Errors
     /// If storage fails.
     pub async fn has_keys(&self) -> Result<bool, EngineError> {
-        let made = self.key_presence();
+        let made = &self.presence;
         if !made.is_known()
             && made.is_due(Instant::now())
             && self.keys_kept().await? != KeyPresence::None
@@ -58,8 +59,8 @@ impl Engine {
     /// Returns whether a second person must approve by default, as of the last check for keys. Unless configured, this
     /// holds if callers have credentials, because without them all callers are one person.
     pub(crate) fn four_eyes(&self) -> bool {
-        let settings = self.settings();
-        let by_credentials = || settings.credentials || self.key_presence().is_known();
+        let settings = &self.settings;
+        let by_credentials = || settings.credentials || self.presence.is_known();
         settings.four_eyes.unwrap_or_else(by_credentials)
     }
 }

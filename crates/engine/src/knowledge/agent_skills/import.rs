@@ -19,10 +19,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::AgentSkillFile;
+use super::AgentSkillService;
 use super::write::{Act, BatchMode, Draft};
 use crate::catalogue::live::Mode;
 use crate::ground::checks::WaitingCaller;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A file in transfer: text where possible, else base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +68,7 @@ pub struct SkillsImported {
     pub embedded: usize,
 }
 
-impl Engine {
+impl AgentSkillService {
     /// Writes the valid skills of directories, in one transaction; a dry run only reports the effects.
     ///
     /// # Errors
@@ -82,7 +83,7 @@ impl Engine {
     ) -> Result<SkillsImported, EngineError> {
         let scope = self.may_write(caller, scope)?;
         let waiting = WaitingCaller::default();
-        let place = self.check_slot(&caller.tenant).await;
+        let place = self.checks.take(&caller.tenant).await;
         let check = move |cancel: &Cancellation| read(sent, cancel);
         let reading = place
             .run("reading skills", waiting.cancellation(), check)
@@ -95,7 +96,7 @@ impl Engine {
             problems: reading.problems,
             embedded: 0,
         };
-        let known = self.store().all_skill_files(&scope).await?;
+        let known = self.store.all_skill_files(&scope).await?;
         let known: HashMap<SkillId, Vec<SkillFileEntry>> = known.into_iter().collect();
         let mut acts = Vec::new();
         for skill in reading.skills {
@@ -159,7 +160,7 @@ impl Engine {
         skill: &FolderSkill,
         files: Option<&Vec<SkillFileEntry>>,
     ) -> SkillComparison {
-        let same = self.skills().look(|indexes| {
+        let same = self.skills.look(|indexes| {
             let node = indexes.scope(scope)?.graph.get(&skill.id)?;
             let children = *node.children == *skill.sub_skills;
             Some(children && node.summary == skill.summary && node.is_folder == skill.is_folder)
@@ -183,7 +184,7 @@ impl Engine {
         id: &SkillId,
     ) -> Result<Vec<AgentSkillFile>, EngineError> {
         let scope = self.scope_of_skill(caller, id)?;
-        let files = self.store().skill_files(&scope, id).await?;
+        let files = self.store.skill_files(&scope, id).await?;
         Ok(files.into_iter().map(Into::into).collect())
     }
 
@@ -198,7 +199,7 @@ impl Engine {
         path: &str,
     ) -> Result<SkillFile, EngineError> {
         let scope = self.scope_of_skill(caller, id)?;
-        let file = self.store().skill_file(&scope, id, path).await?;
+        let file = self.store.skill_file(&scope, id, path).await?;
         file.ok_or_else(|| EngineError::not_found("file", path))
     }
 }

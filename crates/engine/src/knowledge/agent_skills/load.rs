@@ -15,22 +15,23 @@ use charter_store::agent_skills::{
 };
 use charter_store::vector::TextHash;
 
+use super::AgentSkillService;
 use super::index::{Indexes, KeptVectors, NewVector};
+use crate::EngineError;
 use crate::catalogue::live::text_hash;
 use crate::ground::settings::SkillVectors;
-use crate::{Engine, EngineError};
 
 /// Vectors of summaries, by their text.
 pub(super) type BySummary = HashMap<String, Vector>;
 
-impl Engine {
+impl AgentSkillService {
     /// Serves the stored skills. Embeds summaries without a vector of the model.
     ///
     /// # Errors
     /// `model_mismatch` if another model made the index (B001-2): `reindex` repairs it.
     pub(crate) async fn load_skills(&self) -> Result<(), EngineError> {
-        let loaded = self.store().load_skills().await?;
-        let model = self.embedder().map(|embedder| embedder.model());
+        let loaded = self.store.load_skills().await?;
+        let model = self.vectors.embedder().map(|embedder| embedder.model());
         if let (Some(stored), Some(model)) = (&loaded.model, model)
             && *stored != stored_form(model)
         {
@@ -47,12 +48,12 @@ impl Engine {
     /// Serves the skills that another process wrote.
     ///
     /// # Errors
-    /// As for [`Engine::load_skills`].
+    /// As for [`AgentSkillService::load_skills`].
     pub(crate) async fn follow_skills(&self) -> Result<(), EngineError> {
-        let _one_at_a_time = self.skills().writing.lock().await;
-        if self.store().skills_revision().await? > self.skills().revision() {
+        let _one_at_a_time = self.skills.writing.lock().await;
+        if self.store.skills_revision().await? > self.skills.revision() {
             self.load_skills().await?;
-            self.mirror().wake();
+            self.mirror.wake();
         }
         Ok(())
     }
@@ -60,8 +61,9 @@ impl Engine {
     /// Embeds summaries without a vector of the current model, and serves the result; returns how many. Replaces
     /// vectors that were supplied for another model.
     pub(crate) async fn reindex_skills(&self) -> Result<usize, EngineError> {
-        let mut loaded = self.store().load_skills().await?;
+        let mut loaded = self.store.load_skills().await?;
         let model = self
+            .vectors
             .embedder()
             .map(|embedder| stored_form(embedder.model()));
         if model.is_some() && loaded.model != model {
@@ -74,7 +76,7 @@ impl Engine {
 
     /// Returns whether this process stores vectors of skills: it need not if a search node has them.
     pub(super) fn kept_vectors(&self) -> KeptVectors {
-        match (self.skill_index(), self.settings().skill_vectors) {
+        match (self.skill_index(), self.kept) {
             (Some(_), SkillVectors::Elsewhere) => KeptVectors::Elsewhere,
             (Some(_), SkillVectors::AlsoHere) | (None, _) => KeptVectors::Here,
         }
@@ -82,7 +84,7 @@ impl Engine {
 
     async fn serve_skills(&self, mut loaded: SkillsLoaded) -> Result<usize, EngineError> {
         let mut embedded = 0;
-        if let Some(embedder) = self.embedder() {
+        if let Some(embedder) = self.vectors.embedder() {
             let missing = without_vector(&loaded.skills);
             let fresh = self.embed_summaries(missing).await?;
             if !fresh.is_empty() {
@@ -91,19 +93,22 @@ impl Engine {
                 let model = stored_form(embedder.model());
                 tracing::info!(skills = embedded, "embedded the summaries of skills");
                 loaded.revision = self
-                    .store()
-                    .index_skills(&model, loaded.revision, vectors, self.now())
+                    .store
+                    .index_skills(&model, loaded.revision, vectors, self.clock.now())
                     .await?;
                 loaded.model = Some(model);
             }
         }
-        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let model = self
+            .vectors
+            .embedder()
+            .map(|embedder| embedder.model().clone());
         let kept = self.kept_vectors();
         let building = tokio::task::spawn_blocking(move || indexes(loaded, model, kept));
         let indexes = building
             .await
             .map_err(|error| EngineError::internal("indexing skills", error))??;
-        self.skills().change(|state| *state = indexes);
+        self.skills.change(|state| *state = indexes);
         Ok(embedded)
     }
 
@@ -113,7 +118,7 @@ impl Engine {
         summaries: BTreeSet<String>,
     ) -> Result<BySummary, EngineError> {
         let mut vectors = BySummary::with_capacity(summaries.len());
-        let Some(embedder) = self.embedder() else {
+        let Some(embedder) = self.vectors.embedder() else {
             return Ok(vectors);
         };
         let texts: Vec<(String, SummaryTexts)> = summaries

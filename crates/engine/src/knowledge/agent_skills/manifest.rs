@@ -19,9 +19,10 @@ use charter_store::catalogue::ContentHash;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::AgentSkillService;
 use super::index::{Access, Indexes};
 use super::{AgentSkillFile, AgentSkillSummary};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Maximum files of a skill, including those of skills below it, and their bytes: the amount that every client must
 /// accept (the extension's limits). A larger skill is left out.
@@ -76,7 +77,7 @@ struct SkillFiles {
     written: Option<SkillFile>,
 }
 
-impl Engine {
+impl AgentSkillService {
     /// Returns a page of the skills in the caller's reach that the open format can hold. A page may be short or empty
     /// and not be the last.
     ///
@@ -88,7 +89,7 @@ impl Engine {
         after: Option<&SkillId>,
         limit: usize,
     ) -> Result<SkillManifests, EngineError> {
-        let (page, next) = self.skills().read(caller, |indexes, access| {
+        let (page, next) = self.skills.read(caller, |indexes, access| {
             let reached = ReachableSkillIndex::new(indexes, access, caller);
             let start = after.map_or(0, |after| reached.from(|id| id > after));
             let end = reached.len().min(start.saturating_add(limit.max(1)));
@@ -116,7 +117,7 @@ impl Engine {
     ) -> Result<SkillManifest, EngineError> {
         let absent = || EngineError::not_found("skill", directory);
         let id = skill_of(directory).ok_or_else(absent)?;
-        let found = self.skills().read(caller, |indexes, access| {
+        let found = self.skills.read(caller, |indexes, access| {
             let reached = ReachableSkillIndex::new(indexes, access, caller);
             reached.directory(reached.from(|reached| *reached >= id))
         });
@@ -147,7 +148,7 @@ impl Engine {
                 Some(_) | None => {}
             }
             let stored = self
-                .store()
+                .store
                 .skill_file(&placed.scope, &placed.skill.skill_id, file);
             if let Some(stored) = stored.await? {
                 return Ok(stored);
@@ -170,7 +171,7 @@ impl Engine {
         let SkillFiles { mut files, written } = self.held(&top).await?;
         let skill_md = match written {
             Some(written) => Some(written),
-            None => self.store().skill_file(&top.scope, &id, SKILL_FILE).await?,
+            None => self.store.skill_file(&top.scope, &id, SKILL_FILE).await?,
         };
         let Some(frontmatter) = frontmatter_of(skill_md).await? else {
             return Ok(None);
@@ -204,7 +205,7 @@ impl Engine {
 
     async fn held(&self, placed: &PlacedSkill) -> Result<SkillFiles, EngineError> {
         let stored = self
-            .store()
+            .store
             .skill_files(&placed.scope, &placed.skill.skill_id);
         let stored = stored.await?;
         if !stored.is_empty() {
@@ -223,9 +224,7 @@ impl Engine {
     /// Generates the `SKILL.md` of a skill that was written as a document. A folder without an instruction has none.
     async fn written(&self, placed: &PlacedSkill) -> Result<Option<SkillFile>, EngineError> {
         let skill = &placed.skill;
-        let instruction = self
-            .store()
-            .skill_instruction(&placed.scope, &skill.skill_id);
+        let instruction = self.store.skill_instruction(&placed.scope, &skill.skill_id);
         let Some(instruction) = instruction.await? else {
             return Ok(None);
         };

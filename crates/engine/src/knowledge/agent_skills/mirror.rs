@@ -28,9 +28,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::AgentSkillService;
 use super::load::stored_form;
+use crate::EngineError;
+use crate::ground::moments;
 use crate::ground::settings::ProcessRole;
-use crate::{Engine, EngineError};
 
 /// Interval at which the index is checked without a change.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
@@ -155,13 +157,13 @@ impl Mirror {
     }
 }
 
-impl Engine {
+impl AgentSkillService {
     /// Returns the state of the index on the search node; `None` without one.
     #[must_use]
     pub fn skill_index_state(&self) -> Option<SkillIndexState> {
         self.skill_index()?;
-        let served = self.skills().revision();
-        Some(self.mirror().known(|known| SkillIndexState {
+        let served = self.skills.revision();
+        Some(self.mirror.known(|known| SkillIndexState {
             state: match (known.failing, known.indexed) {
                 (true, _) => "failing",
                 (false, None) => "unknown",
@@ -204,8 +206,8 @@ impl Engine {
                 }
             };
             tokio::select! {
-                () = self.shutdown().cancelled() => return,
-                () = self.mirror().changed.notified(), if hurries => {}
+                () = self.shutdown.cancelled() => return,
+                () = self.mirror.changed.notified(), if hurries => {}
                 () = tokio::time::sleep(wait) => {}
             }
         }
@@ -221,31 +223,31 @@ impl Engine {
         };
         let model = stored_form(embedder.model());
         // First the message, then the revision: the revision includes everything published before.
-        let read = self.store().last_message().await?;
-        let stored = self.store().skills_revision().await?;
+        let read = self.store.last_message().await?;
+        let stored = self.store.skills_revision().await?;
         let current = self.asked(index.current(&model).await)?;
         if let Some(CurrentIndex { position, .. }) = &current {
-            self.mirror().is_at(position.revision);
+            self.mirror.is_at(position.revision);
             if position.revision == stored {
-                self.mirror().read.store(read, Ordering::Relaxed);
+                self.mirror.read.store(read, Ordering::Relaxed);
                 return Ok(MirrorState::InStep);
             }
         }
-        if self.settings().duty == ProcessRole::Api {
+        if self.duty == ProcessRole::Api {
             return Ok(MirrorState::Behind);
         }
         let Some(turn) = self.mirror_turn().await? else {
             return Ok(MirrorState::Behind);
         };
         let done = self.bring_up(index, &model, &turn).await;
-        self.store().release(&turn).await?;
+        self.store.release(&turn).await?;
         done.map(|()| MirrorState::InStep)
     }
 
     /// Rebuilds the index from storage, for `charter reindex`.
     ///
     /// # Errors
-    /// As for [`Engine::mirror_skills`]; `overloaded` while another process updates it.
+    /// As for [`AgentSkillService::mirror_skills`]; `overloaded` while another process updates it.
     pub(crate) async fn remake_skill_index(&self) -> Result<(), EngineError> {
         let Some((index, embedder)) = self.skill_index() else {
             return Ok(());
@@ -257,22 +259,22 @@ impl Engine {
             return Err(EngineError::new(ErrorCode::Overloaded, message));
         };
         let done = self.remake(index, &model, &turn).await;
-        self.store().release(&turn).await?;
+        self.store.release(&turn).await?;
         done
     }
 
     async fn mirror_turn(&self) -> Result<Option<Lease>, EngineError> {
-        let now = self.now();
-        let until = self.after(now, SYNC_LEASE);
+        let now = self.clock.now();
+        let until = moments::after(now, SYNC_LEASE);
         // A separate holder name, because another turn in this process may still hold the lease.
-        let holder = self.new_uuid().to_string();
-        Ok(self.store().acquire(TURN, &holder, now, until).await?)
+        let holder = self.ids.uuid().to_string();
+        Ok(self.store.acquire(TURN, &holder, now, until).await?)
     }
 
     async fn still_on(&self, turn: &Lease) -> Result<(), EngineError> {
-        let until = self.after(self.now(), SYNC_LEASE);
+        let until = moments::after(self.clock.now(), SYNC_LEASE);
         let turns = std::slice::from_ref(&turn.resource);
-        let lost = self.store().renew(&turn.holder, turns, until).await?;
+        let lost = self.store.renew(&turn.holder, turns, until).await?;
         if lost.is_empty() {
             return Ok(());
         }
@@ -287,12 +289,12 @@ impl Engine {
         turn: &Lease,
     ) -> Result<(), EngineError> {
         loop {
-            let stored = self.store().skills_revision().await?;
+            let stored = self.store.skills_revision().await?;
             let current = self.asked(index.current(model).await)?;
             let due = match &current {
                 None => None,
                 Some(current) if current.position.revision == stored => {
-                    self.mirror().is_at(stored);
+                    self.mirror.is_at(stored);
                     return Ok(());
                 }
                 // Storage was restored to an earlier state.
@@ -320,9 +322,9 @@ impl Engine {
         };
         let mut after = position
             .message
-            .max(self.mirror().read.load(Ordering::Relaxed));
+            .max(self.mirror.read.load(Ordering::Relaxed));
         while due.skills.len() < SKILLS {
-            let messages = self.store().messages(after, MESSAGES).await?;
+            let messages = self.store.messages(after, MESSAGES).await?;
             let Some(last) = messages.last() else { break };
             after = last.id;
             for message in messages.iter().filter(|m| m.message.topic == CHANGED_TOPIC) {
@@ -342,7 +344,7 @@ impl Engine {
         due: PendingLookup,
     ) -> Result<(), EngineError> {
         let keys: Vec<(Scope, SkillId)> = due.skills.into_iter().collect();
-        let loaded = self.store().skills_of(&keys).await?;
+        let loaded = self.store.skills_of(&keys).await?;
         check_model(&loaded, model)?;
         let mut gone: BTreeSet<(Scope, SkillId)> = keys.into_iter().collect();
         let mut changes = Vec::with_capacity(gone.len());
@@ -355,7 +357,7 @@ impl Engine {
         let write = index.write(&current.name, &changes, loaded.revision, due.position);
         let refused = self.asked(write.await)?;
         self.note_refused(&changes, refused);
-        self.mirror().is_at(due.position.revision);
+        self.mirror.is_at(due.position.revision);
         Ok(())
     }
 
@@ -365,16 +367,16 @@ impl Engine {
         model: &SkillsModel,
         turn: &Lease,
     ) -> Result<(), EngineError> {
-        let message = self.store().last_message().await?;
-        let loaded = self.store().load_skills().await?;
+        let message = self.store.last_message().await?;
+        let loaded = self.store.load_skills().await?;
         check_model(&loaded, model)?;
         let position = IndexPosition {
             revision: loaded.revision,
             message,
         };
-        let tag = self.new_uuid().simple().to_string();
+        let tag = self.ids.uuid().simple().to_string();
         let name = self.asked(index.begin(model, &tag).await)?;
-        self.mirror().known(|known| known.refused.clear());
+        self.mirror.known(|known| known.refused.clear());
         let skills = loaded.skills.len();
         let mut rest = loaded.skills.into_iter().peekable();
         loop {
@@ -389,7 +391,7 @@ impl Engine {
             }
         }
         self.asked(index.take(&name).await)?;
-        self.mirror().is_at(position.revision);
+        self.mirror.is_at(position.revision);
         tracing::info!(
             skills,
             revision = position.revision.0,
@@ -402,7 +404,7 @@ impl Engine {
     /// Records a node's result in its state.
     fn asked<T>(&self, said: Result<T, SkillIndexError>) -> Result<T, EngineError> {
         said.map_err(|error| {
-            self.mirror().failed();
+            self.mirror.failed();
             of_node(error)
         })
     }
@@ -417,7 +419,7 @@ impl Engine {
             );
         }
         let sent: BTreeSet<_> = sent.iter().map(IndexChange::key).collect();
-        self.mirror().known(|known| {
+        self.mirror.known(|known| {
             known
                 .refused
                 .retain(|entry| !sent.contains(&(&entry.scope, &entry.id)));

@@ -9,10 +9,11 @@ use charter_search::{EmbeddedQuery, rank_nearest};
 use charter_store::skill_index::{MAX_NAMED, NearSkill, NearestSkills, SkillVisibility};
 use fixedbitset::FixedBitSet;
 
+use super::AgentSkillService;
 use super::index::{Access, Indexes, KeptVectors};
 use super::mirror::of_node;
 use super::{AgentSkillHit, SkillKind, SkillSearch};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// How many of the nearest are also ranked by words.
 const RANKED: usize = 200;
@@ -21,7 +22,7 @@ const RANKED: usize = 200;
 /// indexing.
 const SPARE: usize = 10;
 
-impl Engine {
+impl AgentSkillService {
     /// Returns the node's hits, best first. `None` if this process must search itself: there is no node, the query has
     /// no vector, or the node does not answer and this process has the vectors.
     ///
@@ -42,11 +43,11 @@ impl Engine {
             KeptVectors::Here => Ok(None),
             KeptVectors::Elsewhere => Err(error),
         };
-        if self.mirror().rests() {
+        if self.mirror.rests() {
             let message = "the search node for skills did not answer recently";
             return or_here(EngineError::new(ErrorCode::Unavailable, message));
         }
-        let sights = self.skills().read(caller, |indexes, access| {
+        let sights = self.skills.read(caller, |indexes, access| {
             let own = indexes.own(&caller.tenant).map(|own| &own.graph);
             let own = own.map_or(Some(SkillVisibility::Nothing), |own| {
                 sight(own, &access.reach.own)
@@ -79,12 +80,12 @@ impl Engine {
             let near = match index.nearest(&question).await {
                 Ok(near) => near,
                 Err(error) => {
-                    self.mirror().failed();
+                    self.mirror.failed();
                     tracing::warn!(error = %error, "finding skills on the search node failed");
                     return or_here(of_node(error));
                 }
             };
-            self.mirror().answered();
+            self.mirror.answered();
             let found = self.ranked(caller, search, query, top_k, &near);
             let has_more = near.len() >= question.most;
             if found.len() < top_k && has_more && question.most < enough {
@@ -103,8 +104,8 @@ impl Engine {
         top_k: usize,
         near: &[NearSkill],
     ) -> Vec<AgentSkillHit> {
-        let settings = self.live().settings;
-        self.skills().read(caller, |indexes, access| {
+        let settings = self.catalogue.live().settings;
+        self.skills.read(caller, |indexes, access| {
             let (mut own, mut global) = (Vec::new(), Vec::new());
             for hit in near {
                 match place(indexes, access, caller, search, hit) {

@@ -18,7 +18,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::{Caller, Engine, EngineError};
+use super::AgentSkillService;
+use crate::{Caller, EngineError};
 
 /// The schema of the index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
@@ -64,7 +65,7 @@ pub enum Artifact {
     Archive(Vec<u8>),
 }
 
-impl Engine {
+impl AgentSkillService {
     /// Returns the imported skills in the caller's reach. Of several with one name, which would overwrite each other in
     /// an installer, the one with the shortest id is published.
     ///
@@ -79,10 +80,10 @@ impl Engine {
             (LayerOf::Own, Scope::Tenant(caller.tenant.clone())),
             (LayerOf::Global, Scope::Global),
         ] {
-            let found = self.store().all_skill_files(&scope).await?;
+            let found = self.store.all_skill_files(&scope).await?;
             files.extend(found.into_iter().map(|(id, files)| ((layer, id), files)));
         }
-        let mut reached = self.skills().read(caller, |indexes, access| {
+        let mut reached = self.skills.read(caller, |indexes, access| {
             let view = indexes.view(&caller.tenant);
             let places = access.reach.places();
             let skills = places.filter_map(|place| {
@@ -149,7 +150,7 @@ impl Engine {
             return Err(EngineError::not_found("file", file));
         }
         let scope = self.scope_of_skill(caller, id)?;
-        let entries = self.store().skill_files(&scope, id).await?;
+        let entries = self.store.skill_files(&scope, id).await?;
         self.archive(&scope, id, &entries)
             .await
             .map(Artifact::Archive)
@@ -163,12 +164,12 @@ impl Engine {
         entries: &[SkillFileEntry],
     ) -> Result<ContentHash, EngineError> {
         let key = manifest(entries);
-        if let Some(known) = self.archive_digests().get(&key) {
+        if let Some(known) = self.archive_digests.get(&key) {
             return Ok(known);
         }
         let archive = self.archive(scope, id, entries).await?;
         let digest = ContentHash(Sha256::digest(&archive).into());
-        self.archive_digests().insert(key, digest);
+        self.archive_digests.insert(key, digest);
         Ok(digest)
     }
 
@@ -180,7 +181,7 @@ impl Engine {
     ) -> Result<Vec<u8>, EngineError> {
         let mut files = Vec::with_capacity(entries.len());
         for entry in entries {
-            let file = self.store().skill_file(scope, id, &entry.path).await?;
+            let file = self.store.skill_file(scope, id, &entry.path).await?;
             files.push(file.ok_or_else(|| EngineError::not_found("skill", id))?);
         }
         let packing = tokio::task::spawn_blocking(move || pack(&files));

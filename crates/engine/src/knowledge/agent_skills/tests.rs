@@ -87,6 +87,7 @@ impl Opened {
         let skill: AgentSkill = serde_json::from_value(skill).unwrap();
         let put = self
             .engine
+            .agent_skills()
             .put_skill(&self.caller, PackageScope::Tenant, skill);
         put.await
     }
@@ -96,7 +97,11 @@ impl Opened {
             query: Some(query.to_owned()),
             ..SkillSearch::default()
         };
-        let found = self.engine.discover_skills(&self.caller, &search).await;
+        let found = self
+            .engine
+            .agent_skills()
+            .discover_skills(&self.caller, &search)
+            .await;
         let ids = found
             .unwrap()
             .into_iter()
@@ -159,6 +164,7 @@ async fn b001_8_only_a_new_summary_is_embedded() {
     let caller = &opened.caller;
     let written = opened
         .engine
+        .agent_skills()
         .bulk_skills(caller, PackageScope::Tenant, &batch);
     assert_eq!(written.await.unwrap().written, 3);
     assert_eq!(letters.embedded(), 4);
@@ -262,7 +268,11 @@ async fn b001_4_links_written_at_the_same_time_close_no_cycle() {
         assert_eq!(usize::from(one.is_ok()) + usize::from(other.is_ok()), 1);
     }
     // The refused link is neither in memory nor in storage.
-    let findings = opened.engine.lint_skills(&opened.caller).unwrap();
+    let findings = opened
+        .engine
+        .agent_skills()
+        .lint_skills(&opened.caller)
+        .unwrap();
     assert!(
         findings
             .iter()
@@ -271,9 +281,20 @@ async fn b001_4_links_written_at_the_same_time_close_no_cycle() {
     assert_eq!(findings.len(), 20);
     opened.close().await;
     let opened = open(dir.path(), None).await.unwrap();
-    assert_eq!(opened.engine.lint_skills(&opened.caller).unwrap(), findings);
+    assert_eq!(
+        opened
+            .engine
+            .agent_skills()
+            .lint_skills(&opened.caller)
+            .unwrap(),
+        findings
+    );
     let id = SkillId::parse("missing").unwrap();
-    let missing = opened.engine.show_skill(&opened.caller, &id).unwrap_err();
+    let missing = opened
+        .engine
+        .agent_skills()
+        .show_skill(&opened.caller, &id)
+        .unwrap_err();
     assert_eq!(missing.code, ErrorCode::NotFound);
     opened.close().await;
 }

@@ -22,8 +22,9 @@ use charter_store::agent_skills::SkillsWrite;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::AgentSkillService;
 use super::load::{BySummary, stored_form};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 pub use bulk::{BulkItem, BulkWritten, MAX_BULK_ITEMS};
 
@@ -96,7 +97,7 @@ pub(super) enum BatchMode {
     AllOrNothing,
 }
 
-impl Engine {
+impl AgentSkillService {
     /// Writes a skill, replacing any with the same id (B001-1).
     ///
     /// # Errors
@@ -172,7 +173,7 @@ impl Engine {
         }
         let mut supplied = None;
         if let Some(vector) = skill.skill_desc_vector.take() {
-            match (self.embedder(), vector.as_slice()) {
+            match (self.vectors.embedder(), vector.as_slice()) {
                 (None, _) => {
                     let message =
                         "no embedding model is configured, so vectors are not accepted".to_owned();
@@ -209,10 +210,10 @@ impl Engine {
         acts: Vec<Act>,
         promise: BatchMode,
     ) -> Result<Vec<Result<SkillWritten, EngineError>>, EngineError> {
-        let engine = Arc::clone(self);
+        let service = Arc::clone(self);
         let writing = self
-            .tasks()
-            .spawn(async move { engine.write_all(&scope, &acts, promise).await });
+            .tasks
+            .spawn(async move { service.write_all(&scope, &acts, promise).await });
         writing
             .await
             .map_err(|error| EngineError::internal("writing skills", error))?
@@ -227,9 +228,12 @@ impl Engine {
         let mut vectors = BySummary::new();
         let mut attempts = 0;
         loop {
-            let one_at_a_time = self.skills().writing.lock().await;
-            let model = self.embedder().map(|embedder| embedder.model().clone());
-            let decided = self.skills().look(|indexes| {
+            let one_at_a_time = self.skills.writing.lock().await;
+            let model = self
+                .vectors
+                .embedder()
+                .map(|embedder| embedder.model().clone());
+            let decided = self.skills.look(|indexes| {
                 let missing = missing_vectors(indexes, scope, acts, &vectors, model.as_ref());
                 match missing.is_empty() {
                     true => Ok(decide(indexes, scope, acts, &vectors, model.as_ref())),
@@ -254,7 +258,7 @@ impl Engine {
                 Ok(answers) => {
                     drop(one_at_a_time);
                     if changes {
-                        self.mirror().wake();
+                        self.mirror.wake();
                     }
                     return Ok(answers);
                 }
@@ -281,10 +285,10 @@ impl Engine {
         if let (Some(model), false) = (model, decided.model_is_stored) {
             let stored = stored_form(model);
             expected = self
-                .store()
-                .index_skills(&stored, expected, Vec::new(), self.now())
+                .store
+                .index_skills(&stored, expected, Vec::new(), self.clock.now())
                 .await?;
-            self.skills().change(|indexes| {
+            self.skills.change(|indexes| {
                 indexes.revision = expected;
                 indexes.model_is_stored = true;
             });
@@ -294,11 +298,11 @@ impl Engine {
             scope: scope.clone(),
             expected,
             changes,
-            at: self.now(),
+            at: self.clock.now(),
         };
-        let revision = self.store().change_skills(write).await?;
+        let revision = self.store.change_skills(write).await?;
         let steps: Vec<Step> = steps;
-        self.skills().change(|indexes| {
+        self.skills.change(|indexes| {
             indexes.revision = revision;
             let index = indexes.scope_mut(scope);
             for step in steps {

@@ -8,16 +8,17 @@ use charter_contract::scope::Scope;
 use charter_store::lens::LensChunk;
 use charter_store::vector::TextHash;
 
+use super::LensService;
 use super::cut::CutPassage;
 use super::work::{IndexingPermit, Stage};
+use crate::EngineError;
 use crate::catalogue::lens_index::{CachedLensIndex, IndexMetadata, LensKey, PassageMetadata};
 use crate::catalogue::live::text_hash;
-use crate::{Engine, EngineError};
 
 /// Texts embedded by one call, after which progress is reported.
 const EMBED_BATCH: usize = 64;
 
-impl Engine {
+impl LensService {
     /// Returns vectors for every part: those of the previous index for equal texts, else new ones.
     pub(super) async fn embed_cuts(
         &self,
@@ -25,12 +26,12 @@ impl Engine {
         before: Option<&CachedLensIndex>,
         turn: &IndexingPermit,
     ) -> Result<(Vec<LensChunk>, usize), EngineError> {
-        let mut known = match (self.embedder(), before) {
+        let mut known = match (self.vectors.embedder(), before) {
             (Some(_), Some(before)) => self.known_vectors(&turn.key().scope, before).await?,
             (Some(_) | None, None) | (None, Some(_)) => HashMap::new(),
         };
         let mut embedded = 0;
-        if let Some(embedder) = self.embedder() {
+        if let Some(embedder) = self.vectors.embedder() {
             let mut missing: BTreeMap<TextHash, &str> = BTreeMap::new();
             let mut all = 0;
             for text in cuts.iter().flat_map(CutPassage::parts) {
@@ -46,7 +47,7 @@ impl Engine {
                     done: all - missing.len() + embedded,
                     of: all,
                 });
-                if self.shutdown().is_cancelled() {
+                if self.shutdown.is_cancelled() {
                     let message = "indexing was interrupted";
                     return Err(EngineError::new(ErrorCode::Unavailable, message));
                 }
@@ -78,7 +79,7 @@ impl Engine {
     /// were embedded.
     pub(crate) async fn embed_lenses_anew(&self) -> Result<usize, EngineError> {
         let mut all = 0;
-        for record in self.store().lens_indexes().await? {
+        for record in self.store.lens_indexes().await? {
             let read = |error| EngineError::internal("reading the index of a lens", error);
             let indexed: IndexMetadata = decode_stored(&record.body).map_err(read)?;
             let key = LensKey {
@@ -89,10 +90,10 @@ impl Engine {
             if indexed.model == model {
                 continue;
             }
-            let Some(turn) = self.lens_work().take(&key) else {
+            let Some(turn) = self.lens_work.take(&key) else {
                 continue;
             };
-            let stored = self.store().lens_texts(&record.scope, record.generation);
+            let stored = self.store.lens_texts(&record.scope, record.generation);
             let cuts = stored.await?.into_iter().map(|stored| {
                 let place = decode_stored(&stored.place).map_err(read)?;
                 let text = stored.text;
@@ -101,7 +102,7 @@ impl Engine {
             let cuts = cuts.collect::<Result<Vec<_>, EngineError>>()?;
             let (chunks, embedded) = self.embed_cuts(cuts, None, &turn).await?;
             let index = IndexMetadata { model, ..indexed }.stored(record.lens_id, chunks)?;
-            self.store()
+            self.store
                 .replace_lens_index(&record.scope, index, Some(record.generation))
                 .await?;
             all += embedded;
@@ -116,7 +117,7 @@ impl Engine {
         before: &CachedLensIndex,
     ) -> Result<HashMap<TextHash, Vec<u8>>, EngineError> {
         let mut known = HashMap::new();
-        let chunks = self.store().lens_chunks(scope, before.generation);
+        let chunks = self.store.lens_chunks(scope, before.generation);
         for chunk in chunks.await? {
             let place: PassageMetadata = decode_stored(&chunk.place)
                 .map_err(|error| EngineError::internal("reading a passage's place", error))?;

@@ -10,8 +10,9 @@ use charter_effects::{
 };
 use sha2::{Digest, Sha256};
 
+use super::LensService;
+use crate::EngineError;
 use crate::catalogue::lens_index::IndexMetadata;
-use crate::{Engine, EngineError};
 
 /// Maximum files of a folder.
 const MAX_FILES: usize = 2_000;
@@ -61,7 +62,7 @@ impl From<EngineError> for Failure {
     }
 }
 
-impl Engine {
+impl LensService {
     /// Fetches a source; `None` if its server reports that it has not changed since `before`.
     pub(super) async fn fetch_content(
         &self,
@@ -80,7 +81,7 @@ impl Engine {
         source: &LensSource,
         before: Option<&IndexMetadata>,
     ) -> Result<Option<Content>, Failure> {
-        let settings = &self.settings().lenses;
+        let settings = &self.settings;
         let same = before.filter(|before| before.source == *source);
         let request = SourceRequest {
             url: source.reference.to_string(),
@@ -89,7 +90,7 @@ impl Engine {
             timeout: settings.timeout,
             known: same.map(IndexMetadata::validators).unwrap_or_default(),
         };
-        match self.sources().fetch(&request, self.shutdown()).await? {
+        match self.sources.fetch(&request, &self.shutdown).await? {
             Fetched::NotModified => Ok(None),
             Fetched::Source(raw, validators) => Ok(Some(Content {
                 hash: hash_of(|hash| hash.update(&raw.bytes)),
@@ -125,7 +126,7 @@ impl Engine {
             }
         };
         let bytes: usize = parts.iter().map(|part| part.raw.bytes.len()).sum();
-        let most = self.settings().lenses.max_bytes;
+        let most = self.settings.max_bytes;
         if parts.is_empty() {
             return Err(unusable(format!("the package has no file or folder `{path}`")).into());
         }

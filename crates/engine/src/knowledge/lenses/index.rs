@@ -10,11 +10,12 @@ use charter_effects::{SourceError, SourceFault};
 use charter_search::{WindowSettings, token_spans};
 use charter_store::lens::NewLensIndex;
 
+use super::LensService;
 use super::cut::{CutPassage, cut};
 use super::fetch::{Content, Failure, Part};
 use super::work::{IndexingPermit, LensIndexingOutcome, Stage};
+use crate::EngineError;
 use crate::catalogue::lens_index::{CachedLensIndex, IndexMetadata, SkippedFile};
-use crate::{Engine, EngineError};
 
 /// Maximum passages of one lens.
 const MAX_CHUNKS: usize = 20_000;
@@ -46,7 +47,7 @@ impl PreparedIndex {
     }
 }
 
-impl Engine {
+impl LensService {
     /// Builds the index of a lens, or finds that the previous one is still valid. Writes nothing.
     pub(super) async fn prepare_lens(
         &self,
@@ -64,9 +65,9 @@ impl Engine {
             before.indexed.windows == windows && before.indexed.cutting == CUTTING
         });
         let known = known.map(|before| &before.indexed);
-        let at = self.now();
+        let at = self.clock.now();
         turn.reached(Stage::Fetching);
-        let _place = self.lens_work().place().await;
+        let _place = self.lens_work.place().await;
         let content = self.fetch_content(&lens.source, files, known).await?;
         let content = match (content, known) {
             (None, Some(known)) => {
@@ -120,7 +121,7 @@ impl Engine {
 
     fn window_settings(&self) -> WindowSettings {
         WindowSettings {
-            overlap_tokens: self.settings().lenses.overlap_tokens,
+            overlap_tokens: self.settings.overlap_tokens,
             ..WindowSettings::default()
         }
     }
@@ -135,7 +136,7 @@ impl Engine {
         let mut left_out: Vec<SkippedFile> = Vec::new();
         let parts = content.parts.len();
         for Part { file, raw } in content.parts {
-            let extracted = match (self.sources().extract(raw, self.shutdown()).await, &file) {
+            let extracted = match (self.sources.extract(raw, &self.shutdown).await, &file) {
                 (Ok(extracted), _) => extracted,
                 (Err(error), Some(file)) if error.kind != SourceFault::System => {
                     if left_out.len() + 1 == parts {
@@ -151,7 +152,7 @@ impl Engine {
                 (Err(error), None) => return Err(error.into()),
             };
             notices.add(&extracted.notices, file.as_deref());
-            let embedder = self.embedder().cloned();
+            let embedder = self.vectors.embedder().cloned();
             let cutting = tokio::task::spawn_blocking(move || {
                 cut(&extracted, file.as_deref(), settings, |text| {
                     token_spans(text, embedder.as_deref())

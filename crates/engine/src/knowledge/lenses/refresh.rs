@@ -16,13 +16,15 @@ use charter_domain::package::{Package, Problem};
 use charter_store::StoreError;
 use charter_store::lens::NewLensIndex;
 
+use super::LensService;
 use super::fetch::Failure;
 use super::index::PreparedIndex;
 use super::work::{IndexingPermit, LensIndexingOutcome, LensIndexingResult, WorkResult};
 use super::{LensView, key_of, may_read};
 use crate::catalogue::documents::{unseen, unseen_active};
 use crate::catalogue::lens_index::{IndexMetadata, LensKey};
-use crate::{Caller, Engine, EngineError, Mode};
+use crate::ground::moments;
+use crate::{Caller, EngineError, Mode};
 
 /// Longest interval between checks for due lenses.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
@@ -43,7 +45,7 @@ pub(crate) struct LensJob {
 /// A lens in force.
 type InForce = Arc<CatalogueEntry<DomainLens>>;
 
-impl Engine {
+impl LensService {
     /// Indexes the lenses of a package that is about to come into force. Writes nothing: all of it comes into force
     /// with the package, or nothing does.
     pub(crate) async fn index_package(
@@ -53,7 +55,7 @@ impl Engine {
         mode: Mode,
     ) -> Result<LensJob, EngineError> {
         let mut job = LensJob::default();
-        let live = self.live();
+        let live = self.catalogue.live();
         for sourced in &package.documents {
             let Document::DomainLens(lens) = &sourced.value else {
                 continue;
@@ -73,7 +75,7 @@ impl Engine {
                 job.done.push(done(LensIndexingOutcome::FetchFailed));
                 continue;
             }
-            let turn = self.lens_work().take(&key).ok_or_else(|| busy(&key.lens))?;
+            let turn = self.lens_work.take(&key).ok_or_else(|| busy(&key.lens))?;
             let before = live.lenses.of(&key);
             let prepared = self
                 .prepare_lens(lens, &package.files, before.as_deref(), &turn)
@@ -85,7 +87,7 @@ impl Engine {
                         PreparedIndex::New(index, _) => job.new.push(index),
                         PreparedIndex::Same(indexed) => job.same.push((key.clone(), indexed)),
                     }
-                    turn.ended(self.now(), WorkResult::Done(last_outcome(&job)));
+                    turn.ended(self.clock.now(), WorkResult::Done(last_outcome(&job)));
                 }
                 Err(Failure::Engine(error)) => return Err(error),
                 Err(Failure::Source(error)) => job.problems.push(Problem::at(
@@ -104,12 +106,12 @@ impl Engine {
         &self,
         same: Vec<(LensKey, IndexMetadata)>,
     ) -> Result<(), EngineError> {
-        let live = self.live();
+        let live = self.catalogue.live();
         for (key, indexed) in same {
             if let Some(shelved) = live.lenses.of(&key) {
                 let body = serde_json::to_string(&indexed)
                     .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
-                self.store()
+                self.store
                     .note_lens_source(&key.scope, shelved.generation, &body)
                     .await?;
             }
@@ -128,20 +130,20 @@ impl Engine {
         if !job.problems.is_empty() {
             return Ok((job.done, job.problems));
         }
-        let live = self.live();
+        let live = self.catalogue.live();
         for index in job.new {
             let key = LensKey {
                 scope: origin.scope.clone(),
                 lens: index.lens_id.clone(),
             };
             let expected = live.lenses.of(&key).map(|shelved| shelved.generation);
-            self.store()
+            self.store
                 .replace_lens_index(&key.scope, index, expected)
                 .await?;
         }
         self.note_sources(job.same).await?;
-        self.reload_catalogue().await?;
-        self.notify_routing_change().await;
+        self.catalogue.reload_catalogue().await?;
+        self.peers.notify_routing_change().await;
         Ok((job.done, job.problems))
     }
 
@@ -156,7 +158,7 @@ impl Engine {
         id: &LensId,
     ) -> Result<LensView, EngineError> {
         may_read(caller)?;
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view
             .lens(id.as_ref())
             .ok_or_else(|| unseen(&view, DocumentKind::DomainLens, id.as_ref()))?;
@@ -166,11 +168,11 @@ impl Engine {
             return Err(unseen_active(&view, kind, id.as_ref()));
         }
         let key = key_of(&found.entry);
-        let turn = self.lens_work().take(&key).ok_or_else(|| busy(id))?;
-        let (engine, entry) = (Arc::clone(self), Arc::clone(&found.entry));
-        let shown = self.lens(caller, id)?;
-        self.tasks()
-            .spawn(async move { engine.reindex_entry(&entry, key, turn).await });
+        let turn = self.lens_work.take(&key).ok_or_else(|| busy(id))?;
+        let (service, entry) = (Arc::clone(self), Arc::clone(&found.entry));
+        let shown = self.get(caller, id)?;
+        self.tasks
+            .spawn(async move { service.reindex_entry(&entry, key, turn).await });
         Ok(shown)
     }
 
@@ -181,7 +183,7 @@ impl Engine {
             Err(Failure::Source(error)) => failed(&key, &error),
             Err(Failure::Engine(error)) => failed(&key, &error),
         };
-        turn.ended(self.now(), result);
+        turn.ended(self.clock.now(), result);
     }
 
     async fn replaced(
@@ -190,7 +192,7 @@ impl Engine {
         key: &LensKey,
         turn: &IndexingPermit,
     ) -> Result<LensIndexingOutcome, Failure> {
-        let before = self.live().lenses.of(key);
+        let before = self.catalogue.live().lenses.of(key);
         let files = match entry.document.source.source_type {
             LensSourceType::Url => BTreeMap::new(),
             LensSourceType::File => self.files_of(&entry.origin).await?,
@@ -201,25 +203,25 @@ impl Engine {
             .await?;
         let outcome = prepared.outcome();
         // The catalogue must not change between the store's swap and this process's.
-        let _one_at_a_time = self.registration_turn().await?;
+        let _one_at_a_time = self.catalogue.registration_turn().await?;
         match prepared {
             PreparedIndex::Same(indexed) => {
                 self.note_sources(vec![(key.clone(), indexed)]).await?;
             }
             PreparedIndex::New(index, _) => {
                 let expected = before.map(|before| before.generation);
-                let replaced = self.store().replace_lens_index(&key.scope, index, expected);
+                let replaced = self.store.replace_lens_index(&key.scope, index, expected);
                 replaced.await.map_err(EngineError::from)?;
             }
         }
-        self.reload_catalogue().await?;
-        self.notify_routing_change().await;
+        self.catalogue.reload_catalogue().await?;
+        self.peers.notify_routing_change().await;
         Ok(outcome)
     }
 
     async fn files_of(&self, origin: &Origin) -> Result<BTreeMap<String, String>, EngineError> {
         let files = self
-            .store()
+            .store
             .package_files(&origin.scope, &origin.package, &origin.version)
             .await?;
         files.ok_or_else(|| {
@@ -234,20 +236,20 @@ impl Engine {
     /// Checks the sources of linked lenses again, each once per configured interval, until the engine shuts down.
     /// Returns at once without an interval.
     pub(crate) async fn refresh_lenses_forever(self: Arc<Self>) {
-        let Some(every) = self.settings().lenses.refresh else {
+        let Some(every) = self.settings.refresh else {
             return;
         };
         let mut ticks = tokio::time::interval(every.clamp(Duration::from_secs(1), POLL_INTERVAL));
         loop {
             tokio::select! {
-                () = self.shutdown().cancelled() => return,
+                () = self.shutdown.cancelled() => return,
                 _ = ticks.tick() => {}
             }
             for entry in self.due(every) {
                 let key = key_of(&entry);
                 let chore = format!("lens {} {}", key.scope, key.lens);
-                if self.does_chore(&chore, every / 2).await
-                    && let Some(turn) = self.lens_work().take(&key)
+                if self.peers.does_chore(&chore, every / 2).await
+                    && let Some(turn) = self.lens_work.take(&key)
                 {
                     self.reindex_entry(&entry, key, turn).await;
                 }
@@ -257,7 +259,7 @@ impl Engine {
 
     /// Returns linked lenses, of every scope, whose source was last checked too long ago.
     fn due(&self, every: Duration) -> Vec<InForce> {
-        let live = self.live();
+        let live = self.catalogue.live();
         let layers = live
             .snapshot
             .tenants
@@ -268,16 +270,16 @@ impl Engine {
             let lens = &entry.document;
             lens.status == Status::Active && lens.source.source_type == LensSourceType::Url
         });
-        let now = self.now();
+        let now = self.clock.now();
         let due = linked.filter(|entry| {
             let key = key_of(entry);
             let fetched = live
                 .lenses
                 .of(&key)
                 .map(|shelved| shelved.indexed.fetched_at);
-            let tried = self.lens_work().status(&key).1.map(|last| last.at);
+            let tried = self.lens_work.status(&key).1.map(|last| last.at);
             let seen: Option<Timestamp> = fetched.max(tried);
-            seen.is_none_or(|seen| self.span(seen, now) >= every)
+            seen.is_none_or(|seen| moments::span(seen, now) >= every)
         });
         due.cloned().collect()
     }

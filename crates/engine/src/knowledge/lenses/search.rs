@@ -18,10 +18,11 @@ use charter_search::{
 use charter_store::StoreError;
 use charter_store::lens::{LensGeneration, NearestPassages, PassageKey};
 
+use super::LensService;
 use super::{LensFilter, LensSearchResult, PassageView, is_active, key_of, may_read, scope_shown};
 use crate::catalogue::documents::unseen_active;
 use crate::catalogue::lens_index::{CachedLensIndex, Chunk, PassageStorage};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Default number of passages of an answer.
 const PASSAGES: usize = 5;
@@ -36,7 +37,7 @@ type Searched = Vec<(ResolvedDocument<DomainLens>, Arc<CachedLensIndex>)>;
 /// A hit with its text.
 type Hit = (PassageHit, Chunk);
 
-impl Engine {
+impl LensService {
     /// Returns the passages nearest to a question, over every active visible lens that matches the filter.
     ///
     /// # Errors
@@ -51,12 +52,12 @@ impl Engine {
         may_read(caller)?;
         let top_k = filter.top_k.unwrap_or(PASSAGES);
         must_make_sense(question, top_k)?;
-        let query = Arc::new(self.embedded(question).await?);
+        let query = Arc::new(self.vectors.embedded(question).await?);
         let mut searched = self.searched(caller, filter)?;
         let mut found = self.find_passages(caller, &searched, &query, top_k).await?;
         if found.is_none() {
             // Another process has replaced an index, and this one has not received the notification yet.
-            self.reload_catalogue().await?;
+            self.catalogue.reload_catalogue().await?;
             searched = self.searched(caller, filter)?;
             found = self.find_passages(caller, &searched, &query, top_k).await?;
         }
@@ -79,7 +80,7 @@ impl Engine {
 
     /// Returns active lenses with an index that match the filter, by id.
     fn searched(&self, caller: &Caller, filter: &LensFilter) -> Result<Searched, EngineError> {
-        let live = self.live();
+        let live = self.catalogue.live();
         let view = live.view(&caller.tenant);
         let on_shelf = |found: &ResolvedDocument<DomainLens>| live.lenses.of(&key_of(&found.entry));
         for id in &filter.lens_ids {
@@ -153,7 +154,7 @@ impl Engine {
             .iter()
             .filter_map(|hit| key(searched, hit.place))
             .collect();
-        let texts = self.store().passages(&caller.tenant, &keys).await?;
+        let texts = self.store.passages(&caller.tenant, &keys).await?;
         let chunks = texts
             .into_iter()
             .map(|text| Chunk::from_stored(text.text, &text.place));
@@ -193,10 +194,7 @@ impl Engine {
             most: COMPARED,
             also: &also,
         };
-        let parts = self
-            .store()
-            .nearest_passages(&caller.tenant, &asked)
-            .await?;
+        let parts = self.store.nearest_passages(&caller.tenant, &asked).await?;
         // A passage of another model's index, or without a vector, has the lowest similarity.
         let mut compared: BTreeMap<PassagePosition, Option<f32>> =
             by_words.iter().map(|place| (*place, Some(0.0))).collect();

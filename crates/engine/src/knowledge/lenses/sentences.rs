@@ -10,8 +10,9 @@ use charter_search::embed::Vector;
 use charter_store::vector::TextHash;
 use quick_cache::sync::Cache;
 
+use super::LensService;
+use crate::EngineError;
 use crate::catalogue::live::text_hash;
-use crate::{Engine, EngineError};
 
 /// Maximum vectors in the cache.
 const KEPT: usize = 16_384;
@@ -27,7 +28,7 @@ impl Default for SentenceVectors {
     }
 }
 
-impl Engine {
+impl LensService {
     /// Returns the similarity of each text and the question, as a cosine; `None` without an embedder.
     ///
     /// # Errors
@@ -37,14 +38,14 @@ impl Engine {
         query: &EmbeddedQuery,
         texts: &[String],
     ) -> Result<Option<Vec<f32>>, EngineError> {
-        let (Some(embedder), Some(asked)) = (self.embedder(), query.vector()) else {
+        let (Some(embedder), Some(asked)) = (self.vectors.embedder(), query.vector()) else {
             return Ok(None);
         };
         let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
         let mut missing: BTreeMap<TextHash, &String> = BTreeMap::new();
         let mut known: BTreeMap<TextHash, Arc<Vector>> = BTreeMap::new();
         for (hash, text) in hashes.iter().zip(texts) {
-            match self.sentences().0.get(hash) {
+            match self.sentences.0.get(hash) {
                 Some(vector) => known.insert(*hash, vector).map(drop),
                 None => missing.insert(*hash, text).map(drop),
             };
@@ -58,7 +59,7 @@ impl Engine {
             })?;
             for ((hash, _), vector) in batch.iter().zip(vectors) {
                 let vector = Arc::new(vector);
-                self.sentences().0.insert(*hash, Arc::clone(&vector));
+                self.sentences.0.insert(*hash, Arc::clone(&vector));
                 known.insert(*hash, vector);
             }
         }

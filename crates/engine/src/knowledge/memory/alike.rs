@@ -6,17 +6,18 @@ use charter_search::embed::Vector;
 use charter_search::{EmbeddedQuery, Likeness, RouteQuery, Statement, likeness};
 use charter_store::memory::NewVersion;
 
+use super::MemoryService;
 use super::index::{self, COMPARED, Indexed, rank};
 use super::similar::SimilarMemories;
 use super::{MemoryQuery, MemoryView, find};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Characters of a new memory whose words search for others.
 const MAX_QUERY_CHARS: usize = 2_000;
 /// Maximum memories that a notice names.
 const NAMED: usize = 3;
 
-impl Engine {
+impl MemoryService {
     /// Marks a written memory with the visible memories that resemble it. The write is complete, so a failed comparison
     /// is only logged.
     pub(super) async fn mark_written(
@@ -45,7 +46,7 @@ impl Engine {
         written: &NewVersion,
     ) -> Result<(SimilarMemories, Option<String>), EngineError> {
         let query = self.query_like(written)?;
-        let now = self.now();
+        let now = self.clock.now();
         // Proposals count: an agent that repeats a proposal must see the notice.
         let wanted = MemoryQuery {
             proposed: true,
@@ -81,7 +82,7 @@ impl Engine {
 
     /// Returns the query for memories that resemble a new one: its vector, or its words.
     fn query_like(&self, written: &NewVersion) -> Result<EmbeddedQuery, EngineError> {
-        if let (Some(embedder), Some(vector)) = (self.embedder(), &written.vector) {
+        if let (Some(embedder), Some(vector)) = (self.vectors.embedder(), &written.vector) {
             let vector = Vector::from_bytes(&vector.bytes)
                 .map_err(|error| EngineError::internal("reading a vector", error))?;
             let query = EmbeddedQuery::of_vector(embedder.model(), &vector);

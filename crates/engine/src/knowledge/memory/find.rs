@@ -9,9 +9,10 @@ use charter_store::memory::{NearMemory, NearestMemories};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::MemoryService;
 use super::index::{COMPARED, Hit, Indexed, mark, rank};
 use super::{MemoryView, person};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Default number of memories.
 const FOUND: usize = 10;
@@ -99,13 +100,13 @@ impl MemoryHit {
     }
 }
 
-impl Engine {
+impl MemoryService {
     /// Returns the matching memories, best first. Memories that are not visible, have expired or do not match the
     /// filters are neither scored nor counted.
     ///
     /// # Errors
     /// `invalid_request` for an empty text, an inverted range, or a limit of zero.
-    pub async fn find_memories(
+    pub async fn find(
         &self,
         caller: &Caller,
         query: &MemoryQuery,
@@ -113,10 +114,10 @@ impl Engine {
         query.must_make_sense()?;
         let limit = query.limit.unwrap_or(FOUND);
         let embedded = match &query.text {
-            Some(text) => Some(self.embedded(text).await?),
+            Some(text) => Some(self.vectors.embedded(text).await?),
             None => None,
         };
-        let now = self.now();
+        let now = self.clock.now();
         let lets = |indexed: &Indexed| fits(indexed, caller, query, now);
         let near = match &embedded {
             Some(embedded) => self.near(caller, query, embedded, now).await?,
@@ -173,16 +174,15 @@ impl Engine {
             vector: vector.as_slice(),
             most: RANKED,
         };
-        Ok(self
-            .store()
-            .nearest_memories(&caller.tenant, &asked)
-            .await?)
+        Ok(self.store.nearest_memories(&caller.tenant, &asked).await?)
     }
 
     /// Converts a hit for the caller, unless it was removed since.
     async fn found(&self, caller: &Caller, hit: Hit) -> Result<Option<MemoryHit>, EngineError> {
         let tenant = &caller.tenant;
-        let record = self.store().memory(tenant, &hit.indexed.memory, self.now());
+        let record = self
+            .store
+            .memory(tenant, &hit.indexed.memory, self.clock.now());
         let Some(record) = record.await?.filter(|record| record.removed.is_none()) else {
             return Ok(None);
         };

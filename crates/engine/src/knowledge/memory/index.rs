@@ -23,8 +23,9 @@ use fixedbitset::FixedBitSet;
 use quick_cache::sync::Cache;
 use tokio::sync::RwLock;
 
+use super::MemoryService;
 use super::similar::SimilarMemories;
-use crate::{Engine, EngineError};
+use crate::EngineError;
 
 /// Maximum tenants whose indexes are cached; the least recently used is evicted.
 const KEPT_TENANTS: usize = 32;
@@ -122,19 +123,19 @@ pub(super) fn embedded_text(entry: &MemoryEntry) -> String {
     format!("{}\n{}", entry.title, entry.content)
 }
 
-impl Engine {
+impl MemoryService {
     /// Returns the tenant's index, brought up to date.
     pub(super) async fn memory_index(
         &self,
         tenant: &TenantId,
     ) -> Result<Arc<RwLock<MemoryIndex>>, EngineError> {
-        let indexes = &self.memory_indexes().0;
+        let indexes = &self.indexes.0;
         let empty = || Ok(Arc::new(RwLock::new(MemoryIndex::new(None))));
         let made: Result<_, EngineError> = indexes.get_or_insert_with(tenant, empty);
         let index = made?;
         let known = index.read().await.revision;
         if !self
-            .store()
+            .store
             .memory_changes(tenant, known, 1)
             .await?
             .is_empty()
@@ -147,7 +148,10 @@ impl Engine {
 
     /// Applies the changes since the last query.
     async fn follow(&self, tenant: &TenantId, index: &mut MemoryIndex) -> Result<(), EngineError> {
-        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let model = self
+            .vectors
+            .embedder()
+            .map(|embedder| embedder.model().clone());
         if index.revision > 0 && !index.is_sparse() {
             let changes = self.changes(tenant, index.revision, MAX_RECENT).await?;
             if changes.len() < MAX_RECENT {
@@ -175,7 +179,7 @@ impl Engine {
         let mut changes: Vec<MemoryChange> = Vec::new();
         while changes.len() < most {
             let last = changes.last().map_or(after, |change| change.revision);
-            let portion = self.store().memory_changes(tenant, last, PORTION).await?;
+            let portion = self.store.memory_changes(tenant, last, PORTION).await?;
             if portion.is_empty() {
                 break;
             }

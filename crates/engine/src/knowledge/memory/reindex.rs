@@ -3,22 +3,23 @@
 use charter_contract::error_code::ErrorCode;
 use charter_store::memory::MemoryVector;
 
+use super::MemoryService;
 use super::index::embedded_text;
-use crate::{Engine, EngineError};
+use crate::EngineError;
 
 /// Memories that are embedded at once.
 const BATCH: usize = 256;
 
-impl Engine {
+impl MemoryService {
     /// Embeds every memory that has no vector of the current model; returns how many.
-    pub(crate) async fn reindex_memories(&self) -> Result<usize, EngineError> {
-        let Some(embedder) = self.embedder() else {
+    pub(crate) async fn reindex(&self) -> Result<usize, EngineError> {
+        let Some(embedder) = self.vectors.embedder() else {
             return Ok(0);
         };
         let model = embedder.model().to_string();
         let mut embedded = 0;
         loop {
-            let missing = self.store().memories_without_vector(&model, BATCH).await?;
+            let missing = self.store.memories_without_vector(&model, BATCH).await?;
             let entries = missing
                 .into_iter()
                 .filter_map(|(tenant, version)| Some((tenant, version.version, version.entry?)));
@@ -43,7 +44,7 @@ impl Engine {
                 })
                 .collect();
             embedded += stored.len();
-            self.store().put_memory_vectors(&stored).await?;
+            self.store.put_memory_vectors(&stored).await?;
         }
     }
 }

@@ -10,8 +10,9 @@ use charter_store::memory::{MemoryRecord, MemoryVersion};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::MemoryService;
 use super::{absent, holding, person};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Maximum versions of a history, newest first.
 const MAX_HISTORY: usize = 100;
@@ -117,17 +118,13 @@ impl MemoryView {
     }
 }
 
-impl Engine {
+impl MemoryService {
     /// Returns a memory: its version in force, or the newest visible one while none is in force. For a removed memory,
     /// only its existence.
     ///
     /// # Errors
     /// `not_found`.
-    pub async fn show_memory(
-        &self,
-        caller: &Caller,
-        id: &MemoryId,
-    ) -> Result<MemoryView, EngineError> {
+    pub async fn show(&self, caller: &Caller, id: &MemoryId) -> Result<MemoryView, EngineError> {
         self.show_written(caller, id, None).await
     }
 
@@ -149,15 +146,13 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`.
-    pub async fn memory_history(
+    pub async fn history(
         &self,
         caller: &Caller,
         id: &MemoryId,
     ) -> Result<Vec<MemoryView>, EngineError> {
         let record = self.seen(caller, id).await?;
-        let versions = self
-            .store()
-            .memory_versions(&caller.tenant, id, MAX_HISTORY);
+        let versions = self.store.memory_versions(&caller.tenant, id, MAX_HISTORY);
         let versions = versions.await?.into_iter();
         let seen = versions.filter(|version| may_see(caller, &record, version));
         Ok(seen
@@ -170,7 +165,7 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`; `invalid_request` for a depth outside 1 to 5.
-    pub async fn related_memories(
+    pub async fn related(
         &self,
         caller: &Caller,
         id: &MemoryId,
@@ -180,7 +175,7 @@ impl Engine {
             let message = format!("related memories are followed 1 to {MAX_DEPTH} deep");
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
-        let first = self.show_memory(caller, id).await?;
+        let first = self.show(caller, id).await?;
         let mut seen = BTreeSet::from([id.clone()]);
         let mut queue = VecDeque::from([(0, first)]);
         let mut found: Vec<RelatedMemory> = Vec::new();
@@ -190,7 +185,7 @@ impl Engine {
                 if distance == depth || found.len() == MAX_RELATED || !seen.insert(next.clone()) {
                     continue;
                 }
-                let shown = match self.show_memory(caller, &next).await {
+                let shown = match self.show(caller, &next).await {
                     Ok(shown) if shown.memory.is_some() => shown,
                     Ok(_) => continue,
                     Err(error) if error.code == ErrorCode::NotFound => continue,
@@ -218,14 +213,14 @@ impl Engine {
         let Some(number) = version else {
             return Ok(None);
         };
-        let found = self.store().memory_version(tenant, id, number).await?;
+        let found = self.store.memory_version(tenant, id, number).await?;
         let Some(found) = found.filter(|found| may_see(caller, &record, found)) else {
             return Ok(None);
         };
         let open = match record.proposed {
             None => None,
             Some(open) => {
-                let open = self.store().memory_version(tenant, id, open).await?;
+                let open = self.store.memory_version(tenant, id, open).await?;
                 open.filter(|open| may_see(caller, &record, open))
             }
         };

@@ -14,8 +14,9 @@ use tokio::runtime::Handle;
 
 use super::*;
 use crate::engine::tests::{engine_at, open, sandbox};
+use crate::ground::ids::RandomIds;
 use crate::identity::caller::tests::caller;
-use crate::{Role, Settings};
+use crate::{Engine, Role, Settings};
 
 /// A directory with a store for successive engines.
 struct Place {
@@ -70,7 +71,7 @@ async fn contents(engine: &Engine, caller: &Caller, text: &str) -> Vec<(String, 
         limit: Some(50),
         ..MemoryQuery::default()
     };
-    let found = engine.find_memories(caller, &query).await.unwrap();
+    let found = engine.memories().find(caller, &query).await.unwrap();
     let content = |found: MemoryHit| (found.shown.memory.unwrap().content, found.fused);
     found.into_iter().map(content).collect()
 }
@@ -100,13 +101,13 @@ async fn b003_10_an_index_finds_what_a_fresh_one_would() {
         let adding = (0..260).map(|n| {
             let new = note(&words(round * 260 + n), visibility(n));
             let who = if n % 2 == 0 { &ann } else { &bob };
-            engine.remember(who, new)
+            engine.memories().remember(who, new)
         });
         for added in join_all(adding).await {
             ids.push(added.unwrap().memory_id);
         }
         for at in (round..ids.len()).step_by(97) {
-            let shown = match engine.show_memory(&ann, &ids[at]).await {
+            let shown = match engine.memories().show(&ann, &ids[at]).await {
                 Ok(shown) => shown,
                 Err(_) => continue,
             };
@@ -117,9 +118,9 @@ async fn b003_10_an_index_finds_what_a_fresh_one_would() {
             };
             if at % 2 == 0 {
                 // A proposal may be open, or the memory may be removed already.
-                drop(engine.supersede_memory(&ann, &ids[at], next).await);
+                drop(engine.memories().supersede(&ann, &ids[at], next).await);
             } else {
-                drop(engine.remove_memory(&ann, &ids[at]).await);
+                drop(engine.memories().remove(&ann, &ids[at]).await);
             }
         }
         if (2..5).contains(&round) {
@@ -150,7 +151,14 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
     for importance in [1, 10] {
         let mut new = note("the pager is mine", Visibility::Private);
         new.memory = draft("the pager is mine", importance);
-        ids.push(engine.remember(&ann, new).await.unwrap().memory_id);
+        ids.push(
+            engine
+                .memories()
+                .remember(&ann, new)
+                .await
+                .unwrap()
+                .memory_id,
+        );
     }
     assert_eq!(contents(&engine, &ann, "pager").await.len(), 2);
     place.clock.advance(74 * day).unwrap();
@@ -161,8 +169,8 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
         limit: Some(1),
         ..MemoryQuery::default()
     };
-    assert_eq!(engine.find_memories(&ann, &best).await.unwrap().len(), 1);
-    let gone = engine.show_memory(&ann, &ids[0]).await.unwrap();
+    assert_eq!(engine.memories().find(&ann, &best).await.unwrap().len(), 1);
+    let gone = engine.memories().show(&ann, &ids[0]).await.unwrap();
     assert_eq!((gone.memory, gone.removed_by), (None, None));
     assert_eq!(gone.removed_at, gone.expires_at);
     engine.sweep().await.unwrap();
@@ -173,7 +181,7 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
         .await
         .unwrap();
     assert_eq!(left.unwrap().entry, None);
-    let kept = engine.show_memory(&ann, &ids[1]).await.unwrap();
+    let kept = engine.memories().show(&ann, &ids[1]).await.unwrap();
     assert!(kept.memory.is_some() && kept.expires_at.is_none());
 }
 
@@ -189,7 +197,8 @@ impl Overtaker {
         let page = PageRequest::new(None, 1);
         let listed = self
             .engine
-            .list_memories(&self.caller, ListedMemories::InForce, &page)
+            .memories()
+            .list(&self.caller, ListedMemories::InForce, &page)
             .await;
         let found = listed.unwrap().entries.remove(0);
         let next = Supersede {
@@ -199,7 +208,8 @@ impl Overtaker {
         };
         let written = self
             .engine
-            .supersede_memory(&self.caller, &found.memory_id, next);
+            .memories()
+            .supersede(&self.caller, &found.memory_id, next);
         written.await.unwrap();
     }
 }
@@ -240,7 +250,10 @@ async fn b003_10_a_write_returns_the_version_it_wrote() {
         assert_eq!(*after, None, "nobody wrote between");
     };
 
-    let first = engine.remember(&ann, note("one", Visibility::Shared)).await;
+    let first = engine
+        .memories()
+        .remember(&ann, note("one", Visibility::Shared))
+        .await;
     let first = first.unwrap();
     overtaken();
     let id = first.memory_id.clone();
@@ -248,21 +261,27 @@ async fn b003_10_a_write_returns_the_version_it_wrote() {
 
     *overtaker.after.lock().unwrap() = Some("add_memory_version");
     let third = engine
-        .supersede_memory(&ann, &id, next("three", 2, None))
+        .memories()
+        .supersede(&ann, &id, next("three", 2, None))
         .await;
     overtaken();
     assert_eq!(content(third.unwrap()), (3, "three".to_owned()));
 
     let proposal = next("five", 4, Some("domain.notes"));
-    let shown = engine.supersede_memory(&ann, &id, proposal).await.unwrap();
+    let shown = engine
+        .memories()
+        .supersede(&ann, &id, proposal)
+        .await
+        .unwrap();
     assert_eq!((shown.version, shown.proposed), (4, Some(5)));
     *overtaker.after.lock().unwrap() = Some("decide_memory");
     let fifth = engine
-        .decide_memory(&ann, &id, 5, ProposalAnswer::Accept)
+        .memories()
+        .decide(&ann, &id, 5, ProposalAnswer::Accept)
         .await;
     overtaken();
     assert_eq!(content(fifth.unwrap()), (5, "five".to_owned()));
-    let left = engine.show_memory(&ann, &id).await.unwrap();
+    let left = engine.memories().show(&ann, &id).await.unwrap();
     assert_eq!(content(left), (6, "overtaken".to_owned()));
 }
 
@@ -273,7 +292,10 @@ async fn added(
     content: &str,
     visibility: Visibility,
 ) -> (MemoryId, Vec<MemoryId>, Vec<MemoryId>, Option<String>) {
-    let shown = engine.remember(caller, note(content, visibility)).await;
+    let shown = engine
+        .memories()
+        .remember(caller, note(content, visibility))
+        .await;
     let shown = shown.unwrap();
     let MemoryView {
         memory_id,
@@ -321,7 +343,7 @@ async fn b003_10_a_memory_that_repeats_or_contradicts_another_is_marked() {
         limit: Some(1),
         ..MemoryQuery::default()
     };
-    let found = engine.find_memories(&ann, &about).await.unwrap();
+    let found = engine.memories().find(&ann, &about).await.unwrap();
     let shown = &found[0].shown;
     let marks = shown.similar_to.len() + shown.conflicts_with.len();
     assert_eq!(marks, 2, "{shown:?}");
@@ -330,7 +352,7 @@ async fn b003_10_a_memory_that_repeats_or_contradicts_another_is_marked() {
         agent_id: Some(AgentId::parse("domain.notes").unwrap()),
         ..note("The relay is Exim.", Visibility::Shared)
     };
-    let proposed = engine.remember(&ann, proposal).await.unwrap();
+    let proposed = engine.memories().remember(&ann, proposal).await.unwrap();
     assert_eq!(proposed.state, MemoryState::Proposed);
     assert_eq!(proposed.similar_to, [other]);
 }
@@ -340,7 +362,7 @@ async fn scores(engine: &Engine, caller: &Caller, text: &str) -> Vec<Option<f32>
         text: Some(text.to_owned()),
         ..MemoryQuery::default()
     };
-    let found = engine.find_memories(caller, &query).await.unwrap();
+    let found = engine.memories().find(caller, &query).await.unwrap();
     found.iter().map(|found| found.score).collect()
 }
 
@@ -352,7 +374,7 @@ async fn b003_10_a_score_means_the_same_in_every_answer() {
     let ann = caller("ann", Role::User);
     let score = |text| scores(&engine, &ann, text);
     let pager = note("The pager rests with Ann", Visibility::Private);
-    engine.remember(&ann, pager).await.unwrap();
+    engine.memories().remember(&ann, pager).await.unwrap();
     let alone = score("who carries the pager").await;
     let [Some(alone)] = alone.as_slice() else {
         panic!("{alone:?}")
@@ -362,11 +384,36 @@ async fn b003_10_a_score_means_the_same_in_every_answer() {
     assert_eq!(score("quantum lecture").await, []);
     for n in 0..30 {
         let other = note(&words(n * 7), Visibility::Private);
-        engine.remember(&ann, other).await.unwrap();
+        engine.memories().remember(&ann, other).await.unwrap();
     }
     let among = score("who carries the pager").await;
     assert!(among.contains(&Some(*alone)), "{among:?}");
     // Without a question there is no score.
-    let newest = engine.find_memories(&ann, &MemoryQuery::default()).await;
+    let newest = engine.memories().find(&ann, &MemoryQuery::default()).await;
     assert_eq!(newest.unwrap()[0].score, None);
+}
+
+/// Without the rest of the engine, a memory is written, found and removed.
+#[tokio::test]
+async fn memories_need_no_other_use_cases() {
+    let place = Place::new();
+    let clock: Arc<SimulatedClock> = Arc::clone(&place.clock);
+    let ports = CorePorts {
+        store: Arc::clone(&place.store),
+        clock,
+        ids: Arc::new(RandomIds),
+    };
+    let vectors = Arc::new(TextVectors::new(Arc::clone(&place.store), None));
+    let memories = MemoryService::new(ports, vectors, MemorySettings::default());
+    let ann = caller("ann", Role::User);
+    let written = memories.remember(&ann, note("The relay is Postfix.", Visibility::Private));
+    let id = written.await.unwrap().memory_id;
+    let query = MemoryQuery {
+        text: Some("relay".to_owned()),
+        proposed: true,
+        ..MemoryQuery::default()
+    };
+    assert_eq!(memories.find(&ann, &query).await.unwrap().len(), 1);
+    memories.remove(&ann, &id).await.unwrap();
+    assert!(memories.find(&ann, &query).await.unwrap().is_empty());
 }

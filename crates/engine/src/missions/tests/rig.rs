@@ -185,7 +185,8 @@ impl Rig {
         let tools = Arc::<Crm>::clone(&crm);
         let engine = engine_at(clock, open(dir.path()), tools, models, settings).await;
         let registered = engine
-            .register_package(&person("ann"), package(), Mode::Apply)
+            .packages()
+            .register(&person("ann"), package(), Mode::Apply)
             .await;
         registered.unwrap();
         Self {

@@ -33,7 +33,7 @@ impl Rig {
     async fn register(&self, files: &Value) {
         let bundle: PackageBundle = serde_json::from_value(json!({ "files": files })).unwrap();
         let ann = person("ann");
-        let registered = self.engine.register_package(&ann, bundle, Mode::Apply);
+        let registered = self.engine.packages().register(&ann, bundle, Mode::Apply);
         registered.await.unwrap();
     }
 

@@ -17,11 +17,12 @@ use charter_effects::HostPattern;
 use charter_store::catalogue::{CatalogueRevision, ContentHash, NewDocument};
 use sha2::{Digest, Sha256};
 
+use super::PackageService;
 use super::routing_test::RoutingTestResult;
 use super::vectors::foreign_vectors;
 use super::{PackageReport, VersionNaming};
 use crate::catalogue::live::LiveCatalogue;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A package whose documents may enter the catalogue.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl AdmittedPackage {
     }
 }
 
-impl Engine {
+impl PackageService {
     /// Reads and checks a bundle. The inner error is the report of its problems; a cancelled check has one as well.
     pub(super) async fn admit(
         &self,
@@ -62,10 +63,13 @@ impl Engine {
         naming: VersionNaming,
         cancel: &Cancellation,
     ) -> Result<Result<AdmittedPackage, PackageReport>, EngineError> {
-        let place = self.check_slot(&caller.tenant).await;
-        let live = self.live();
+        let place = self.checks.take(&caller.tenant).await;
+        let live = self.catalogue.live();
         let caller = caller.clone();
-        let dims = self.embedder().map(|embedder| embedder.model().dims);
+        let dims = self
+            .vectors
+            .embedder()
+            .map(|embedder| embedder.model().dims);
         let check =
             move |cancel: &Cancellation| admit(&caller, &live, bundle, naming, dims, cancel);
         place.run("checking a package", cancel, check).await?

@@ -12,11 +12,12 @@ use charter_search::VerdictKind;
 use charter_search::embed::Vector;
 use charter_store::vector::TextHash;
 
+use super::PackageService;
 use super::admit::AdmittedPackage;
 use super::routing_test::RoutingTestResult;
+use crate::EngineError;
 use crate::catalogue::live::{IndexSet, Stacked, identifiers, text_hash, texts_of};
 use crate::registry::routing::RoutedVerdict;
-use crate::{Engine, EngineError};
 
 /// The result of the gate.
 #[derive(Debug)]
@@ -29,14 +30,14 @@ pub(super) struct GateReport {
     pub(super) vectors: HashMap<TextHash, Vector>,
 }
 
-impl Engine {
+impl PackageService {
     /// Embeds new texts and runs the routing tests.
     pub(super) async fn gate(&self, admitted: &AdmittedPackage) -> Result<GateReport, EngineError> {
         let layer = match admitted.origin.scope {
             Scope::Global => &admitted.after.global,
             Scope::Tenant(_) => &admitted.after.tenant,
         };
-        let fresh = self.embed_missing(texts_of(layer)).await?;
+        let fresh = self.vectors.embed_missing(texts_of(layer)).await?;
         let mut gated = GateReport {
             problems: Vec::new(),
             tests: Vec::new(),
@@ -59,7 +60,7 @@ impl Engine {
         fresh: &HashMap<TextHash, Vector>,
     ) -> Result<Stacked, EngineError> {
         let own = self.index_with(layer, fresh).await?;
-        let live = self.live();
+        let live = self.catalogue.live();
         Ok(match (&admitted.origin.scope, live.global_indexes()) {
             (Scope::Tenant(_), Some(global)) => Stacked::new(Some(&own), None, global),
             (Scope::Tenant(_), None) | (Scope::Global, _) => Stacked::new(None, None, &own),
@@ -71,12 +72,15 @@ impl Engine {
         layer: &Arc<charter_domain::catalogue::Layer>,
         fresh: &HashMap<TextHash, Vector>,
     ) -> Result<IndexSet, EngineError> {
-        let model = self.embedder().map(|embedder| embedder.model().clone());
+        let model = self
+            .vectors
+            .embedder()
+            .map(|embedder| embedder.model().clone());
         let mut vectors = fresh.clone();
         if model.is_some() {
             let hashes: Vec<TextHash> =
                 texts_of(layer).iter().map(|text| text_hash(text)).collect();
-            vectors.extend(self.stored_vectors(&hashes).await?);
+            vectors.extend(self.vectors.stored_vectors(&hashes).await?);
         }
         IndexSet::build(layer, model.as_ref(), &vectors)
             .map_err(|error| EngineError::internal("indexing a package", error))
@@ -88,16 +92,21 @@ impl Engine {
         stacked: &Stacked,
         gated: &mut GateReport,
     ) -> Result<(), EngineError> {
-        let live = self.live();
+        let live = self.catalogue.live();
         let identifiers = identifiers(&admitted.after);
-        let candidates = self.settings().candidates;
+        let candidates = self.tests.candidates;
         for test in &admitted.package.tests {
             let text = test.value.query.as_str();
             let catalogue = (&admitted.after, &identifiers);
-            let routed =
-                self.route_as_registered(catalogue, stacked, &live.settings, text, candidates);
+            let routed = self.tests.routing.route_as_registered(
+                catalogue,
+                stacked,
+                &live.settings,
+                text,
+                candidates,
+            );
             let verdict = routed.await?.verdict;
-            let failure = failure(&test.value, &verdict, self.settings().broad_skills);
+            let failure = failure(&test.value, &verdict, self.tests.broad_skills);
             gated.tests.push(tried(test, verdict, failure.is_none()));
             gated
                 .problems

@@ -1,17 +1,18 @@
 //! The lenses of a package during its registration.
 
+use super::PackageService;
 use super::admit::AdmittedPackage;
 use super::{Mode, RegistrationReport, refusal};
+use crate::EngineError;
 use crate::knowledge::lenses::{LensIndexingResult, LensJob};
-use crate::{Engine, EngineError};
 
-impl Engine {
+impl PackageService {
     /// Runs work that continues if its caller goes away: lenses may take minutes.
     pub(super) async fn run_detached(
         &self,
         work: impl Future<Output = Result<RegistrationReport, EngineError>> + Send + 'static,
     ) -> Result<RegistrationReport, EngineError> {
-        let working = self.tasks().spawn(work);
+        let working = self.tasks.spawn(work);
         working
             .await
             .map_err(|error| EngineError::internal("changing a package", error))?
@@ -24,6 +25,7 @@ impl Engine {
         mode: Mode,
     ) -> Result<LensJob, EngineError> {
         let mut job = self
+            .lenses
             .index_package(&admitted.package, &admitted.origin, mode)
             .await?;
         let problems = std::mem::take(&mut job.problems);
@@ -39,6 +41,7 @@ impl Engine {
         admitted: &AdmittedPackage,
     ) -> Result<Vec<LensIndexingResult>, EngineError> {
         let (done, problems) = self
+            .lenses
             .reindex_package(&admitted.package, &admitted.origin)
             .await?;
         if problems.is_empty() {

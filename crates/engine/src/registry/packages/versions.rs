@@ -13,10 +13,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::PackageService;
 use super::admit::stored_form;
 use super::{DocumentChange, compare};
 use crate::ground::checks::WaitingCaller;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// The versions to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub struct DocumentVersionChange {
     pub after: Option<Document>,
 }
 
-impl Engine {
+impl PackageService {
     /// Compares two versions of a package as registered, whether they are in force or not.
     ///
     /// # Errors
@@ -73,7 +74,7 @@ impl Engine {
         package: &PackageName,
         wanted: VersionRange,
     ) -> Result<PackageVersionDiff, EngineError> {
-        let history = self.package_history(caller, scope, package).await?;
+        let history = self.history(caller, scope, package).await?;
         let versions: Vec<&str> = history.iter().map(|entry| entry.version.as_str()).collect();
         let last = versions.last().copied().unwrap_or_default();
         let to = wanted.to.unwrap_or_else(|| last.to_owned());
@@ -129,8 +130,8 @@ impl Engine {
             version,
         } = origin.as_ref();
         // First the slot, then the files: waiting callers hold no files in memory.
-        let place = self.check_slot(&caller.tenant).await;
-        let files = self.store().package_files(scope, package, version).await?;
+        let place = self.checks.take(&caller.tenant).await;
+        let files = self.store.package_files(scope, package, version).await?;
         let Some(files) = files else {
             return Err(self.no_version(scope, package, version).await?);
         };

@@ -14,8 +14,9 @@ use charter_search::RouteText;
 use charter_store::route_example::{ExampleRoom, RouteExampleRecord, Suggested};
 use serde_json::{Map, Value};
 
+use super::RouteExampleService;
+use crate::EngineError;
 use crate::catalogue::live::{offered, text_hash};
-use crate::{Engine, EngineError};
 
 /// The limits on suggested examples.
 const ROOM: ExampleRoom = ExampleRoom {
@@ -78,7 +79,7 @@ impl ExampleTarget {
     }
 }
 
-impl Engine {
+impl RouteExampleService {
     /// Suggests a confirmed sentence as an example of its document. Logs failures.
     pub(crate) async fn suggest_example(
         &self,
@@ -106,7 +107,7 @@ impl Engine {
             document,
             ..
         } = confirmed;
-        let live = self.live();
+        let live = self.catalogue.live();
         let Some(target) = ExampleTarget::of(&live.view(tenant), kind, document.as_str()) else {
             return Ok(Err(NotSuggested::NotOffered));
         };
@@ -123,14 +124,14 @@ impl Engine {
             Ok(text) => text,
             Err(why) => return Ok(Err(why)),
         };
-        let open = self.store().open_examples(tenant, kind, document).await?;
+        let open = self.store.open_examples(tenant, kind, document).await?;
         let mut known = target.text.examples;
         known.extend(open.into_iter().map(|example| example.text));
         if self.is_near_duplicate(&text, known).await? {
             return Ok(Err(NotSuggested::NearDuplicate));
         }
         let record = RouteExampleRecord {
-            example_id: RouteExampleId::from_uuid(self.new_uuid()),
+            example_id: RouteExampleId::from_uuid(self.ids.uuid()),
             tenant_id: tenant.clone(),
             kind,
             document: document.clone(),
@@ -139,10 +140,10 @@ impl Engine {
             source: confirmed.source,
             request_id: confirmed.request.cloned(),
             status: ExampleStatus::Suggested,
-            suggested_at: self.now(),
+            suggested_at: self.clock.now(),
             decided: None,
         };
-        Ok(match self.store().suggest_example(&record, ROOM).await? {
+        Ok(match self.store.suggest_example(&record, ROOM).await? {
             Suggested::Kept => Ok(record.example_id),
             Suggested::Known => Err(NotSuggested::NearDuplicate),
             Suggested::DocumentFull => Err(NotSuggested::DocumentFull),
@@ -159,7 +160,7 @@ impl Engine {
         let hashes: Vec<_> = known.iter().map(|known| text_hash(known)).collect();
         let mut texts = known;
         texts.push(text.to_owned());
-        let vectors = self.vectors_of(texts).await?;
+        let vectors = self.vectors.vectors_of(texts).await?;
         let Some(vector) = vectors.get(&text_hash(text)) else {
             return Ok(false);
         };

@@ -15,7 +15,7 @@ use serde_json::Map;
 use super::*;
 use crate::engine::tests::{open as store_in, ports, sandbox};
 use crate::identity::caller::tests::{caller, person};
-use crate::{Mode, Ports, Role, Settings};
+use crate::{Engine, Mode, Ports, Role, Settings};
 
 const SKILL: &str = "reliability.backups";
 
@@ -94,7 +94,10 @@ impl Rig {
     async fn register(&self, version: &str, status: &str) {
         let admin = caller("root", Role::Admin);
         let package = package(version, status);
-        let registered = self.engine.register_package(&admin, package, Mode::Apply);
+        let registered = self
+            .engine
+            .packages()
+            .register(&admin, package, Mode::Apply);
         registered.await.unwrap();
     }
 
@@ -117,7 +120,7 @@ impl Rig {
             source: ExampleSource::Thumb,
             request: None,
         };
-        self.engine.suggest_example(sentence).await
+        self.engine.route_examples().suggest_example(sentence).await
     }
 
     async fn decide(
@@ -126,7 +129,10 @@ impl Rig {
         decision: ExampleDecision,
     ) -> Result<RouteExampleShown, EngineError> {
         let owner = person("owner");
-        let decided = self.engine.decide_route_example(&owner, example, decision);
+        let decided = self
+            .engine
+            .route_examples()
+            .decide(&owner, example, decision);
         decided.await
     }
 
@@ -245,7 +251,8 @@ async fn an_accepted_example_counts_for_its_tenant_until_it_is_withdrawn() {
     let admin = caller("root", Role::Admin);
     let gone = rig
         .engine
-        .unregister_package(&admin, PackageScope::Global, &package);
+        .packages()
+        .unregister(&admin, PackageScope::Global, &package);
     gone.await.unwrap();
     assert_eq!(rig.in_force(&acme()), Vec::<String>::new());
     rig.decide(&example, ExampleDecision::Withdraw)
@@ -269,11 +276,16 @@ async fn a_decided_example_is_not_decided_again() {
     }
     let user = caller("user", Role::User);
     let page = PageRequest::new(None, 10);
-    let refused = rig.engine.route_examples(&user, None, None, &page).await;
+    let refused = rig
+        .engine
+        .route_examples()
+        .list(&user, None, None, &page)
+        .await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
     let refused = rig
         .engine
-        .decide_route_example(&user, &example, ExampleDecision::Withdraw);
+        .route_examples()
+        .decide(&user, &example, ExampleDecision::Withdraw);
     assert_eq!(refused.await.unwrap_err().code, ErrorCode::PermissionDenied);
     rig.close().await;
 }

@@ -13,13 +13,14 @@ use charter_domain::intent::{
 };
 use charter_search::{QueryError, RouteQuery, RouteSettings, Scope, VerdictKind};
 
+use super::RoutingService;
 use super::gateway::GatewayResult;
 use super::named::named_other;
 use super::ranked::{Question, Ranked, WeighedVerdict};
 use super::{ComparableQuery, Ranking, RoutedCandidate, RoutedVerdict, reached, weigh};
 use crate::catalogue::live::{LiveCatalogue, Stacked, parse_entry_id};
 use crate::knowledge::look_up::Knowledge;
-use crate::{Caller, Engine, EngineError, LensFilter};
+use crate::{Caller, EngineError, LensFilter};
 
 /// Number of candidates by which each kind is judged; a verdict may have fewer.
 const JUDGED: usize = 10;
@@ -242,7 +243,7 @@ fn missed(verdict: RoutedVerdict, reason: String) -> RoutedVerdict {
     }
 }
 
-impl Engine {
+impl RoutingService {
     /// Routes a request by its intent, over the caller's visible documents.
     ///
     /// # Errors
@@ -254,7 +255,7 @@ impl Engine {
         hints: &Hints,
         top_k: usize,
     ) -> Result<RoutingResult, EngineError> {
-        let live = self.live();
+        let live = self.catalogue.live();
         let settings = live.settings;
         self.route_over_all(caller, &live, &settings, text, hints, top_k)
             .await
@@ -389,7 +390,7 @@ impl Engine {
         lenses: &LensFilter,
     ) -> Result<Knowledge, EngineError> {
         let (subject, query) = (&question.subject, question.query());
-        self.look_up(caller, subject, query, lenses).await
+        self.look_up.look_up(caller, subject, query, lenses).await
     }
 
     /// Prepares a caller's request for further steps after its verdict.
@@ -398,7 +399,7 @@ impl Engine {
         caller: &Caller,
         text: &str,
     ) -> Result<Question, EngineError> {
-        let live = self.live();
+        let live = self.catalogue.live();
         let identifiers = live.identifiers(&caller.tenant);
         let stacked = reached(&live, caller);
         self.question(&identifiers, &stacked, text).await

@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::RoutedCandidate;
+use super::RoutingService;
 use super::ranked::{Question, Ranked, WeighedVerdict};
+use crate::EngineError;
 use crate::catalogue::live::Stacked;
-use crate::{Engine, EngineError};
 
 /// The route.
 const ROUTE: &str = "gateway";
@@ -137,11 +138,11 @@ impl GatewayResult {
     }
 }
 
-impl Engine {
+impl RoutingService {
     /// Returns the route, if the tenant has one.
     fn gateway_route(&self, tenant: &TenantId) -> Option<Label> {
         let route = Label::parse(ROUTE).ok()?;
-        self.models()
+        self.models
             .routes(tenant)
             .contains_key(&route)
             .then_some(route)
@@ -281,11 +282,11 @@ impl Engine {
             max_output_tokens: MAX_OUTPUT_TOKENS,
             temperature: 0.0,
             tenant: tenant.clone(),
-            idempotency_key: format!("gateway-{}", self.new_uuid()),
+            idempotency_key: format!("gateway-{}", self.ids.uuid()),
             timeout: TIMEOUT,
         };
         let nobody_cancels = CancellationToken::new();
-        let answer = self.models().complete(&request, &nobody_cancels).await;
+        let answer = self.models.complete(&request, &nobody_cancels).await;
         answer.map_err(GatewayFailure::from)
     }
 }
@@ -450,7 +451,7 @@ mod tests {
             ("host load vs disk load", READ),
         ] {
             let before = models.calls();
-            let routed = engine.route(&ann, Purpose::Request, text, 5);
+            let routed = engine.routing().route(&ann, Purpose::Request, text, 5);
             routed.await.unwrap();
             let asked = &models.asked()[before];
             assert_eq!((asked.system.as_str(), asked.task.as_str()), (SYSTEM, task));

@@ -5,14 +5,15 @@ use charter_contract::intent::Intent;
 use charter_domain::identifiers::Identifiers;
 use charter_search::RouteSettings;
 
+use super::RoutingService;
 use super::{Ranking, RoutedClause, RoutingResult, SHOWN_OF_CLAUSE, weigh};
+use crate::EngineError;
 use crate::catalogue::live::Stacked;
-use crate::{Engine, EngineError};
 
 /// Maximum unanswered questions that are listed.
 const LISTED: usize = 3;
 
-impl Engine {
+impl RoutingService {
     /// Adds the unanswered questions to the clauses of a verdict.
     pub(super) async fn list_left_out(
         &self,

@@ -83,6 +83,7 @@ impl McpTool for AskLens {
         };
         let engine = call.engine();
         let answer = engine
+            .lenses()
             .ask_lenses(&call.caller, &input.question, &filter)
             .await
             .map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;

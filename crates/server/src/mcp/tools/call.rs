@@ -48,8 +48,15 @@ impl McpTool for CallOne {
             let subject = WorkSubject::Run(pending.run()?.clone());
             return subject.resume(call, &applied).await;
         }
-        let tool = call.engine().resolve_tool(&call.caller, &input.tool_id)?;
-        if !call.engine().may_call(&call.caller, tool.document()) {
+        let tool = call
+            .engine()
+            .documents()
+            .resolve_tool(&call.caller, &input.tool_id)?;
+        if !call
+            .engine()
+            .tool_search()
+            .may_call(&call.caller, tool.document())
+        {
             return Err(EngineError::not_found("tool", &input.tool_id));
         }
         let plan = SubmittedPlan::Call {

@@ -141,7 +141,10 @@ async fn search(
     };
     let mut verdicts = Vec::new();
     for purpose in purposes {
-        let routed = engine.route(&call.caller, *purpose, query, limit).await?;
+        let routed = engine
+            .routing()
+            .route(&call.caller, *purpose, query, limit)
+            .await?;
         let found = routed.candidates.iter();
         output
             .entries
@@ -155,7 +158,10 @@ async fn search(
         .find(|kind| verdicts.contains(kind))
         .map(str::to_owned);
     if matches!(kind, None | Some(Kind::Tool)) {
-        let tools = engine.find_tools(&call.caller, query, limit).await?;
+        let tools = engine
+            .tool_search()
+            .find_tools(&call.caller, query, limit)
+            .await?;
         output.entries.extend(tools.iter().map(|found| FoundItem {
             score: Some(found.score),
             ..of_tool(found.tool.document())
@@ -257,9 +263,10 @@ fn documents(
         status: Some(Status::Active),
         ..DocumentFilter::default()
     };
-    let mut listed = call
-        .engine()
-        .list_documents(&call.caller, of, &offered, after, usize::MAX);
+    let mut listed =
+        call.engine()
+            .documents()
+            .list_documents(&call.caller, of, &offered, after, usize::MAX);
     listed.retain(|entry| !entry.is_candidate);
     let found = listed
         .iter()
@@ -270,9 +277,11 @@ fn documents(
 /// Usable tools after an id.
 fn tools(call: &Call, after: &str, limit: usize) -> Vec<FoundItem> {
     let (engine, caller) = (call.engine(), &call.caller);
-    let tools = engine.resolve_tools(caller, &ToolFilter::default());
+    let tools = engine
+        .documents()
+        .resolve_tools(caller, &ToolFilter::default());
     let usable = tools.iter().map(|tool| tool.document());
-    let usable = usable.filter(|tool| engine.may_call(caller, tool));
+    let usable = usable.filter(|tool| engine.tool_search().may_call(caller, tool));
     let rest = usable.filter(|tool| tool.tool_id.as_ref() > after);
     rest.take(limit).map(of_tool).collect()
 }
@@ -281,7 +290,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<FoundItem> {
     let (engine, caller) = (call.engine(), &call.caller);
     match kind {
         Kind::Skill => {
-            let found = engine.resolve_skill(caller, id).ok()?;
+            let found = engine.documents().resolve_skill(caller, id).ok()?;
             let skill = found.document();
             Some(FoundItem {
                 kind,
@@ -299,7 +308,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<FoundItem> {
             })
         }
         Kind::Playbook => {
-            let found = engine.resolve_playbook(caller, id).ok()?;
+            let found = engine.documents().resolve_playbook(caller, id).ok()?;
             let playbook = found.document();
             let mandatory = playbook
                 .mandatory_parameters
@@ -320,7 +329,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<FoundItem> {
             })
         }
         Kind::MissionType => {
-            let found = engine.resolve_mission_type(caller, id).ok()?;
+            let found = engine.documents().resolve_mission_type(caller, id).ok()?;
             let mission = found.document();
             Some(FoundItem {
                 kind,

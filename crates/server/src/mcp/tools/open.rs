@@ -65,12 +65,12 @@ impl McpTool for Open {
         }
         let shown = match input.kind {
             Kind::AgentSkill => return agent_skill(call, input).await.map(ToolReply::Done),
-            Kind::Skill => shown(&engine.resolve_skill(caller, id)?),
-            Kind::Playbook => shown(&engine.resolve_playbook(caller, id)?),
-            Kind::MissionType => shown(&engine.resolve_mission_type(caller, id)?),
+            Kind::Skill => shown(&engine.documents().resolve_skill(caller, id)?),
+            Kind::Playbook => shown(&engine.documents().resolve_playbook(caller, id)?),
+            Kind::MissionType => shown(&engine.documents().resolve_mission_type(caller, id)?),
             Kind::Tool => {
-                let tool = engine.resolve_tool(caller, id)?;
-                if !engine.may_call(caller, tool.document()) {
+                let tool = engine.documents().resolve_tool(caller, id)?;
+                if !engine.tool_search().may_call(caller, tool.document()) {
                     return Err(EngineError::not_found("tool", id));
                 }
                 shown(&tool)
@@ -85,10 +85,10 @@ async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
     let (engine, caller) = (call.engine(), &call.caller);
     let absent = |_| EngineError::not_found("agent skill", &input.id);
     let id = SkillId::parse(&input.id).map_err(absent)?;
-    let shown = engine.show_skill(caller, &id)?;
+    let shown = engine.agent_skills().show_skill(caller, &id)?;
     let document = match &input.file {
         Some(path) => {
-            let file = engine.skill_file(caller, &id, path).await?;
+            let file = engine.agent_skills().skill_file(caller, &id, path).await?;
             let (field, content) = match std::str::from_utf8(&file.content) {
                 Ok(text) => ("text", text.to_owned()),
                 Err(_) => ("base64", STANDARD.encode(&file.content)),
@@ -96,7 +96,7 @@ async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
             json!({"skill_id": id, "path": file.path, field: content})
         }
         None => {
-            let files = engine.skill_files(caller, &id).await?;
+            let files = engine.agent_skills().skill_files(caller, &id).await?;
             let files = files.iter().map(|file| {
                 let uri = skills::uri_of(&id, &file.path);
                 json!({"path": file.path, "bytes": file.bytes, "digest": file.digest, "uri": uri})
@@ -106,7 +106,7 @@ async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
                 "summary": shown.skill.summary,
                 "is_folder": shown.skill.is_folder,
                 "sub_skills": shown.skill.sub_skills,
-                "instruction": engine.skill_instruction(caller, &id).await?.instruction,
+                "instruction": engine.agent_skills().skill_instruction(caller, &id).await?.instruction,
                 "files": files.collect::<Vec<Value>>(),
             })
         }

@@ -84,7 +84,7 @@ impl McpTool for Recall {
             limit: input.limit,
             ..MemoryQuery::default()
         };
-        let found = call.engine().find_memories(&call.caller, &query).await;
+        let found = call.engine().memories().find(&call.caller, &query).await;
         let found = found.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
         let related = found.into_iter().filter(MemoryHit::is_related);
         let memories = related.filter_map(memory).collect();

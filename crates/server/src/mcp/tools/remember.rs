@@ -94,7 +94,7 @@ impl McpTool for Remember {
             },
             agent_id: Some(agent(call)?),
         };
-        let shown = call.engine().remember(&call.caller, new).await;
+        let shown = call.engine().memories().remember(&call.caller, new).await;
         let shown = shown.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
         Ok(ToolReply::Done(Output {
             hint: format!(

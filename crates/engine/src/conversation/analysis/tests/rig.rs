@@ -230,7 +230,10 @@ impl Rig {
 
     pub(super) async fn register(&self, package: PackageBundle) {
         let admin = caller("root", Role::Admin);
-        let registered = self.engine.register_package(&admin, package, Mode::Apply);
+        let registered = self
+            .engine
+            .packages()
+            .register(&admin, package, Mode::Apply);
         registered.await.unwrap();
     }
 

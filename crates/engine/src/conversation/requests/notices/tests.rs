@@ -113,7 +113,7 @@ impl Rig {
         let store = open(dir.path());
         let engine = engine(store, Arc::new(Quiet), asked, Settings::default()).await;
         let ann = person("ann");
-        let registered = engine.register_package(&ann, package(), Mode::Apply);
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         Self {
             engine,

@@ -95,7 +95,7 @@ impl Rig {
         let tools = Arc::<Echo>::clone(&echo);
         let engine = engine(open(dir.path()), tools, models, Settings::default()).await;
         let ann = person("ann");
-        let registered = engine.register_package(&ann, package(), Mode::Apply);
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         Self {
             engine,
@@ -124,7 +124,7 @@ impl Rig {
         }}))
         .unwrap();
         let ann = person("ann");
-        let remembered = self.engine.remember(&ann, memory);
+        let remembered = self.engine.memories().remember(&ann, memory);
         remembered.await.unwrap();
     }
 }

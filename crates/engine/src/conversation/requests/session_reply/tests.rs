@@ -122,7 +122,7 @@ impl Talk {
         let models = Arc::new(NoModels);
         let engine = engine(open(dir.path()), tools, models, Settings::default()).await;
         let ann = person("ann");
-        let registered = engine.register_package(&ann, package(), Mode::Apply);
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         let session = engine.open_session(&ann).await.unwrap().session_id;
         Self {

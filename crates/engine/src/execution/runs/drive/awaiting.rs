@@ -34,7 +34,7 @@ impl RunDriver<'_> {
         }
         for (step, id) in awaited {
             let approval = self.engine.approval_of(&self.workspace.tenant, &id).await?;
-            let now = self.engine.now_or_deadline(approval.expires_at);
+            let now = self.engine.deadlines().now_or_deadline(approval.expires_at);
             self.use_approval(step, &approval, now)?;
         }
         self.write(NextPhase::Runs).await
@@ -118,7 +118,7 @@ impl RunDriver<'_> {
         let tool = self.folded.run.graph().step(step).and_then(Step::tool);
         let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
         let tenant = &self.workspace.tenant;
-        self.engine.evaluation_slot_for(tenant, effort).await
+        self.engine.question_slots().slot_for(tenant, effort).await
     }
 
     /// Handles a write whose answer is refused: the write may have happened. As after an interruption, a person decides

@@ -11,6 +11,7 @@ use charter_store::journal::NextPhase;
 use super::{RunDriver, decided};
 use crate::EngineError;
 use crate::execution::runs::effect::{Preparation, Prepared};
+use crate::ground::moments;
 
 impl RunDriver<'_> {
     /// Begins steps that start at the same time, and writes their beginnings to the journal.
@@ -95,7 +96,7 @@ impl RunDriver<'_> {
             decision,
             now: at,
             approval: ApprovalId::from_uuid(self.engine.new_uuid()),
-            expires_at: self.engine.after(at, self.engine.settings().approval_ttl),
+            expires_at: moments::after(at, self.engine.settings().approval_ttl),
         };
         let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
         // The journal dates the beginning by the decision's time, because strict replay compares approvals with it.

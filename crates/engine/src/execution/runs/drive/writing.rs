@@ -15,6 +15,7 @@ use crate::EngineError;
 use crate::execution::events;
 use crate::execution::runs::evidence;
 use crate::execution::runs::journal::chain;
+use crate::ground::moments;
 
 /// The driver's ownership of its run.
 pub(super) enum RunOwnership {
@@ -79,7 +80,7 @@ impl RunDriver<'_> {
                     artifacts,
                     mission_state,
                     holder: engine.holder().to_owned(),
-                    expires_at: engine.after(engine.now(), engine.settings().lease),
+                    expires_at: moments::after(engine.now(), engine.settings().lease),
                     release,
                     messages,
                 };

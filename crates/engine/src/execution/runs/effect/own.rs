@@ -22,6 +22,7 @@ use super::{PinnedTool, Prepared, StepEnd, Workspace, failure, refused, still_ap
 use crate::Engine;
 use crate::execution::outputs::{RunMemory, admit};
 use crate::execution::runs::progress::Progress;
+use crate::ground::moments;
 
 /// Work that this server performs itself.
 #[derive(Debug)]
@@ -130,7 +131,7 @@ impl Prepared {
                     step,
                     output: done.output,
                     source: ResultSource::Fresh,
-                    duration_ms: engine.milliseconds_since(began),
+                    duration_ms: moments::milliseconds(began, engine.now()),
                     brings: Box::new(StepYield {
                         tokens: done.tokens,
                         growth: done.growth,

@@ -99,7 +99,7 @@ impl Rig {
         let models = Arc::new(charter_effects::NoModels);
         let engine = engine(open(dir.path()), runner, models, settings).await;
         let ann = person("ann");
-        let registered = engine.register_package(&ann, package(), Mode::Apply);
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         Self {
             engine,

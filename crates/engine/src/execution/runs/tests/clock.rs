@@ -108,7 +108,10 @@ async fn a_retry_comes_though_the_clock_went_back() {
         let at: Arc<dyn Clock> = Arc::new(clock.clone());
         let engine = engine_at(at, open(dir.path()), tools, models, settings).await;
         let ann = person("ann");
-        let registered = engine.register_package(&ann, package(), Mode::Apply).await;
+        let registered = engine
+            .packages()
+            .register(&ann, package(), Mode::Apply)
+            .await;
         registered.unwrap();
         let delay_ms = u64::try_from(delay.as_millis()).unwrap();
         let run = engine

@@ -53,7 +53,11 @@ async fn filters_run_one_for_each_processor() {
         sample::tenant("umbra").unwrap(),
     ];
     let many = 10 * confined::at_once();
-    let asked = (0..many).map(|n| engine.filter(&tenants[n % 2], "a test", ".", || Value::Null, 1));
+    let asked = (0..many).map(|n| {
+        engine
+            .computations()
+            .filter(&tenants[n % 2], "a test", ".", || Value::Null, 1)
+    });
     for given in join_all(asked).await {
         assert_eq!(given.unwrap(), [json!(true)]);
     }
@@ -100,7 +104,10 @@ async fn a_template_with_expressions_takes_one_process_for_all_values() {
     let (engine, tools) = answering(dir.path(), outcome).await;
     let tenant = sample::tenant("acme").unwrap();
     let structure = json!({"title": "{{ name | upper }}"});
-    let rendered = engine.evaluate(&tenant, "the template `t`", &structure, names(&["a", "b"]));
+    let rendered =
+        engine
+            .computations()
+            .evaluate(&tenant, "the template `t`", &structure, names(&["a", "b"]));
     assert_eq!(
         rendered.await.unwrap(),
         [
@@ -141,12 +148,18 @@ async fn a_template_that_is_ended_at_its_limits_fails_alone() {
     let (engine, _) = answering(dir.path(), outcome).await;
     let tenant = sample::tenant("acme").unwrap();
     let structure = json!("{{ name | upper }}");
-    let evaluated = engine.evaluate(&tenant, "the summary", &structure, names(&["a", "b"]));
+    let evaluated =
+        engine
+            .computations()
+            .evaluate(&tenant, "the summary", &structure, names(&["a", "b"]));
     let message = "the summary: the kernel killed the script (a template has 10000 ms and 536870912 bytes of memory)";
     let fault = || Err(message.to_owned());
     assert_eq!(evaluated.await.unwrap(), [fault(), fault()]);
     engine.interrupt();
-    let evaluated = engine.evaluate(&tenant, "the summary", &structure, names(&["a"]));
+    let evaluated =
+        engine
+            .computations()
+            .evaluate(&tenant, "the summary", &structure, names(&["a"]));
     let error = evaluated.await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
 }
@@ -162,9 +175,14 @@ async fn a_template_without_expressions_takes_no_process() {
     let (engine, tools) = answering(dir.path(), outcome).await;
     let tenant = sample::tenant("acme").unwrap();
     let (greeting, name) = (json!("Hello {{name}}."), json!("{{name}}"));
-    let filled = engine.fill_in(&tenant, "the summary", &greeting, names(&["a"]).remove(0));
+    let filled =
+        engine
+            .computations()
+            .fill_in(&tenant, "the summary", &greeting, names(&["a"]).remove(0));
     assert_eq!(filled.await.unwrap(), Ok(json!("Hello a.")));
-    let lacking = engine.fill_in(&tenant, "the summary", &name, Map::new());
+    let lacking = engine
+        .computations()
+        .fill_in(&tenant, "the summary", &name, Map::new());
     let fault = "the summary: the template has no value for: name";
     assert_eq!(lacking.await.unwrap(), Err(fault.to_owned()));
     assert_eq!(tools.asked.lock().unwrap().len(), 0);

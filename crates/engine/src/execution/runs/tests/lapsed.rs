@@ -119,7 +119,7 @@ impl Rig {
         );
         let rig = rig.await;
         let ann = person("ann");
-        let registered = rig.engine.register_package(&ann, package(), Mode::Apply);
+        let registered = rig.engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         rig
     }

@@ -89,7 +89,7 @@ impl Rig {
         let runner = Arc::<Answering>::clone(&tool);
         let engine = engine(open(dir.path()), runner, Arc::new(NoModels), settings).await;
         let ann = person("ann");
-        let registered = engine.register_package(&ann, package(), Mode::Apply);
+        let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         Self {
             engine,

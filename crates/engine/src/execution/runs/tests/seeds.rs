@@ -173,7 +173,9 @@ async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start()
     let dir = tempfile::tempdir().unwrap();
     let engine = engine(&dir).await;
     let local = Caller::local().unwrap();
-    let registered = engine.register_package(&local, package(filled()), Mode::Apply);
+    let registered = engine
+        .packages()
+        .register(&local, package(filled()), Mode::Apply);
     let registered = registered.await.unwrap();
     assert_eq!(
         json!(registered.lenses)[0]["outcome"],
@@ -224,7 +226,7 @@ async fn the_documents_of_seed_000_are_refused_for_what_they_refer_to_alone() {
     let dir = tempfile::tempdir().unwrap();
     let engine = engine(&dir).await;
     let local = Caller::local().unwrap();
-    let report = engine.validate_package(&local, package(literal())).await;
+    let report = engine.packages().validate(&local, package(literal())).await;
     let report = report.unwrap();
     let errors = report.problems.iter();
     let errors = errors.filter(|problem| problem.severity == ProblemSeverity::Error);
@@ -271,7 +273,7 @@ async fn the_abbreviated_vectors_of_seed_000_are_refused_with_their_places() {
             *text = text.replace(last, &abbreviated);
         }
     }
-    let report = engine.validate_package(&local, package(documents)).await;
+    let report = engine.packages().validate(&local, package(documents)).await;
     let report = report.unwrap();
     let errors = report.problems.iter();
     let errors = errors.filter(|problem| problem.severity == ProblemSeverity::Error);

@@ -66,7 +66,7 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
     let store = open(dir.path());
     let ann = person("ann");
     let (first, tools) = engine_over(&store).await;
-    let registered = first.register_package(&ann, package(), Mode::Apply);
+    let registered = first.packages().register(&ann, package(), Mode::Apply);
     registered.await.unwrap();
     let plan = json!({
         "id": "plan-01930000-0000-7000-8000-000000000001",

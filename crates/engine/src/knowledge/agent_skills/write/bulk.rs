@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::super::invalid;
 use super::{Act, BatchMode, Draft, SkillWritten};
-use crate::{Caller, Engine, EngineError};
+use crate::knowledge::agent_skills::AgentSkillService;
+use crate::{Caller, EngineError};
 
 /// Maximum skills of one bulk write.
 pub const MAX_BULK_ITEMS: usize = 10_000;
@@ -55,7 +56,7 @@ pub struct BulkWritten {
     pub refused: usize,
 }
 
-impl Engine {
+impl AgentSkillService {
     /// Writes many skills, with a result for each; the valid ones are written in one transaction (B001-8). They are
     /// checked in order, so a skill may close no cycle with earlier ones.
     ///

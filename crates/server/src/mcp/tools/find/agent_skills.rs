@@ -17,7 +17,11 @@ pub(super) async fn discovered(
         top_k: Some(limit),
         ..SkillSearch::default()
     };
-    let hits = call.engine().discover_skills(&call.caller, &search).await?;
+    let hits = call
+        .engine()
+        .agent_skills()
+        .discover_skills(&call.caller, &search)
+        .await?;
     let found = hits.iter().map(|hit| FoundItem {
         score: Some(hit.score),
         ..found(&hit.skill)
@@ -38,9 +42,13 @@ pub(super) fn listed(
         Some(folder) => {
             let absent = |_| EngineError::not_found("agent skill", folder);
             let id = SkillId::parse(folder).map_err(absent)?;
-            engine.skill_children(caller, &id, after.as_ref(), limit)?
+            engine
+                .agent_skills()
+                .skill_children(caller, &id, after.as_ref(), limit)?
         }
-        None => engine.skill_roots(caller, after.as_ref(), limit)?,
+        None => engine
+            .agent_skills()
+            .skill_roots(caller, after.as_ref(), limit)?,
     };
     Ok(listing.entries.iter().map(found).collect())
 }

@@ -88,7 +88,7 @@ pub(super) async fn prepare(dir: &Path, played: Played, address: &str) {
     let models = Arc::new(charter_effects::NoModels);
     let engine = engine(shared, Arc::new(sandbox), models, Settings::default()).await;
     let (ann, package) = (person("ann"), played.package(address));
-    let registered = engine.register_package(&ann, package, Mode::Apply).await;
+    let registered = engine.packages().register(&ann, package, Mode::Apply).await;
     registered.unwrap();
     engine.stop().await;
     drop(engine);

@@ -5,19 +5,20 @@ use charter_domain::intent::EVERYDAY_TOPICS;
 use charter_search::embed::Vector;
 use charter_store::vector::TextHash;
 
+use super::RoutingService;
+use crate::EngineError;
 use crate::catalogue::live::text_hash;
-use crate::{Engine, EngineError};
 
-impl Engine {
+impl RoutingService {
     /// Returns the vectors of everyday topics; none without an embedder.
     ///
     /// # Errors
     /// `unavailable` if they cannot be embedded; errors of storage.
     pub(crate) async fn everyday_topics(&self) -> Result<&[Vector], EngineError> {
-        if self.embedder().is_none() {
+        if self.vectors.embedder().is_none() {
             return Ok(&[]);
         }
-        let made = self.topics().get_or_try_init(|| self.make_topics());
+        let made = self.topics.get_or_try_init(|| self.make_topics());
         made.await.map(Vec::as_slice)
     }
 
@@ -28,16 +29,20 @@ impl Engine {
             .collect();
         let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
         let mut vectors = Vec::with_capacity(texts.len());
-        for stored in self.store().vectors(&self.model_name(), &hashes).await? {
+        for stored in self
+            .store
+            .vectors(&self.vectors.model_name(), &hashes)
+            .await?
+        {
             let vector = Vector::from_bytes(&stored.bytes)
                 .map_err(|error| EngineError::internal("reading a stored vector", error))?;
             vectors.push(vector);
         }
-        let fresh = self.embed_missing(texts).await?;
+        let fresh = self.vectors.embed_missing(texts).await?;
         vectors.extend(fresh.values().cloned());
         // If they cannot be stored, they are made again at the next start.
         if !fresh.is_empty()
-            && let Err(error) = self.store_vectors(fresh).await
+            && let Err(error) = self.vectors.store_vectors(fresh).await
         {
             tracing::warn!(error = %error, "the vectors of everyday topics could not be stored");
         }
