@@ -2,7 +2,8 @@
 //!
 //! [`sqlite`] is the embedded engine: one data directory, no setup. [`postgres`] is the engine for several processes: a
 //! pool of connections to a server. Code for both is beside them: values of columns in `column`, rows as records and
-//! the checks before writing in `record`.
+//! the checks before writing in `record`. A noun that is written once for both, like `session`, runs its statements
+//! through `tx`.
 //!
 //! This crate knows no use cases: callers decide the meaning of a record and when to write it.
 
@@ -14,9 +15,13 @@ mod column;
 mod lock;
 mod record;
 mod row;
+mod session;
+mod store;
 pub mod tenant;
+mod tx;
 
 pub mod postgres;
 pub mod sqlite;
 
 pub use lock::DirectoryLock;
+pub use store::SqlStore;

@@ -2,7 +2,8 @@
 //!
 //! Every method is one statement, or one transaction at READ COMMITTED that first locks the row that serialises its
 //! writers: the run, the lease, the tenant's log, the catalogue. Several reads use one snapshot. Deadlocks and failed
-//! serialisations are retried here (`connection`). The statements of each trait are in the file named for its noun.
+//! serialisations are retried here (`connection`). Nouns that are not yet shared with the other engine have their
+//! statements here, in the file named for the noun.
 
 mod address;
 mod agent_skills;
@@ -30,16 +31,17 @@ mod pgvector;
 mod request;
 mod route_example;
 mod schema;
-mod session;
 mod standby;
 mod statement;
 mod tag;
 mod tenant;
 mod tls;
+pub(crate) mod tx;
 mod vector;
 
 use charter_store::StoreError;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::future::BoxFuture;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -48,6 +50,8 @@ pub use examine::{Examination, VectorExtension, examine};
 pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
 pub use tenant::export_tenant;
 
+use crate::store::{Access, SqlEngine, SqlStore};
+use crate::tx::Tx;
 use address::DatabaseAddress;
 use connection::{RowScope, in_transaction};
 use evidence::Gathering;
@@ -62,8 +66,11 @@ const SWEEP_BATCH: usize = 1_000;
 /// Connections beside those of the options: one for renewals, one for claims.
 const EXTRA_CONNECTIONS: usize = 2;
 
-/// A pool of connections to one database. Implements every trait of `charter-store`.
-pub struct PostgresStore {
+/// An open database. Implements every trait of `charter-store`.
+pub type PostgresStore = SqlStore<PostgresEngine>;
+
+/// The connections to one database.
+pub struct PostgresEngine {
     pool: Pool,
     /// Connections for time-critical statements: renewing leases, and claims.
     in_time: Pool,
@@ -76,9 +83,9 @@ pub struct PostgresStore {
     pgvector: bool,
 }
 
-impl std::fmt::Debug for PostgresStore {
+impl std::fmt::Debug for PostgresEngine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PostgresStore")
+        f.debug_struct("PostgresEngine")
             .field("place", &self.place.to_string())
             .finish_non_exhaustive()
     }
@@ -110,7 +117,7 @@ impl PostgresStore {
             }
             None => None,
         };
-        let store = Self {
+        let engine = PostgresEngine {
             pool,
             in_time,
             standby,
@@ -119,7 +126,8 @@ impl PostgresStore {
             announcer,
             pgvector: pgvector == Pgvector::Used,
         };
-        if store.pgvector {
+        let store = Self { engine };
+        if store.engine.pgvector {
             store.bring_over_memories().await?;
             store.bring_over_passages().await?;
         }
@@ -129,34 +137,28 @@ impl PostgresStore {
     /// Returns the address of the store: `host:port/database`, without user and password.
     #[must_use]
     pub fn place(&self) -> String {
-        self.place.to_string()
+        self.engine.place.to_string()
     }
 
     /// Closes idle connections; later calls get [`StoreError::Closed`].
     pub fn close(&self) {
-        self.pool.close();
-        self.in_time.close();
-        if let Some(standby) = &self.standby {
+        self.engine.pool.close();
+        self.engine.in_time.close();
+        if let Some(standby) = &self.engine.standby {
             standby.close();
         }
-        self.announcer.stop();
+        self.engine.announcer.stop();
     }
 
     /// Returns a connection for a statement or a transaction, restricted to a row scope.
     async fn client(&self, reach: RowScope<'_>) -> Result<Object, StoreError> {
-        self.client_of(&self.pool, reach).await
+        self.engine.client(reach).await
     }
 
     /// Returns a connection of the pool for time-critical statements.
     async fn client_in_time(&self) -> Result<Object, StoreError> {
-        self.client_of(&self.in_time, RowScope::Everyone).await
-    }
-
-    async fn client_of(&self, pool: &Pool, reach: RowScope<'_>) -> Result<Object, StoreError> {
-        let client = pool.get().await;
-        let client = client.map_err(|error| failure::of_pool(&self.place, error))?;
-        reach.bound(&client);
-        Ok(client)
+        let engine = &self.engine;
+        engine.client_of(&engine.in_time, RowScope::Everyone).await
     }
 
     /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left.
@@ -169,6 +171,49 @@ impl PostgresStore {
             swept += deleted;
             if deleted < SWEEP_BATCH as u64 {
                 return Ok(swept);
+            }
+        }
+    }
+}
+
+impl PostgresEngine {
+    /// Returns a connection for a statement or a transaction, restricted to a row scope.
+    async fn client(&self, scope: RowScope<'_>) -> Result<Object, StoreError> {
+        self.client_of(&self.pool, scope).await
+    }
+
+    async fn client_of(&self, pool: &Pool, scope: RowScope<'_>) -> Result<Object, StoreError> {
+        let client = pool.get().await;
+        let client = client.map_err(|error| failure::of_pool(&self.place, error))?;
+        scope.bound(&client);
+        Ok(client)
+    }
+}
+
+impl SqlEngine for PostgresEngine {
+    async fn run<V, T, F>(
+        &self,
+        access: Access,
+        scope: RowScope<'_>,
+        values: V,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        V: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx<'_>, &'t V) -> BoxFuture<'t, Result<T, StoreError>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        match access {
+            Access::Read | Access::Statement => {
+                let client = self.client(scope).await?;
+                let mut tx = Tx::of_client(&client);
+                work(&mut tx, &values).await
+            }
+            Access::Write => {
+                in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
         }
     }

@@ -15,5 +15,4 @@ pub(crate) mod outbox;
 pub(crate) mod request;
 pub(crate) mod route_example;
 pub(crate) mod run;
-pub(crate) mod session;
 pub(crate) mod skill;

@@ -1,8 +1,8 @@
 //! The embedded engine: SQLite in one data directory.
 //!
 //! A directory contains `charter.db` with its log, and `charter.lock`, which prevents a second process from opening it.
-//! All writes go through one connection (`writer`), reads through a few connections (`readers`). The statements of each
-//! trait are in the file named for its noun.
+//! All writes go through one connection (`writer`), reads through a few connections (`readers`). Nouns that are not yet
+//! shared with the other engine have their statements here, in the file named for the noun.
 
 mod agent_skills;
 mod approval;
@@ -26,10 +26,10 @@ mod readers;
 mod request;
 mod route_example;
 mod schema;
-mod session;
 mod statement;
 mod tag;
 mod tenant;
+pub(crate) mod tx;
 mod vector;
 mod writer;
 
@@ -37,6 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_store::StoreError;
+use futures_util::future::BoxFuture;
 use rusqlite::{Connection, OpenFlags, params};
 
 pub use backup::{back_up, restore};
@@ -44,6 +45,8 @@ pub use schema::PendingMigration;
 pub use tenant::export_tenant;
 
 use crate::lock::DirectoryLock;
+use crate::store::{Access, RowScope, SqlEngine, SqlStore};
+use crate::tx::{Tx, now};
 use failure::during;
 use readers::ReaderPool;
 use writer::Writer;
@@ -78,8 +81,11 @@ impl Default for SqliteOptions {
 }
 
 /// An open data directory. Implements every trait of `charter-store`.
+pub type SqliteStore = SqlStore<SqliteEngine>;
+
+/// The connections to an open data directory.
 #[derive(Debug)]
-pub struct SqliteStore {
+pub struct SqliteEngine {
     // Drop order: the write thread closes the database last and then releases the lock.
     readers: ReaderPool,
     writer: Arc<Writer>,
@@ -103,11 +109,12 @@ impl SqliteStore {
         lease::release_all(&connection)?;
         let readers = ReaderPool::open(&path, options.readers.max(1))?;
         let writer = Arc::new(Writer::start(connection, Arc::clone(&lock))?);
-        Ok(Self {
+        let engine = SqliteEngine {
             readers,
             writer,
             lock,
-        })
+        };
+        Ok(Self { engine })
     }
 
     /// Describes the holder for processes that find the directory locked, e.g. `pid 4711, 127.0.0.1:8080`.
@@ -115,7 +122,7 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError::Full`] or [`StoreError::Engine`] when the lock file cannot be written.
     pub fn describe_holder(&self, holder: &str) -> Result<(), StoreError> {
-        self.lock.describe(holder)
+        self.engine.lock.describe(holder)
     }
 
     /// Changes the limit of [`SqliteOptions::max_bytes`] for later writes.
@@ -136,8 +143,8 @@ impl SqliteStore {
     /// # Errors
     /// When the log cannot be moved; no data is lost, and the next open moves it.
     pub async fn close(&self) -> Result<(), StoreError> {
-        self.readers.close().await;
-        let writer = Arc::clone(&self.writer);
+        self.engine.readers.close().await;
+        let writer = Arc::clone(&self.engine.writer);
         tokio::task::spawn_blocking(move || writer.close())
             .await
             .map_err(|source| StoreError::Engine {
@@ -169,7 +176,8 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.writer.write(work).await
+        let writer = &self.engine.writer;
+        writer.write(move |connection| work(connection)).await
     }
 
     async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
@@ -177,7 +185,8 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.readers.read(work).await
+        let readers = &self.engine.readers;
+        readers.read(move |connection| work(connection)).await
     }
 
     /// Runs a DELETE of at most `?2` rows older than `?1`, until none are left.
@@ -198,6 +207,33 @@ impl SqliteStore {
             if deleted < SWEEP_BATCH {
                 return Ok(swept);
             }
+        }
+    }
+}
+
+impl SqlEngine for SqliteEngine {
+    async fn run<V, T, F>(
+        &self,
+        access: Access,
+        _scope: RowScope<'_>,
+        values: V,
+        work: F,
+    ) -> Result<T, StoreError>
+    where
+        V: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'t> Fn(&'t mut Tx<'_>, &'t V) -> BoxFuture<'t, Result<T, StoreError>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        let work = move |connection: &mut Connection| {
+            let mut tx = Tx::Sqlite(connection);
+            now(work(&mut tx, &values))
+        };
+        match access {
+            Access::Read => self.readers.read(work).await,
+            Access::Statement | Access::Write => self.writer.write(work).await,
         }
     }
 }

@@ -1,7 +1,5 @@
-//! Connections and transactions: whose rows they reach, and which are tried again.
+//! Connections and transactions: how they are restricted to a row scope, and which are tried again.
 
-use charter_contract::ids::TenantId;
-use charter_contract::scope::Scope;
 use charter_store::StoreError;
 use deadpool_postgres::{Object, Transaction};
 use futures_util::FutureExt;
@@ -9,6 +7,7 @@ use tokio_postgres::IsolationLevel;
 
 use super::failure::{self, during};
 use super::options::ALL_TENANTS;
+pub(super) use crate::store::RowScope;
 
 /// How often a transaction is tried that loses to a concurrent one.
 const MAX_TRIES: u32 = 5;
@@ -16,24 +15,7 @@ const MAX_TRIES: u32 = 5;
 /// The setting that row-level security compares with.
 const TENANT: &str = "charter.tenant";
 
-/// The rows that a connection can see and write: the second barrier behind the conditions of every statement.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum RowScope<'a> {
-    /// A tenant's rows; global rows are read-only.
-    Tenant(&'a TenantId),
-    /// All rows, for work across tenants: claims, sweeps and loading the catalogue.
-    Everyone,
-}
-
-impl<'a> RowScope<'a> {
-    /// Returns the row scope for a scope. Writers of global rows can access all rows.
-    pub(super) fn of(scope: &'a Scope) -> Self {
-        match scope {
-            Scope::Global => Self::Everyone,
-            Scope::Tenant(tenant) => Self::Tenant(tenant),
-        }
-    }
-
+impl RowScope<'_> {
     /// Binds a connection to the scope, until it is bound again. Does not wait for the answer: a connection executes
     /// its statements in order, and if this one fails the next one finds no row.
     pub(super) fn bound(self, client: &Object) {

@@ -159,7 +159,7 @@ impl Lenses for PostgresStore {
     }
 
     async fn searches_passages(&self) -> Result<bool, StoreError> {
-        Ok(self.pgvector)
+        Ok(self.engine.pgvector)
     }
 
     async fn nearest_passages(
@@ -167,7 +167,7 @@ impl Lenses for PostgresStore {
         tenant: &TenantId,
         asked: &NearestPassages<'_>,
     ) -> Result<Vec<NearPart>, StoreError> {
-        if !self.pgvector {
+        if !self.engine.pgvector {
             return Err(not_searched(asked));
         }
         in_snapshot!(self, RowScope::Tenant(tenant), tx => near::nearest(&tx, tenant, asked))

@@ -120,7 +120,7 @@ impl Memories for PostgresStore {
         tenant: &TenantId,
         asked: &NearestMemories<'_>,
     ) -> Result<Option<Vec<NearMemory>>, StoreError> {
-        if !self.pgvector {
+        if !self.engine.pgvector {
             return Ok(None);
         }
         in_snapshot!(self, RowScope::Tenant(tenant), tx => near::nearest(&tx, tenant, asked))

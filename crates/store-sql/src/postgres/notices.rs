@@ -158,7 +158,7 @@ impl Notices for PostgresStore {
     }
 
     async fn notice(&self) {
-        self.announcer.shared.heard.notified().await;
+        self.engine.announcer.shared.heard.notified().await;
     }
 }
 
@@ -166,7 +166,7 @@ impl PostgresStore {
     /// Notifies the other processes of committed messages, if there are any.
     pub(super) fn announce(&self, messages: usize) {
         if messages > 0 {
-            self.announcer.announce();
+            self.engine.announcer.announce();
         }
     }
 }

@@ -155,7 +155,7 @@ pub(super) struct Reader {
 impl PostgresStore {
     /// Returns a connection for reads that may lag a little.
     pub(super) async fn reader(&self, reach: RowScope<'_>) -> Result<Reader, StoreError> {
-        if let Some(standby) = &self.standby
+        if let Some(standby) = &self.engine.standby
             && let Some(client) = standby.client().await
         {
             reach.bound(&client);
@@ -172,7 +172,7 @@ impl PostgresStore {
 
     /// Whether a failed read is retried on the primary.
     pub(super) fn reads_again<T>(&self, reader: &Reader, outcome: &Result<T, StoreError>) -> bool {
-        match (outcome, &self.standby) {
+        match (outcome, &self.engine.standby) {
             (Err(error), Some(standby)) if reader.of_standby && error.is_transient() => {
                 standby.failed(error);
                 true

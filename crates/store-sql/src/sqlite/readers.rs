@@ -21,7 +21,7 @@ pub(super) struct ReaderPool {
     count: usize,
 }
 
-/// A borrowed connection; it returns to the pool even if the read panics.
+/// A borrowed connection; it returns to the pool, and its transaction ends, even if the read panics.
 struct PooledConnection {
     connection: Option<Connection>,
     idle: Arc<Mutex<Vec<Connection>>>,
@@ -30,6 +30,10 @@ struct PooledConnection {
 impl Drop for PooledConnection {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
+            if !connection.is_autocommit() {
+                // If this fails, the next BEGIN fails too, and its caller gets the error.
+                drop(connection.execute_batch("ROLLBACK"));
+            }
             locked(&self.idle).push(connection);
         }
     }
@@ -58,7 +62,7 @@ impl ReaderPool {
     pub(super) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
@@ -98,11 +102,11 @@ impl ReaderPool {
 impl PooledConnection {
     fn run<T, F>(mut self, work: F) -> Result<T, StoreError>
     where
-        F: FnOnce(&Connection) -> Result<T, StoreError>,
+        F: FnOnce(&mut Connection) -> Result<T, StoreError>,
     {
-        const DOING: &str = "opening a read transaction";
         let connection = self.connection.as_mut().ok_or(StoreError::Closed)?;
-        let transaction = connection.transaction().map_err(during(DOING))?;
-        work(&transaction)
+        let begun = connection.execute_batch("BEGIN");
+        begun.map_err(during("opening a read transaction"))?;
+        work(connection)
     }
 }

@@ -39,7 +39,7 @@ const ALONE: u32 = 4;
 const COMMITTING: &str = "committing a batch of writes";
 
 /// Runs one write, or fails it without running it when there is no transaction.
-type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) -> ExecutedWrite + Send>;
+type Job = Box<dyn FnOnce(Result<&mut Connection, StoreError>) -> ExecutedWrite + Send>;
 
 /// A write between its execution and the commit.
 struct ExecutedWrite {
@@ -119,12 +119,12 @@ impl Writer {
     pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     {
         let place = Arc::clone(&self.desk.places).acquire_owned().await;
         let place = place.map_err(|_| StoreError::Closed)?;
         let (reply, answered) = oneshot::channel();
-        let job = Box::new(move |transaction: Result<&Connection, StoreError>| {
+        let job = Box::new(move |transaction: Result<&mut Connection, StoreError>| {
             run(transaction, work, reply, place)
         });
         self.desk.enqueue(job)?;
@@ -219,7 +219,7 @@ impl WriteQueue {
 
     /// Drains the queue and commits the jobs. Another thread may have drained it first. Callers are answered after the
     /// connection is released, so that the first of them may commit the next batch.
-    fn commit_batch(&self, connection: MutexGuard<'_, Option<Connection>>) {
+    fn commit_batch(&self, mut connection: MutexGuard<'_, Option<Connection>>) {
         let mut batch: Vec<Job> = {
             let mut queue = locked(&self.queue);
             let count = queue.jobs.len().min(MAX_BATCH);
@@ -231,7 +231,7 @@ impl WriteQueue {
             queue.jobs.drain(..count).collect()
         };
         let mut ended = Vec::with_capacity(1);
-        if let Some(connection) = connection.as_ref() {
+        if let Some(connection) = connection.as_mut() {
             let mut rest = batch.drain(..);
             while rest.len() > 0 {
                 let mut ran = Vec::with_capacity(rest.len());
@@ -257,7 +257,7 @@ fn may_block() -> bool {
 
 /// Runs jobs in one transaction until none are left or one of them rolled the transaction back.
 fn transact(
-    connection: &Connection,
+    connection: &mut Connection,
     jobs: &mut Drain<'_, Job>,
     ran: &mut Vec<ExecutedWrite>,
 ) -> Result<(), Error> {
@@ -267,7 +267,7 @@ fn transact(
         return Ok(());
     }
     for job in jobs {
-        let write = job(Ok(connection));
+        let write = job(Ok(&mut *connection));
         let out_of_space = write.out_of_space;
         ran.push(write);
         if connection.is_autocommit() {
@@ -278,14 +278,14 @@ fn transact(
 }
 
 fn run<T, F>(
-    transaction: Result<&Connection, StoreError>,
+    transaction: Result<&mut Connection, StoreError>,
     work: F,
     reply: oneshot::Sender<Result<T, StoreError>>,
     place: OwnedSemaphorePermit,
 ) -> ExecutedWrite
 where
     T: Send + 'static,
-    F: FnOnce(&Connection) -> Result<T, StoreError>,
+    F: FnOnce(&mut Connection) -> Result<T, StoreError>,
 {
     let result = transaction.and_then(|connection| run_in_savepoint(connection, work));
     let out_of_space = matches!(result, Err(StoreError::Full { .. }));
@@ -301,13 +301,13 @@ where
     }
 }
 
-fn run_in_savepoint<T, F>(connection: &Connection, work: F) -> Result<T, StoreError>
+fn run_in_savepoint<T, F>(connection: &mut Connection, work: F) -> Result<T, StoreError>
 where
-    F: FnOnce(&Connection) -> Result<T, StoreError>,
+    F: FnOnce(&mut Connection) -> Result<T, StoreError>,
 {
     const DOING: &str = "starting a savepoint";
     execute(connection, "SAVEPOINT job").map_err(during(DOING))?;
-    let result = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or_else(|_| {
+    let result = catch_unwind(AssertUnwindSafe(|| work(&mut *connection))).unwrap_or_else(|_| {
         Err(StoreError::Engine {
             doing: "running a write",
             source: "the write panicked".into(),

@@ -86,7 +86,7 @@ impl PostgresStore {
         records: &[EvidenceRecord],
     ) -> Result<(), StoreError> {
         let records: Arc<[EvidenceRecord]> = records.into();
-        let line = self.gathering.line(tenant);
+        let line = self.engine.gathering.line(tenant);
         let outcome = loop {
             let (done, mut ended) = oneshot::channel();
             line.waiting().push(Job {
@@ -106,7 +106,7 @@ impl PostgresStore {
                 break outcome;
             }
         };
-        self.gathering.leave(tenant, line);
+        self.engine.gathering.leave(tenant, line);
         outcome
     }
 

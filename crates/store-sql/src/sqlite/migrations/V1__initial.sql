@@ -122,26 +122,28 @@ CREATE INDEX request_answered ON request (updated_at) WHERE answer IS NOT NULL;
 CREATE INDEX request_open ON request (created_at) WHERE answer IS NULL;
 
 CREATE TABLE session (
-    session_key INTEGER PRIMARY KEY,
-    tenant_id   TEXT NOT NULL,
-    session_id  TEXT NOT NULL,
-    user_id     TEXT NOT NULL,
-    created_at  INTEGER NOT NULL,
-    expires_at  INTEGER NOT NULL,
-    UNIQUE (tenant_id, session_id)
-) STRICT;
+    tenant_id  TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    user_id    TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, session_id)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX session_by_expiry ON session (expires_at);
 
+-- A turn keeps its position when its answer is filled in.
 CREATE TABLE turn (
-    turn_key    INTEGER PRIMARY KEY,
-    session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
-    request_id  TEXT NOT NULL,
-    at          INTEGER NOT NULL,
-    input       TEXT NOT NULL,
-    output      TEXT,
-    UNIQUE (session_key, request_id)
+    position   INTEGER PRIMARY KEY,
+    tenant_id  TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    input      TEXT NOT NULL,
+    output     TEXT,
+    UNIQUE (tenant_id, session_id, request_id),
+    FOREIGN KEY (tenant_id, session_id) REFERENCES session (tenant_id, session_id) ON DELETE CASCADE
 ) STRICT;
-CREATE INDEX turn_by_session ON turn (session_key, turn_key);
+CREATE INDEX turn_by_session ON turn (tenant_id, session_id, position);
 
 -- Runs ------------------------------------------------------------------------------------------
 

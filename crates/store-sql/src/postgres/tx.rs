@@ -1,0 +1,114 @@
+//! The statements of `crate::tx` in PostgreSQL, each prepared once per connection.
+
+use std::error::Error;
+
+use bytes::BytesMut;
+use charter_store::StoreError;
+use deadpool_postgres::{Object, StatementCache, Transaction};
+use futures_util::TryStreamExt;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Row, Statement};
+
+use super::failure::during;
+use crate::row::Columns;
+use crate::tx::{SqlValue, Tx};
+
+/// A connection, in or outside of a transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct PostgresTx<'t> {
+    client: &'t Client,
+    statements: &'t StatementCache,
+}
+
+impl<'t> Tx<'t> {
+    /// Returns a connection whose statements are transactions of their own.
+    pub(super) fn of_client(client: &'t Object) -> Self {
+        Self::Postgres(PostgresTx {
+            client,
+            statements: &client.statement_cache,
+        })
+    }
+
+    /// Returns a transaction.
+    pub(super) fn of_transaction(transaction: &'t Transaction<'_>) -> Self {
+        Self::Postgres(PostgresTx {
+            client: transaction.client(),
+            statements: &transaction.statement_cache,
+        })
+    }
+}
+
+impl PostgresTx<'_> {
+    pub(crate) async fn rows<T>(
+        self,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let found = self.query(doing, sql, values).await?;
+        found.iter().map(|row| read(row)).collect()
+    }
+
+    pub(crate) async fn row<T>(
+        self,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        read: impl FnOnce(&dyn Columns) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let found = self.query(doing, sql, values).await?;
+        found.first().map(|row| read(row)).transpose()
+    }
+
+    pub(crate) async fn execute(
+        self,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<u64, StoreError> {
+        let statement = self.prepared(doing, sql).await?;
+        let changed = self.client.execute_raw(&statement, values).await;
+        changed.map_err(during(doing))
+    }
+
+    async fn query(
+        self,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let statement = self.prepared(doing, sql).await?;
+        let found = self.client.query_raw(&statement, values).await;
+        let rows: Result<Vec<Row>, _> = found.map_err(during(doing))?.try_collect().await;
+        rows.map_err(during(doing))
+    }
+
+    async fn prepared(self, doing: &'static str, sql: &str) -> Result<Statement, StoreError> {
+        let statement = self.statements.prepare(self.client, sql).await;
+        statement.map_err(during(doing))
+    }
+}
+
+impl ToSql for SqlValue<'_> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Text(text) => text.to_sql_checked(ty, out),
+            Self::Integer(number) => number.to_sql_checked(ty, out),
+            Self::Bytes(bytes) => bytes.to_sql_checked(ty, out),
+            Self::Flag(flag) => flag.to_sql_checked(ty, out),
+        }
+    }
+
+    /// The type of a value is checked when it is written.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}

@@ -1,0 +1,61 @@
+//! Values and their placeholders, and work that may not run over SQLite.
+
+use super::*;
+use crate::row::field;
+use crate::sqlite::{SqliteOptions, SqliteStore};
+use crate::store::{Access, RowScope, SqlEngine};
+
+const DOING: &str = "testing";
+
+#[tokio::test]
+async fn a_value_reaches_every_placeholder_of_its_number() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let mut tx = Tx::Sqlite(&mut connection);
+    let values = params!["one", None::<&str>, 3_i64, true];
+    let found = rows(DOING, &mut tx, "SELECT $3, $1, $2, $1, $4", values, |row| {
+        let texts: (String, Option<String>, String) =
+            (field(row, 1)?, field(row, 2)?, field(row, 3)?);
+        Ok((field::<i64>(row, 0)?, texts, field::<bool>(row, 4)?))
+    });
+    let texts = ("one".to_owned(), None, "one".to_owned());
+    assert_eq!(found.await.unwrap(), [(3, texts, true)]);
+}
+
+#[tokio::test]
+async fn a_statement_has_exactly_the_values_of_its_placeholders() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let mut tx = Tx::Sqlite(&mut connection);
+    for sql in ["SELECT $1", "SELECT $1, $2, $3", "SELECT $1, $3", "SELECT $1, ?2"] {
+        let values = params![1_i64, 2_i64];
+        let refused = row(DOING, &mut tx, sql, values, |_| Ok(())).await;
+        assert!(matches!(refused, Err(StoreError::Engine { .. })), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn work_that_waits_for_something_else_fails_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
+    let waited = store
+        .engine
+        .run(Access::Write, RowScope::Everyone, (), |tx, ()| {
+            Box::pin(async move {
+                let sql = "INSERT INTO calibration (model, at, body) VALUES ('m', 0, '{}')";
+                execute(DOING, tx, sql, params![]).await?;
+                std::future::pending::<()>().await;
+                Ok::<(), StoreError>(())
+            })
+        })
+        .await;
+    assert!(matches!(waited, Err(StoreError::Engine { .. })));
+    let count = store
+        .engine
+        .run(Access::Read, RowScope::Everyone, (), |tx, ()| {
+            Box::pin(async move {
+                let sql = "SELECT count(*) FROM calibration";
+                row(DOING, tx, sql, params![], |row| field::<i64>(row, 0)).await
+            })
+        })
+        .await;
+    assert_eq!(count.unwrap(), Some(0));
+}

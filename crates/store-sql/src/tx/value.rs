@@ -1,0 +1,64 @@
+//! Values of placeholders, for both engines.
+
+use std::borrow::Cow;
+
+/// A value that is bound to a placeholder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SqlValue<'v> {
+    Null,
+    Text(Cow<'v, str>),
+    Integer(i64),
+    Bytes(Cow<'v, [u8]>),
+    Flag(bool),
+}
+
+/// The values of a statement: the first one is that of `$1`.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::tx::SqlValue::from($value)),*]
+    };
+}
+
+pub(crate) use params;
+
+impl<'v> From<&'v str> for SqlValue<'v> {
+    fn from(text: &'v str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'v> From<&'v String> for SqlValue<'v> {
+    fn from(text: &'v String) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for SqlValue<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl From<i64> for SqlValue<'_> {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl<'v> From<&'v [u8]> for SqlValue<'v> {
+    fn from(bytes: &'v [u8]) -> Self {
+        Self::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl From<bool> for SqlValue<'_> {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl<'v, T: Into<SqlValue<'v>>> From<Option<T>> for SqlValue<'v> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
