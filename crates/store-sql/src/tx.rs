@@ -31,6 +31,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 
+use crate::column::BoundedRows;
 use crate::postgres::tx::PostgresTx;
 use crate::row::Columns;
 use crate::sqlite::tx as sqlite;
@@ -71,6 +72,22 @@ impl Dialect {
             Self::Postgres => " FOR UPDATE",
         }
     }
+
+    /// As [`Dialect::for_update`], without the rows that other transactions have locked.
+    pub(crate) fn for_update_of_free_rows(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// Returns the condition that the expression before it is in the list of a placeholder, such as `$2`.
+    pub(crate) fn one_of(self, placeholder: &str) -> String {
+        match self {
+            Self::Sqlite => format!("IN (SELECT value FROM json_each({placeholder}))"),
+            Self::Postgres => format!("= ANY({placeholder})"),
+        }
+    }
 }
 
 /// Returns every row, in the statement's order.
@@ -84,6 +101,20 @@ pub(crate) async fn rows<T>(
     match tx {
         Tx::Sqlite(connection) => sqlite::rows(doing, connection, sql, values, read),
         Tx::Postgres(tx) => tx.rows(doing, sql, values, read).await,
+    }
+}
+
+/// Returns the rows of a page of large entries.
+pub(crate) async fn rows_within<T>(
+    doing: &'static str,
+    tx: &mut Tx<'_>,
+    sql: &str,
+    values: &[SqlValue<'_>],
+    read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<BoundedRows<T>, StoreError> {
+    match tx {
+        Tx::Sqlite(connection) => sqlite::rows_within(doing, connection, sql, values, read),
+        Tx::Postgres(tx) => tx.rows_within(doing, sql, values, read).await,
     }
 }
 
@@ -111,6 +142,19 @@ pub(crate) async fn execute(
     match tx {
         Tx::Sqlite(connection) => sqlite::execute(doing, connection, sql, values),
         Tx::Postgres(tx) => tx.execute(doing, sql, values).await,
+    }
+}
+
+/// Executes a statement once for the values of each row; returns the number of changed rows.
+pub(crate) async fn execute_many(
+    doing: &'static str,
+    tx: &mut Tx<'_>,
+    sql: &str,
+    rows: &[Vec<SqlValue<'_>>],
+) -> Result<u64, StoreError> {
+    match tx {
+        Tx::Sqlite(connection) => sqlite::execute_many(doing, connection, sql, rows),
+        Tx::Postgres(tx) => tx.execute_many(doing, sql, rows).await,
     }
 }
 

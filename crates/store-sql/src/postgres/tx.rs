@@ -6,12 +6,17 @@ use bytes::BytesMut;
 use charter_store::StoreError;
 use deadpool_postgres::{Object, StatementCache, Transaction};
 use futures_util::TryStreamExt;
+use futures_util::future::try_join_all;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Row, Statement};
 
 use super::failure::during;
+use crate::column::BoundedRows;
 use crate::row::Columns;
 use crate::tx::{SqlValue, Tx};
+
+/// Executions that are sent before the first one is answered.
+const PIPELINED: usize = 256;
 
 /// A connection, in or outside of a transaction.
 #[derive(Clone, Copy)]
@@ -50,6 +55,27 @@ impl PostgresTx<'_> {
         found.iter().map(|row| read(row)).collect()
     }
 
+    /// Reads the rows as they arrive.
+    pub(crate) async fn rows_within<T>(
+        self,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+    ) -> Result<BoundedRows<T>, StoreError> {
+        let statement = self.prepared(doing, sql).await?;
+        let rows = self.client.query_raw(&statement, values).await;
+        let mut rows = std::pin::pin!(rows.map_err(during(doing))?);
+        let mut found = BoundedRows::default();
+        while let Some(row) = rows.try_next().await.map_err(during(doing))? {
+            if !found.takes(row.raw_size_bytes()) {
+                break;
+            }
+            found.rows.push(read(&row)?);
+        }
+        Ok(found)
+    }
+
     pub(crate) async fn row<T>(
         self,
         doing: &'static str,
@@ -70,6 +96,25 @@ impl PostgresTx<'_> {
         let statement = self.prepared(doing, sql).await?;
         let changed = self.client.execute_raw(&statement, values).await;
         changed.map_err(during(doing))
+    }
+
+    pub(crate) async fn execute_many(
+        self,
+        doing: &'static str,
+        sql: &str,
+        rows: &[Vec<SqlValue<'_>>],
+    ) -> Result<u64, StoreError> {
+        let statement = self.prepared(doing, sql).await?;
+        let mut changed = 0;
+        for rows in rows.chunks(PIPELINED) {
+            let mut sent = Vec::with_capacity(rows.len());
+            for values in rows {
+                sent.push(self.client.execute_raw(&statement, values));
+            }
+            let counts = try_join_all(sent).await.map_err(during(doing))?;
+            changed += counts.into_iter().sum::<u64>();
+        }
+        Ok(changed)
     }
 
     async fn query(
@@ -102,6 +147,8 @@ impl ToSql for SqlValue<'_> {
             Self::Integer(number) => number.to_sql_checked(ty, out),
             Self::Bytes(bytes) => bytes.to_sql_checked(ty, out),
             Self::Flag(flag) => flag.to_sql_checked(ty, out),
+            Self::Texts(texts) => texts.to_sql_checked(ty, out),
+            Self::Integers(numbers) => numbers.to_sql_checked(ty, out),
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) fn rows_within<T>(
 }
 
 /// Returns the total size of a row's texts and blobs in bytes.
-fn bytes_of(row: &Row<'_>, columns: usize) -> Result<usize, rusqlite::Error> {
+pub(super) fn bytes_of(row: &Row<'_>, columns: usize) -> Result<usize, rusqlite::Error> {
     let mut bytes = 0_usize;
     for column in 0..columns {
         if let ValueRef::Text(value) | ValueRef::Blob(value) = row.get_ref(column)? {

@@ -3,8 +3,11 @@
 use charter_store::StoreError;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, Error, Statement};
+use serde::Serialize;
 
 use super::failure::during;
+use super::statement::bytes_of;
+use crate::column::BoundedRows;
 use crate::row::Columns;
 use crate::tx::SqlValue;
 
@@ -20,6 +23,26 @@ pub(crate) fn rows<T>(
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(during(doing))? {
         found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+pub(crate) fn rows_within<T>(
+    doing: &'static str,
+    connection: &Connection,
+    sql: &str,
+    values: &[SqlValue<'_>],
+    mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<BoundedRows<T>, StoreError> {
+    let mut statement = bound(doing, connection, sql, values)?;
+    let columns = statement.column_count();
+    let mut rows = statement.raw_query();
+    let mut found = BoundedRows::default();
+    while let Some(row) = rows.next().map_err(during(doing))? {
+        if !found.takes(bytes_of(row, columns).map_err(during(doing))?) {
+            break;
+        }
+        found.rows.push(read(row)?);
     }
     Ok(found)
 }
@@ -46,6 +69,21 @@ pub(crate) fn execute(
     let mut statement = bound(doing, connection, sql, values)?;
     let changed = statement.raw_execute().map_err(during(doing))?;
     Ok(changed as u64)
+}
+
+pub(crate) fn execute_many(
+    doing: &'static str,
+    connection: &Connection,
+    sql: &str,
+    rows: &[Vec<SqlValue<'_>>],
+) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(during(doing))?;
+    let mut changed = 0;
+    for values in rows {
+        bind(&mut statement, values).map_err(during(doing))?;
+        changed += statement.raw_execute().map_err(during(doing))? as u64;
+    }
+    Ok(changed)
 }
 
 /// Returns a statement with its values.
@@ -82,6 +120,8 @@ fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> Result<(), Er
 impl ToSql for SqlValue<'_> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>, Error> {
         let value = match self {
+            Self::Texts(texts) => return list(texts),
+            Self::Integers(numbers) => return list(numbers),
             Self::Null => ValueRef::Null,
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
             Self::Integer(number) => ValueRef::Integer(*number),
@@ -90,4 +130,11 @@ impl ToSql for SqlValue<'_> {
         };
         Ok(ToSqlOutput::Borrowed(value))
     }
+}
+
+/// Returns a list as JSON, which `json_each` reads.
+fn list<T: Serialize>(values: &[T]) -> Result<ToSqlOutput<'static>, Error> {
+    let json = serde_json::to_string(values);
+    json.map(ToSqlOutput::from)
+        .map_err(|error| Error::ToSqlConversionFailure(Box::new(error)))
 }

@@ -33,6 +33,29 @@ async fn a_statement_has_exactly_the_values_of_its_placeholders() {
 }
 
 #[tokio::test]
+async fn rows_are_inserted_by_one_statement_and_found_by_a_list() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let create = "CREATE TABLE t (n INTEGER PRIMARY KEY, word TEXT NOT NULL) STRICT";
+    connection.execute_batch(create).unwrap();
+    let mut tx = Tx::Sqlite(&mut connection);
+    let insert = "INSERT INTO t (word, n) VALUES ($2, $1) ON CONFLICT DO NOTHING";
+    let words = [(1_i64, "a"), (2, "b"), (3, "\"c\""), (2, "d")];
+    let new = words.map(|(n, word)| params![n, word].to_vec());
+    let added = execute_many(DOING, &mut tx, insert, &new).await;
+    assert_eq!(added.unwrap(), 3);
+    for (column, list, expected) in [
+        ("word", SqlValue::from(vec!["\"c\"", "a", "z"]), vec![1, 3]),
+        ("n", SqlValue::from(vec![2, 3, 4]), vec![2, 3]),
+        ("n", SqlValue::from(Vec::<i64>::new()), vec![]),
+    ] {
+        let condition = tx.dialect().one_of("$1");
+        let sql = format!("SELECT n FROM t WHERE {column} {condition} ORDER BY n");
+        let found = rows_within(DOING, &mut tx, &sql, &[list], |row| field::<i64>(row, 0)).await;
+        assert_eq!(found.unwrap().rows, expected, "{column}");
+    }
+}
+
+#[tokio::test]
 async fn work_that_waits_for_something_else_fails_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();

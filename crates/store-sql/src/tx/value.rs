@@ -10,6 +10,10 @@ pub(crate) enum SqlValue<'v> {
     Integer(i64),
     Bytes(Cow<'v, [u8]>),
     Flag(bool),
+    /// A list for [`Dialect::one_of`](crate::tx::Dialect::one_of).
+    Texts(Vec<&'v str>),
+    /// A list for [`Dialect::one_of`](crate::tx::Dialect::one_of).
+    Integers(Vec<i64>),
 }
 
 /// The values of a statement: the first one is that of `$1`.
@@ -54,6 +58,18 @@ impl<'v> From<&'v [u8]> for SqlValue<'v> {
 impl From<bool> for SqlValue<'_> {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
+    }
+}
+
+impl<'v> From<Vec<&'v str>> for SqlValue<'v> {
+    fn from(texts: Vec<&'v str>) -> Self {
+        Self::Texts(texts)
+    }
+}
+
+impl From<Vec<i64>> for SqlValue<'_> {
+    fn from(numbers: Vec<i64>) -> Self {
+        Self::Integers(numbers)
     }
 }
 
