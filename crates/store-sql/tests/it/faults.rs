@@ -389,6 +389,18 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
 /// Each look-up, with the index that it must use.
 const LOOKUPS: &[(&str, &str)] = &[
     (
+        "SELECT * FROM session WHERE tenant_id = 'a' AND session_id = 's' AND expires_at > 1",
+        "PRIMARY KEY",
+    ),
+    (
+        "SELECT tenant_id, session_id FROM session WHERE expires_at <= 1 LIMIT 5",
+        "session_by_expiry",
+    ),
+    (
+        "SELECT * FROM turn WHERE tenant_id = 'a' AND session_id = 's' ORDER BY position DESC LIMIT 5",
+        "turn_by_session",
+    ),
+    (
         "SELECT * FROM api_key WHERE hash = x'00'",
         "sqlite_autoindex_api_key",
     ),
