@@ -26,15 +26,16 @@ use charter_effects::webhook::HttpWebhooks;
 use charter_effects::{
     HostPattern, Imports, LandlockUse, Models, Sandbox, SandboxOptions, ToolRunner,
 };
+use charter_embed::fetch::{ModelSource, fetch_model};
+use charter_embed::{
+    ApiKey as RemoteKey, MiniLm, MiniLmOptions, Prefixes, RemoteEmbedder, RemoteOptions,
+    WeightsMemory,
+};
 use charter_engine::{
     Caller, ClientTools, CodeAgent, Engine, LensSettings, MemorySettings, Ports, Providers,
     RandomIds, Settings, SkillVectors, ToolGrants,
 };
-use charter_search::embed::fetch::{ModelSource, fetch_model};
-use charter_search::embed::{
-    ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, Prefixes, RemoteEmbedder, RemoteOptions,
-    WeightsMemory,
-};
+use charter_search::embed::Embedder;
 use charter_server::{Access, ApiKey, AppState};
 use charter_store::SharedStore;
 use charter_store::skill_index::SkillIndex;

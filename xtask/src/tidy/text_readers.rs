@@ -130,15 +130,12 @@ const ALLOWED: [(&str, &str); 44] = [
         "a quotation in an error",
     ),
     (
-        "crates/search/src/embed/fetch/pip.rs",
+        "crates/embed/src/fetch/pip.rs",
         "the last words of a process, in an error",
     ),
+    ("crates/embed/src/remote.rs", "a quotation in an error"),
     (
-        "crates/search/src/embed/remote.rs",
-        "a quotation in an error",
-    ),
-    (
-        "crates/search/src/embed/weights.rs",
+        "crates/embed/src/weights.rs",
         "a file whose digest is known",
     ),
     (

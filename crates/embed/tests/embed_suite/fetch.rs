@@ -8,9 +8,7 @@ use std::sync::Mutex;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
-use charter_search::embed::fetch::{
-    FetchError, FetchProgress, ModelSource, SourceError, fetch_model,
-};
+use charter_embed::fetch::{FetchError, FetchProgress, ModelSource, SourceError, fetch_model};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
