@@ -1,6 +1,6 @@
-//! Embedding models behind the port [`Embedder`]: all-MiniLM-L6-v2 in this process ([`MiniLm`]), or a server that speaks
-//! the OpenAI embeddings API ([`RemoteEmbedder`]). Knows nothing of indexes or documents, and reads no environment: every
-//! path and key comes from the caller.
+//! Embedding models behind the port [`Embedder`]: all-MiniLM-L6-v2 in this process ([`MiniLm`]), or a server that
+//! speaks the OpenAI embeddings API ([`RemoteEmbedder`]). Knows nothing of indexes or documents, and reads no
+//! environment: every path and key comes from the caller.
 //!
 //! [`Embedder`]: charter_search::embed::Embedder
 

@@ -1,5 +1,5 @@
-//! The port for embedding models: [`Embedder`], the vectors that it returns, and the identity of its model. Must not know
-//! any implementation; `charter-embed` has them.
+//! The port for embedding models: [`Embedder`], the vectors that it returns, and the identity of its model. Must not
+//! know any implementation; `charter-embed` has them.
 
 use std::fmt;
 use std::ops::Range;
