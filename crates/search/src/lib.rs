@@ -28,6 +28,7 @@ mod settings;
 mod slots;
 mod spelling;
 mod text;
+mod text_index;
 mod trigger_phrases;
 mod verdict;
 mod windows;
