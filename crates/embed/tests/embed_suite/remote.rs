@@ -8,9 +8,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use charter_search::embed::{
-    ApiKey, EmbedError, Embedder, Prefixes, RemoteEmbedder, RemoteError, RemoteOptions, VectorError,
-};
+use charter_embed::{ApiKey, Prefixes, RemoteEmbedder, RemoteError, RemoteOptions};
+use charter_search::embed::{EmbedError, Embedder, VectorError};
 use serde_json::{Value, json};
 
 /// The server's reactions to requests in sequence; the last one repeats.
@@ -119,12 +118,16 @@ fn endless(_: &[Value]) -> Response {
 async fn error_of(script: Script) -> (RemoteError, usize) {
     let (server, options) = serve(script).await;
     let embedder = RemoteEmbedder::new(options).unwrap();
-    let error = match embedder.embed(vec!["one".to_owned()]).await {
-        Err(EmbedError::Remote { source }) => source,
-        other => panic!("{other:?}"),
-    };
+    let error = error_of_embed(&embedder).await;
     let requests = server.seen.lock().unwrap().len();
     (error, requests)
+}
+
+async fn error_of_embed(embedder: &RemoteEmbedder) -> RemoteError {
+    match embedder.embed(vec!["one".to_owned()]).await {
+        Err(EmbedError::Remote { source }) => *source.downcast::<RemoteError>().unwrap(),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -283,11 +286,9 @@ async fn a_server_that_is_not_there_is_an_error_that_names_it() {
     // Port 1 is reserved and has no listener.
     options.base_url = "http://127.0.0.1:1/v1".parse().unwrap();
     let embedder = RemoteEmbedder::new(options).unwrap();
-    let error = embedder.embed(vec!["one".to_owned()]).await.err().unwrap();
     assert!(matches!(
-        error,
-        EmbedError::Remote { source: RemoteError::Request { ref url, .. } }
-            if url == "http://127.0.0.1:1/v1/embeddings"
+        error_of_embed(&embedder).await,
+        RemoteError::Request { url, .. } if url == "http://127.0.0.1:1/v1/embeddings"
     ));
 }
 

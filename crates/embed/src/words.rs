@@ -4,9 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use charter_search::Spellings;
 use rustc_hash::FxHashMap;
-
-use crate::near_words::Spellings;
 
 /// Letters of the shortest word that is a candidate for a correction.
 const LEAST_LETTERS: usize = 4;

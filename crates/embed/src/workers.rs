@@ -11,19 +11,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use charter_search::embed::{EmbedError, Vector};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::ModelLoadError;
 use super::bert::{Scratch, Seat};
 use super::engine::{Engine, ROWS_PER_PASS};
 use super::shape::HEADS;
 use super::team::{Broken, Team, spin_until};
 use super::tokens::Batch;
-use super::{EmbedError, Vector};
 
 /// Calls that may wait or be served at the same time; further callers wait for a free slot.
 pub const MAX_CALLS_AT_ONCE: usize = 64;
-/// Texts in one call.
-pub const MAX_TEXTS_PER_CALL: usize = 4096;
 /// Bytes of text that a worker processes at a time: about one pass's tokens.
 const BYTES_PER_UNIT: usize = 4 * ROWS_PER_PASS;
 /// A team never has more members than there are attention heads to share.
@@ -138,7 +137,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Workers {
     /// Starts `count` threads.
-    pub(super) fn start(engine: Arc<Engine>, count: NonZeroUsize) -> Result<Workers, EmbedError> {
+    pub(super) fn start(
+        engine: Arc<Engine>,
+        count: NonZeroUsize,
+    ) -> Result<Workers, ModelLoadError> {
         let shared = Arc::new(Shared {
             engine,
             state: Mutex::default(),
@@ -153,7 +155,7 @@ impl Workers {
             let thread = std::thread::Builder::new()
                 .name(format!("embed-{index}"))
                 .spawn(move || shared.work())
-                .map_err(|source| EmbedError::Threads { source })?;
+                .map_err(|source| ModelLoadError::Threads { source })?;
             workers.threads.push(thread);
         }
         Ok(workers)

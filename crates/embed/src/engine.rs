@@ -4,12 +4,14 @@
 use std::ops::Range;
 use std::path::Path;
 
+use charter_search::embed::{EmbedError, Vector};
+
 use super::bert::{Bert, Scratch, Seat};
 use super::kernel::Kernels;
 use super::team::{Broken, Team};
 use super::tokens::{Batch, Tokens};
 use super::words::Words;
-use super::{EmbedError, Vector, WeightsMemory, prepacked, weights};
+use super::{ModelLoadError, WeightsMemory, prepacked, weights};
 
 /// Tokens computed in one pass: enough to use the registers fully, few enough
 /// for the activations to stay in the second-level cache. A longer text is a
@@ -29,7 +31,7 @@ impl Engine {
         directory: &Path,
         token_limit: usize,
         memory: WeightsMemory,
-    ) -> Result<Engine, EmbedError> {
+    ) -> Result<Engine, ModelLoadError> {
         let (tokens, bert) = std::thread::scope(|scope| {
             let tokens = scope.spawn(|| Tokens::load(directory, token_limit));
             let bert = match memory {
@@ -39,11 +41,11 @@ impl Engine {
             (tokens.join(), bert)
         });
         let tokens = tokens
-            .map_err(|_| EmbedError::WorkerPanicked)?
-            .map_err(|source| EmbedError::Tokenizer { source })?;
-        let bert = bert.map_err(|source| EmbedError::Weights { source })?;
+            .map_err(|_| ModelLoadError::TokenizerPanicked)?
+            .map_err(|source| ModelLoadError::Tokenizer { source })?;
+        let bert = bert.map_err(|source| ModelLoadError::Weights { source })?;
         if tokens.vocabulary() > bert.vocabulary() {
-            return Err(EmbedError::Vocabulary {
+            return Err(ModelLoadError::Vocabulary {
                 tokenizer: tokens.vocabulary(),
                 weights: bert.vocabulary(),
             });

@@ -7,13 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use charter_search::embed::{
+    EmbedError, Embedder, EmbeddingModel, MAX_TEXTS_PER_CALL, Quantisation, Vector,
+};
 use tokio::sync::Semaphore;
 
 use super::bert::Scratch;
 use super::engine::{Engine, ROWS_PER_PASS};
 use super::shape::{HIDDEN, POSITIONS};
-use super::workers::{MAX_CALLS_AT_ONCE, MAX_TEXTS_PER_CALL, Workers};
-use super::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector, WeightsMemory};
+use super::workers::{MAX_CALLS_AT_ONCE, Workers};
+use super::{ModelLoadError, WeightsMemory};
 
 /// Tokens of a text that are embedded, including the two special ones; the rest is cut off. The model was trained on
 /// 256 (its positions reach 512).
@@ -61,13 +64,11 @@ impl MiniLm {
     /// `directory` and starts the threads. Blocks for some 100 ms, or 10 ms where prepacked weights are shared.
     ///
     /// # Errors
-    /// [`EmbedError::Weights`], [`EmbedError::Tokenizer`],
-    /// [`EmbedError::Vocabulary`], [`EmbedError::TokenLimit`] or
-    /// [`EmbedError::Threads`].
-    pub fn load(directory: &Path, options: &MiniLmOptions) -> Result<MiniLm, EmbedError> {
+    /// [`ModelLoadError`].
+    pub fn load(directory: &Path, options: &MiniLmOptions) -> Result<MiniLm, ModelLoadError> {
         let limit = options.token_limit;
         if !(MIN_TOKEN_LIMIT..=MAX_TOKEN_LIMIT).contains(&limit) {
-            return Err(EmbedError::TokenLimit { asked: limit });
+            return Err(ModelLoadError::TokenLimit { asked: limit });
         }
         let engine = Arc::new(Engine::load(directory, limit, options.weights)?);
         Ok(MiniLm {

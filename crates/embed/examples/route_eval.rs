@@ -12,7 +12,8 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use charter_search::embed::{EmbedError, Embedder, EmbeddingModel, MiniLm, MiniLmOptions, Vector};
+use charter_embed::{MiniLm, MiniLmOptions};
+use charter_search::embed::{EmbedError, Embedder, EmbeddingModel, Vector};
 use charter_search::eval::{EvalOptions, EvalSet, Offer, Trial};
 use charter_search::{CalibrationSet, RouteSettings, calibrate};
 use clap::Parser;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use charter_search::embed::{Embedder, MiniLm};
+use charter_embed::MiniLm;
+use charter_search::embed::Embedder;
 use charter_search::{
     Allowed, IndexSettings, Layer, Layers, RouteEntry, RouteIndex, RouteQuery, RouteSettings,
     RouteText, Scope, Verdict, VerdictKind, decide, embedding_texts, search,

@@ -2,12 +2,13 @@
 //! of JSON with the median and shortest time of one 16-token query in milliseconds, and 128-token passages per second
 //! in the best of several rounds.
 //!
-//! `cargo run --release -p charter-search --example embed_bench -- MODEL_DIR`
+//! `cargo run --release -p charter-embed --example embed_bench -- MODEL_DIR`
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use charter_search::embed::{Embedder, MiniLm, MiniLmOptions};
+use charter_embed::{MiniLm, MiniLmOptions};
+use charter_search::embed::Embedder;
 
 /// 14 words of one token each, and the two special tokens.
 const QUERY: &str = "which of my security groups are open to the internet on any port now";

@@ -4,16 +4,15 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
+use charter_embed::{MiniLm, MiniLmOptions, ModelLoadError, WeightsMemory};
 use charter_search::embed::{
-    EmbedError, Embedder, EmbeddingModel, MAX_TEXTS_PER_CALL, MiniLm, MiniLmOptions, Quantisation,
-    Vector, WeightsMemory, is_for_english,
+    EmbedError, Embedder, EmbeddingModel, MAX_TEXTS_PER_CALL, Quantisation, Vector, is_for_english,
 };
-
 use sha2::{Digest, Sha256};
 
 use crate::model;
 
-fn load_with(threads: usize, token_limit: usize) -> Result<MiniLm, EmbedError> {
+fn load_with(threads: usize, token_limit: usize) -> Result<MiniLm, ModelLoadError> {
     let options = MiniLmOptions {
         threads: NonZeroUsize::new(threads).unwrap(),
         token_limit,
@@ -168,7 +167,7 @@ fn a_limit_that_the_model_cannot_meet_is_refused() {
     for asked in [0, 2, 513] {
         assert!(matches!(
             load_with(1, asked),
-            Err(EmbedError::TokenLimit { asked: told }) if told == asked
+            Err(ModelLoadError::TokenLimit { asked: told }) if told == asked
         ));
     }
 }
@@ -188,7 +187,7 @@ fn a_directory_without_a_model_is_an_error_that_names_the_file() {
         .unwrap();
     assert!(matches!(
         error,
-        EmbedError::Weights { .. } | EmbedError::Tokenizer { .. }
+        ModelLoadError::Weights { .. } | ModelLoadError::Tokenizer { .. }
     ));
 }
 
@@ -206,7 +205,7 @@ fn damaged_weights_are_refused() {
         std::fs::write(&path, damaged).unwrap();
         let error = MiniLm::load(directory.path(), &MiniLmOptions::default()).err();
         assert!(
-            matches!(error, Some(EmbedError::Weights { .. })),
+            matches!(error, Some(ModelLoadError::Weights { .. })),
             "{} bytes: {error:?}",
             damaged.len()
         );

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use charter_search::embed::{MiniLm, MiniLmOptions};
+use charter_embed::{MiniLm, MiniLmOptions};
 
 /// The variable with the model's directory; the default is the one that `make model` fills.
 const VARIABLE: &str = "CHARTER_TEST_MODEL_DIR";
