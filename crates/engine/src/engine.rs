@@ -1,5 +1,6 @@
 //! The engine: its ports, and the common state of every use case.
 
+mod execution_services;
 mod services;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use execution_services::{ExecutionParts, ExecutionServices};
 use services::Services;
 
 use crate::EngineError;
@@ -27,11 +29,16 @@ use crate::catalogue::documents::DocumentService;
 use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
 use crate::conversation::candidates::Generator;
 use crate::conversation::requests::ActiveRequests;
-use crate::execution::executors::{self, ClientCalls, TargetRouter};
-use crate::execution::outputs::{self, OutputBudgetRunner};
+use crate::execution::events::EventService;
+use crate::execution::evidence::EvidenceService;
+use crate::execution::evidence_log::EvidenceLogService;
+use crate::execution::executors::{self, ClientCalls, ExecutorService, TargetRouter};
+use crate::execution::findings::FindingService;
+use crate::execution::outputs::{OutputBudgetRunner, ValueMemory};
 use crate::execution::replicas::PeerReplicas;
 use crate::execution::runs::Drivers;
 use crate::execution::runs::orders::Orders;
+use crate::execution::tags::TagService;
 use crate::execution::tool_results::ToolResults;
 use crate::ground::change_wait::ChangeWait;
 use crate::ground::confined::Computations;
@@ -46,7 +53,6 @@ use crate::identity::keys::KeyService;
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
-use crate::identity::shares::Shares;
 use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
@@ -95,20 +101,18 @@ pub struct Engine {
     ports: Ports,
     /// The port for tools, behind the router to executors and the check of outputs.
     tools: Arc<dyn ToolRunner>,
-    executors: Arc<ClientCalls>,
     settings: Settings,
     results: ToolResults,
     files: Cache<Origin, Arc<PackageFiles>>,
     slots: FairSlots,
     computations: Arc<Computations>,
     questions: QuestionSlots,
-    values: Shares,
-    run_values: Shares,
     in_hand: ActiveRequests,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
     quotas: TenantQuotas,
     services: Services,
+    execution: ExecutionServices,
     deadlines: Arc<Deadlines>,
     news: Arc<Notify>,
     others: PeerReplicas,
@@ -161,21 +165,31 @@ impl Engine {
             shutdown: shutdown.clone(),
             tasks: tasks.clone(),
         };
+        let computations = Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone()));
         let services = Services::new(
             &ports,
             &settings,
-            background,
+            background.clone(),
             Arc::clone(&news),
             holder.clone(),
+        );
+        let execution = ExecutionServices::new(
+            &services,
+            &ExecutionParts {
+                ports: &ports,
+                settings: &settings,
+                background,
+                news: Arc::clone(&news),
+                calls: executors,
+                computations: Arc::clone(&computations),
+            },
         );
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
             slots: FairSlots::new(settings.tool_calls),
-            computations: Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone())),
+            computations,
             questions: QuestionSlots::default(),
-            values: outputs::values(),
-            run_values: outputs::run_values(),
             in_hand: ActiveRequests::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
@@ -185,6 +199,7 @@ impl Engine {
                 Arc::clone(&ports.clock),
             ),
             services,
+            execution,
             deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
             news,
             others: PeerReplicas::default(),
@@ -194,7 +209,6 @@ impl Engine {
             tasks,
             holder,
             tools,
-            executors,
             ports,
             settings,
         })
@@ -292,6 +306,46 @@ impl Engine {
         &self.services.tool_search
     }
 
+    /// Returns the events of tenants.
+    #[must_use]
+    pub fn events(&self) -> &Arc<EventService> {
+        &self.execution.events
+    }
+
+    /// Returns the evidence of tenants.
+    #[must_use]
+    pub fn evidence(&self) -> &Arc<EvidenceService> {
+        &self.execution.evidence
+    }
+
+    /// Returns the evidence logs of tenants.
+    #[must_use]
+    pub fn evidence_log(&self) -> &Arc<EvidenceLogService> {
+        &self.execution.evidence_log
+    }
+
+    /// Returns what leases calls to executors.
+    #[must_use]
+    pub fn executors(&self) -> &Arc<ExecutorService> {
+        &self.execution.executors
+    }
+
+    /// Returns what finds and renders findings.
+    pub(crate) fn findings(&self) -> &Arc<FindingService> {
+        &self.execution.findings
+    }
+
+    /// Returns the tags of requests.
+    #[must_use]
+    pub fn tags(&self) -> &Arc<TagService> {
+        &self.execution.tags
+    }
+
+    /// Returns the memory for large values.
+    pub(crate) fn value_memory(&self) -> &ValueMemory {
+        &self.execution.memory
+    }
+
     /// Returns the engine's settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
@@ -337,15 +391,6 @@ impl Engine {
 
     pub(crate) fn tools(&self) -> &Arc<dyn ToolRunner> {
         &self.tools
-    }
-
-    /// Returns the calls that wait for executors.
-    pub(crate) fn executors(&self) -> &ClientCalls {
-        &self.executors
-    }
-
-    pub(crate) fn log_key(&self) -> &EvidenceKey {
-        &self.ports.evidence_key
     }
 
     /// Returns the time, by the engine's clock.
@@ -433,16 +478,6 @@ impl Engine {
     /// Returns the slots for long questions to the gate.
     pub(crate) fn question_slots(&self) -> &QuestionSlots {
         &self.questions
-    }
-
-    /// Returns the memory for large outputs and journals, in shares of tenants.
-    pub(crate) fn values(&self) -> &Shares {
-        &self.values
-    }
-
-    /// Returns the memory for the values of driven runs, in shares of tenants.
-    pub(crate) fn run_values(&self) -> &Shares {
-        &self.run_values
     }
 
     pub(crate) fn active_requests(&self) -> &ActiveRequests {

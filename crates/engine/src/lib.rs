@@ -55,14 +55,17 @@ pub use conversation::tasks::{
 };
 pub use engine::{Engine, Ports};
 pub use execution::events::{
-    AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, RequestEventRef,
-    RunEventRef,
+    AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
+    RequestEventRef, RunEventRef,
 };
-pub use execution::evidence::{EvidenceEntry, EvidencePage, EvidenceQuery, MAX_PAYLOAD};
+pub use execution::evidence::{
+    EvidenceEntry, EvidencePage, EvidenceQuery, EvidenceService, MAX_PAYLOAD,
+};
 pub use execution::evidence_log::{
-    EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
+    EvidenceExport, EvidenceKey, EvidenceLogService, EvidenceProof, LogCheckpoint, LogConsistency,
+    LogHead, LogKey,
 };
-pub use execution::executors::{LeaseRenewal, LeaseRequest};
+pub use execution::executors::{ExecutorService, LeaseRenewal, LeaseRequest};
 pub use execution::plans::SubmittedPlan;
 pub use execution::runs::{
     ApprovalDecision, ApprovalEntry, ApprovalPage, AssumedFacts, CallExplanation, CallOrigin,
@@ -71,6 +74,7 @@ pub use execution::runs::{
     RunExplanation, RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplanation,
     StepView,
 };
+pub use execution::tags::TagService;
 pub use ground::apart::apart;
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};

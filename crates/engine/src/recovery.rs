@@ -79,7 +79,7 @@ impl Engine {
         if self.settings().duty != ProcessRole::Api {
             tasks.spawn(Arc::clone(self).work_forever());
             tasks.spawn(Arc::clone(self).sweep_forever());
-            tasks.spawn(Arc::clone(self).retain_evidence_forever());
+            tasks.spawn(Arc::clone(self.evidence_log()).retain_forever());
             tasks.spawn(Arc::clone(self.lenses()).refresh_lenses_forever());
         }
     }

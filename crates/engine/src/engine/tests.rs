@@ -5,14 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use charter_contract::ids::TenantId;
 use charter_domain::clock::{Clock, SystemClock};
 use charter_effects::webhook::NoWebhooks;
 use charter_effects::{
-    Imports, LandlockUse, Models, NoModels, NoSources, Sandbox, SandboxOptions, ToolRunner,
+    Imports, LandlockUse, Models, NoModels, NoSources, Sandbox, SandboxOptions, ToolCall,
+    ToolOutcome, ToolRunner,
 };
 use charter_store::SharedStore;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use tokio_util::sync::CancellationToken;
 
 use crate::ground::questions::MAX_CONCURRENT;
 use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
@@ -27,6 +30,17 @@ pub(crate) async fn sandbox(dir: &Path) -> Sandbox {
     let mut options = SandboxOptions::new(dir.join("sandbox"));
     options.landlock = LandlockUse::WhenAvailable;
     Sandbox::new(options).await.unwrap()
+}
+
+/// Tools for a test that calls none.
+#[derive(Debug)]
+pub(crate) struct NoTools;
+
+#[async_trait]
+impl ToolRunner for NoTools {
+    async fn run(&self, call: ToolCall, _cancel: CancellationToken) -> ToolOutcome {
+        panic!("`{}` is not expected to be called", call.tool_id)
+    }
 }
 
 /// Ports without models, lenses, embeddings or other systems, with the machine's clock.

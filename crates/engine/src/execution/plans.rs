@@ -185,7 +185,7 @@ impl Engine {
                 confirm: writes && dry_run == DryRun::No,
                 ..RunPrerequisites::default()
             },
-            tags: self.request_tags(caller, None, None)?,
+            tags: self.tags().of_request(caller, None, None)?,
             artifacts: Vec::new(),
         })
     }

@@ -173,7 +173,7 @@ impl Engine {
                     .map(|parameter| parameter.name.clone()),
                 ..RunPrerequisites::default()
             },
-            tags: self.request_tags(caller, None, Some(Flow::Write))?,
+            tags: self.tags().of_request(caller, None, Some(Flow::Write))?,
             artifacts: Vec::new(),
         })
     }

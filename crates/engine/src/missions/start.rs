@@ -153,7 +153,7 @@ impl Engine {
             pins,
             dry_run: false,
             opening: RunPrerequisites::default(),
-            tags: self.request_tags(caller, None, None)?,
+            tags: self.tags().of_request(caller, None, None)?,
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
         self.start_run(new).await?;

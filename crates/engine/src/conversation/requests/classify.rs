@@ -236,7 +236,7 @@ impl Engine {
         classified: &Classification,
     ) -> Result<TagRecord, EngineError> {
         let view = self.live().view(&asked.caller.tenant);
-        let persona = self.persona(asked.wishes.persona.as_ref())?;
+        let persona = self.tags().persona(asked.wishes.persona.as_ref())?;
         let at = self.now();
         let tier = Some(asked.tier());
         let mut tags = TagRecord {

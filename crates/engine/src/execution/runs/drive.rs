@@ -262,7 +262,7 @@ impl Engine {
                 (*housed, RunOwnership::Held(lease), Vec::new(), Vec::new())
             }
             RunSource::New(new) => {
-                let room = RunMemory::new(self.run_values(), &workspace.tenant);
+                let room = self.value_memory().for_run(&workspace.tenant);
                 let part = room.take(new.run.memory(), VALUES_TIMEOUT).await?;
                 let hold = RunOwnership::Unstored(Box::new(new.record), new.stored);
                 let started = vec![new.started];

@@ -512,7 +512,7 @@ impl Prepared {
         let checked = self.script.is_none();
         let (of_proposal, approved_until) = (self.of_proposal, self.approved_until);
         let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
-        let room = engine.room_for_output(room);
+        let room = engine.value_memory().for_output(room);
         let call = self.tool_call(engine, key, Arc::<OutputAllocation>::clone(&room))?;
         let _slot = engine.tool_slot(&tenant, &call).await;
         still_approved(approved_until, engine.now())?;

@@ -113,7 +113,7 @@ impl Workspace {
             | RunKind::Mission
             | RunKind::ToolCall => {
                 let mut tools = self.tools.values();
-                tools.any(|tool| engine.is_shown(&tool.entry.document))
+                tools.any(|tool| engine.evidence().is_shown(&tool.entry.document))
             }
         }
     }
@@ -260,7 +260,7 @@ impl Engine {
     ) -> Result<Option<EvidenceRecord>, EngineError> {
         let tool = workspace.tools.get(made.tool);
         let tool = tool.map(|tool| &tool.entry.document);
-        let Some(tool) = tool.filter(|tool| self.is_shown(tool)) else {
+        let Some(tool) = tool.filter(|tool| self.evidence().is_shown(tool)) else {
             return Ok(None);
         };
         let Some(mut record) = self.captured(&workspace.tenant, folded, tool, made).await? else {
@@ -305,7 +305,7 @@ impl Engine {
             output: made.output,
             at: made.at,
         };
-        let fault = match captured(tool).record(self, tenant, run, [].iter()).await {
+        let fault = match captured(tool).record(self.evidence(), tenant, run, [].iter()).await {
             Ok(EvidenceOutcome::Recorded(made)) => {
                 if let Some(fault) = &made.fault {
                     tracing::warn!(run.id = %run, step.id = %step, error = %fault,
@@ -324,7 +324,7 @@ impl Engine {
         tracing::warn!(run.id = %run, step.id = %step, error = %fault,
             "a tool's evidence declaration failed; creating the record without it");
         let bare = without_filters(tool);
-        let bare = captured(&bare).record(self, tenant, run, [].iter()).await?;
+        let bare = captured(&bare).record(self.evidence(), tenant, run, [].iter()).await?;
         let EvidenceOutcome::Recorded(bare) = bare else {
             return Ok(None);
         };
@@ -356,7 +356,7 @@ impl Engine {
                 Ok(Document::Tool(document)) => document,
                 Ok(_) | Err(_) => continue,
             };
-            if !document.is_internal() && !self.is_shown(&document) {
+            if !document.is_internal() && !self.evidence().is_shown(&document) {
                 unproven.push(ToolId::clone(tool));
             }
         }

@@ -182,7 +182,7 @@ impl Engine {
             CallOrigin::Playbook(playbook) => {
                 let new =
                     self.playbook_run(caller, playbook, &none, thought.dry_run.into(), run_id)?;
-                let tags = self.request_tags(caller, persona, new.tags.flow)?;
+                let tags = self.tags().of_request(caller, persona, new.tags.flow)?;
                 return Ok(NewRun { tags, ..new });
             }
             CallOrigin::Skill(_) if thought.dry_run => {
@@ -219,7 +219,7 @@ impl Engine {
             pins,
             dry_run: thought.dry_run,
             opening: RunPrerequisites::default(),
-            tags: self.request_tags(caller, persona, flow)?,
+            tags: self.tags().of_request(caller, persona, flow)?,
             artifacts: Vec::new(),
         })
     }

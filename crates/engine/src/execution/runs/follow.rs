@@ -247,7 +247,7 @@ impl<S> Follower<S> {
             while let Some(stored) = self.read.pop_front() {
                 let memory = stored.payload.len().saturating_mul(MEMORY_PER_BYTE);
                 let memory = memory.min(RUN_MEMORY);
-                let _memory = self.engine.memory_for(&self.tenant, memory).await?;
+                let _memory = self.engine.value_memory().reserve(&self.tenant, memory).await?;
                 let followed = self.folding.take(HistoryEvent::try_from(stored)?)?;
                 if followed.entry.sequence > self.after {
                     return Ok(Some(followed));

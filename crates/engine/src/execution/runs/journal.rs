@@ -8,7 +8,7 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::json::{JsonFault, decode_stored, to_stored};
 use charter_contract::time::Timestamp;
 use charter_domain::run::{Run, RunEvent};
-use charter_store::journal::{EventHash, GENESIS, JournalEvent, NewEvent};
+use charter_store::journal::{Append, EventHash, GENESIS, JournalEvent, NewEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -125,6 +125,16 @@ pub(crate) struct JournalSize {
 }
 
 impl Engine {
+    /// Appends to a journal and notifies the watchers.
+    pub(crate) async fn append(&self, append: Append) -> Result<u64, EngineError> {
+        let announces = !append.messages.is_empty();
+        let version = self.store().append(append).await?;
+        if announces {
+            self.notify_watchers();
+        }
+        Ok(version)
+    }
+
     /// Measures a run's journal, and waits for the memory to read it.
     ///
     /// # Errors
@@ -140,7 +150,7 @@ impl Engine {
             0..=LARGE_JOURNAL => None,
             text => {
                 let values = text.saturating_mul(MEMORY_PER_BYTE).min(RUN_MEMORY);
-                self.memory_for(tenant, text.saturating_add(values)).await?
+                self.value_memory().reserve(tenant, text.saturating_add(values)).await?
             }
         };
         Ok(JournalSize { bytes, memory })

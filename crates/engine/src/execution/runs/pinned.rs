@@ -183,7 +183,7 @@ impl Engine {
             Some(tags) => Ok(tags.clone()),
             None => Ok(RequestTags {
                 flow: None,
-                persona: self.persona(None)?,
+                persona: self.tags().persona(None)?,
                 tier: Tier::default(),
             }),
         }

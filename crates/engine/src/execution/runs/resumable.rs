@@ -28,7 +28,7 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<ResumableRun, EngineError> {
-        let room = RunMemory::new(self.run_values(), tenant);
+        let room = self.value_memory().for_run(tenant);
         let folded = self.fold(tenant, run).await?;
         let memory = folded.run.memory().min(RUN_MEMORY);
         if let Ok(part) = room.take(memory, Duration::ZERO).await {

@@ -101,7 +101,7 @@ impl Engine {
                 rules.extend(place.ask(|| workspace.foreseen_warnings(run, step, tool, &foreseen)));
             }
             let proves_nothing = run.is_dry_run() && step.writes();
-            if !(proves_nothing || tool.is_internal() || self.is_shown(tool)) {
+            if !(proves_nothing || tool.is_internal() || self.evidence().is_shown(tool)) {
                 unproven.push(without_evidence(called));
             }
         }

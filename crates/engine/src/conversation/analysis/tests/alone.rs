@@ -28,7 +28,7 @@ async fn b000_22_a_tool_without_an_evidence_block_leaves_evidence() {
     let answered = rig.ask("plain").await;
     let ids = answered.metadata("evidence_ids");
     let id = EvidenceId::parse(ids[0].as_str().unwrap()).unwrap();
-    let record = rig.engine.evidence(&person("ann"), &id).await.unwrap();
+    let record = rig.engine.evidence().get(&person("ann"), &id).await.unwrap();
     let record = serde_json::to_value(record).unwrap();
     assert_eq!(record["type"], "api_call");
     assert_eq!(record["source"]["system"], "aws.ec2");
@@ -65,7 +65,7 @@ async fn b000_22_findings_without_evidence_are_reported() {
     assert_eq!(answered.warnings(), [""; 0]);
     let ids = answered.metadata("evidence_ids");
     let id = EvidenceId::parse(ids[0].as_str().unwrap()).unwrap();
-    let record = rig.engine.evidence(&person("ann"), &id).await.unwrap();
+    let record = rig.engine.evidence().get(&person("ann"), &id).await.unwrap();
     let page = format!(
         "https://charter.example/console/runs/{}",
         answered.runs()[0]

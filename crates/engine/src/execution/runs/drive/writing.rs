@@ -175,12 +175,16 @@ impl RunDriver<'_> {
             // Large records are written at once, to free their memory.
             if memory > LARGE_OUTPUT {
                 engine
-                    .keep_evidence(&self.workspace.tenant, &records)
+                    .evidence()
+                    .keep(&self.workspace.tenant, &records)
                     .await?;
                 records.clear();
                 memory = 0;
             }
         }
-        engine.keep_evidence(&self.workspace.tenant, &records).await
+        engine
+            .evidence()
+            .keep(&self.workspace.tenant, &records)
+            .await
     }
 }

@@ -196,10 +196,10 @@ impl Rig {
     /// Exports the evidence of everything, and checks it as any auditor can.
     async fn verified(&self) {
         let ann = person("ann");
-        let export = self.engine.evidence_export(&ann, EvidenceQuery::default());
+        let export = self.engine.evidence_log().export(&ann, EvidenceQuery::default());
         let mut export = export.await.unwrap();
         let mut text = String::new();
-        while let Some(lines) = self.engine.export_lines(&mut export).await.unwrap() {
+        while let Some(lines) = self.engine.evidence_log().next_lines(&mut export).await.unwrap() {
             text.push_str(&lines);
         }
         let mut lines = text.split_inclusive('\n');
