@@ -18,8 +18,8 @@ use charter_effects::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::identity::shares::{Share, Shares};
 use crate::EngineError;
+use crate::identity::shares::{Share, Shares};
 
 pub(crate) use room::{RunMemory, RunMemoryShare};
 

@@ -391,9 +391,9 @@ impl Engine {
         let tenant = &work.caller.tenant;
         let mut cases = Vec::with_capacity(work.order.runs.len());
         for run in &work.order.runs {
-            let run = self.fold(tenant, run).await?.run;
-            let pinned = self.load_pinned(tenant, &run).await?;
-            let history = self.history(tenant, run.id()).await?;
+            let run = self.journals().fold(tenant, run).await?.run;
+            let pinned = self.pinned_documents().load(tenant, &run).await?;
+            let history = self.journals().history(tenant, run.id()).await?;
             let examined = self.findings().examine(tenant, &pinned, &run, &history).await?;
             cases.push(Case {
                 skill: pinned.skill()?,

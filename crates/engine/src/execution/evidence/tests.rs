@@ -1,13 +1,13 @@
 //! Evidence without the runs that leave it.
 
 use charter_domain::clock::SystemClock;
+use charter_store::page::PageRequest;
 use charter_testkit::store_suite::sample;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::engine::tests::{NoTools, open};
 use crate::{EvidenceQuery, RandomIds};
-use charter_store::page::PageRequest;
 
 /// The service over a store in a directory.
 pub(in crate::execution) fn service(ports: CorePorts) -> EvidenceService {

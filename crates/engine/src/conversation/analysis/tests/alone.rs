@@ -52,7 +52,8 @@ async fn b000_22_findings_without_evidence_are_reported() {
     );
     let run = rig
         .engine
-        .show_run(&person("ann"), &answered.runs()[0])
+        .run_views()
+        .show(&person("ann"), &answered.runs()[0])
         .await;
     assert_eq!(json!(run.unwrap().unproven), json!(["yard.look"]));
 
@@ -90,6 +91,6 @@ async fn the_hints_of_a_playbook_stand_with_its_plan() {
         answered.content()
     );
     let run = &answered.runs()[0];
-    let shown = rig.engine.show_run(&person("ann"), run).await.unwrap();
+    let shown = rig.engine.run_views().show(&person("ann"), run).await.unwrap();
     assert_eq!(json!(shown.approach_hints), hints);
 }
