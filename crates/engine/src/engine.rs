@@ -308,13 +308,13 @@ impl Engine {
         &self.execution.evidence_log
     }
 
-    /// Returns what leases calls to executors.
+    /// Returns the leases of calls to executors.
     #[must_use]
     pub fn executors(&self) -> &Arc<ExecutorService> {
         &self.execution.executors
     }
 
-    /// Returns what finds and renders findings.
+    /// Returns the findings in the results of runs.
     pub(crate) fn findings(&self) -> &Arc<FindingService> {
         &self.execution.findings
     }
@@ -335,7 +335,7 @@ impl Engine {
         &self.execution.pinned
     }
 
-    /// Returns what drives runs.
+    /// Returns the drivers of runs.
     pub(crate) fn runs(&self) -> &Arc<RunService> {
         &self.execution.runs
     }
@@ -352,13 +352,13 @@ impl Engine {
         &self.execution.views
     }
 
-    /// Returns what people do with runs.
+    /// Returns the operations of users on runs.
     #[must_use]
     pub fn run_management(&self) -> &Arc<RunManagementService> {
         &self.execution.management
     }
 
-    /// Returns what starts runs.
+    /// Returns the starts of runs.
     #[must_use]
     pub fn run_starts(&self) -> &Arc<RunStartService> {
         &self.execution.starts
@@ -370,13 +370,13 @@ impl Engine {
         &self.execution.gate
     }
 
-    /// Returns what claims runs, and keeps the leases of this process.
+    /// Returns the claims of runs, and the leases of this process.
     #[must_use]
     pub fn run_recovery(&self) -> &Arc<RunRecoveryService> {
         &self.execution.recovery
     }
 
-    /// Returns what follows the other processes of the store.
+    /// Returns the follower of the other processes of the store.
     pub(crate) fn replicas(&self) -> &Arc<ReplicaService> {
         &self.execution.replicas
     }

@@ -44,7 +44,7 @@ impl From<bool> for RollBack {
     }
 }
 
-/// What people do with runs.
+/// The operations of users on runs.
 pub struct RunManagementService {
     store: SharedStore,
     journals: Arc<JournalService>,

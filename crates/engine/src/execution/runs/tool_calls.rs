@@ -14,7 +14,7 @@ use crate::ground::fair_slots::{FairSlots, Slot};
 use crate::ground::grants::ToolGrants;
 use crate::ground::settings::ClientTools;
 
-/// What the call of a tool needs.
+/// The ports of a tool call.
 pub(crate) struct ToolCallPorts {
     pub(crate) clock: Arc<dyn Clock>,
     /// The port for tools, behind the router to executors and the check of outputs.
