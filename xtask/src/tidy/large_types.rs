@@ -13,7 +13,7 @@ const MOST_METHODS: usize = 60;
 /// Types that have more: the crate's folder, the type, the number of its methods. A number may only fall.
 const OPEN: [(&str, &str, usize); 2] = [
     ("crates/domain/", "run::state::Run", 115),
-    ("crates/engine/", "engine::Engine", 447),
+    ("crates/engine/", "engine::Engine", 270),
 ];
 
 /// The file of the list.

@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Runs an analysis. A model with a small context window gets less data.
-    pub(crate) async fn run_analysis(
+    pub(crate) async fn analyse_results(
         &self,
         work: AnalysisWork,
         cancel: &CancellationToken,

@@ -189,7 +189,7 @@ impl Engine {
         &self,
         record: MissionRecord,
     ) -> Result<(MissionView, MissionStart), EngineError> {
-        let folded = self.fold(&record.tenant_id, &record.run_id).await?;
+        let folded = self.journals().fold(&record.tenant_id, &record.run_id).await?;
         // The journal may have grown since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));
         let run = folded.run;
@@ -248,7 +248,7 @@ impl Engine {
             if self.store().run(tenant, &id).await?.is_none() {
                 continue;
             }
-            let playbook = self.fold(tenant, &id).await?.run;
+            let playbook = self.journals().fold(tenant, &id).await?.run;
             let waits = playbook.steps().find_map(|(_, state)| match state {
                 StepState::AwaitingApproval { approval, .. } => Some(approval.clone()),
                 _ => None,
@@ -294,7 +294,7 @@ impl Engine {
             let message = "an imported mission is read-only";
             return Err(EngineError::new(ErrorCode::IllegalTransition, message));
         }
-        self.abort_run(caller, &record.run_id, reason, RollBack::No)
+        self.run_management().abort(caller, &record.run_id, reason, RollBack::No)
             .await?;
         self.show_mission(caller, mission).await
     }

@@ -131,7 +131,7 @@ impl Question {
         let id = run.summary.run_id.clone();
         Ok(match run.summary.status {
             RunStatus::AwaitingParameters => {
-                let missing = engine.missing_parameters(caller, &id).await?;
+                let missing = engine.run_management().missing_parameters(caller, &id).await?;
                 let missing = explained(missing, run);
                 Some(Self::Give { run: id, missing })
             }
@@ -273,9 +273,9 @@ impl PendingQuestion {
         match self {
             Self::Skill { .. } | Self::Choose => Ok(AnswerOutcome::Values(content)),
             Self::Give { run } => {
-                let missing = engine.missing_parameters(caller, run).await?;
+                let missing = engine.run_management().missing_parameters(caller, run).await?;
                 let given = typed_values(&missing, content);
-                engine.give_parameters(caller, run, &given).await?;
+                engine.run_management().give_parameters(caller, run, &given).await?;
                 Ok(AnswerOutcome::Acted)
             }
             Self::Confirm { run, digest } => {
@@ -287,7 +287,7 @@ impl PendingQuestion {
                     digest: digest.clone(),
                     typed: typed.map(str::to_owned),
                 };
-                engine.confirm_run(caller, run, confirmation).await?;
+                engine.run_management().confirm(caller, run, confirmation).await?;
                 Ok(AnswerOutcome::Acted)
             }
             Self::Approve {
@@ -307,7 +307,7 @@ impl PendingQuestion {
                     digest: digest.clone(),
                     reason: reason.filter(|text| !text.is_empty()).map(str::to_owned),
                 };
-                engine.decide_approval(caller, approval, say).await?;
+                engine.approvals().decide(caller, approval, say).await?;
                 Ok(AnswerOutcome::Acted)
             }
         }

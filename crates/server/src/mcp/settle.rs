@@ -171,7 +171,7 @@ impl WorkSubject {
         match self {
             Self::Request(id) => self.request_status(call, id, patience).await,
             Self::Run(id) => {
-                let run = call.engine().await_run(&call.caller, id, patience).await?;
+                let run = call.engine().run_views().wait(&call.caller, id, patience).await?;
                 self.run_status(call, &run, WorkReport::of_run(self, &run))
                     .await
             }
@@ -189,7 +189,7 @@ impl WorkSubject {
         let mission = engine.await_mission(caller, id, patience).await?;
         let work = WorkReport::of_mission(self, &mission);
         if mission.state == MissionState::AwaitingApproval {
-            let run = engine.show_run(caller, &mission.run_id).await?;
+            let run = engine.run_views().show(caller, &mission.run_id).await?;
             return self.run_status(call, &run, work).await;
         }
         Ok(WorkStatus {
@@ -213,7 +213,7 @@ impl WorkSubject {
         let mut shown = None;
         for run in &runs {
             // The request may not have created the run yet.
-            match engine.await_run(caller, run, patience).await {
+            match engine.run_views().wait(caller, run, patience).await {
                 Ok(run) if run.state.outcome.is_none() => shown = Some(run),
                 Ok(_) => {}
                 Err(error) if error.code == ErrorCode::NotFound => {}
@@ -223,7 +223,7 @@ impl WorkSubject {
         let recorded = engine.request(caller, id).await?;
         if let Some(run) = &recorded.run_id {
             // A change is answered when it first waits for a person; its further status is that of its run.
-            match engine.await_run(caller, run, patience).await {
+            match engine.run_views().wait(caller, run, patience).await {
                 Ok(run) => return self.change_status(call, recorded, &run).await,
                 // The run is past its retention.
                 Err(error) if error.code == ErrorCode::NotFound => {}

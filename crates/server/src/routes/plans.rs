@@ -79,6 +79,7 @@ pub(crate) async fn start(
     let sent = wanted.plan()?;
     let run = state
         .engine
+        .run_starts()
         .start_plan(
             &caller,
             &sent,

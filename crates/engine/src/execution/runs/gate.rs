@@ -16,18 +16,18 @@ use charter_domain::rate_limit::{BucketLevel, RateLimitExceeded};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
-use super::warnings::ForeseenCall;
+use super::view::ForeseenCall;
 use crate::ground::questions::Effort;
 
 /// A decision with every rule that was considered for it.
 #[derive(Debug)]
-pub(super) struct ExplainedDecision {
+pub(crate) struct ExplainedDecision {
     /// The decision that the step would begin under.
-    pub(super) decision: GateDecision,
+    pub(crate) decision: GateDecision,
     /// Each rule, in the order in which the gate asks.
-    pub(super) findings: Vec<RuleFinding>,
+    pub(crate) findings: Vec<RuleFinding>,
     /// Facts of the run's history for policies.
-    pub(super) facts: RunFacts,
+    pub(crate) facts: RunFacts,
 }
 
 /// When policy is asked. It comes after all approvals, because a rule may look at the approvers.
@@ -42,7 +42,7 @@ enum PolicyTiming {
 
 impl Workspace {
     /// Returns how long the gate's answer about a call of this tool may take.
-    pub(super) fn effort(&self, tool: &ToolId) -> Effort {
+    pub(crate) fn effort(&self, tool: &ToolId) -> Effort {
         let asked = self
             .guardrails
             .iter()
@@ -75,7 +75,7 @@ impl Workspace {
 
     /// Returns the same answer with the result of each rule. Includes policies and the rate limit even if they are not
     /// asked in the run's present state. `bucket` is the state of the tool's rate limit at `now`.
-    pub(super) fn explain(
+    pub(crate) fn explain(
         &self,
         run: &Run,
         step: &Step,

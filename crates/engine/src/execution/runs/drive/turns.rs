@@ -85,7 +85,7 @@ impl RunDriver<'_> {
         };
         let key = (self.workspace.tenant.clone(), tool.tool_id.clone());
         let id = &prepared.call().step;
-        let Err(too_soon) = self.engine.rate_limits().take(key, limit.into(), at) else {
+        let Err(too_soon) = self.runs.rate_limits.take(key, limit.into(), at) else {
             self.turns.take(id);
             return true;
         };

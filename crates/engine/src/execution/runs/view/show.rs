@@ -20,11 +20,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::divergence::ReplayDivergence;
-use super::{HistoryEvent, RunEvidence, RunSummary};
+use super::{RunSummary, RunViewService};
+use crate::execution::runs::divergence::ReplayDivergence;
+use crate::execution::runs::evidence::RunEvidence;
+use crate::execution::runs::journal::HistoryEvent;
 use crate::ground::questions::Effort;
 use crate::identity::shares::Share;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A run with its journal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -172,37 +174,38 @@ pub struct Replayed {
     pub divergence: Option<ReplayDivergence>,
 }
 
-impl Engine {
+impl RunViewService {
     /// Returns a run of the caller's tenant with its journal.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run.
-    pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunView, EngineError> {
-        let (shown, _memory) = self.show_run_with_memory(caller, run).await?;
+    pub async fn show(&self, caller: &Caller, run: &RunId) -> Result<RunView, EngineError> {
+        let (shown, _memory) = self.show_with_memory(caller, run).await?;
         Ok(shown)
     }
 
     /// Returns a run with the memory that a large one needs, for a caller that serialises it at once.
     ///
     /// # Errors
-    /// As for [`Engine::show_run`].
-    pub async fn show_run_with_memory(
+    /// As for [`RunViewService::show`].
+    pub async fn show_with_memory(
         &self,
         caller: &Caller,
         run: &RunId,
     ) -> Result<(RunView, Option<Share>), EngineError> {
-        let record = self.record_of(caller, run).await?;
-        let (folded, history) = self.history_with_run(&caller.tenant, run).await?;
+        let record = self.record(caller, run).await?;
+        let (folded, history) = self.journals.history_with_run(&caller.tenant, run).await?;
         let (events, memory) = history.into_parts();
         let shown = RunView {
             summary: record.into(),
             state: RunState::from_run(&folded.run),
-            approvals: self.open_approvals(&caller.tenant, run).await?,
-            evidence: self.evidence_of_run(&caller.tenant, &folded.run).await?,
+            approvals: self.approvals.open(&caller.tenant, run).await?,
+            evidence: self.evidence.of_run(&caller.tenant, &folded.run).await?,
             notes: self.notes_on(&caller.tenant, &folded.run).await?,
-            unproven: self.unproven(&folded.run).await?,
+            unproven: self.evidence.unproven(&folded.run).await?,
             approach_hints: self
-                .pinned_playbook(&folded.run)
+                .pinned
+                .playbook(&folded.run)
                 .await
                 .map_or_else(Vec::new, |playbook| playbook.approach_hints),
             proposals: self.proposed_for(caller, &folded.run).await?,
@@ -221,27 +224,28 @@ impl Engine {
         if missing.is_empty() || run.outcome().is_some() {
             return Ok(Vec::new());
         }
-        let declared = self.declared_by(run).await?;
+        let declared = self.pinned.declared_parameters(run).await?;
         let open = declared
             .iter()
             .filter(|parameter| missing.contains(&parameter.name));
         let open: Vec<&Parameter> = open.collect();
         // A failure is logged; the run is shown without proposals.
-        Ok(self.proposed(caller, &open, &mut Vec::new()).await)
+        let proposed = self.memories.propose_values(caller, &open, &mut Vec::new());
+        Ok(proposed.await)
     }
 
     /// Returns a run of the caller's tenant after a given event, by folding that many events.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run and for an event that has not happened.
-    pub async fn show_run_at(
+    pub async fn show_at(
         &self,
         caller: &Caller,
         run: &RunId,
         sequence: u64,
     ) -> Result<RunAt, EngineError> {
-        self.record_of(caller, run).await?;
-        let folded = self.fold_until(&caller.tenant, run, sequence).await?;
+        self.record(caller, run).await?;
+        let folded = self.journals.fold_until(&caller.tenant, run, sequence).await?;
         let (folded, at) = folded
             .and_then(|folded| folded.last.map(|at| (folded, at)))
             .ok_or_else(|| EngineError::not_found("event of the run", sequence))?;
@@ -258,18 +262,18 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for a run that is not visible to the caller.
-    pub(crate) async fn record_of(
+    pub(crate) async fn record(
         &self,
         caller: &Caller,
         run: &RunId,
     ) -> Result<RunRecord, EngineError> {
-        let record = self.store().run(&caller.tenant, run).await?;
+        let record = self.store.run(&caller.tenant, run).await?;
         let Some(record) = record else {
             return Err(self.no_run(caller, run).await?);
         };
         let sees = match &record.user_id {
             None if caller.only_own().is_some() => {
-                let folded = self.fold(&caller.tenant, run).await?;
+                let folded = self.journals.fold(&caller.tenant, run).await?;
                 caller.sees(Some(folded.run.owner()))
             }
             owner => caller.sees(owner.as_ref()),
@@ -285,9 +289,9 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run.
-    pub async fn replay_run(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
-        self.record_of(caller, run).await?;
-        let (journal, _measured) = self.journal(&caller.tenant, run).await?;
+    pub async fn replay(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
+        self.record(caller, run).await?;
+        let (journal, _measured) = self.journals.stored(&caller.tenant, run).await?;
         let mut broken = verify_chain(GENESIS, 1, &journal)
             .err()
             .map(|at| ReplayDivergence {
@@ -323,7 +327,7 @@ impl Engine {
                 continue;
             };
             let effort = Effort::long_if_any([replay.run().asks_expressions()]);
-            let place = self.question_slots().slot_for(&caller.tenant, effort).await;
+            let place = self.questions.slot_for(&caller.tenant, effort).await;
             if let Err(found) = place.ask(|| replay.take(event, stored.at)) {
                 diverges = Some(found);
                 break;
@@ -336,7 +340,7 @@ impl Engine {
         let folded = replay.as_ref().map(StrictReplay::run);
         let diverges = diverges.map(|found| ReplayDivergence::new(found.sequence, found.detail));
         let diverges = match diverges.or(broken) {
-            None => self.contradicted(&caller.tenant, run, &journal).await?,
+            None => self.evidence.contradiction(&caller.tenant, run, &journal).await?,
             found => found,
         };
         Ok(Replayed {

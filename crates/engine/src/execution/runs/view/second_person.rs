@@ -9,7 +9,8 @@ use charter_domain::person::CredentialUser;
 use charter_domain::run::{Run, StepState};
 use charter_store::page::{MAX_PAGE, PageRequest};
 
-use crate::{Engine, EngineError};
+use super::RunViewService;
+use crate::EngineError;
 
 /// Maximum pages of keys to read. A tenant with more keys is assumed to have a second person.
 const MOST_PAGES: usize = 10;
@@ -19,7 +20,7 @@ const NO_APPROVER: &str = "this run needs four eyes, but every user who could ap
     a key creator with a user who has: give another person of the tenant a key of the configuration with the role \
     `operator`, or a key created on the data directory";
 
-impl Engine {
+impl RunViewService {
     /// Returns the warnings about a run.
     pub(super) async fn notes_on(
         &self,
@@ -27,7 +28,7 @@ impl Engine {
         run: &Run,
     ) -> Result<Vec<String>, EngineError> {
         let is_open = run.outcome().is_none() && !run.is_dry_run();
-        self.keys().has_keys().await?;
+        self.keys.has_keys().await?;
         if !(is_open && self.asks_for_two(run).await) {
             return Ok(Vec::new());
         }
@@ -50,7 +51,7 @@ impl Engine {
         if !(is_asking || writes || reviewed) {
             return false;
         }
-        let four_eyes = self.keys().four_eyes();
+        let four_eyes = self.keys.four_eyes();
         match self.safety_of(run).await {
             Some(SafetyClass::Destructive) => true,
             Some(SafetyClass::Automated) => four_eyes && (is_asking || reviewed),
@@ -61,7 +62,7 @@ impl Engine {
     /// Returns the safety class of the playbook that a run executes. An unreadable playbook fails the run in its
     /// driver, and must not prevent showing the run.
     async fn safety_of(&self, run: &Run) -> Option<SafetyClass> {
-        let playbook = self.pinned_playbook(run).await?;
+        let playbook = self.pinned.playbook(run).await?;
         Some(playbook.safety.safety_class)
     }
 
@@ -71,15 +72,15 @@ impl Engine {
         tenant: &TenantId,
         askers: &BTreeSet<UserId>,
     ) -> Result<bool, EngineError> {
-        let known = &self.settings().approvers;
+        let known = &self.approvers;
         let mut configured = known.users.get(tenant).into_iter().flatten();
         if known.provided.contains(tenant) || configured.any(|user| !askers.contains(user)) {
             return Ok(true);
         }
-        let now = self.now();
+        let now = self.clock.now();
         let mut page = PageRequest::new(None, MAX_PAGE);
         for _ in 0..MOST_PAGES {
-            let found = self.store().keys(tenant, &page).await?;
+            let found = self.store.keys(tenant, &page).await?;
             let mut keys = found.entries.into_iter();
             let has_second = keys.any(|key| {
                 let decides = key.is_live(now) && key.rights.decides();

@@ -9,9 +9,10 @@ use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::RunViewService;
 use crate::execution::evidence::check_range;
 use crate::ground::error::newest_known;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Status filters for every run that has not ended, and for every run that has.
 const OPEN: &str = "open";
@@ -60,21 +61,21 @@ fn standing(word: &str) -> Result<RunStatusFilter, EngineError> {
     }
 }
 
-impl Engine {
+impl RunViewService {
     /// Lists the runs of the tenant that are visible to the caller, newest first. With a title filter, a page may be
     /// short and still have a cursor to the next.
     ///
     /// # Errors
     /// `invalid_request` for an unknown status or an invalid cursor; `invalid_document` for a range that ends before it
     /// starts.
-    pub async fn runs(
+    pub async fn list(
         &self,
         caller: &Caller,
         query: RunQuery,
         page: &PageRequest,
     ) -> Result<RunPage, EngineError> {
         let filter = query.filter(caller)?;
-        let page = self.store().runs(&caller.tenant, &filter, page).await?;
+        let page = self.store.runs(&caller.tenant, &filter, page).await?;
         Ok(RunPage {
             entries: page.entries.into_iter().map(RunSummary::from).collect(),
             next: page.next,
@@ -122,18 +123,18 @@ pub struct RunPage {
     pub next: Option<String>,
 }
 
-impl Engine {
+impl RunViewService {
     /// The error for a run that the caller does not see, which lists the newest that it sees.
     ///
     /// # Errors
     /// When storage fails.
-    pub(crate) async fn no_run(
+    pub(super) async fn no_run(
         &self,
         caller: &Caller,
         run: &RunId,
     ) -> Result<EngineError, EngineError> {
         let seen = self
-            .runs(caller, RunQuery::default(), &newest_known())
+            .list(caller, RunQuery::default(), &newest_known())
             .await?;
         let ids = seen.entries.iter().map(|seen| seen.run_id.as_str());
         Ok(EngineError::not_found("run", run).knowing(ids))

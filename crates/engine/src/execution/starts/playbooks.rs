@@ -16,11 +16,11 @@ use charter_domain::parameters::{Bound, Collected};
 use charter_domain::run::{RunOutcome, RunPrerequisites};
 use charter_domain::tier::playbook_served;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
+use super::{IdempotencyKey, RunStartService, RunStarted};
 use crate::catalogue::documents::unseen_active;
-use crate::execution::runs::{IdempotencyKey, NewRun, Progress, RunStarted, pin, pins_of_graph};
-use crate::{Caller, DryRun, Engine, EngineError};
+use crate::execution::runs::{NewRun, Progress, pin, pins_of_graph};
+use crate::{Caller, DryRun, EngineError};
 
 /// The parameter with which a caller requests a dry run.
 const DRY_RUN: &str = "dry_run";
@@ -28,14 +28,14 @@ const DRY_RUN: &str = "dry_run";
 /// Maximum undefined references that an error names.
 const NAMED: usize = 20;
 
-impl Engine {
+impl RunStartService {
     /// Starts a run of a playbook with the known parameters. A repeated request with the same key finds its run.
     ///
     /// # Errors
     /// `not_found`; `invalid_parameters` for invalid values; `invalid_document` for a playbook that cannot be compiled;
     /// `rate_limited` if the tenant has reached its run quota; `already_exists` if another request had the same key.
     pub async fn start_playbook(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
@@ -54,18 +54,18 @@ impl Engine {
     /// ended.
     ///
     /// # Errors
-    /// As for [`Engine::start_playbook`] without a key; `unavailable` if the engine stops first.
+    /// As for [`RunStartService::start_playbook`] without a key; `unavailable` if the engine stops first.
     pub async fn drive_playbook(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
     ) -> Result<(RunId, Option<RunOutcome>), EngineError> {
-        self.quotas().check_room_for_run(&caller.tenant).await?;
-        let run_id = RunId::from_uuid(self.new_uuid());
+        self.quotas.check_room_for_run(&caller.tenant).await?;
+        let run_id = RunId::from_uuid(self.ids.uuid());
         self.check_definitions(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, DryRun::No, run_id.clone())?;
-        let run = self.drive_new_run(new, Progress::silent()).await?.here()?;
+        let run = self.runs.drive_new(new, Progress::silent()).await?.here()?;
         Ok((run_id, run.outcome().cloned()))
     }
 
@@ -75,7 +75,7 @@ impl Engine {
         caller: &Caller,
         playbook: &PlaybookId,
     ) -> Result<ResolvedDocument<Playbook>, EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view.playbook(playbook.as_ref());
         let found = found.filter(|found| found.document().status == Status::Active);
         let found =
@@ -103,7 +103,7 @@ impl Engine {
         let document = Document::Playbook(found.document().clone());
         let origin = &found.entry.origin;
         let (_, place) = self
-            .documents()
+            .documents
             .place_of(&caller.tenant, origin, document)
             .await?;
         Err(not_defined(playbook, &undefined, place.as_ref()))
@@ -144,7 +144,7 @@ impl Engine {
         })?;
         let dry_run =
             dry_run == DryRun::Yes || bound.values.get(DRY_RUN) == Some(&Value::Bool(true));
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let mut pins = vec![pin(DocumentKind::Playbook, playbook.as_ref(), &found.entry)];
         pins.extend(pins_of_graph(&view, &graph)?);
         let class = document.safety.safety_class;
@@ -173,7 +173,7 @@ impl Engine {
                     .map(|parameter| parameter.name.clone()),
                 ..RunPrerequisites::default()
             },
-            tags: self.request_tags(caller, None, Some(Flow::Write))?,
+            tags: self.tags.of_request(caller, None, Some(Flow::Write))?,
             artifacts: Vec::new(),
         })
     }

@@ -3,6 +3,7 @@
 //! The call becomes the step of a run that is never stored, so the gate gets the same question as in a driven run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::policy::RunKind;
@@ -10,8 +11,10 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{Label, PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
-use charter_contract::json::{Profile, extent_of};
+use charter_contract::ids::{
+    Label, PlanId, PlaybookId, RunId, SkillId, StepId, TenantId, ToolId, UserId,
+};
+use charter_domain::clock::Clock;
 use charter_domain::gate::{GateDecision, RuleFinding};
 use charter_domain::graph::{self, Step};
 use charter_domain::run::{Run, RunPrerequisites};
@@ -20,10 +23,18 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::gate::ExplainedDecision;
-use super::{NewRun, pin};
-use crate::catalogue::documents::unseen_active;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::catalogue::documents::{DocumentService, unseen_active};
+use crate::catalogue::live::CatalogueService;
+use crate::execution::runs::{
+    ExplainedDecision, NewRun, PinnedDocumentService, RunService, pin,
+};
+use crate::execution::starts::{RunStartService, check_depth};
+use crate::execution::tags::TagService;
+use crate::ground::core_ports::CorePorts;
+use crate::ground::ids::IdSource;
+use crate::ground::questions::QuestionSlots;
+use crate::identity::rate_limits::RateLimits;
+use crate::{Caller, EngineError, Role};
 
 /// The verdict on a write in a dry run whose tool does not support dry runs.
 const LEFT_OUT: &str = "skipped";
@@ -101,27 +112,63 @@ pub struct AssumedFacts {
     pub interrupted: bool,
 }
 
-impl Engine {
+/// The services that the gate is asked with.
+pub(crate) struct GateParts {
+    pub(crate) catalogue: Arc<CatalogueService>,
+    pub(crate) documents: Arc<DocumentService>,
+    pub(crate) tags: Arc<TagService>,
+    pub(crate) questions: QuestionSlots,
+    pub(crate) rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
+    pub(crate) pinned: Arc<PinnedDocumentService>,
+    pub(crate) runs: Arc<RunService>,
+    pub(crate) starts: Arc<RunStartService>,
+}
+
+/// The gate, for calls that do not happen.
+pub struct GateService {
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    parts: GateParts,
+}
+
+impl std::fmt::Debug for GateService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GateService").finish_non_exhaustive()
+    }
+}
+
+impl GateService {
+    pub(crate) fn new(ports: CorePorts, parts: GateParts) -> Self {
+        Self {
+            clock: ports.clock,
+            ids: ports.ids,
+            parts,
+        }
+    }
+
     /// Explains the gate's current answer to a call by the caller.
     ///
     /// # Errors
     /// `not_found` for documents that are not visible to the caller, such as internal tools; `invalid_request` if no
     /// step or several steps call the tool; `missing_parameters` and `invalid_parameters` for arguments that the tool
     /// does not accept.
-    pub async fn explain_call(
+    pub async fn explain(
         &self,
         caller: &Caller,
         thought: &HypotheticalCall,
     ) -> Result<CallExplanation, EngineError> {
         check_depth(&thought.parameters)?;
         let tool = self
-            .documents()
+            .parts
+            .documents
             .resolve_tool(caller, thought.tool.as_ref())?;
         let new = self.thought_run(caller, thought, tool.document())?;
-        let run = self.unstored(new)?.run;
-        let workspace = self.load_pinned(&caller.tenant, &run).await?.workspace;
+        let run = self.parts.runs.unstored(new)?.run;
+        let pinned = self.parts.pinned.load(&caller.tenant, &run).await?;
+        let workspace = pinned.workspace;
         let effort = workspace.effort(&thought.tool);
-        let place = self.question_slots().slot_for(&caller.tenant, effort).await;
+        let questions = &self.parts.questions;
+        let place = questions.slot_for(&caller.tenant, effort).await;
         let step = step_of(&run, thought)?;
         let internal = |cause: String| EngineError::internal("explaining a call", cause);
         let called = workspace.called(step).map_err(internal)?;
@@ -144,10 +191,10 @@ impl Engine {
         };
         if let Some(call) = call {
             let tool = &called.tool.entry.document;
-            let now = self.now();
+            let now = self.clock.now();
             let bucket = tool.rate_limit.as_ref().map(|limit| {
                 let key = (caller.tenant.clone(), tool.tool_id.clone());
-                self.rate_limits().look(&key, limit.into(), now)
+                self.parts.rate_limits.look(&key, limit.into(), now)
             });
             let ExplainedDecision {
                 decision,
@@ -175,14 +222,14 @@ impl Engine {
         thought: &HypotheticalCall,
         tool: &Tool,
     ) -> Result<NewRun, EngineError> {
-        let run_id = RunId::from_uuid(self.new_uuid());
+        let run_id = RunId::from_uuid(self.ids.uuid());
         let none = Map::new();
         let persona = thought.persona.as_ref();
         let (graph, pins, flow) = match &thought.within {
             CallOrigin::Playbook(playbook) => {
-                let new =
-                    self.playbook_run(caller, playbook, &none, thought.dry_run.into(), run_id)?;
-                let tags = self.request_tags(caller, persona, new.tags.flow)?;
+                let (starts, dry_run) = (&self.parts.starts, thought.dry_run.into());
+                let new = starts.playbook_run(caller, playbook, &none, dry_run, run_id)?;
+                let tags = self.parts.tags.of_request(caller, persona, new.tags.flow)?;
                 return Ok(NewRun { tags, ..new });
             }
             CallOrigin::Skill(_) if thought.dry_run => {
@@ -190,11 +237,11 @@ impl Engine {
                 return Err(EngineError::new(ErrorCode::InvalidRequest, message));
             }
             CallOrigin::Skill(skill) => {
-                let planned = self.planned_skill(caller, skill)?;
+                let planned = self.parts.starts.planned_skill(caller, skill)?;
                 (planned.graph, planned.pins, Some(Flow::Skill))
             }
             CallOrigin::Plan => {
-                let view = self.live().view(&caller.tenant);
+                let view = self.parts.catalogue.live().view(&caller.tenant);
                 let found = view.tool(tool.tool_id.as_ref());
                 let found = found.filter(|found| found.document().status == Status::Active);
                 let found = found.ok_or_else(|| {
@@ -219,7 +266,7 @@ impl Engine {
             pins,
             dry_run: thought.dry_run,
             opening: RunPrerequisites::default(),
-            tags: self.request_tags(caller, persona, flow)?,
+            tags: self.parts.tags.of_request(caller, persona, flow)?,
             artifacts: Vec::new(),
         })
     }
@@ -257,15 +304,4 @@ fn step_of<'r>(run: &'r Run, thought: &HypotheticalCall) -> Result<&'r Step, Eng
             names(several)
         ))),
     }
-}
-
-/// Refuses values that are nested deeper than any use of them expects.
-pub(crate) fn check_depth(given: &Map<String, Value>) -> Result<(), EngineError> {
-    for (name, value) in given {
-        extent_of(value, Profile::PARAMETER).map_err(|much| {
-            let message = format!("the parameter `{name}` {much}");
-            EngineError::new(ErrorCode::InvalidParameters, message)
-        })?;
-    }
-    Ok(())
 }

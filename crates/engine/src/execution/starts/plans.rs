@@ -5,8 +5,6 @@
 //! the rules of a supervised playbook: it is confirmed, and a person approves each write. The tool, in the version that
 //! the run pins, determines whether a step writes.
 
-use std::sync::Arc;
-
 use charter_contract::agentic::decision_tree::DecisionTree;
 use charter_contract::agentic::pipeline_definition::PipelineDefinition;
 use charter_contract::agentic::plan::ExecutionPlan;
@@ -21,10 +19,9 @@ use charter_domain::run::RunPrerequisites;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::execution::runs::{
-    IdempotencyKey, NewRun, RunStarted, check_depth, derived, pins_of_graph,
-};
-use crate::{Caller, DryRun, Engine, EngineError};
+use super::{IdempotencyKey, RunStartService, RunStarted, check_depth, derived};
+use crate::execution::runs::{NewRun, pins_of_graph};
+use crate::{Caller, DryRun, EngineError};
 
 /// A plan, with its possible fallbacks.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,7 +117,7 @@ impl SubmittedPlan {
     }
 }
 
-impl Engine {
+impl RunStartService {
     /// Starts a run of a plan that the caller sent. A repeat finds that run: an execution plan with the same ids, or
     /// any plan with the same key. A dry run is a separate run.
     ///
@@ -129,7 +126,7 @@ impl Engine {
     /// `invalid_parameters` for invalid values; `rate_limited` if the tenant has reached its run quota;
     /// `already_exists` if other content was sent under the same name. In these cases no run starts.
     pub async fn start_plan(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         sent: &SubmittedPlan,
         given: Map<String, Value>,
@@ -152,7 +149,7 @@ impl Engine {
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         check_depth(&given)?;
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let (graph, declared) = sent
             .compiled(&view, &given)
             .map_err(|report| EngineError::violations(&sent.name(), &report.violations))?;
@@ -185,7 +182,7 @@ impl Engine {
                 confirm: writes && dry_run == DryRun::No,
                 ..RunPrerequisites::default()
             },
-            tags: self.request_tags(caller, None, None)?,
+            tags: self.tags.of_request(caller, None, None)?,
             artifacts: Vec::new(),
         })
     }

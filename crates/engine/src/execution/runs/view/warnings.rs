@@ -11,15 +11,16 @@ use charter_domain::graph::{Step, StepAction};
 use charter_domain::run::{Run, RunEvent, StepState};
 use serde_json::Map;
 
-use super::effect::Workspace;
-use super::{HistoryEvent, RunView};
-use crate::{Engine, EngineError};
+use super::{RunView, RunViewService};
+use crate::EngineError;
+use crate::execution::runs::effect::Workspace;
+use crate::execution::runs::journal::HistoryEvent;
 
 /// A future call.
-pub(super) struct ForeseenCall {
-    pub(super) call: ExactCall,
+pub(in crate::execution::runs) struct ForeseenCall {
+    pub(in crate::execution::runs) call: ExactCall,
     /// Whether all its values are known.
-    pub(super) is_whole: bool,
+    pub(in crate::execution::runs) is_whole: bool,
 }
 
 impl RunView {
@@ -67,7 +68,7 @@ impl Workspace {
     }
 }
 
-impl Engine {
+impl RunViewService {
     /// Returns the warnings about the remaining steps of a run that has not ended. They come from guardrails on its
     /// calls, as far as values are known, and from tools whose results leave no evidence.
     ///
@@ -82,7 +83,7 @@ impl Engine {
         if run.outcome().is_some() {
             return Ok(warnings);
         }
-        let workspace = self.load_pinned(tenant, run).await?.workspace;
+        let workspace = self.pinned.load(tenant, run).await?.workspace;
         let (mut rules, mut unproven) = (Vec::new(), Vec::new());
         let steps = run.graph().steps().iter();
         for step in steps.filter(|step| step.reverses.is_none()) {
@@ -97,11 +98,11 @@ impl Engine {
             let tool = &tool.entry.document;
             if !state.is_some_and(StepState::is_settled) {
                 let effort = workspace.effort(called);
-                let place = self.question_slots().slot_for(tenant, effort).await;
+                let place = self.questions.slot_for(tenant, effort).await;
                 rules.extend(place.ask(|| workspace.foreseen_warnings(run, step, tool, &foreseen)));
             }
             let proves_nothing = run.is_dry_run() && step.writes();
-            if !(proves_nothing || tool.is_internal() || self.is_shown(tool)) {
+            if !(proves_nothing || tool.is_internal() || self.evidence.records.is_shown(tool)) {
                 unproven.push(without_evidence(called));
             }
         }

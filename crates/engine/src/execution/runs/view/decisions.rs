@@ -5,12 +5,12 @@ use charter_contract::run_status::RunStatus;
 use charter_domain::approval::Approval;
 use charter_domain::graph::{Step, StepGraph};
 use charter_domain::run::{Run, RunEvent, StepState, StepWait};
-use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::HistoryEvent;
-use crate::{Caller, Engine, EngineError};
+use super::RunViewService;
+use crate::execution::runs::journal::HistoryEvent;
+use crate::{Caller, EngineError};
 
 /// The gate's decisions on a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -44,21 +44,22 @@ pub struct StepExplanation {
     pub waits_for: Vec<StepWait>,
 }
 
-impl Engine {
+impl RunViewService {
     /// Returns the gate's decisions on a run of the caller's tenant, or on one of its steps.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run and for a step that the run does not have.
-    pub async fn explain_run(
+    pub async fn explain(
         &self,
         caller: &Caller,
         run_id: &RunId,
         step: Option<&StepId>,
     ) -> Result<RunExplanation, EngineError> {
-        self.record_of(caller, run_id).await?;
-        let (folded, history) = self.history_with_run(&caller.tenant, run_id).await?;
+        self.record(caller, run_id).await?;
+        let journals = &self.journals;
+        let (folded, history) = journals.history_with_run(&caller.tenant, run_id).await?;
         let run = folded.run;
-        let approvals = self.all_approvals(caller, run_id).await?;
+        let approvals = self.approvals.of_run(caller, run_id).await?;
         let mut steps: Vec<StepExplanation> = Vec::new();
         for declared in declared(&run, &history) {
             let is_wanted = step.is_none_or(|step| declared.id == *step);
@@ -75,25 +76,6 @@ impl Engine {
             status: run.status(),
             steps,
         })
-    }
-
-    async fn all_approvals(
-        &self,
-        caller: &Caller,
-        run: &RunId,
-    ) -> Result<Vec<Approval>, EngineError> {
-        let mut all = Vec::new();
-        let mut page = PageRequest::new(None, MAX_PAGE);
-        loop {
-            let found = self.approvals(caller, None, Some(run), &page).await?;
-            all.extend(found.entries.into_iter().map(|entry| entry.approval));
-            match found.next {
-                Some(next) => page = PageRequest::new(Some(next), MAX_PAGE),
-                None => break,
-            }
-        }
-        all.reverse();
-        Ok(all)
     }
 }
 

@@ -10,12 +10,12 @@ use charter_domain::graph::StepGraph;
 use charter_domain::run::RunEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 use uuid::{Uuid, uuid};
 
-use super::{NewRun, RunView};
+use super::RunStartService;
+use crate::execution::runs::{NewRun, RunView};
 use crate::ground::apart;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Longest id that a client may give to a message, a context or an order, in bytes.
 pub(crate) const MAX_CLIENT_ID: usize = 256;
@@ -82,8 +82,8 @@ impl RunStarted {
 
 /// The run of an idempotent request.
 #[derive(Debug)]
-pub(crate) struct IdempotentRun {
-    pub(crate) run_id: RunId,
+pub(super) struct IdempotentRun {
+    pub(super) run_id: RunId,
     /// Whether the same request may come again.
     may_repeat: bool,
     /// Whether there is a run of this id.
@@ -129,22 +129,22 @@ impl WrittenContent {
 
 const COMPARING: &str = "comparing orders";
 
-impl Engine {
+impl RunStartService {
     /// Finds the run of a request: an existing one, or the id of a new one, for which the tenant must have quota.
     /// `named` is the id derived from the request; if absent, the run is new.
     ///
     /// # Errors
     /// `rate_limited` if the tenant has reached its run quota.
-    pub(crate) async fn ordered(
+    pub(super) async fn ordered(
         &self,
         caller: &Caller,
         named: Option<Uuid>,
     ) -> Result<IdempotentRun, EngineError> {
-        let run_id = RunId::from_uuid(named.unwrap_or_else(|| self.new_uuid()));
+        let run_id = RunId::from_uuid(named.unwrap_or_else(|| self.ids.uuid()));
         let may_repeat = named.is_some();
-        let is_known = may_repeat && self.store().run(&caller.tenant, &run_id).await?.is_some();
+        let is_known = may_repeat && self.store.run(&caller.tenant, &run_id).await?.is_some();
         if !is_known {
-            self.quotas().check_room_for_run(&caller.tenant).await?;
+            self.quotas.check_room_for_run(&caller.tenant).await?;
         }
         Ok(IdempotentRun {
             run_id,
@@ -157,8 +157,8 @@ impl Engine {
     ///
     /// # Errors
     /// `already_exists` if a request with other content started it.
-    pub(crate) async fn start_once(
-        self: &Arc<Self>,
+    pub(super) async fn start_once(
+        &self,
         caller: &Caller,
         ordered: IdempotentRun,
         new: NewRun,
@@ -173,8 +173,8 @@ impl Engine {
         } else {
             None
         };
-        if !is_known && self.start_run(new).await? {
-            let run = self.show_run(caller, &run_id).await?;
+        if !is_known && self.runs.start(new).await? {
+            let run = self.views.show(caller, &run_id).await?;
             return Ok(RunStarted::New(Box::new(run)));
         }
         let earlier = self.content_of(&caller.tenant, &run_id).await?;
@@ -190,13 +190,13 @@ impl Engine {
             let error = EngineError::new(ErrorCode::AlreadyExists, message);
             return Err(error.with_details(json!({"run_id": run_id})));
         }
-        let run = self.show_run(caller, &run_id).await?;
+        let run = self.views.show(caller, &run_id).await?;
         Ok(RunStarted::Repeat(Box::new(run)))
     }
 
     /// Returns the content of the request that started a run.
     async fn content_of(&self, tenant: &TenantId, run: &RunId) -> Result<Content, EngineError> {
-        match self.beginning(tenant, run).await? {
+        match self.journals.first_event(tenant, run).await? {
             Some(RunEvent::Started(started)) => Ok(Content {
                 graph: started.graph,
                 parameters: started.parameters,
