@@ -60,7 +60,7 @@ async fn a_draft_that_rests_on_nothing_leaves_the_answer_without_a_model() {
             "Gate gate-7 is open.",
             &["f9"],
             "unresolved",
-            "`f9`, which is not there",
+            "`f9`, which does not exist",
         ),
         (
             "Forty gates are open.",

@@ -251,7 +251,7 @@ async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirme
     assert_eq!(shown["missing_parameters"], json!(["wing", "hours"]));
     assert_eq!(sources(&shown["parameters"]), ["gate=\"G-40\" sentence"]);
     let why = shown["unclear"]["hours"].as_str().unwrap();
-    assert!(why.starts_with("`many` gives no `hours`"), "{why}");
+    assert!(why.starts_with("`many` is not a value for `hours`"), "{why}");
     assert!(answer.content.contains(why), "{}", answer.content);
     let run = RunId::parse(shown["run_ids"][0].as_str().unwrap()).unwrap();
     let ann = person("ann");
