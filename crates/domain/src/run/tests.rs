@@ -23,6 +23,7 @@ use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{ApprovalId, Label, RunId, ToolId};
 use serde_json::json;
 
+use super::replay::check_event;
 use super::*;
 use crate::approval::ExactCall;
 use crate::gate::RuleResult;
@@ -191,7 +192,7 @@ impl Driven {
 
     fn apply(&mut self, events: &[RunEvent]) {
         for event in events {
-            self.run.follows(event, at(self.clock)).unwrap();
+            check_event(&self.run, event, at(self.clock)).unwrap();
             self.run.apply(event.clone(), at(self.clock)).unwrap();
             self.journal.push((event.clone(), at(self.clock)));
         }

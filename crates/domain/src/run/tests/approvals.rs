@@ -342,7 +342,7 @@ fn b002_14_a_step_that_began_after_its_approvals_end_is_found() {
     ] {
         let event = begun(end.map(at));
         assert_eq!(
-            run.run.follows(&event, at(now)),
+            check_event(&run.run, &event, at(now)),
             expected,
             "{end:?} at {now}"
         );

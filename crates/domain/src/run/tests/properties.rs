@@ -237,7 +237,7 @@ fn settled(run: &Driven, step: &StepId) -> bool {
 
 /// Every event is one that the machine could have written, and both the journal and its JSON replay to the same state.
 fn replays_to_itself(run: &Driven) {
-    let (again, divergence) = Run::replay_strictly(run.journal.clone()).unwrap();
+    let (again, divergence) = StrictReplay::replay(run.journal.clone()).unwrap();
     assert_eq!((divergence, &again), (None, &run.run));
     assert_eq!(again.state_digest(), run.run.state_digest());
     let written = run.journal.iter().map(|(event, at)| {

@@ -42,7 +42,7 @@ fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
     assert_eq!(run.outcome(), "completed");
     let graph = rolling_back(&run.run).unwrap();
     assert_eq!(graph.steps()[0].id, id("undo"));
-    let (_, divergence) = Run::replay_strictly(run.journal).unwrap();
+    let (_, divergence) = StrictReplay::replay(run.journal).unwrap();
     assert_eq!(divergence, None);
 }
 
@@ -108,7 +108,7 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
         brings: Box::default(),
     };
     journal.push((made_up, at(1)));
-    let (_, divergence) = Run::replay_strictly(journal).unwrap();
+    let (_, divergence) = StrictReplay::replay(journal).unwrap();
     let detail = divergence.unwrap().detail;
     assert_eq!(detail, "no started attempt has an unknown outcome");
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn waits(run: &Driven, step: &str) -> Vec<StepWait> {
-    run.run.waits(&id(step))
+    StepWait::list(&run.run, &id(step))
 }
 
 #[test]

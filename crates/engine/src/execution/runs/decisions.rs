@@ -132,7 +132,7 @@ fn explained(
         state,
         decisions,
         approvals: asked.cloned().collect(),
-        waits_for: run.waits(step),
+        waits_for: StepWait::list(run, step),
     })
 }
 
