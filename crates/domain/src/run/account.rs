@@ -106,9 +106,9 @@ impl<'r> RunAccount<'r> {
     /// Summarizes a run so far.
     #[must_use]
     pub fn new(run: &'r Run) -> Self {
-        let written = run.written().filter(|_| !run.is_dry_run());
-        let doubted: BTreeSet<&StepId> = run.in_doubt().collect();
-        let steps = run.graph().steps().iter().zip(run.steps());
+        let written = run.steps().written().filter(|_| !run.is_dry_run());
+        let doubted: BTreeSet<&StepId> = run.steps().in_doubt().collect();
+        let steps = run.graph().steps().iter().zip(run.steps().states());
         let forward = steps.filter(|(step, _)| step.reverses.is_none());
         Self {
             changes: written.map(|step| change(run, step)).collect(),
@@ -148,7 +148,7 @@ fn change<'r>(run: &'r Run, step: &'r Step) -> RunChange<'r> {
                     .filter(|output| !output.is_null())
                     .map(ChangeState::Whole)
             }),
-        reversed: run.is_reversed(&step.id),
+        reversed: run.steps().is_reversed(&step.id),
     }
 }
 
@@ -239,7 +239,7 @@ fn why_not_kept(run: &Run, step: &Step) -> Option<(UndoneReason, String)> {
     if run.is_dry_run() {
         return Some((UndoneReason::DryRun, DRY.to_owned()));
     }
-    if run.is_reversed(&step.id) {
+    if run.steps().is_reversed(&step.id) {
         let detail = "it was executed and reversed".to_owned();
         return Some((UndoneReason::Reversed, detail));
     }
@@ -248,9 +248,13 @@ fn why_not_kept(run: &Run, step: &Step) -> Option<(UndoneReason, String)> {
         Some(RunOutcome::RollbackFailed { left, .. }) if left.contains(&step.id)
     );
     stands.then(|| {
-        let detail = match run.reversal_of(&step.id).map(|reversal| &reversal.id) {
+        let detail = match run
+            .steps()
+            .reversal_of(&step.id)
+            .map(|reversal| &reversal.id)
+        {
             None => "it was executed and has no reversal".to_owned(),
-            Some(reversal) => match run.state_of(reversal) {
+            Some(reversal) => match run.steps().state_of(reversal) {
                 Some(StepState::Failed { failure }) => {
                     format!(
                         "it was executed, and its reversal failed: {}",

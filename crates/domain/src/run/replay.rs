@@ -6,7 +6,8 @@
 use charter_contract::time::Timestamp;
 
 use super::event::{ResultSource, RunEvent, SkipReason, StepYield, StopCause};
-use super::{FoldError, Run, StepState};
+use super::readiness::may_begin;
+use super::{FoldError, IllegalTransition, Run, StepState};
 use crate::gate::GateDecision;
 
 /// The first event of a journal that does not follow from the preceding ones.
@@ -84,7 +85,7 @@ pub(super) fn check_event(run: &Run, event: &RunEvent, now: Timestamp) -> Result
     match event {
         RunEvent::Started(_) => Err(FoldError::Start.to_string()),
         RunEvent::ParametersGiven { .. } => expect(
-            !run.is_open() && run.stop.is_none(),
+            !run.opening().is_met() && run.stop.is_none(),
             "the plan is already fixed",
         ),
         RunEvent::Confirmed { digest, .. } => {
@@ -129,8 +130,8 @@ fn check_automatic(run: &Run, event: &RunEvent) -> Result<(), String> {
 fn check_beginning(run: &Run, event: &RunEvent, now: Timestamp) -> Result<(), String> {
     match event {
         RunEvent::StepBegun(begun) => {
-            let at = refusal_text(run.may_begin(&begun.step))?;
-            let next = run.slots[at].attempts + 1;
+            let at = refusal_text(may_begin(run, &begun.step))?;
+            let next = run.steps.slots[at].attempts + 1;
             expect(
                 begun.attempt == next,
                 "an attempt is missing or counted twice",
@@ -142,7 +143,7 @@ fn check_beginning(run: &Run, event: &RunEvent, now: Timestamp) -> Result<(), St
             )?;
             let allowed = matches!(begun.policy_decision, GateDecision::Allow { .. });
             expect(allowed, "the gate did not allow it")?;
-            let grant = run.slots[at].grant.as_ref();
+            let grant = run.steps.slots[at].grant.as_ref();
             let is_live =
                 |end: Timestamp| now < end && grant.is_some_and(|grant| grant.expires_at == end);
             let in_time = begun.approval_expires_at.is_none_or(is_live);
@@ -153,12 +154,12 @@ fn check_beginning(run: &Run, event: &RunEvent, now: Timestamp) -> Result<(), St
             policy_decision,
             ..
         } => {
-            refusal_text(run.may_begin(step))?;
+            refusal_text(may_begin(run, step))?;
             let denied = matches!(policy_decision, GateDecision::Deny { .. });
             expect(denied, "the gate did not deny it")
         }
         RunEvent::ApprovalRequested(asked) => {
-            refusal_text(run.may_begin(&asked.step))?;
+            refusal_text(may_begin(run, &asked.step))?;
             let digest = asked.call.digest();
             expect(asked.digest == digest, "its digest belongs to another call")?;
             let asks = matches!(asked.policy_decision, GateDecision::NeedsApproval { .. });
@@ -167,7 +168,7 @@ fn check_beginning(run: &Run, event: &RunEvent, now: Timestamp) -> Result<(), St
         RunEvent::ApprovalGranted { step, approval, .. }
         | RunEvent::ApprovalDenied { step, approval, .. } => {
             let awaited = matches!(
-                run.state_of(step),
+                run.steps.state_of(step),
                 Some(StepState::AwaitingApproval { approval: known, .. }) if known == approval
             );
             expect(awaited, "no approval was requested")
@@ -183,7 +184,7 @@ fn check_end(run: &Run, event: &RunEvent) -> Result<(), String> {
             step,
             reason: SkipReason::DryRun,
         } => {
-            refusal_text(run.may_begin(step))?;
+            refusal_text(may_begin(run, step))?;
             expect(run.is_dry_run(), "the run is not a dry run")
         }
         RunEvent::StepSucceeded {
@@ -192,8 +193,8 @@ fn check_end(run: &Run, event: &RunEvent) -> Result<(), String> {
             brings,
             ..
         } => {
-            refusal_text(run.is_running(step, "completed"))?;
-            let grows = run.may_grow(&brings.growth);
+            refusal_text(run.steps.running(step, "completed"))?;
+            let grows = run.steps.may_grow(&brings.growth);
             grows.map_err(|refused| refused.to_string())
         }
         RunEvent::StepSucceeded {
@@ -204,24 +205,24 @@ fn check_end(run: &Run, event: &RunEvent) -> Result<(), String> {
         } => {
             let alone = **brings == StepYield::default();
             expect(alone, "a reported result cannot add steps")?;
-            let at = refusal_text(run.awaits(step, approval, None))?;
-            let unheard = run.slots[at].unheard;
+            let at = refusal_text(run.steps.awaiting(step, approval, None))?;
+            let unheard = run.steps.slots[at].unheard;
             expect(unheard, "no started attempt has an unknown outcome")
         }
         RunEvent::RetryScheduled { step, .. } => {
-            let at = refusal_text(run.is_running(step, "retried"))?;
-            let left = run.slots[at].failures < run.graph.steps()[at].retry.retries;
+            let at = refusal_text(run.steps.running(step, "retried"))?;
+            let left = run.steps.slots[at].failures < run.graph().steps()[at].retry.retries;
             expect(left, "no retries are left")
         }
         RunEvent::StepFailed { step, .. } if check_automatic(run, event).is_err() => {
-            let running = run.is_running(step, "failed");
-            refusal_text(running.or_else(|_| run.may_begin(step))).map(|_| ())
+            let running = run.steps.running(step, "failed");
+            refusal_text(running.or_else(|_| may_begin(run, step))).map(|_| ())
         }
         other => check_automatic(run, other),
     }
 }
 
-fn refusal_text(result: Result<usize, super::IllegalTransition>) -> Result<usize, String> {
+fn refusal_text(result: Result<usize, IllegalTransition>) -> Result<usize, String> {
     result.map_err(|error| error.to_string())
 }
 

@@ -55,11 +55,11 @@ impl StepWait {
     /// there is no such step.
     #[must_use]
     pub fn list(run: &Run, step: &StepId) -> Vec<Self> {
-        let Some(at) = run.graph.place(step).filter(|_| run.outcome().is_none()) else {
+        let Some(at) = run.graph().place(step).filter(|_| run.outcome().is_none()) else {
             return Vec::new();
         };
-        let step = &run.graph.steps()[at];
-        let of_step = match &run.slots[at].state {
+        let step = &run.graph().steps()[at];
+        let of_step = match &run.steps.slots[at].state {
             StepState::Pending => match &step.reverses {
                 Some(of) => return vec![Self::Rollback { of: of.clone() }],
                 None => of_sources(run, step),
@@ -98,7 +98,7 @@ fn of_run(run: &Run) -> impl Iterator<Item = StepWait> {
 fn of_sources(run: &Run, step: &Step) -> Vec<StepWait> {
     let edges = step.entry.edges.iter();
     let open = edges.filter(|edge| {
-        let state = run.state_of(&edge.from);
+        let state = run.steps.state_of(&edge.from);
         !state.is_some_and(StepState::is_settled)
     });
     open.map(|edge| StepWait::Step {

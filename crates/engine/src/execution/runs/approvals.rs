@@ -294,7 +294,7 @@ impl Engine {
             digest: asked.digest.clone(),
             rules: asked.policy_decision.rules().to_vec(),
             requested_by: run.by().clone(),
-            requesters: run.askers_of(&asked.step),
+            requesters: run.requesters().of_step(&asked.step, run.graph()),
             requested_at: self.now(),
             expires_at: asked.expires_at,
             four_eyes: destructive || self.keys().four_eyes(),

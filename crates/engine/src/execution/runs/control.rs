@@ -273,7 +273,7 @@ impl Engine {
 
     /// Returns whether evidence must be recorded before a run may end.
     async fn needs_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
-        if run.calls().is_empty() {
+        if run.steps().calls().is_empty() {
             return Ok(false);
         }
         let pinned = self.load_pinned(tenant, run).await?;

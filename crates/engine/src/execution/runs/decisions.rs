@@ -121,7 +121,7 @@ fn explained(
         .iter()
         .filter(|entry| decided_on(&entry.event) == Some(step));
     let decisions: Vec<HistoryEvent> = told.cloned().collect();
-    let state = run.state_of(step).cloned();
+    let state = run.steps().state_of(step).cloned();
     let asked = approvals
         .iter()
         .filter(|approval| approval.call.step == *step);

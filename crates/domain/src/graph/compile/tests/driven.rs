@@ -23,7 +23,7 @@ pub(super) struct Ended {
 
 impl Ended {
     pub(super) fn states(&self) -> BTreeMap<String, &'static str> {
-        let states = self.run.steps();
+        let states = self.run.steps().states();
         states
             .map(|(id, state)| (id.to_string(), state.word()))
             .collect()

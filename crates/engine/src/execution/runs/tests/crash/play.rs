@@ -364,9 +364,14 @@ impl Play {
                 .run;
             let states_of_steps: Map<String, Value> = run
                 .steps()
+                .states()
                 .map(|(step, state)| (step.to_string(), json!(state)))
                 .collect();
-            let written: Vec<String> = run.written().map(|step| step.id.to_string()).collect();
+            let written: Vec<String> = run
+                .steps()
+                .written()
+                .map(|step| step.id.to_string())
+                .collect();
             let open = self
                 .engine
                 .open_approvals(&record.tenant_id, &record.run_id);
