@@ -48,7 +48,7 @@ impl Drafting {
         let step = &analysis_step(run.graph())?.id;
         let output = run.outputs().get(step);
         let read = output.map(AnalysisResult::deserialize);
-        Some(match (read, run.state_of(step)) {
+        Some(match (read, run.steps().state_of(step)) {
             (Some(Ok(result)), _) => Self::Done {
                 run: run.id().clone(),
                 result: Box::new(result),

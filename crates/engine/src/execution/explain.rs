@@ -209,7 +209,7 @@ impl GateService {
                 approvers: facts.approvers,
                 approvals: facts.approvals,
                 calls: facts.calls,
-                interrupted: run.is_interrupted(&step.id),
+                interrupted: run.steps().is_interrupted(&step.id),
             });
         }
         Ok(explained)

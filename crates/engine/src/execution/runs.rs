@@ -352,7 +352,7 @@ impl RunService {
             user_id: Some(run.owner().clone()),
             title: new.title,
             // A run that starts by waiting for a person is not runnable yet.
-            phase: if run.is_open() {
+            phase: if run.opening().is_met() {
                 RunPhase::Runnable
             } else {
                 RunPhase::Waiting

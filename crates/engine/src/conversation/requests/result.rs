@@ -137,7 +137,7 @@ fn response(
 ) -> Result<AgentResponse, EngineError> {
     let summary = &shown.summary;
     let mut result = ResultText::new(shown);
-    let account = run.account();
+    let account = RunAccount::new(run);
     let (changes, undone) = (result.changes(&account), result.undone(&account));
     let missing = missing_evidence(run);
     let content = content(shown, &account, &changes, &missing);

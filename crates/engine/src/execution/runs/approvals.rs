@@ -7,7 +7,8 @@ use std::sync::Arc;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::approval::{Approval, ApprovalStatus};
+use charter_domain::approval::{
+    Approval, ApprovalStatus};
 use charter_domain::clock::Clock;
 use charter_domain::run::{ApprovalRequest, Run};
 use charter_store::SharedStore;
@@ -28,19 +29,19 @@ pub use decide::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService}
 const PAGE: usize = 1_000;
 
 /// The approvals of runs.
-pub(crate) struct RunApprovals {
+pub (crate) struct RunApprovals {
     store: SharedStore,
     clock: Arc<dyn Clock>,
     keys: Arc<KeyService>,
 }
 
 impl RunApprovals {
-    pub(crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, keys: Arc<KeyService>) -> Self {
+    pub (crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, keys: Arc<KeyService>) -> Self {
         Self { store, clock, keys }
     }
 
     /// Returns an approval, without a check of access.
-    pub(super) async fn get(
+    pub (super) async fn get(
         &self,
         tenant: &TenantId,
         approval: &ApprovalId,
@@ -141,7 +142,7 @@ impl RunApprovals {
             digest: asked.digest.clone(),
             rules: asked.policy_decision.rules().to_vec(),
             requested_by: run.by().clone(),
-            requesters: run.askers_of(&asked.step),
+            requesters: run.requesters().of_step(&asked.step, run.graph()),
             requested_at: self.clock.now(),
             expires_at: asked.expires_at,
             four_eyes: destructive || self.keys.four_eyes(),
@@ -197,3 +198,4 @@ fn stored(state: &ApprovalStatus) -> ApprovalState {
         ApprovalStatus::Lapsed => ApprovalState::Lapsed,
     }
 }
+

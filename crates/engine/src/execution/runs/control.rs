@@ -276,7 +276,7 @@ impl RunService {
 
     /// Returns whether evidence must be recorded before a run may end.
     async fn needs_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
-        if run.calls().is_empty() {
+        if run.steps().calls().is_empty() {
             return Ok(false);
         }
         let pinned = self.pinned.load(tenant, run).await?;

@@ -231,7 +231,7 @@ impl Workspace {
             decision = refusal;
         }
         Ok(Preparation::Effect(Box::new(Prepared {
-            approved_until: run.approval_end(&call, &decision, now),
+            approved_until: run.steps().approval_end(&call, &decision, now),
             decision,
             own: self.own_work(run, step, document, &call)?,
             seen: self.target_read(run, step, now)?,

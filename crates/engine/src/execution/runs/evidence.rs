@@ -368,7 +368,7 @@ impl RunEvidenceService {
         if run.outcome().is_none() {
             return Ok(unproven);
         }
-        let called = run.steps().filter_map(|(step, state)| {
+        let called = run.steps().states().filter_map(|(step, state)| {
             let tool = run.graph().step(step)?.tool()?;
             matches!(state, StepState::Succeeded).then_some(tool)
         });

@@ -117,7 +117,7 @@ impl Workspace {
         let (decision, limited) = limit(run, step, tool, call, decided, bucket, now);
         findings.push(limited);
         ExplainedDecision {
-            decision: run.lifted(call, decision, now),
+            decision: run.steps().lifted(call, decision, now),
             findings,
             facts,
         }
@@ -173,7 +173,7 @@ impl Workspace {
                 mission: self.desk.as_deref().map(|desk| desk.kind_id()),
                 unregistered: unregistered(run),
             },
-            interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
+            interrupted: run.steps().is_interrupted(&step.id) && !tool.idempotent,
         }
     }
 
@@ -201,7 +201,7 @@ impl Workspace {
         let waits = matches!(decided, GateDecision::NeedsApproval { .. });
         if !self.policies.governs(call.tool.as_ref()) {
             PolicyTiming::Never
-        } else if waits && !run.permits(call, decided, now) {
+        } else if waits && !run.steps().permits(call, decided, now) {
             PolicyTiming::OnceApproved
         } else {
             PolicyTiming::Now
@@ -220,12 +220,13 @@ impl Workspace {
             subject: self.subject.clone(),
             mission: self.desk.as_deref().map(|desk| desk.facts()),
             approvers: run
+                .steps()
                 .approver(call, decided, now)
                 .cloned()
                 .into_iter()
                 .collect(),
-            approvals: run.approvals() as u64,
-            calls: run.calls(),
+            approvals: run.steps().approvals() as u64,
+            calls: run.steps().calls(),
         }
     }
 
@@ -287,7 +288,7 @@ fn limit(
     let limited = gate::rate_limit(tool, bucket, step.reverses.is_some());
     let phase = match &decided {
         GateDecision::Deny { .. } => RulePhase::NotEvaluated,
-        decided if run.permits(call, decided, now) => RulePhase::Now,
+        decided if run.steps().permits(call, decided, now) => RulePhase::Now,
         GateDecision::Allow { .. } | GateDecision::NeedsApproval { .. } => RulePhase::AfterApproval,
     };
     let refusal = limited.refusal().filter(|_| phase == RulePhase::Now);

@@ -264,7 +264,7 @@ impl RunManagementService {
             let earlier = self.journals.fold(&caller.tenant, &id).await?.run;
             match earlier.outcome() {
                 // A failed rollback may be retried, if nothing that it did would be done twice.
-                Some(RunOutcome::Failed { .. }) if earlier.wrote_nothing() => attempt += 1,
+                Some(RunOutcome::Failed { .. }) if earlier.steps().wrote_nothing() => attempt += 1,
                 _ => {
                     let status = earlier.status();
                     return Err(not_now(format!("its rollback `{id}` is {status}")));
@@ -276,7 +276,7 @@ impl RunManagementService {
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
             // Its arguments are those of the run that it rolls back.
-            askers: &run.askers() | &caller.makers,
+            askers: &run.requesters().all() | &caller.makers,
             owner: run.owner().clone(),
             role: caller.role,
             title: format!("rollback of {run_id}"),

@@ -18,7 +18,7 @@ use crate::ground::questions::{Effort, EvaluationSlot};
 impl RunDriver<'_> {
     /// Returns the steps that wait for a person, each with its approval.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (StepId, ApprovalId)> {
-        let steps = self.folded.run.steps();
+        let steps = self.folded.run.steps().states();
         steps.filter_map(|(step, state)| match state {
             StepState::AwaitingApproval { approval, .. } => Some((step.clone(), approval.clone())),
             _ => None,

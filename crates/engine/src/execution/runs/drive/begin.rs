@@ -65,7 +65,7 @@ impl RunDriver<'_> {
         }
         let decision = prepared.decision().clone();
         self.decide_step_start(&prepared, decision, at)?;
-        let begun = self.folded.run.is_interrupted(step);
+        let begun = self.folded.run.steps().is_interrupted(step);
         Ok(begun.then_some(prepared))
     }
 

@@ -76,7 +76,11 @@ impl RunDriver<'_> {
     /// waits for its turn. A cached result does not count as a call.
     pub(super) fn reserve_rate_limit(&mut self, prepared: &mut Prepared, at: Timestamp) -> bool {
         let run = &self.folded.run;
-        if prepared.is_recalled() || !run.permits(prepared.call(), prepared.decision(), at) {
+        if prepared.is_recalled()
+            || !run
+                .steps()
+                .permits(prepared.call(), prepared.decision(), at)
+        {
             return true;
         }
         let tool = prepared.tool();

@@ -103,7 +103,7 @@ fn explained(
         .iter()
         .filter(|entry| decided_on(&entry.event) == Some(step));
     let decisions: Vec<HistoryEvent> = told.cloned().collect();
-    let state = run.state_of(step).cloned();
+    let state = run.steps().state_of(step).cloned();
     let asked = approvals
         .iter()
         .filter(|approval| approval.call.step == *step);
@@ -114,7 +114,7 @@ fn explained(
         state,
         decisions,
         approvals: asked.cloned().collect(),
-        waits_for: run.waits(step),
+        waits_for: StepWait::list(run, step),
     })
 }
 

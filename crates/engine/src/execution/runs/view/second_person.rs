@@ -32,7 +32,8 @@ impl RunViewService {
         if !(is_open && self.asks_for_two(run).await) {
             return Ok(Vec::new());
         }
-        Ok(match self.has_second_person(tenant, &run.askers()).await? {
+        let requesters = run.requesters().all();
+        Ok(match self.has_second_person(tenant, &requesters).await? {
             true => Vec::new(),
             false => vec![NO_APPROVER.to_owned()],
         })
@@ -41,7 +42,7 @@ impl RunViewService {
     /// Returns whether the plan of a run has a call that needs a second person's approval.
     async fn asks_for_two(&self, run: &Run) -> bool {
         let waits = |state: &StepState| matches!(state, StepState::AwaitingApproval { .. });
-        let is_asking = run.steps().any(|(_, state)| waits(state));
+        let is_asking = run.steps().states().any(|(_, state)| waits(state));
         let forward = || {
             let steps = run.graph().steps().iter();
             steps.filter(|step| step.reverses.is_none())

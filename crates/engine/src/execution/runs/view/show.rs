@@ -127,7 +127,7 @@ pub struct StepView {
 impl RunState {
     pub(crate) fn from_run(run: &Run) -> Self {
         let opening = run.opening();
-        let steps = run.graph().steps().iter().zip(run.steps());
+        let steps = run.graph().steps().iter().zip(run.steps().states());
         Self {
             plan_digest: run.plan_digest(),
             dry_run: run.is_dry_run(),
@@ -147,7 +147,7 @@ impl RunState {
                     state: state.clone(),
                 })
                 .collect(),
-            in_doubt: run.in_doubt().cloned().collect(),
+            in_doubt: run.steps().in_doubt().cloned().collect(),
             outcome: run.outcome().cloned(),
             tokens: run.tokens(),
         }

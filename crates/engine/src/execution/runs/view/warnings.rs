@@ -87,7 +87,7 @@ impl RunViewService {
         let (mut rules, mut unproven) = (Vec::new(), Vec::new());
         let steps = run.graph().steps().iter();
         for step in steps.filter(|step| step.reverses.is_none()) {
-            let state = run.state_of(&step.id);
+            let state = run.steps().state_of(&step.id);
             let Some(foreseen) = workspace.foreseen(run, step).filter(|_| happens(state)) else {
                 continue;
             };

@@ -367,11 +367,15 @@ impl Play {
                 .run;
             let states_of_steps: Map<String, Value> = run
                 .steps()
+                .states()
                 .map(|(step, state)| (step.to_string(), json!(state)))
                 .collect();
-            let written: Vec<String> = run.written().map(|step| step.id.to_string()).collect();
+            let written: Vec<String> = run.steps()
+                .written().map(|step| step.id.to_string()).collect();
             let ann = person("ann");
-            let shown = self.engine.run_views().show(&ann, &record.run_id);
+            let shown = self
+                .engine
+                .run_views().show(&ann, &record.run_id);
             let replayed = self
                 .engine
                 .run_views()
