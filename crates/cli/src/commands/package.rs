@@ -89,6 +89,10 @@ impl Scope {
 }
 
 pub(crate) async fn run(command: &Package, config: &Config, format: Format) -> anyhow::Result<u8> {
+    if let Package::Validate(command) = command {
+        // Refused before a store is opened.
+        command.package()?;
+    }
     let client = Client::connect(config).await?;
     let done = execute(command, &client, format).await;
     client.close().await?;

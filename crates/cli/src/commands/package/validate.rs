@@ -52,7 +52,7 @@ impl Validate {
     }
 
     /// The directory of the package.
-    fn package(&self) -> anyhow::Result<&Path> {
+    pub(super) fn package(&self) -> anyhow::Result<&Path> {
         let refused = match (self.paths.as_slice(), &self.schema) {
             ([dir], None) => return Ok(dir.as_path()),
             ([_], Some(_)) => "--schema is for documents, not for a package",
