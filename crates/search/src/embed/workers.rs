@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::bert::{Scratch, Seat};
+use super::bert::{Scratch, TeamMember};
 use super::engine::{Engine, ROWS_PER_PASS};
 use super::shape::HEADS;
 use super::team::{Broken, Team, spin_until};
@@ -320,7 +320,7 @@ impl Shared {
 
     /// One member's share; a panic releases the other members.
     fn take_part(&self, plan: &Plan, rank: usize, scratch: &mut Scratch) -> Result<(), Broken> {
-        let seat = Seat {
+        let seat = TeamMember {
             team: &plan.team,
             rank,
         };

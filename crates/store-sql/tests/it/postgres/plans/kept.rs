@@ -16,7 +16,7 @@ use charter_testkit::store_suite::{Outcome, sample};
 use uuid::Uuid;
 
 use super::watched::Watched;
-use super::watched::Whose::Tenants;
+use super::watched::RowOwner::Tenants;
 use super::{N, PAGE, acme, page, user};
 use crate::postgres::filled::ACME;
 
