@@ -1,6 +1,6 @@
 //! Checks beyond the compiler and clippy: imports between crates, circles of modules, who reads JSON and text, sizes
-//! of files and types, names of files and types, module pages, error pages, links, citations of the specification, tests that documents
-//! name, server starts and pauses of tests.
+//! of files and types, names of files and types, module pages, error pages, links, citations of the specification,
+//! tests that documents name, server starts and pauses of tests.
 //! Each check is a function from texts to findings in a file of its own.
 
 mod call_graph;
