@@ -90,7 +90,8 @@ impl Advice {
                 runs::Runs::Start(_) => "Give each with -p NAME=VALUE.",
                 _ => "`charter runs set ID NAME=VALUE` provides them.",
             });
-            advice.documents = Some("`charter package validate FILE` checks a plan without starting it.");
+            advice.documents =
+                Some("`charter package validate FILE` checks a plan without starting it.");
         }
         advice
     }
