@@ -93,7 +93,7 @@ impl Scratch {
 }
 
 /// One member's view of a pass.
-pub(super) struct Seat<'a> {
+pub(super) struct TeamMember<'a> {
     /// The team.
     pub(super) team: &'a Team,
     /// This member's number in it.
@@ -114,7 +114,7 @@ impl Bert {
     pub(super) fn encode(
         &self,
         kernels: Kernels,
-        seat: &Seat,
+        seat: &TeamMember,
         batch: &Batch,
         scratch: &mut Scratch,
     ) -> Result<(), Broken> {
@@ -171,7 +171,7 @@ impl Bert {
     fn absorb(
         &self,
         kernels: Kernels,
-        seat: &Seat,
+        seat: &TeamMember,
         sum: Sum,
         norm: &Norm,
         scratch: &mut Scratch,
@@ -195,7 +195,7 @@ impl Layer {
     fn attend(
         &self,
         kernels: Kernels,
-        seat: &Seat,
+        seat: &TeamMember,
         batch: &Batch,
         scratch: &mut Scratch,
         sum: &mut [f32],
@@ -230,7 +230,7 @@ impl Layer {
     fn feed_forward(
         &self,
         kernels: Kernels,
-        seat: &Seat,
+        seat: &TeamMember,
         count: usize,
         scratch: &mut Scratch,
         sum: &mut [f32],

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use charter_search::embed::{EmbedError, Vector};
 
-use super::bert::{Bert, Scratch, Seat};
+use super::bert::{Bert, Scratch, TeamMember};
 use super::kernel::Kernels;
 use super::team::{Broken, Team};
 use super::tokens::{Batch, Tokens};
@@ -104,7 +104,7 @@ impl Engine {
     /// One member's share of one pass.
     pub(super) fn encode(
         &self,
-        seat: &Seat,
+        seat: &TeamMember,
         batch: &Batch,
         scratch: &mut Scratch,
     ) -> Result<(), Broken> {
@@ -118,7 +118,7 @@ impl Engine {
         scratch: &mut Scratch,
     ) -> Result<Vec<Vector>, EmbedError> {
         let team = Team::for_batch(1, batch);
-        let seat = Seat {
+        let seat = TeamMember {
             team: &team,
             rank: 0,
         };

@@ -15,7 +15,7 @@ use charter_search::embed::{EmbedError, Vector};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::ModelLoadError;
-use super::bert::{Scratch, Seat};
+use super::bert::{Scratch, TeamMember};
 use super::engine::{Engine, ROWS_PER_PASS};
 use super::shape::HEADS;
 use super::team::{Broken, Team, spin_until};
@@ -322,7 +322,7 @@ impl Shared {
 
     /// One member's share; a panic releases the other members.
     fn take_part(&self, plan: &Plan, rank: usize, scratch: &mut Scratch) -> Result<(), Broken> {
-        let seat = Seat {
+        let seat = TeamMember {
             team: &plan.team,
             rank,
         };

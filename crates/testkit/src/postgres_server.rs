@@ -180,12 +180,12 @@ pub struct PostgresServer {
     clients: PathBuf,
     folder: PathBuf,
     databases: AtomicU32,
-    _held: Held,
+    _held: ServerGuard,
 }
 
 /// Keeps the server running until the last process drops it.
 #[derive(Debug)]
-enum Held {
+enum ServerGuard {
     /// Input of the shell that started the server.
     ByProcess { _input: ChildStdin },
     /// Lock shared by all users of the server.
@@ -219,7 +219,7 @@ impl PostgresServer {
         entry.lock().expect("the entry lock of the shared server");
         if let Ok(users) = File::open(folder.join("users")) {
             users.lock_shared().expect("the lock of the users");
-            let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
+            let server = Self::over(start, &folder, ServerGuard::ByUsers { _lock: users });
             if server.ask("postgres", ROLE).is_ok() {
                 return server;
             }
@@ -229,7 +229,7 @@ impl PostgresServer {
         std::fs::create_dir(&folder).expect("a directory for the server");
         let users = File::create(folder.join("users")).expect("the users of the server");
         users.lock_shared().expect("the lock of the users");
-        let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
+        let server = Self::over(start, &folder, ServerGuard::ByUsers { _lock: users });
         let script = format!("{WITHOUT_STARTER}{EMPTY}{RUN}{WHILE_USED}{END}");
         let settings = start.settings(&folder);
         let arguments = [
@@ -353,10 +353,10 @@ impl PostgresServer {
         let mut child = programs.held(&format!("{make}{RUN}{WHILE_HELD}{END}"), &arguments);
         let input = child.stdin.take().expect("the shell's input");
         ready(child);
-        Self::over(start, folder, Held::ByProcess { _input: input })
+        Self::over(start, folder, ServerGuard::ByProcess { _input: input })
     }
 
-    fn over(start: Start, folder: &Path, held: Held) -> Self {
+    fn over(start: Start, folder: &Path, held: ServerGuard) -> Self {
         let (programs, place) = start.programs(folder);
         Self {
             start,

@@ -90,7 +90,8 @@ impl Advice {
                 runs::Runs::Start(_) => "Give each with -p NAME=VALUE.",
                 _ => "`charter runs set ID NAME=VALUE` provides them.",
             });
-            advice.documents = Some("`charter validate FILE` checks a plan without starting it.");
+            advice.documents =
+                Some("`charter package validate FILE` checks a plan without starting it.");
         }
         advice
     }
@@ -392,7 +393,7 @@ mod tests {
             (
                 "charter runs start f",
                 ErrorCode::InvalidDocument,
-                "charter validate",
+                "charter package validate FILE",
             ),
             (
                 "charter skills delete x",

@@ -38,7 +38,7 @@ enum BackupCommand {
     },
 }
 
-/// Restore a backup into an empty data directory, or an empty database.
+/// Restore a backup into an empty data directory or database.
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
     /// The directory of the backup.

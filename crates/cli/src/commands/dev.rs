@@ -18,11 +18,11 @@ use crate::failure::{self, EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format, OutputClosed};
 use crate::telemetry::Telemetry;
 
-/// Work on a package: serve, check and reload it at each change, and show where its routing tests lead.
+/// Work on a package: serve it, and check and reload it at each change.
 ///
-/// Uses the server that already holds the data directory or that --server names, if there is one. The package is in
-/// force as a draft: the manifest's version with `+draft.` and a part of the content's hash. After an error, the last
-/// valid draft stays in force.
+/// Shows the results of the package's routing tests after each change. Uses the server that already holds the data
+/// directory or that --server names, if there is one. The package is in force as a draft: the manifest's version with
+/// `+draft.` and a part of the content's hash. After an error, the last valid draft stays in force.
 #[derive(Debug, Args)]
 pub(crate) struct Dev {
     /// The package's directory.

@@ -279,7 +279,7 @@ async fn asked(config: &Config, index: &dyn SkillIndex) -> anyhow::Result<String
     })
 }
 
-/// Whether the language models are set up correctly; `charter models test` calls them.
+/// Whether the language models are set up correctly; `charter model test` calls them.
 fn models(config: &Config) -> Check {
     let found = match boot::models(config) {
         Err(error) => Err(format!("{error:#}")),

@@ -19,7 +19,7 @@ pub(super) use start::document;
 
 /// Time between two queries of an active run.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
-/// Start runs of plans, show runs and their journals, and control them.
+/// Start, show and control runs of plans.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {
     /// Run an execution plan, a pipeline or a decision tree from a file.

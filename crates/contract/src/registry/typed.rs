@@ -97,10 +97,10 @@ mod tests {
     use crate::ids::ToolId;
     use crate::schema::SchemaName;
 
-    /// A shelf of a library.
+    /// A bookcase of a library.
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
-    struct Shelf {
+    struct Bookcase {
         room: String,
         #[serde(default)]
         order: Option<Order>,
@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn found(text: &str) -> Vec<(String, String, Option<String>)> {
-        let violations = parse_typed::<Shelf>(text.as_bytes(), Profile::MESSAGE).unwrap_err();
+        let violations = parse_typed::<Bookcase>(text.as_bytes(), Profile::MESSAGE).unwrap_err();
         let shown = violations.into_iter().map(|found| {
             let Violation {
                 pointer,
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_good_body_is_read() {
         let text = br#"{"room": "west", "order": "by_title", "places": [1]}"#;
-        let expected = Shelf {
+        let expected = Bookcase {
             room: "west".to_owned(),
             order: Some(Order::ByTitle),
             places: vec![1],

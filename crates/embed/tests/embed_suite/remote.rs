@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 type Script = Vec<fn(&[Value]) -> Response>;
 
 /// Authorization and texts of a request.
-type Seen = (Option<String>, Vec<Value>);
+type SeenRequest = (Option<String>, Vec<Value>);
 
 #[derive(Clone)]
 struct Server {
     script: Arc<Script>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
 }
 
 async fn answer(

@@ -362,8 +362,7 @@ impl EvidenceService {
     /// Returns whether the result of a tool leaves evidence.
     pub(crate) fn is_shown(&self, tool: &Tool) -> bool {
         let is_known = || console_link::is_known(system_of(tool).as_str());
-        !tool.is_internal()
-            && (tool.evidence.is_some() || self.public_url.is_some() || is_known())
+        !tool.is_internal() && (tool.evidence.is_some() || self.public_url.is_some() || is_known())
     }
 
     /// Stores records that are not stored yet. Their ids follow from their subjects.

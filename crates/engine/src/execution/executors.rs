@@ -197,11 +197,7 @@ impl ExecutorService {
     ///
     /// # Errors
     /// As [`ExecutorService::lease`]; `illegal_transition` for a lease that is not held (any more).
-    pub fn renew(
-        &self,
-        caller: &Caller,
-        lease: &LeaseId,
-    ) -> Result<LeaseRenewal, EngineError> {
+    pub fn renew(&self, caller: &Caller, lease: &LeaseId) -> Result<LeaseRenewal, EngineError> {
         let calls = self.calls_for(caller)?;
         calls
             .renew(&caller.tenant, lease, Instant::now())
@@ -214,11 +210,7 @@ impl ExecutorService {
     ///
     /// # Errors
     /// As [`ExecutorService::renew`]; `not_found` for a call without files.
-    pub fn files(
-        &self,
-        caller: &Caller,
-        lease: &LeaseId,
-    ) -> Result<PackageBundle, EngineError> {
+    pub fn files(&self, caller: &Caller, lease: &LeaseId) -> Result<PackageBundle, EngineError> {
         let held = self
             .calls_for(caller)?
             .held(&caller.tenant, lease, Instant::now());

@@ -25,9 +25,7 @@ use uuid::Uuid;
 
 use crate::catalogue::documents::{DocumentService, unseen_active};
 use crate::catalogue::live::CatalogueService;
-use crate::execution::runs::{
-    ExplainedDecision, NewRun, PinnedDocumentService, RunService, pin,
-};
+use crate::execution::runs::{ExplainedDecision, NewRun, PinnedDocumentService, RunService, pin};
 use crate::execution::starts::{RunStartService, check_depth};
 use crate::execution::tags::TagService;
 use crate::ground::core_ports::CorePorts;

@@ -224,7 +224,10 @@ impl FindingService {
                 output,
                 at: succeeded_at(history, step).unwrap_or_else(|| self.clock.now()),
             };
-            match captured.record(&self.evidence, tenant, run.id(), supported).await? {
+            match captured
+                .record(&self.evidence, tenant, run.id(), supported)
+                .await?
+            {
                 EvidenceOutcome::Recorded(made) => {
                     warnings.extend(made.fault);
                     records.insert(step.clone(), made.record);

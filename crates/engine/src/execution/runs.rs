@@ -81,11 +81,11 @@ pub use progress::{Progress, ProgressEvent};
 pub use recovery::RunRecoveryService;
 pub(crate) use recovery::{RecoveryParts, RecoverySettings};
 pub(crate) use tool_calls::{ToolCallPorts, ToolCallService};
-pub(crate) use view::{RunViewParts, guardrail_warnings};
 pub use view::{
     Replayed, RunAt, RunEventPage, RunEventView, RunExplanation, RunPage, RunQuery, RunState,
     RunSummary, RunView, RunViewService, StepExplanation, StepView,
 };
+pub(crate) use view::{RunViewParts, guardrail_warnings};
 
 /// The documents of a mission that its run pins.
 #[derive(Debug)]

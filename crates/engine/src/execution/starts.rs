@@ -1,8 +1,8 @@
 //! Starting runs: of playbooks, of plans that callers send, and of skills.
 
 mod once;
-mod playbooks;
 mod plans;
+mod playbooks;
 mod skills;
 
 use std::sync::Arc;

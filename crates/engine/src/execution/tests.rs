@@ -168,7 +168,10 @@ async fn a_write_is_confirmed_and_approved() {
         }
     };
     tokio::time::timeout(TIMEOUT, ended).await.unwrap();
-    let listed = rig.services.evidence.list(&ann, EvidenceQuery::default(), &page);
+    let listed = rig
+        .services
+        .evidence
+        .list(&ann, EvidenceQuery::default(), &page);
     assert_eq!(listed.await.unwrap().entries.len(), 1);
 }
 
@@ -219,5 +222,8 @@ async fn findings_need_a_template() {
     let mut found = [finding];
     let rendered = findings.render(&ann.tenant, &tags, &skill, &mut found, None, None);
     let warnings = rendered.await.unwrap();
-    assert!(warnings[0].starts_with("there is no template for"), "{warnings:?}");
+    assert!(
+        warnings[0].starts_with("there is no template for"),
+        "{warnings:?}"
+    );
 }

@@ -64,7 +64,10 @@ impl Engine {
         if found.divergence.is_some() {
             return Ok(found);
         }
-        let history = self.journals().history(&record.tenant_id, &record.run_id).await?;
+        let history = self
+            .journals()
+            .history(&record.tenant_id, &record.run_id)
+            .await?;
         let made = match RecomputedArtifacts::of(&history) {
             Ok(made) => made,
             Err(divergence) => {

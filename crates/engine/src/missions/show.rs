@@ -189,7 +189,10 @@ impl Engine {
         &self,
         record: MissionRecord,
     ) -> Result<(MissionView, MissionStart), EngineError> {
-        let folded = self.journals().fold(&record.tenant_id, &record.run_id).await?;
+        let folded = self
+            .journals()
+            .fold(&record.tenant_id, &record.run_id)
+            .await?;
         // The journal may have grown since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));
         let run = folded.run;
@@ -249,11 +252,13 @@ impl Engine {
                 continue;
             }
             let playbook = self.journals().fold(tenant, &id).await?.run;
-            let waits = playbook.steps().states()
+            let waits = playbook
+                .steps()
+                .states()
                 .find_map(|(_, state)| match state {
-                StepState::AwaitingApproval { approval, .. } => Some(approval.clone()),
-                _ => None,
-            });
+                    StepState::AwaitingApproval { approval, .. } => Some(approval.clone()),
+                    _ => None,
+                });
             shown.approval_id = shown.approval_id.take().or(waits);
             shown.run_id = Some(id);
         }
@@ -295,7 +300,8 @@ impl Engine {
             let message = "an imported mission is read-only";
             return Err(EngineError::new(ErrorCode::IllegalTransition, message));
         }
-        self.run_management().abort(caller, &record.run_id, reason, RollBack::No)
+        self.run_management()
+            .abort(caller, &record.run_id, reason, RollBack::No)
             .await?;
         self.show_mission(caller, mission).await
     }
@@ -352,7 +358,9 @@ fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (MissionTaskStat
     let turns =
         (1..=charter_domain::mission::MAX_TURNS).map(|number| turn_step(&task.task_id, number));
     let steps = std::iter::once(pass_step(&task.task_id)).chain(turns);
-    let states: Vec<&StepState> = steps.filter_map(|step| run.steps().state_of(&step.ok()?)).collect();
+    let states: Vec<&StepState> = steps
+        .filter_map(|step| run.steps().state_of(&step.ok()?))
+        .collect();
     let failed = states.iter().find_map(|state| match state {
         StepState::Failed { failure } => Some(failure.message.clone()),
         _ => None,
@@ -370,7 +378,10 @@ fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (MissionTaskStat
 /// Returns the state of a task that the mission adds itself.
 fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (MissionTaskState, Option<String>) {
     let steps = own_steps(plan, role).unwrap_or_default();
-    let states: Vec<&StepState> = steps.iter().filter_map(|step| run.steps().state_of(step)).collect();
+    let states: Vec<&StepState> = steps
+        .iter()
+        .filter_map(|step| run.steps().state_of(step))
+        .collect();
     let any = |is: fn(&StepState) -> bool| states.iter().any(|state| is(state));
     let failed = states.iter().find_map(|state| match state {
         StepState::Failed { failure } => Some(failure.message.clone()),

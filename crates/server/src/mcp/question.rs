@@ -131,7 +131,10 @@ impl Question {
         let id = run.summary.run_id.clone();
         Ok(match run.summary.status {
             RunStatus::AwaitingParameters => {
-                let missing = engine.run_management().missing_parameters(caller, &id).await?;
+                let missing = engine
+                    .run_management()
+                    .missing_parameters(caller, &id)
+                    .await?;
                 let missing = explained(missing, run);
                 Some(Self::Give { run: id, missing })
             }
@@ -273,9 +276,15 @@ impl PendingQuestion {
         match self {
             Self::Skill { .. } | Self::Choose => Ok(AnswerOutcome::Values(content)),
             Self::Give { run } => {
-                let missing = engine.run_management().missing_parameters(caller, run).await?;
+                let missing = engine
+                    .run_management()
+                    .missing_parameters(caller, run)
+                    .await?;
                 let given = typed_values(&missing, content);
-                engine.run_management().give_parameters(caller, run, &given).await?;
+                engine
+                    .run_management()
+                    .give_parameters(caller, run, &given)
+                    .await?;
                 Ok(AnswerOutcome::Acted)
             }
             Self::Confirm { run, digest } => {
@@ -287,7 +296,10 @@ impl PendingQuestion {
                     digest: digest.clone(),
                     typed: typed.map(str::to_owned),
                 };
-                engine.run_management().confirm(caller, run, confirmation).await?;
+                engine
+                    .run_management()
+                    .confirm(caller, run, confirmation)
+                    .await?;
                 Ok(AnswerOutcome::Acted)
             }
             Self::Approve {

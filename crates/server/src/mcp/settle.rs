@@ -171,7 +171,11 @@ impl WorkSubject {
         match self {
             Self::Request(id) => self.request_status(call, id, patience).await,
             Self::Run(id) => {
-                let run = call.engine().run_views().wait(&call.caller, id, patience).await?;
+                let run = call
+                    .engine()
+                    .run_views()
+                    .wait(&call.caller, id, patience)
+                    .await?;
                 self.run_status(call, &run, WorkReport::of_run(self, &run))
                     .await
             }

@@ -144,5 +144,7 @@ async fn decide(
         digest: seen.digest,
         reason: seen.reason,
     };
-    Ok(Json(state.engine.approvals().decide(caller, &id, say).await?))
+    Ok(Json(
+        state.engine.approvals().decide(caller, &id, say).await?,
+    ))
 }

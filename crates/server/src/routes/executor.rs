@@ -29,7 +29,12 @@ pub(crate) async fn lease(
     request.give_back();
     // The answer must be sent before the request's timeout.
     let longest = state.limits.timeout / 2;
-    match state.engine.executors().lease(&caller, asked, longest).await? {
+    match state
+        .engine
+        .executors()
+        .lease(&caller, asked, longest)
+        .await?
+    {
         Some(call) => Ok(Json(call).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -72,6 +77,10 @@ pub(crate) async fn report(
     Valid(outcome): Valid<ExecutorOutcome>,
 ) -> Result<StatusCode, ApiError> {
     let id: LeaseId = parsed(&id)?;
-    state.engine.executors().report(&caller, &id, outcome).await?;
+    state
+        .engine
+        .executors()
+        .report(&caller, &id, outcome)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

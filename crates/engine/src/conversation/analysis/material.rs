@@ -347,7 +347,9 @@ fn missing(structure: &Value, values: &Map<String, Value>) -> BTreeSet<String> {
 
 /// Returns the placeholders of a finding that a model states.
 fn stated_names(engine: &Engine, work: &AnalysisWork, case: &Case) -> BTreeSet<String> {
-    let template = engine.findings().template(&work.caller.tenant, case.tags(), &case.skill);
+    let template = engine
+        .findings()
+        .template(&work.caller.tenant, case.tags(), &case.skill);
     let Some(template) = template else {
         return BTreeSet::new();
     };
@@ -394,7 +396,10 @@ impl Engine {
             let run = self.journals().fold(tenant, run).await?.run;
             let pinned = self.pinned_documents().load(tenant, &run).await?;
             let history = self.journals().history(tenant, run.id()).await?;
-            let examined = self.findings().examine(tenant, &pinned, &run, &history).await?;
+            let examined = self
+                .findings()
+                .examine(tenant, &pinned, &run, &history)
+                .await?;
             cases.push(Case {
                 skill: pinned.skill()?,
                 called: called(&history),

@@ -300,7 +300,13 @@ async fn replaying_an_analysis_needs_no_model() {
     let ann = person("ann");
     let replayed = rig.engine.run_views().replay(&ann, &runs[0]).await.unwrap();
     assert_eq!(replayed.divergence, None);
-    let run = rig.engine.journals().fold(&ann.tenant, &runs[0]).await.unwrap().run;
+    let run = rig
+        .engine
+        .journals()
+        .fold(&ann.tenant, &runs[0])
+        .await
+        .unwrap()
+        .run;
     let Some(Drafting::Done { result, tokens, .. }) = Drafting::from_run(&run) else {
         panic!("{run:?}");
     };

@@ -79,7 +79,10 @@ impl Engine {
     ) -> Result<SkillAnalysis, EngineError> {
         let (tenant, skill) = (&asked.caller.tenant, pinned.skill()?);
         let history = self.journals().history(tenant, run.id()).await?;
-        let examined = self.findings().examine(tenant, pinned, run, &history).await?;
+        let examined = self
+            .findings()
+            .examine(tenant, pinned, run, &history)
+            .await?;
         let mut pins = run.pins().iter();
         Ok(SkillAnalysis {
             pin: pins.find(|pin| pin.kind == DocumentKind::Skill).cloned(),

@@ -431,7 +431,11 @@ impl Engine {
             created_at: at,
             updated_at: at,
         };
-        match self.store().open_request(&record, &self.run_recovery().request_lease()).await {
+        match self
+            .store()
+            .open_request(&record, &self.run_recovery().request_lease())
+            .await
+        {
             Ok(()) => return Ok(RequestClaim::Ours),
             Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),

@@ -203,7 +203,8 @@ impl Engine {
         playbook: &PlaybookId,
     ) -> Result<Classification, EngineError> {
         let text = asked.request.input.as_str();
-        self.run_starts().runnable_playbook(&asked.caller, playbook)?;
+        self.run_starts()
+            .runnable_playbook(&asked.caller, playbook)?;
         let verdict = RoutedVerdict::named(text, Intent::Change, playbook.as_ref());
         Ok(Classification {
             playbook: Some(playbook.clone()),

@@ -107,8 +107,12 @@ impl Engine {
         let mut new = None;
         let mut notices = Vec::new();
         if self.store().run(tenant, &run_id).await?.is_none() {
-            let document = self.run_starts().runnable_playbook(&asked.caller, playbook)?;
-            self.run_starts().check_definitions(&asked.caller, playbook).await?;
+            let document = self
+                .run_starts()
+                .runnable_playbook(&asked.caller, playbook)?;
+            self.run_starts()
+                .check_definitions(&asked.caller, playbook)
+                .await?;
             let declared = document.document().declared_parameters();
             let text = change_text(asked, classified);
             let target = ParameterTarget {
@@ -133,8 +137,13 @@ impl Engine {
             }
             let dry_run = DryRun::from(asked.wishes.dry_run || classified.dry_run);
             let (caller, bound) = (&asked.caller, gathered.bound);
-            let mut made =
-                self.run_starts().playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;
+            let mut made = self.run_starts().playbook_run_with(
+                caller,
+                playbook,
+                bound,
+                dry_run,
+                run_id.clone(),
+            )?;
             // A playbook chosen from words is shown before it changes anything, even if its document would not require
             // that.
             let is_from_words = asked.wishes.playbook_id.is_none() || asked.wishes.confirm;
@@ -162,7 +171,8 @@ impl Engine {
             Some(new) => self.runs().drive_new(new, progress.clone()).await?,
             None => {
                 let pinned = self.pinned_documents().load_stored(tenant, run_id).await?;
-                self.runs().drive_stored(run_id, pinned.workspace, progress.clone())
+                self.runs()
+                    .drive_stored(run_id, pinned.workspace, progress.clone())
                     .await?
             }
         };

@@ -109,7 +109,10 @@ impl Engine {
                 .await
                 .map(drop);
         }
-        let (declared, known) = self.run_management().parameters_of(&caller.tenant, id).await?;
+        let (declared, known) = self
+            .run_management()
+            .parameters_of(&caller.tenant, id)
+            .await?;
         let given = given(message)?;
         let reply = if run.state.missing.is_empty() {
             Reply {
@@ -132,7 +135,10 @@ impl Engine {
         let Reply {
             values, sources, ..
         } = &reply;
-        self.run_management().give_from(caller, id, values, sources).await.map(drop)
+        self.run_management()
+            .give_from(caller, id, values, sources)
+            .await
+            .map(drop)
     }
 
     /// Sends a new request with the reply's values, for the same skill or playbook.

@@ -132,7 +132,9 @@ impl Engine {
                 let found = self.run_starts().runnable_playbook(caller, &playbook)?;
                 found.document().declared_parameters()
             }
-            Some(RoutedDocument::Skill(skill)) => self.run_starts().skill_parameters(caller, &skill)?,
+            Some(RoutedDocument::Skill(skill)) => {
+                self.run_starts().skill_parameters(caller, &skill)?
+            }
             None => Vec::new(),
         })
     }

@@ -34,7 +34,11 @@ async fn a_reader_sees_its_tenants_events() {
     ];
     store.publish(published).await.unwrap();
     let page = events.list(&caller, 0, Some("run")).await.unwrap();
-    let topics: Vec<&str> = page.entries.iter().map(|event| event.topic.as_str()).collect();
+    let topics: Vec<&str> = page
+        .entries
+        .iter()
+        .map(|event| event.topic.as_str())
+        .collect();
     assert_eq!(topics, ["run.status"]);
     let followed = events.follow(caller, Some(0), Some("run".to_owned()));
     let mut followed = std::pin::pin!(followed);

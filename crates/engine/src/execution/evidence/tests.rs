@@ -38,7 +38,9 @@ async fn a_record_is_stored_once_and_attached() {
         evidence.keep(&caller.tenant, records).await.unwrap();
     }
     let page = PageRequest::new(None, 10);
-    let listed = evidence.list(&caller, EvidenceQuery::default(), &page).await;
+    let listed = evidence
+        .list(&caller, EvidenceQuery::default(), &page)
+        .await;
     let listed = listed.unwrap().entries.into_iter().map(|entry| entry.id);
     assert_eq!(listed.collect::<Vec<_>>(), std::slice::from_ref(&id));
     let further = sample::finding("fnd_2").unwrap();

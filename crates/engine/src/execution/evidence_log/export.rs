@@ -164,10 +164,7 @@ impl EvidenceLogService {
                 return Err(EngineError::new(ErrorCode::TooLarge, message));
             }
             for record in &found.entries {
-                let leaves = self
-                    .store
-                    .log_leaves_of(&caller.tenant, &record.id)
-                    .await?;
+                let leaves = self.store.log_leaves_of(&caller.tenant, &record.id).await?;
                 places.extend(leaves.iter().map(|leaf| leaf.index));
             }
             after = found.next;
@@ -267,10 +264,7 @@ impl EvidenceLogService {
         size: u64,
         record: &EvidenceRecord,
     ) -> Result<(), EngineError> {
-        let leaves = self
-            .store
-            .log_leaves_of(&caller.tenant, &record.id)
-            .await?;
+        let leaves = self.store.log_leaves_of(&caller.tenant, &record.id).await?;
         let said = leaves.iter().filter(|leaf| leaf.index < size).any(|leaf| {
             matches!(
                 LogEntry::from_leaf(&leaf.leaf),

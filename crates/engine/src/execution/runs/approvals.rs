@@ -7,8 +7,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::approval::{
-    Approval, ApprovalStatus};
+use charter_domain::approval::{Approval, ApprovalStatus};
 use charter_domain::clock::Clock;
 use charter_domain::run::{ApprovalRequest, Run};
 use charter_store::SharedStore;
@@ -29,19 +28,19 @@ pub use decide::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService}
 const PAGE: usize = 1_000;
 
 /// The approvals of runs.
-pub (crate) struct RunApprovals {
+pub(crate) struct RunApprovals {
     store: SharedStore,
     clock: Arc<dyn Clock>,
     keys: Arc<KeyService>,
 }
 
 impl RunApprovals {
-    pub (crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, keys: Arc<KeyService>) -> Self {
+    pub(crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, keys: Arc<KeyService>) -> Self {
         Self { store, clock, keys }
     }
 
     /// Returns an approval, without a check of access.
-    pub (super) async fn get(
+    pub(super) async fn get(
         &self,
         tenant: &TenantId,
         approval: &ApprovalId,
@@ -198,4 +197,3 @@ fn stored(state: &ApprovalStatus) -> ApprovalState {
         ApprovalStatus::Lapsed => ApprovalState::Lapsed,
     }
 }
-

@@ -316,7 +316,10 @@ impl RunService {
             }
         }
         let (then, approvals) = match run.outcome() {
-            Some(_) => (NextPhase::Ends, self.approvals.lapsing(tenant, run_id).await?),
+            Some(_) => (
+                NextPhase::Ends,
+                self.approvals.lapsing(tenant, run_id).await?,
+            ),
             None => (NextPhase::Runs, Vec::new()),
         };
         let append = Append {

@@ -172,7 +172,10 @@ impl RunService {
         lease: Lease,
     ) -> Result<Driven, EngineError> {
         let reading = async {
-            let housed = self.journals.fold_for_resume(&run.tenant_id, &run.run_id).await?;
+            let housed = self
+                .journals
+                .fold_for_resume(&run.tenant_id, &run.run_id)
+                .await?;
             let pinned = self.pinned.load(&run.tenant_id, &housed.folded.run).await?;
             Ok((housed, pinned.workspace))
         };
@@ -271,7 +274,11 @@ impl RunService {
                     return Ok(Driven::Elsewhere);
                 };
                 self.drivers.set_lease_held(&run_id, lease.fence);
-                match self.journals.fold_for_resume(&workspace.tenant, &run_id).await {
+                match self
+                    .journals
+                    .fold_for_resume(&workspace.tenant, &run_id)
+                    .await
+                {
                     Ok(housed) => (housed, RunOwnership::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
                         self.store.release(&lease).await?;
@@ -332,10 +339,7 @@ impl RunService {
     }
 
     /// Acquires this worker's lease on a run; `None` while another worker holds it.
-    pub(super) async fn acquire_lease(
-        &self,
-        run_id: &RunId,
-    ) -> Result<Option<Lease>, EngineError> {
+    pub(super) async fn acquire_lease(&self, run_id: &RunId) -> Result<Option<Lease>, EngineError> {
         let now = self.clock.now();
         let until = moments::after(now, self.settings.lease);
         let (run, holder) = (run_id.as_str(), self.holder.as_str());
@@ -458,9 +462,7 @@ impl RunDriver<'_> {
 
     /// Returns whether a time is near enough to keep the run until then.
     fn is_soon(&self, until: Option<Timestamp>) -> bool {
-        until.is_some_and(|until| {
-            self.runs.deadlines.time_until(until) < self.runs.settings.lease
-        })
+        until.is_some_and(|until| self.runs.deadlines.time_until(until) < self.runs.settings.lease)
     }
 
     /// Returns whether the run's time limit has passed; nothing may begin after that.
@@ -539,9 +541,7 @@ impl RunDriver<'_> {
         let (run, tenant) = (self.folded.run.id(), &self.workspace.tenant);
         let span = telemetry::tool(&effect.call().tool, &key, run, tenant);
         let performed = async move {
-            let end = effect
-                .perform(&calls, &*clients, room, key, cancel)
-                .await;
+            let end = effect.perform(&calls, &*clients, room, key, cancel).await;
             telemetry::tool_ended(&Span::current(), end.outcome());
             end
         };
@@ -641,10 +641,10 @@ impl RunDriver<'_> {
         for event in events {
             if let RunEvent::ApprovalRequested(asked) = &event {
                 self.folded.asked = true;
-                let approval = self
-                    .runs
-                    .approvals
-                    .requested(&self.workspace, &self.folded.run, asked);
+                let approval =
+                    self.runs
+                        .approvals
+                        .requested(&self.workspace, &self.folded.run, asked);
                 let record = approvals::record(&approval)?;
                 self.approvals.push(ApprovalChange::Ask(record));
             }

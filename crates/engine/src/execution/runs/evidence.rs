@@ -37,9 +37,7 @@ use super::effect::Workspace;
 use super::journal::FoldedRun;
 use super::pinned::PinnedDocumentService;
 use crate::EngineError;
-use crate::execution::evidence::{
-    CapturedResult, EvidenceOutcome, EvidenceService, FAULT, id_of,
-};
+use crate::execution::evidence::{CapturedResult, EvidenceOutcome, EvidenceService, FAULT, id_of};
 
 /// The payload field that names the run of its record.
 const RUN: &str = "run";
@@ -333,7 +331,10 @@ impl RunEvidenceService {
             output: made.output,
             at: made.at,
         };
-        let fault = match captured(tool).record(&self.records, tenant, run, [].iter()).await {
+        let fault = match captured(tool)
+            .record(&self.records, tenant, run, [].iter())
+            .await
+        {
             Ok(EvidenceOutcome::Recorded(made)) => {
                 if let Some(fault) = &made.fault {
                     tracing::warn!(run.id = %run, step.id = %step, error = %fault,
@@ -352,7 +353,9 @@ impl RunEvidenceService {
         tracing::warn!(run.id = %run, step.id = %step, error = %fault,
             "a tool's evidence declaration failed; creating the record without it");
         let bare = without_filters(tool);
-        let bare = captured(&bare).record(&self.records, tenant, run, [].iter()).await?;
+        let bare = captured(&bare)
+            .record(&self.records, tenant, run, [].iter())
+            .await?;
         let EvidenceOutcome::Recorded(bare) = bare else {
             return Ok(None);
         };

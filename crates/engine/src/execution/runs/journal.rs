@@ -178,7 +178,9 @@ impl JournalService {
             0..=LARGE_JOURNAL => None,
             text => {
                 let values = text.saturating_mul(MEMORY_PER_BYTE).min(RUN_MEMORY);
-                self.memory.reserve(tenant, text.saturating_add(values)).await?
+                self.memory
+                    .reserve(tenant, text.saturating_add(values))
+                    .await?
             }
         };
         Ok(JournalSize { bytes, memory })

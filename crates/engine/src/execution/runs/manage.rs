@@ -166,7 +166,10 @@ impl RunManagementService {
         run: &RunId,
     ) -> Result<(Vec<Parameter>, Map<String, Value>), EngineError> {
         let run = self.journals.fold(tenant, run).await?.run;
-        Ok((self.pinned.declared_parameters(&run).await?, run.parameters().clone()))
+        Ok((
+            self.pinned.declared_parameters(&run).await?,
+            run.parameters().clone(),
+        ))
     }
 
     /// Confirms the plan of a run, which then starts.
@@ -200,11 +203,7 @@ impl RunManagementService {
     ///
     /// # Errors
     /// `not_found`; `permission_denied`; `illegal_transition`.
-    pub async fn pause(
-        &self,
-        caller: &Caller,
-        run_id: &RunId,
-    ) -> Result<RunView, EngineError> {
+    pub async fn pause(&self, caller: &Caller, run_id: &RunId) -> Result<RunView, EngineError> {
         let pause = |by: CredentialUser| RunOrder::Pause { by: by.user };
         self.steer(caller, run_id, pause).await
     }
@@ -213,11 +212,7 @@ impl RunManagementService {
     ///
     /// # Errors
     /// As for [`RunManagementService::pause`].
-    pub async fn resume(
-        &self,
-        caller: &Caller,
-        run_id: &RunId,
-    ) -> Result<RunView, EngineError> {
+    pub async fn resume(&self, caller: &Caller, run_id: &RunId) -> Result<RunView, EngineError> {
         let resume = |by: CredentialUser| RunOrder::Resume { by: by.user };
         self.steer(caller, run_id, resume).await
     }
@@ -246,11 +241,7 @@ impl RunManagementService {
     /// # Errors
     /// `not_found`; `permission_denied`; `illegal_transition` if the run has not ended, left no writes, made one that
     /// cannot be reversed, or is being rolled back already.
-    pub async fn roll_back(
-        &self,
-        caller: &Caller,
-        run_id: &RunId,
-    ) -> Result<RunView, EngineError> {
+    pub async fn roll_back(&self, caller: &Caller, run_id: &RunId) -> Result<RunView, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let not_now = |detail: String| EngineError::new(ErrorCode::IllegalTransition, detail);
         let graph = rolling_back(&run).map_err(|error| not_now(error.to_string()))?;

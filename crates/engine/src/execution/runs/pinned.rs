@@ -108,10 +108,7 @@ impl PinnedDocumentService {
     }
 
     /// Loads the pinned versions of a run that is not in storage yet.
-    pub(super) async fn load_new(
-        &self,
-        new: &PendingRun,
-    ) -> Result<LoadedRun, EngineError> {
+    pub(super) async fn load_new(&self, new: &PendingRun) -> Result<LoadedRun, EngineError> {
         let tenant = &new.record.tenant_id;
         self.load_with(tenant, &new.run, &new.artifacts).await
     }

@@ -96,7 +96,10 @@ impl RunRecoveryService {
         loop {
             let settings = &self.parts.settings;
             let busy = ROUNDS * settings.tool_calls;
-            let limit = self.parts.drivers.claimable_runs(settings.driven_runs, busy);
+            let limit = self
+                .parts
+                .drivers
+                .claimable_runs(settings.driven_runs, busy);
             if limit == 0 || settings.duty == ProcessRole::Api {
                 return Ok(());
             }

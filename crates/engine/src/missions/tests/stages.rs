@@ -71,7 +71,10 @@ impl Rig {
         let asking = async {
             loop {
                 let page = PageRequest::new(None, 10);
-                let open = self.engine.approvals().list(&bob, Some("pending"), None, &page);
+                let open = self
+                    .engine
+                    .approvals()
+                    .list(&bob, Some("pending"), None, &page);
                 let open = open.await.unwrap().entries.into_iter();
                 let mut open = open.map(|entry| entry.approval);
                 if let Some(found) = open.find(|asked| asked.call.tool.as_str() == tool) {

@@ -191,7 +191,10 @@ async fn lacks(
         return Ok(None);
     };
     let skill = SkillId::parse(&skill).map_err(|_| EngineError::not_found("skill", &skill))?;
-    let declared = call.engine().run_starts().skill_parameters(&call.caller, &skill)?;
+    let declared = call
+        .engine()
+        .run_starts()
+        .skill_parameters(&call.caller, &skill)?;
     let names = error
         .details
         .as_ref()
@@ -267,7 +270,10 @@ impl Input {
 
     /// Continues with one skill and more values.
     fn take(&mut self, call: &Call, skill: &SkillId, values: Map<String, Value>) {
-        let declared = call.engine().run_starts().skill_parameters(&call.caller, skill);
+        let declared = call
+            .engine()
+            .run_starts()
+            .skill_parameters(&call.caller, skill);
         let values = match &declared {
             Ok(declared) => typed_values(declared, values),
             Err(_) => values,

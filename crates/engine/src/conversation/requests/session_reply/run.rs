@@ -55,7 +55,9 @@ impl Engine {
             RunReply::Show => {}
             RunReply::Cancel => {
                 patience = CANCEL_TIMEOUT;
-                let aborted = self.run_management().abort(caller, run_id, REASON.to_owned(), RollBack::No);
+                let aborted =
+                    self.run_management()
+                        .abort(caller, run_id, REASON.to_owned(), RollBack::No);
                 match aborted.await {
                     Ok(_) => {}
                     // It has ended since the reply was read.
@@ -71,7 +73,9 @@ impl Engine {
                 notes.clone_from(unclear);
                 let waits = self.run_views().show(caller, run_id).await?;
                 if waits.summary.status == RunStatus::AwaitingParameters && !values.is_empty() {
-                    self.run_management().give_from(caller, run_id, values, sources).await?;
+                    self.run_management()
+                        .give_from(caller, run_id, values, sources)
+                        .await?;
                 }
             }
         }

@@ -170,7 +170,11 @@ impl ApprovalService {
     ) -> Result<Approval, EngineError> {
         caller.must_open(AccessScope::ApprovalsWrite)?;
         caller.must_be(Role::Operator, "only operators can decide on approvals")?;
-        let found = self.parts.approvals.listed(&caller.tenant, approval).await?;
+        let found = self
+            .parts
+            .approvals
+            .listed(&caller.tenant, approval)
+            .await?;
         let asked = read(&found.record)?;
         let word = match &say.answer {
             ApprovalAnswer::Approve => "approved",
@@ -188,7 +192,10 @@ impl ApprovalService {
             reason: say.reason,
         };
         let state = asked
-            .decide(verdict, self.parts.deadlines.now_or_deadline(asked.expires_at))
+            .decide(
+                verdict,
+                self.parts.deadlines.now_or_deadline(asked.expires_at),
+            )
             .map_err(|refusal| refused(&refusal))?;
         if let Some(reported) = &reported {
             self.check_reported(&asked, reported).await?;
@@ -263,10 +270,7 @@ impl ApprovalService {
             user_id: caller.only_own(),
         };
         let page = newest_known();
-        let seen = self
-            .store
-            .approvals(&caller.tenant, filter, &page)
-            .await?;
+        let seen = self.store.approvals(&caller.tenant, filter, &page).await?;
         let ids = seen
             .entries
             .iter()

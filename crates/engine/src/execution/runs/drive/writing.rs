@@ -88,9 +88,7 @@ impl RunDriver<'_> {
             }
             RunOwnership::Held(lease) => {
                 if release {
-                    self.runs
-                        .drivers
-                        .set_lease_releasing(self.folded.run.id());
+                    self.runs.drivers.set_lease_releasing(self.folded.run.id());
                 }
                 let append = Append {
                     tenant_id: tenant.clone(),

@@ -151,7 +151,10 @@ impl Rig {
             typed: None,
         };
         let ann = person("ann");
-        let confirmed = self.engine.run_management().confirm(&ann, &run, confirmation);
+        let confirmed = self
+            .engine
+            .run_management()
+            .confirm(&ann, &run, confirmation);
         confirmed.await.unwrap();
         let asked = self.rested(&run).await;
         let [approval] = &asked.approvals[..] else {
@@ -191,16 +194,28 @@ impl Rig {
             reason: None,
         };
         let id = &approval.approval_id;
-        self.engine.approvals().decide(&person("bob"), id, say).await
+        self.engine
+            .approvals()
+            .decide(&person("bob"), id, say)
+            .await
     }
 
     /// Exports the evidence of everything, and checks it as any auditor can.
     async fn verified(&self) {
         let ann = person("ann");
-        let export = self.engine.evidence_log().export(&ann, EvidenceQuery::default());
+        let export = self
+            .engine
+            .evidence_log()
+            .export(&ann, EvidenceQuery::default());
         let mut export = export.await.unwrap();
         let mut text = String::new();
-        while let Some(lines) = self.engine.evidence_log().next_lines(&mut export).await.unwrap() {
+        while let Some(lines) = self
+            .engine
+            .evidence_log()
+            .next_lines(&mut export)
+            .await
+            .unwrap()
+        {
             text.push_str(&lines);
         }
         let mut lines = text.split_inclusive('\n');
@@ -261,7 +276,12 @@ async fn an_output_of_64_levels_is_kept_and_a_deeper_one_fails_its_step() {
                  flatten it"
             );
         }
-        let replayed = rig.engine.run_views().replay(&person("ann"), &run).await.unwrap();
+        let replayed = rig
+            .engine
+            .run_views()
+            .replay(&person("ann"), &run)
+            .await
+            .unwrap();
         assert_eq!(replayed.divergence, None, "{levels}");
     }
 }
@@ -311,7 +331,12 @@ async fn an_output_that_is_too_much_beside_the_earlier_ones_fails_its_step() {
             "failed"
         ]
     );
-    let replayed = rig.engine.run_views().replay(&person("ann"), &run).await.unwrap();
+    let replayed = rig
+        .engine
+        .run_views()
+        .replay(&person("ann"), &run)
+        .await
+        .unwrap();
     assert_eq!(replayed.divergence, None);
     rig.verified().await;
 }
@@ -398,7 +423,12 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
                 "completed",
             ]
         );
-        let replayed = rig.engine.run_views().replay(&person("ann"), run).await.unwrap();
+        let replayed = rig
+            .engine
+            .run_views()
+            .replay(&person("ann"), run)
+            .await
+            .unwrap();
         assert_eq!(replayed.divergence, None);
         rig.verified().await;
     }

@@ -173,10 +173,10 @@ impl Rig {
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
         let run = RunId::from_uuid(Uuid::now_v7());
         let none = Map::new();
-        let new = self
-            .engine
-            .run_starts()
-            .playbook_run(&ann, &playbook, &none, DryRun::No, run.clone());
+        let new =
+            self.engine
+                .run_starts()
+                .playbook_run(&ann, &playbook, &none, DryRun::No, run.clone());
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[0].retry = retry;
@@ -187,14 +187,21 @@ impl Rig {
             digest: shown.state.plan_digest.to_string(),
             typed: None,
         };
-        let confirmed = self.engine.run_management().confirm(&ann, &run, confirmation);
+        let confirmed = self
+            .engine
+            .run_management()
+            .confirm(&ann, &run, confirmation);
         confirmed.await.unwrap();
         self.met(&run, "approval_requested", 1).await;
         run
     }
 
     async fn shown(&self, run: &RunId) -> RunView {
-        self.engine.run_views().show(&person("ann"), run).await.unwrap()
+        self.engine
+            .run_views()
+            .show(&person("ann"), run)
+            .await
+            .unwrap()
     }
 
     /// Waits until the run has this many events of this name.
@@ -239,7 +246,10 @@ impl Rig {
             reason: None,
         };
         let bob = person("bob");
-        let decided = self.engine.approvals().decide(&bob, &asked.approval_id, say);
+        let decided = self
+            .engine
+            .approvals()
+            .decide(&bob, &asked.approval_id, say);
         decided.await.unwrap()
     }
 }
@@ -270,17 +280,33 @@ async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
         let run = rig.start(Retry::default()).await;
         let ann = person("ann");
         let pauses = person(pauses);
-        rig.engine.run_management().pause(&pauses, &run).await.unwrap();
+        rig.engine
+            .run_management()
+            .pause(&pauses, &run)
+            .await
+            .unwrap();
         let approved = rig.approve(&run).await;
         rig.clock.advance(paused).unwrap();
-        let kept = rig.engine.approvals().get(&ann, &approved.approval_id).await;
+        let kept = rig
+            .engine
+            .approvals()
+            .get(&ann, &approved.approval_id)
+            .await;
         assert_eq!(kept.unwrap().approval, approved, "a pause uses nothing");
         // Once the approval has lapsed, the run may have ended in the pause already.
-        let resumed = rig.engine.run_management().resume(&person(resumes), &run).await;
+        let resumed = rig
+            .engine
+            .run_management()
+            .resume(&person(resumes), &run)
+            .await;
         let shown = rig.ended(&run).await;
         assert_eq!((shown.summary.status, rig.calls()), (status, calls));
         assert!(resumed.is_ok() || calls == 0, "{resumed:?}");
-        let after = rig.engine.approvals().get(&ann, &approved.approval_id).await;
+        let after = rig
+            .engine
+            .approvals()
+            .get(&ann, &approved.approval_id)
+            .await;
         let used = matches!(after.unwrap().approval.state, ApprovalStatus::Consumed(_));
         assert_eq!(used, calls == 1);
         if calls == 0 {
@@ -351,7 +377,9 @@ async fn ruling_28_an_approval_that_lapsed_before_a_retry_calls_nothing() {
         rig.approve(&run).await;
         rig.met(&run, "retry_scheduled", 1).await;
         rig.clock.advance(HOUR).unwrap();
-        rig.engine.runs().spawn_driver(person("ann").tenant, run.clone());
+        rig.engine
+            .runs()
+            .spawn_driver(person("ann").tenant, run.clone());
         rig.met(&run, "approval_requested", approvals).await;
         if approvals == 2 {
             assert_eq!(rig.calls(), 1);

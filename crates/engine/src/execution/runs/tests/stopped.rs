@@ -85,7 +85,9 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
     let run = started.unwrap().run().summary.run_id;
     let begun = tokio::time::timeout(TIMEOUT, tools.begun.notified());
     begun.await.unwrap();
-    let aborted = first.run_management().abort(&ann, &run, "enough".to_owned(), RollBack::No);
+    let aborted = first
+        .run_management()
+        .abort(&ann, &run, "enough".to_owned(), RollBack::No);
     assert_eq!(aborted.await.unwrap().summary.status, RunStatus::Stopping);
     first.stop().await;
 

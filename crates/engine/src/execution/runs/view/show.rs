@@ -245,7 +245,10 @@ impl RunViewService {
         sequence: u64,
     ) -> Result<RunAt, EngineError> {
         self.record(caller, run).await?;
-        let folded = self.journals.fold_until(&caller.tenant, run, sequence).await?;
+        let folded = self
+            .journals
+            .fold_until(&caller.tenant, run, sequence)
+            .await?;
         let (folded, at) = folded
             .and_then(|folded| folded.last.map(|at| (folded, at)))
             .ok_or_else(|| EngineError::not_found("event of the run", sequence))?;
@@ -340,7 +343,11 @@ impl RunViewService {
         let folded = replay.as_ref().map(StrictReplay::run);
         let diverges = diverges.map(|found| ReplayDivergence::new(found.sequence, found.detail));
         let diverges = match diverges.or(broken) {
-            None => self.evidence.contradiction(&caller.tenant, run, &journal).await?,
+            None => {
+                self.evidence
+                    .contradiction(&caller.tenant, run, &journal)
+                    .await?
+            }
             found => found,
         };
         Ok(Replayed {

@@ -51,7 +51,12 @@ impl Play {
                 continue;
             };
             self.at_rest(&run.run_id).await;
-            let shown = self.engine.run_views().show(&ann, &run.run_id).await.unwrap();
+            let shown = self
+                .engine
+                .run_views()
+                .show(&ann, &run.run_id)
+                .await
+                .unwrap();
             if shown.state.outcome.is_none() {
                 self.act(Variation::Repeatable, &run.run_id, &shown).await;
                 continue;

@@ -163,13 +163,21 @@ impl Play {
                 continue;
             };
             self.at_rest(&newest.run_id).await;
-            let shown = self.engine.run_views().show(&person("ann"), &newest.run_id).await;
+            let shown = self
+                .engine
+                .run_views()
+                .show(&person("ann"), &newest.run_id)
+                .await;
             let shown = shown.unwrap();
             if shown.state.outcome.is_none() {
                 self.act(variation, &newest.run_id, &shown).await;
             } else if variation == Variation::Undone && runs.len() == 1 {
                 let ann = person("ann");
-                let undoing = self.engine.run_management().roll_back(&ann, &newest.run_id).await;
+                let undoing = self
+                    .engine
+                    .run_management()
+                    .roll_back(&ann, &newest.run_id)
+                    .await;
                 undoing.unwrap();
             } else {
                 return self.ended(variation).await;
@@ -248,10 +256,10 @@ impl Play {
         let ann = person("ann");
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
         let run = RunId::from_uuid(Uuid::now_v7());
-        let new = self
-            .engine
-            .run_starts()
-            .playbook_run(&ann, &playbook, &Map::new(), DryRun::No, run);
+        let new =
+            self.engine
+                .run_starts()
+                .playbook_run(&ann, &playbook, &Map::new(), DryRun::No, run);
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[1].retry = Retry {
@@ -289,14 +297,22 @@ impl Play {
         let (ann, bob) = (person("ann"), person("bob"));
         if !shown.state.missing.is_empty() {
             let given = Map::from_iter([("first".to_owned(), json!(variation.first_item()))]);
-            let given = self.engine.run_management().give_parameters(&ann, run, &given).await;
+            let given = self
+                .engine
+                .run_management()
+                .give_parameters(&ann, run, &given)
+                .await;
             given.unwrap();
         } else if shown.state.confirm {
             let confirmation = Confirmation {
                 digest: shown.state.plan_digest.to_string(),
                 typed: None,
             };
-            let confirmed = self.engine.run_management().confirm(&ann, run, confirmation).await;
+            let confirmed = self
+                .engine
+                .run_management()
+                .confirm(&ann, run, confirmation)
+                .await;
             confirmed.unwrap();
         } else {
             let mut approvals = shown.approvals.iter();
@@ -370,12 +386,13 @@ impl Play {
                 .states()
                 .map(|(step, state)| (step.to_string(), json!(state)))
                 .collect();
-            let written: Vec<String> = run.steps()
-                .written().map(|step| step.id.to_string()).collect();
+            let written: Vec<String> = run
+                .steps()
+                .written()
+                .map(|step| step.id.to_string())
+                .collect();
             let ann = person("ann");
-            let shown = self
-                .engine
-                .run_views().show(&ann, &record.run_id);
+            let shown = self.engine.run_views().show(&ann, &record.run_id);
             let replayed = self
                 .engine
                 .run_views()

@@ -1,7 +1,8 @@
-//! `charter validate`
+//! `charter package validate`: a package by the API, or documents in this process.
 
 use std::path::{Path, PathBuf};
 
+use charter_contract::error_code::ErrorCode;
 use charter_contract::lines;
 use charter_contract::registry::inspect;
 use charter_contract::schema::SchemaName;
@@ -12,34 +13,96 @@ use charter_engine::{Problem, ProblemSeverity};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::schema;
-use crate::failure::{EXIT_ERROR, EXIT_NEGATIVE, EXIT_OK};
+use super::{bundle, test_results_text};
+use crate::client::Client;
+use crate::commands::schema;
+use crate::failure::{EXIT_ERROR, EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::text_file;
 
 /// Largest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// Check documents (JSON or YAML) against their contracts.
+/// The hint for a package among other arguments.
+const ALONE: &str = "Name the directory of one package, or files.";
+
+/// Check a package, or documents against their contracts.
 ///
-/// Exit 0 when all are valid, 1 when one is not, 2 when one could not be read.
+/// A directory is a package: it is valid when it could be registered. Files are documents (JSON or YAML), which are
+/// checked without a server. Exit 0 when all are valid, 1 when one is not, 2 when one could not be read.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
-    /// The documents.
-    #[arg(required = true)]
-    files: Vec<PathBuf>,
-    /// The contract; detected from the document if absent.
+    /// The package's directory, or documents.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The contract of the documents; detected from each document if absent.
     #[arg(long, value_name = "NAME")]
     schema: Option<String>,
 }
 
-pub(crate) fn run(command: &Validate, format: Format) -> anyhow::Result<u8> {
+impl Validate {
+    /// Whether it checks documents, which needs neither a configuration nor a server.
+    pub(crate) fn is_of_files(&self) -> bool {
+        !self.paths.iter().any(|path| path.is_dir())
+    }
+
+    /// Whether it names a file that exists, and no directory.
+    pub(crate) fn names_file(&self) -> bool {
+        self.is_of_files() && self.paths.iter().any(|path| path.is_file())
+    }
+
+    /// The directory of the package.
+    pub(super) fn package(&self) -> anyhow::Result<&Path> {
+        let refused = match (self.paths.as_slice(), &self.schema) {
+            ([dir], None) => return Ok(dir.as_path()),
+            ([_], Some(_)) => "--schema is for documents, not for a package",
+            _ => "a package cannot be validated together with other paths",
+        };
+        let refused = ReportedFailure::new(ErrorCode::InvalidRequest, refused);
+        Err(refused.with_hint(ALONE).into())
+    }
+}
+
+/// Checks a package by the API.
+pub(super) async fn check_package(
+    command: &Validate,
+    client: &Client,
+    format: Format,
+) -> anyhow::Result<u8> {
+    let bundle = bundle(command.package()?)?;
+    let report = client.post("/v1/packages/validate", Some(&bundle)).await?;
+    output::print(format, &report, report_table)?;
+    let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
+    let failed = problems
+        .iter()
+        .any(|problem| problem.severity == ProblemSeverity::Error);
+    Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
+}
+
+fn report_table(report: &Value) -> String {
+    let problems: Vec<Problem> =
+        serde_json::from_value(report["problems"].clone()).unwrap_or_default();
+    let count = problems.len();
+    let named = match report["package"].as_str() {
+        Some(name) => format!("{name} {}", report["version"].as_str().unwrap_or_default()),
+        None => "no name and version can be read in package.yaml".to_owned(),
+    };
+    let what = format!(
+        "{named}: {} document(s), {count} problem(s){}",
+        report["documents"],
+        test_results_text(&report["tests"])
+    );
+    format!("{}{what}", output::problems(&problems))
+}
+
+/// Checks documents in this process.
+pub(crate) fn check_files(command: &Validate, format: Format) -> anyhow::Result<u8> {
     let wanted = match &command.schema {
         None => None,
         Some(name) => Some(schema::named(name)?.name),
     };
     let checked: Vec<FileValidation> = command
-        .files
+        .paths
         .iter()
         .map(|file| check(file, wanted))
         .collect();
@@ -85,7 +148,7 @@ fn check(file: &Path, wanted: Option<SchemaName>) -> FileValidation {
 }
 
 /// Reads a document's text, with a size limit.
-pub(super) fn read(file: &Path) -> anyhow::Result<String> {
+pub(crate) fn read(file: &Path) -> anyhow::Result<String> {
     text_file::read(file, MAX_FILE_BYTES)
 }
 
