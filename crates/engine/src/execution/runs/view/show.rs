@@ -230,8 +230,10 @@ impl RunViewService {
             .filter(|parameter| missing.contains(&parameter.name));
         let open: Vec<&Parameter> = open.collect();
         // A failure is logged; the run is shown without proposals.
-        let proposed = self.memories.propose_values(caller, &open, &mut Vec::new());
-        Ok(proposed.await)
+        Ok(self
+            .memories
+            .propose_values(caller, &open, &mut Vec::new())
+            .await)
     }
 
     /// Returns a run of the caller's tenant after a given event, by folding that many events.
