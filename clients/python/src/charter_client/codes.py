@@ -212,7 +212,7 @@ class SessionNotFound(InputFailure):
 class ModelRouteUnknown(InputFailure):
     """No usable model is configured for this route.
 
-    Check `models` in the configuration: `charter models list` shows the routes, `charter models test` tests them. See docs/errors/model_route_unknown.md.
+    Check `models` in the configuration: `charter model list` shows the routes, `charter model test` tests them. See docs/errors/model_route_unknown.md.
     """
 
     code = "model_route_unknown"
@@ -293,7 +293,7 @@ class EgressDenied(PermissionFailure):
 class ModelAccessDenied(PermissionFailure):
     """The model provider denied access.
 
-    Check the provider's key, its permissions and its billing; `charter models test` tests it. See docs/errors/model_access_denied.md.
+    Check the provider's key, its permissions and its billing; `charter model test` tests it. See docs/errors/model_access_denied.md.
     """
 
     code = "model_access_denied"
