@@ -18,7 +18,7 @@ use crate::failure::{self, EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format, OutputClosed};
 use crate::telemetry::Telemetry;
 
-/// Work on a package: serve it, and check and reload it at each change.
+/// Serve a package, and check and reload it at each change.
 ///
 /// Shows the results of the package's routing tests after each change. Uses the server that already holds the data
 /// directory or that --server names, if there is one. The package is in force as a draft: the manifest's version with
