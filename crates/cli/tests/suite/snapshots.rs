@@ -147,8 +147,23 @@ fn folder() -> PathBuf {
     project().join("crates/cli/tests/snapshots")
 }
 
-/// Replaces the digits of ids and digests by zeros; lengths stay, so that lines break at the same words.
+/// The texts before numbers that differ between runs and machines: ports and scores.
+const BEFORE_NUMBERS: [&str; 2] = ["127.0.0.1:", "(0."];
+
+/// Replaces the digits of ids, digests, ports and scores by zeros; lengths stay, so that lines break at the same words.
 fn masked(text: &str) -> String {
+    let ids_masked = mask_ids(text);
+    BEFORE_NUMBERS.iter().fold(ids_masked, |text, before| {
+        let mut parts = text.split(before);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |masked, part| {
+            let digits = part.chars().take_while(char::is_ascii_digit).count();
+            masked + before + &"0".repeat(digits) + &part[digits..]
+        })
+    })
+}
+
+fn mask_ids(text: &str) -> String {
     let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
     let is_part = |c: char| is_digit(c) || c == '-';
     let mut masked = String::with_capacity(text.len());
@@ -164,7 +179,7 @@ fn masked(text: &str) -> String {
 }
 
 #[test]
-fn ids_and_digests_are_masked() {
+fn ids_digests_ports_and_scores_are_masked() {
     for (text, expected) in [
         (
             "there is no run `run-01930000-abcd-7000-8000-000000000001`",
@@ -175,6 +190,10 @@ fn ids_and_digests_are_masked() {
             "sha256:00000000000000000000000000000000.",
         ),
         ("a bad facade: 7407", "a bad facade: 7407"),
+        (
+            "http://127.0.0.1:34661/ has 7407 hits (0.932)",
+            "http://127.0.0.1:00000/ has 7407 hits (0.000)",
+        ),
     ] {
         assert_eq!(masked(text), expected);
     }

@@ -122,7 +122,10 @@ fn errors_of_packages_are_as_recorded() {
             "manifest",
             backups().with("package.yaml", "name: [unclosed\n"),
         ),
-        ("name", backups().edit("package.yaml", "backups", "back/ups")),
+        (
+            "name",
+            backups().edit("package.yaml", "backups", "back/ups"),
+        ),
         (
             "syntax",
             backups().with("tools/bad.yaml", "tool_id: x\nname: [unclosed\n"),
