@@ -138,8 +138,8 @@ impl RouteIndex {
                 id: pair[0].id.clone(),
             });
         }
-        let texts = index_texts(&entries, model.as_ref(), settings)?;
         let utterances = stack_utterances(&entries, model.as_ref())?;
+        let texts = index_texts(&entries, model, settings)?;
         let with_examples = entries
             .iter()
             .map(|entry| !entry.text.examples.is_empty())
@@ -238,11 +238,11 @@ impl RouteIndex {
 /// Indexes the words of each entry, and its vector.
 fn index_texts(
     entries: &[RouteEntry],
-    model: Option<&EmbeddingModel>,
+    model: Option<EmbeddingModel>,
     settings: &IndexSettings,
 ) -> Result<TextIndex, BuildError> {
     let with_vectors = entries.iter().find(|entry| !entry.vectors.is_empty());
-    if let (None, Some(entry)) = (model, with_vectors) {
+    if let (None, Some(entry)) = (&model, with_vectors) {
         return Err(BuildError::NoModel {
             id: entry.id.clone(),
         });
@@ -256,14 +256,15 @@ fn index_texts(
         settings.example_weight,
     ])
     .keeping_spellings();
-    let mut texts = TextIndexBuilder::new(words, model.cloned(), entries.len());
+    let dims = model.as_ref().map(|model| model.dims);
+    let mut texts = TextIndexBuilder::new(words, model, entries.len());
     for entry in entries {
         let refused = |source| BuildError::Vector {
             id: entry.id.clone(),
             source,
         };
-        let vector = match model {
-            Some(model) => entry_vector(&entry.vectors, model.dims, settings).map_err(refused)?,
+        let vector = match dims {
+            Some(dims) => entry_vector(&entry.vectors, dims, settings).map_err(refused)?,
             None => None,
         };
         texts

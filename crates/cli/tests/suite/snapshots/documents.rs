@@ -104,20 +104,10 @@ fn errors_of_unreadable_documents_are_as_recorded() {
     shown.compare("errors/unreadable_documents.txt");
 }
 
-/// Packages that a server refuses.
-#[test]
-fn errors_of_packages_are_as_recorded() {
-    let server = Tenants::one();
-    let mut shown = Transcript::to(&server.api);
-    std::fs::create_dir(shown.home.path("empty")).unwrap();
-    shown.fails("charter package register missing");
-    shown.fails("charter package register empty");
+/// Packages whose files, names or references are wrong, by the name of their directory.
+fn wrong_references() -> [(&'static str, Package); 10] {
     let again = backups().text(SKILL_FILE).to_owned();
-    let rail = |rest: &str| guardrail("reliability.careful", "skill", "*", "hard_block", rest);
-    let policy = "policy_id: vault.readers\ntitle: Who may read\ngoverns: [\"vault.*\"]\n\
-                  cedar: |\n  permit (principal, action, resource)\n";
-    let test = "- query: which backups have grown stale\n  expect_miss: true\n";
-    let packages: [(&str, Package); 16] = [
+    [
         (
             "manifest",
             backups().with("package.yaml", "name: [unclosed\n"),
@@ -159,6 +149,16 @@ fn errors_of_packages_are_as_recorded() {
             backups().edit(TOOL_FILE, SCRIPT_FILE, "../list_backups.py"),
         ),
         ("twice", backups().with("skills/again.yaml", &again)),
+    ]
+}
+
+/// Packages whose filters, templates, conditions, policies or tests are wrong.
+fn wrong_rules() -> [(&'static str, Package); 6] {
+    let rail = |rest: &str| guardrail("reliability.careful", "skill", "*", "hard_block", rest);
+    let policy = "policy_id: vault.readers\ntitle: Who may read\ngoverns: [\"vault.*\"]\n\
+                  cedar: |\n  permit (principal, action, resource)\n";
+    let test = "- query: which backups have grown stale\n  expect_miss: true\n";
+    [
         (
             "filter",
             backups().edit(SKILL_FILE, "select(.age_days > 30)", "select(.age_days > )"),
@@ -187,8 +187,18 @@ fn errors_of_packages_are_as_recorded() {
         ),
         ("policy", backups().with("policies/readers.yaml", policy)),
         ("routing_test", backups().with("tests/routing.yaml", test)),
-    ];
-    for (name, package) in packages {
+    ]
+}
+
+/// Packages that a server refuses.
+#[test]
+fn errors_of_packages_are_as_recorded() {
+    let server = Tenants::one();
+    let mut shown = Transcript::to(&server.api);
+    std::fs::create_dir(shown.home.path("empty")).unwrap();
+    shown.fails("charter package register missing");
+    shown.fails("charter package register empty");
+    for (name, package) in wrong_references().into_iter().chain(wrong_rules()) {
         shown.package(name, &package);
         shown.fails(&format!("charter package register {name}"));
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::catalogue::tool::IMPORTED_PREFIX;
+use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Tool};
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
@@ -132,13 +132,8 @@ impl PinnedDocumentService {
                 Document::Skill(document) => skills.push(document),
                 Document::Playbook(document) => playbook = Some((document, origin)),
                 Document::Tool(document) => {
-                    let files = self.package_files(&origin).await?;
-                    let entry = Arc::new(CatalogueEntry {
-                        document,
-                        origin,
-                        content_hash: pin.content_hash.clone(),
-                    });
-                    tools.insert(entry.document.tool_id.clone(), PinnedTool { entry, files });
+                    let tool = self.pinned_tool(pin, document, origin).await?;
+                    tools.insert(tool.entry.document.tool_id.clone(), tool);
                 }
                 Document::MissionType(document) => kind = Some(document),
                 Document::PromptTemplate(document) => prompts.push(document),
@@ -191,6 +186,21 @@ impl PinnedDocumentService {
                 desk,
             },
         })
+    }
+
+    async fn pinned_tool(
+        &self,
+        pin: &DocumentPin,
+        document: Tool,
+        origin: Arc<Origin>,
+    ) -> Result<PinnedTool, EngineError> {
+        let files = self.package_files(&origin).await?;
+        let entry = Arc::new(CatalogueEntry {
+            document,
+            origin,
+            content_hash: pin.content_hash.clone(),
+        });
+        Ok(PinnedTool { entry, files })
     }
 
     /// Adds the tools of new steps to a mission's workspace, with the rules that apply to them.
