@@ -127,7 +127,7 @@ impl Graph<'_> {
         if let VisitState::Yes(parts) = self.compiled[at] {
             return Ok(parts);
         }
-        begin(&mut self.compiled[at], subschema)?;
+        begin_visit(&mut self.compiled[at], subschema)?;
         let mut parts = subschema.weight;
         for part in &subschema.parts {
             if part.applies != Applies::Elsewhere {
@@ -150,7 +150,7 @@ impl Graph<'_> {
         if let VisitState::Yes(parts) = self.marked[at] {
             return Ok(parts);
         }
-        begin(&mut self.marked[at], subschema)?;
+        begin_visit(&mut self.marked[at], subschema)?;
         let mut parts = subschema.weight;
         for part in &subschema.parts {
             if part.marked || part.applies == Applies::Here {
@@ -166,7 +166,7 @@ impl Graph<'_> {
     }
 }
 
-fn begin(known: &mut VisitState<usize>, subschema: &Subschema) -> Result<(), SchemaFault> {
+fn begin_visit(known: &mut VisitState<usize>, subschema: &Subschema) -> Result<(), SchemaFault> {
     if matches!(known, VisitState::Soon) {
         return Err(PARTS.exceeded(&subschema.pointer));
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// Builds a schema in which each `aN` refers twice to the next under `keyword`, for `levels` levels.
-    fn doubling(levels: usize, keyword: &str, more: &Value) -> Value {
+    fn doubling_schema(levels: usize, keyword: &str, more: &Value) -> Value {
         let mut defs = serde_json::Map::new();
         for level in 0..levels {
             let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
@@ -221,25 +221,25 @@ mod tests {
     fn what_doubles_with_each_reference_is_counted_as_often_as_it_applies() {
         let nothing = json!({});
         for keyword in ["allOf", "anyOf", "oneOf"] {
-            let fits = total(&doubling(9, keyword, &nothing)).unwrap();
+            let fits = total(&doubling_schema(9, keyword, &nothing)).unwrap();
             // 2^9 at the bottom, a reference and a list before each, plus the first reference.
             assert_eq!(fits.most.expansion, 2_046, "{keyword}");
-            assert_eq!(limit(&doubling(10, keyword, &nothing)), "SCHEMA_EXPANSION");
-            assert_eq!(limit(&doubling(40, keyword, &nothing)), "SCHEMA_CHAIN");
+            assert_eq!(limit(&doubling_schema(10, keyword, &nothing)), "SCHEMA_EXPANSION");
+            assert_eq!(limit(&doubling_schema(40, keyword, &nothing)), "SCHEMA_CHAIN");
         }
         // The items are other values, so the chain does not grow.
-        let items = doubling(40, "prefixItems", &nothing);
+        let items = doubling_schema(40, "prefixItems", &nothing);
         assert_eq!(total(&items).unwrap().most.chain, 2);
     }
 
     #[test]
     fn what_unevaluated_properties_expands_is_counted() {
         let unevaluated = json!({"unevaluatedProperties": false});
-        let few = total(&doubling(3, "allOf", &unevaluated)).unwrap();
+        let few = total(&doubling_schema(3, "allOf", &unevaluated)).unwrap();
         assert!(few.parts < 2_000, "{few:?}");
-        let more = total(&doubling(9, "allOf", &unevaluated)).unwrap();
+        let more = total(&doubling_schema(9, "allOf", &unevaluated)).unwrap();
         assert!(more.parts > 80_000, "{more:?}");
-        let many = doubling(10, "allOf", &unevaluated);
+        let many = doubling_schema(10, "allOf", &unevaluated);
         assert_eq!(limit(&many), "SCHEMA_EXPANSION");
         // Each level has its own `unevaluatedProperties`, without a reference.
         let nested = (0..14).fold(

@@ -105,16 +105,16 @@ proptest! {
 
     #[test]
     fn parse_and_json_schema_pattern_agree(text in "(req-|ev_|step-|tool-|req_|sess_)?[a-zA-Z0-9._ -]{0,40}") {
-        agree::<SkillId>(&text, SkillId::parse(&text).is_ok())?;
-        agree::<RequestId>(&text, RequestId::parse(&text).is_ok())?;
-        agree::<EvidenceId>(&text, EvidenceId::parse(&text).is_ok())?;
-        agree::<PlanStepId>(&text, PlanStepId::parse(&text).is_ok())?;
-        agree::<ToolDefinitionId>(&text, ToolDefinitionId::parse(&text).is_ok())?;
-        agree::<TagRequestId>(&text, TagRequestId::parse(&text).is_ok())?;
+        check_agreement::<SkillId>(&text, SkillId::parse(&text).is_ok())?;
+        check_agreement::<RequestId>(&text, RequestId::parse(&text).is_ok())?;
+        check_agreement::<EvidenceId>(&text, EvidenceId::parse(&text).is_ok())?;
+        check_agreement::<PlanStepId>(&text, PlanStepId::parse(&text).is_ok())?;
+        check_agreement::<ToolDefinitionId>(&text, ToolDefinitionId::parse(&text).is_ok())?;
+        check_agreement::<TagRequestId>(&text, TagRequestId::parse(&text).is_ok())?;
     }
 }
 
-fn agree<T: schemars::JsonSchema>(text: &str, parsed: bool) -> Result<(), TestCaseError> {
+fn check_agreement<T: schemars::JsonSchema>(text: &str, parsed: bool) -> Result<(), TestCaseError> {
     let schema = schemars::schema_for!(T).to_value();
     let valid = jsonschema::is_valid(&schema, &serde_json::Value::from(text));
     prop_assert_eq!(parsed, valid, "{} {:?}", T::schema_name(), text);

@@ -23,7 +23,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), JsonLimitExceeded> {
                 let number = number_at(text, at);
                 if !is_kept(number) {
                     return Err(JsonLimitExceeded::Number {
-                        number: shown(number),
+                        number: shortened(number),
                         pointer: pointer_to(text, at),
                     });
                 }
@@ -55,7 +55,7 @@ fn is_kept(number: &[u8]) -> bool {
     number.parse::<f64>().map_or(true, f64::is_finite)
 }
 
-fn shown(number: &[u8]) -> String {
+fn shortened(number: &[u8]) -> String {
     shorten::to_chars(&String::from_utf8_lossy(number), SHOWN).into_owned()
 }
 

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::counted::{Counted, Part};
-use super::meter::{Budget, Costs, spend, within};
+use super::meter::{Budget, Costs, spend, with_budget};
 use crate::bounds::{PATTERN_CACHE, PATTERN_SIZE, SCHEMA_FAULT_MEMORY, SCHEMA_FAULT_STEPS};
 use crate::deeply::deeply;
 use crate::json::{Profile, decode_text};
@@ -62,7 +62,7 @@ impl Checker {
                         .dfa_size_limit(PATTERN_CACHE),
                 )
                 .build(schema)
-                .map_err(|error| words(&error))
+                .map_err(|error| message_of(&error))
         };
         match deeply(|| contained(build)) {
             Some(Ok(validator)) => Ok(Self { validator, costs }),
@@ -76,7 +76,7 @@ impl Checker {
         let check = || {
             jsonschema::meta::validate(schema)
                 .err()
-                .map(|error| words(&error))
+                .map(|error| message_of(&error))
         };
         deeply(|| contained(check)).flatten()
     }
@@ -93,7 +93,7 @@ impl Checker {
             faults: 0,
         };
         let check = || self.validator.is_valid(Part(value));
-        match deeply(|| contained(|| within(budget, self.costs, check))) {
+        match deeply(|| contained(|| with_budget(budget, self.costs, check))) {
             Some((accepted, took)) => (accepted.ok_or(Unchecked::TooMuchWork), took),
             None => (Err(Unchecked::Broken), budget.steps),
         }
@@ -108,7 +108,7 @@ impl Checker {
         };
         let find = || self.validator.iter_errors(Part(value)).collect();
         let found: Option<Vec<ValidationError<'v>>> =
-            deeply(|| contained(|| within(all, self.costs, find))).and_then(|(found, _)| found);
+            deeply(|| contained(|| with_budget(all, self.costs, find))).and_then(|(found, _)| found);
         if let Some(found) = found.filter(|found| !found.is_empty()) {
             return Faults::All(found);
         }
@@ -117,7 +117,7 @@ impl Checker {
             faults,
         };
         let find = || self.validator.validate(Part(value)).err();
-        let first = deeply(|| contained(|| within(one, self.costs, find)));
+        let first = deeply(|| contained(|| with_budget(one, self.costs, find)));
         match first.and_then(|(first, _)| first).flatten() {
             Some(first) => Faults::First(first),
             None => Faults::Unknown,
@@ -174,7 +174,7 @@ impl Reach {
     }
 }
 
-fn words(error: &ValidationError<'_>) -> String {
+fn message_of(error: &ValidationError<'_>) -> String {
     error.to_string().chars().take(MAX_REASON).collect()
 }
 

@@ -34,14 +34,14 @@ const RESULT: &str = include_str!("../seeds/worker_result.json");
 const SKILL: &str = include_str!("../seeds/skill.json");
 
 /// Returns the pointer, keyword and message of each violation.
-fn said(found: Vec<Violation>) -> Vec<(String, String, String)> {
+fn violation_fields(found: Vec<Violation>) -> Vec<(String, String, String)> {
     found
         .into_iter()
         .map(|v| (v.pointer, v.keyword, v.message))
         .collect()
 }
 
-fn line(pointer: &str, keyword: &str, message: &str) -> (String, String, String) {
+fn expected_violation(pointer: &str, keyword: &str, message: &str) -> (String, String, String) {
     (pointer.to_owned(), keyword.to_owned(), message.to_owned())
 }
 
@@ -50,8 +50,8 @@ fn b002_1_an_artifact_is_read_by_its_schema_name_and_version() {
     let artifact = Artifact::parse(RESULT.as_bytes()).unwrap();
     assert_eq!(artifact.name(), SchemaName::WorkerResult);
     assert_eq!(
-        said(Artifact::parse(RESULT.replace("\"v1\"", "\"v7\"").as_bytes()).unwrap_err()),
-        [line(
+        violation_fields(Artifact::parse(RESULT.replace("\"v1\"", "\"v7\"").as_bytes()).unwrap_err()),
+        [expected_violation(
             "/schema_version",
             "unsupported_version",
             "the version `v7` is not supported; known: `v1`"
@@ -59,7 +59,7 @@ fn b002_1_an_artifact_is_read_by_its_schema_name_and_version() {
     );
     let skill = RESULT.replace("worker_result\"", "skill\"");
     let [(pointer, keyword, message)] =
-        <[_; 1]>::try_from(said(Artifact::parse(skill.as_bytes()).unwrap_err())).unwrap();
+        <[_; 1]>::try_from(violation_fields(Artifact::parse(skill.as_bytes()).unwrap_err())).unwrap();
     assert_eq!(
         (pointer.as_str(), keyword.as_str()),
         ("/schema_name", "enum")
@@ -87,14 +87,14 @@ fn b002_3_a_stored_artifact_has_the_root_metadata_of_its_mission() {
     foreign.tenant_id = Some(TenantId::parse("other").unwrap());
     foreign.created_at = Timestamp::parse("2026-04-14T11:59:59Z").unwrap();
     assert_eq!(
-        said(Stored::stamp(foreign, &mission).unwrap_err()),
+        violation_fields(Stored::stamp(foreign, &mission).unwrap_err()),
         [
-            line(
+            expected_violation(
                 "/tenant_id",
                 "root_metadata",
                 "`other` differs from the mission's tenant_id, `tenant_velocity`"
             ),
-            line(
+            expected_violation(
                 "/created_at",
                 "root_metadata",
                 "2026-04-14T11:59:59Z is before the mission's start, 2026-04-14T12:00:00Z"
@@ -214,8 +214,8 @@ fn documents_of_every_kind_answer_alike() {
         assert!(!stored.is_candidate());
     }
     assert_eq!(
-        said(Document::from_value(DocumentKind::Evidence, &json!({})).unwrap_err()),
-        [line(
+        violation_fields(Document::from_value(DocumentKind::Evidence, &json!({})).unwrap_err()),
+        [expected_violation(
             "",
             "registrable",
             "`evidence` is written by the server and cannot be registered"
@@ -263,8 +263,8 @@ fn lists_of_mission_types_and_prompt_templates_are_bounded() {
         *document.pointer_mut(list).unwrap() = many(most + 1);
         let message = format!("allows at most {most} items");
         assert_eq!(
-            said(Document::from_value(kind, &document).unwrap_err()),
-            [line(list, "maxItems", &message)]
+            violation_fields(Document::from_value(kind, &document).unwrap_err()),
+            [expected_violation(list, "maxItems", &message)]
         );
         assert!(Document::from_stored(kind, &document.to_string()).is_err());
     }
