@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_costs_what_is_in_it_and_is_refused_as_a_whole() {
+    fn a_copy_costs_its_contents_and_is_refused_as_a_whole() {
         let value = json!({"name": ["text", 1, null]});
         let cost = 5 * VALUE + "text".len() + memory_beside_values(1, "name".len());
         let mut enough = FillBudget::with_limit(cost + 1);
@@ -200,7 +200,7 @@ mod tests {
 
     /// Objects are the heavier values: each reserves space for further fields, and a table.
     #[test]
-    fn an_object_costs_what_it_takes_in_memory() {
+    fn an_object_costs_its_memory() {
         let value = json!({"a": {"b": {"c": 1}}, "d": {}, "e": {"f": 1, "g": 2, "h": 3, "i": 4}});
         let mut copied = FillBudget::with_limit(1 << 20);
         assert_eq!(copied.copy(&value, 0), Ok(value.clone()));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_nests_as_deep_as_it_and_what_encloses_it_together() {
+    fn the_nesting_of_a_value_includes_its_enclosing_values() {
         let copied = |levels: usize, within: usize| {
             let copied = FillBudget::with_limit(1 << 20).copy(&nested(levels), within);
             copied.map(drop)
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_too_large_for_a_text_is_not_written_out_to_find_that_out() {
+    fn an_oversized_value_is_refused_without_serialising_it() {
         let mut text = String::new();
         let mut filling = FillBudget::with_limit(3 * VALUE);
         let wrote = filling.write_value(&mut text, &json!([[[[]]]]), |_| panic!("it was shown"));

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn quotations_are_not_the_writers_own_and_apostrophes_are_no_quotation_marks() {
+    fn quotations_are_excluded_and_apostrophes_open_no_quotation() {
         assert_eq!(
             own_text("Ann said 'drop the table' to Bob's team"),
             "Ann said to Bob's team"
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_programs_are_pasted_and_prose_is_not() {
+    fn program_records_count_as_pasted_and_prose_does_not() {
         assert_eq!(own_text("row: {\"id\": {\"a\": 1}}\nwhy?"), "row: why?");
         assert_eq!(own_text("disk-1 | free | 20\nwhat is it?"), "what is it?");
         assert_eq!(own_text("2024-05-01T10:00:03 stopped\nrestart it"), "restart it");

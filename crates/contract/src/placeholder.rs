@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_so_many_placeholders_and_no_more() {
+    fn the_number_of_placeholders_in_a_text_is_bounded() {
         let most = "${a}".repeat(PLACEHOLDERS);
         assert_eq!(segments(&most).map(|found| found.len()), Ok(PLACEHOLDERS));
         assert_eq!(segments(&(most + "$${a}")), Err(PlaceholderError::TooMany));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_is_shown_as_it_is_written() {
+    fn a_placeholder_is_displayed_in_its_source_form() {
         for written in ["${user.region}", "${look}", "${look.items.0.id}"] {
             let found = segments(written).unwrap();
             let [Segment::Placeholder(placeholder)] = found.as_slice() else {

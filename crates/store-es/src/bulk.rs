@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_entry_has_a_fate_of_its_own() {
+    fn each_bulk_entry_has_its_own_outcome() {
         let word = |item: Value| match fate(&item) {
             Fate::Written => "written".to_owned(),
             Fate::Later(reason) => format!("later, {reason}"),

@@ -125,7 +125,7 @@ async fn found(index: &EsSkillIndex) -> Result<Vec<String>, SkillIndexError> {
 
 /// Opened again under its name, it is the same index with its position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_is_found_again_with_its_position() {
+async fn an_index_is_reopened_with_its_position() {
     let index = fresh();
     assert_eq!(index.current(&model(4)).await.unwrap(), None);
     let missing = found(&index).await.unwrap_err();
@@ -208,7 +208,7 @@ async fn entries_beyond_the_stored_position_are_found() {
 
 /// A refused entry is reported; the others are written, and the position advances.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_entry_holds_up_no_other() {
+async fn a_refused_entry_does_not_block_other_entries() {
     let opened = opened(4).await;
     let (index, name) = (&opened.index, &opened.name);
     let good = [0.5, 0.5, 0.5, 0.5];
@@ -231,7 +231,7 @@ async fn a_refused_entry_holds_up_no_other() {
 
 /// An index of another kind or origin is not changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_of_another_make_is_refused() {
+async fn an_index_with_different_settings_is_refused() {
     let opened = opened(4).await;
     for other in [
         model(8),
@@ -253,7 +253,7 @@ async fn an_index_of_another_make_is_refused() {
 /// Searches switch to a rebuilt index atomically; later writes to the previous one are refused, and an abandoned one is
 /// deleted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_made_anew_takes_the_place_in_one_step() {
+async fn a_rebuilt_index_replaces_the_old_one_atomically() {
     let opened = opened(4).await;
     let (index, before) = (&opened.index, &opened.name);
     let near = [1.0, 0.0, 0.0, 0.0];

@@ -211,7 +211,7 @@ macro_rules! store_suite {
                 b002_11_there_is_one_review,
                 b002_15_a_repeat_is_accepted_and_another_payload_is_not,
                 b002_1_an_older_version_is_not_written,
-                b002_1_an_older_version_is_read_as_the_present_one,
+                b002_1_an_older_version_is_read_as_the_current_version,
                 b002_12_the_state_comes_with_the_events,
                 tenants_are_apart,
                 missions_are_listed_newest_first,

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_does_not_keep_others_out_until_looking_at_it_took_all() {
+    fn an_oversized_schema_leaves_room_for_others_until_the_work_is_spent() {
         let fields = |count: usize| {
             let fields = (0..count).map(|at| (format!("f{at}"), json!({"type": "string"})));
             let fields: Map<String, Value> = fields.collect();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_and_faulty_schemas_take_from_it_too() {
+    fn patterns_and_faulty_schemas_use_the_allowance() {
         let count = |document: Value| {
             let mut allowance = SchemaAllowance::of_server();
             (0..10_000)

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_says_where_and_which_limit() {
+    fn a_fault_names_its_pointer_and_limit() {
         let fault = CHAIN.check(33, "/$defs/a").unwrap_err();
         assert_eq!(
             fault.to_string(),

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_doubles_with_each_reference_is_counted_as_often_as_it_applies() {
+    fn parts_that_double_with_each_reference_are_counted_each_time() {
         let nothing = json!({});
         for keyword in ["allOf", "anyOf", "oneOf"] {
             let fits = total(&doubling_schema(9, keyword, &nothing)).unwrap();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_unevaluated_properties_expands_is_counted() {
+    fn expansion_by_unevaluated_properties_is_counted() {
         let unevaluated = json!({"unevaluatedProperties": false});
         let few = total(&doubling_schema(3, "allOf", &unevaluated)).unwrap();
         assert!(few.parts < 2_000, "{few:?}");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subschema_that_leads_back_to_itself_applies_to_something_smaller() {
+    fn recursion_must_apply_to_a_smaller_value() {
         for schema in [
             json!({"allOf": [{"$ref": "#"}]}),
             json!({"$ref": "#"}),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_what_unevaluated_properties_compiles_is_refused() {
+    fn a_cycle_through_unevaluated_properties_is_refused() {
         let schema = json!({"additionalProperties": {"$ref": "#", "unevaluatedProperties": false}});
         assert_eq!(limit(&schema), "SCHEMA_PARTS");
         let tree = json!({

@@ -78,7 +78,7 @@ fn alternatives_that_double_with_each_level_of_the_value_end_with_the_budget() {
 }
 
 #[test]
-fn recursion_through_alternatives_names_what_is_wrong_or_says_that_it_is_too_much() {
+fn recursion_through_alternatives_reports_the_fault_or_the_spent_budget() {
     let node = json!({"$ref": "#/$defs/a"});
     for alternatives in [
         json!({"oneOf": [
@@ -156,7 +156,7 @@ fn large_values_of_usual_schemas_are_checked() {
 }
 
 #[test]
-fn a_value_is_accepted_at_once_when_its_schema_is_compiled_and_the_work_is_little() {
+fn a_compiled_schema_checks_a_small_value_at_once() {
     let numbers = schema(&json!({"items": {"type": "integer"}}));
     let few = json!([1, 2, 3]);
     assert!(!numbers.accepts_at_once(&few), "nothing is compiled yet");
@@ -170,7 +170,7 @@ fn a_value_is_accepted_at_once_when_its_schema_is_compiled_and_the_work_is_littl
 }
 
 #[test]
-fn a_schema_that_compiles_to_much_more_than_it_holds_is_not_kept() {
+fn a_schema_that_compiles_to_a_large_form_is_not_cached() {
     let one =
         |one: Value, other: Value| json!({"allOf": [one, other], "unevaluatedProperties": false});
     let large = schema(&doubling_schema(8, one, json!({})));
@@ -180,7 +180,7 @@ fn a_schema_that_compiles_to_much_more_than_it_holds_is_not_kept() {
 }
 
 #[test]
-fn a_schema_over_a_limit_is_read_and_says_so_when_it_is_used() {
+fn a_schema_over_a_limit_is_read_and_fails_on_use() {
     let bomb = doubling_schema(
         40,
         |one: Value, other: Value| json!({"anyOf": [one, other]}),
@@ -202,7 +202,7 @@ fn a_schema_over_a_limit_is_read_and_says_so_when_it_is_used() {
 }
 
 #[test]
-fn faults_are_reported_where_they_are() {
+fn faults_are_reported_with_their_pointers() {
     let mut report = Report::new();
     schema(&json!({"items": {"$dynamicRef": "#a"}})).check("/output_schema", &mut report);
     schema(&json!({"type": "lots"})).check("/output_schema", &mut report);

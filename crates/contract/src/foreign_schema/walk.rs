@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_called_like_a_keyword_is_none() {
+    fn a_field_named_like_a_keyword_is_not_a_keyword() {
         let schema = json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"},
             "allOf": {"items": {}}}, "enum": [{"$ref": "#/x"}]});
         let structure = Structure::parse(&schema).unwrap();

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_frame_of_a_mail_is_not_what_it_says() {
+    fn mail_headers_quotes_and_signatures_are_excluded() {
         assert_eq!(
             own_text(
                 "From: Ann <ann@example.com>\nDate: Mon, 4 May 2026\n\nHi all,\n\nwhich hosts are down?\n\n\

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::*;
 
 #[test]
-fn catalogue_ids_keep_to_the_safe_alphabet() {
+fn catalogue_ids_use_the_safe_alphabet() {
     for good in [
         "a",
         "0",
@@ -34,7 +34,7 @@ fn catalogue_ids_keep_to_the_safe_alphabet() {
 }
 
 #[test]
-fn an_id_error_says_what_was_expected() {
+fn an_id_error_names_the_expected_form() {
     assert_eq!(
         ToolId::parse("a b").map_err(|error| error.to_string()),
         Err(

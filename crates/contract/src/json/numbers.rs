@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_keeps_its_digits_or_is_refused_with_its_place() {
+    fn an_integer_keeps_its_digits_or_is_refused_with_its_pointer() {
         for kept in [
             "18446744073709551615",
             "-9223372036854775808",
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_says_what_to_do() {
+    fn the_error_names_the_remedy() {
         let error = decode::<Value>(br#"{"id": 123456789012345678901}"#, Profile::MESSAGE);
         assert_eq!(
             error.unwrap_err().to_string(),

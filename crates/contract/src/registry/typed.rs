@@ -143,7 +143,7 @@ mod tests {
 
     /// B003-2
     #[test]
-    fn every_fault_of_a_body_is_reported_with_its_place() {
+    fn every_fault_of_a_body_is_reported_with_its_pointer() {
         let text =
             r#"{"rom": "west", "order": "by_auhtor", "places": [1, 0, "x"], "keeper": "a b"}"#;
         let mut found = violations_in(text);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_schema_does_not_say_is_reported_as_well() {
+    fn faults_outside_the_schema_are_reported() {
         assert_eq!(
             violations_in(r#"{"room": "a", "room": "b"}"#),
             [expected("", "json", None)]
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_body_is_read() {
+    fn a_valid_body_is_read() {
         let text = br#"{"room": "west", "order": "by_title", "places": [1]}"#;
         let expected = Shelf {
             room: "west".to_owned(),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_inside_of_a_body_is_checked_with_the_rest() {
+    fn a_contract_inside_a_body_is_checked_with_the_body() {
         let text = br#"{"edge": {"from": 7}, "note": 8}"#;
         let found = parse_typed::<Carrier>(text, Profile::MESSAGE).unwrap_err();
         let mut pointers: Vec<&str> = found.iter().map(|one| one.pointer.as_str()).collect();

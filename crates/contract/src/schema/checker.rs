@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_are_ours_say_what_the_validators_own_say() {
+    fn custom_formats_agree_with_the_validators_formats() {
         let schema = |format: &str| json!({"type": "string", "format": format});
         for (format, text, expected) in [
             ("regex", "^[a-z]+$", true),

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn once_the_budget_is_spent_nothing_is_paid_for_any_more() {
+    fn after_the_budget_is_spent_no_work_is_done() {
         let done = deeply(|| {
             with_budget(FEW, Costs::PLAIN, || {
                 assert!(spend(9) && !spend(2));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_costs_as_often_as_it_is_compared() {
+    fn each_comparison_of_a_name_is_charged() {
         let costs = Costs {
             names: 3,
             ..Costs::PLAIN

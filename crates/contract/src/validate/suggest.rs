@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn near_words_are_suggested_and_far_ones_are_not() {
+    fn near_words_are_suggested_and_distant_words_are_not() {
         let fields = ["purpose", "display_name", "skill_id", "_id"];
         for (given, expected) in [
             ("purpos", Some("did you mean `purpose`?")),

@@ -104,7 +104,7 @@ fn b002_3_a_stored_artifact_has_the_root_metadata_of_its_mission() {
 }
 
 #[test]
-fn structure_is_judged_first_with_line_and_column() {
+fn structure_faults_come_first_with_line_and_column() {
     let message = |bytes: &[u8]| {
         let [found] = <[Violation; 1]>::try_from(parse::<Skill>(bytes).unwrap_err()).unwrap();
         (found.stage.as_str(), found.message)
@@ -142,7 +142,7 @@ fn structure_is_judged_first_with_line_and_column() {
 
 /// A report is for people: for a document with very many faults, it contains the first.
 #[test]
-fn of_a_document_with_very_many_parts_the_first_violation_is_reported() {
+fn the_first_violation_of_a_very_large_document_is_reported() {
     let found = |examples: usize| {
         let skill = json!({"examples": vec![0; examples]});
         validate(SchemaName::Skill, &skill).len()
@@ -184,7 +184,7 @@ fn ruling_1_withdrawn_collections_name_their_successor() {
 }
 
 #[test]
-fn documents_of_every_kind_answer_alike() {
+fn documents_of_every_kind_have_the_same_interface() {
     let edge = json!({ "from": "a", "type": "requires", "to": "b", "domain": "security" });
     let (edge, warnings) = Document::from_value(DocumentKind::GraphEdge, &edge).unwrap();
     assert_eq!(
@@ -427,7 +427,7 @@ fn parameter() -> impl Strategy<Value = ParameterDefinition> {
 proptest! {
     /// Ruling 26: conversion to JSON Schema's list of required names and back loses nothing.
     #[test]
-    fn ruling_26_parameters_go_to_json_schema_and_back(
+    fn ruling_26_parameters_survive_a_round_trip_through_json_schema(
         parameters in prop::collection::btree_map("[a-zA-Z~/ ]{1,8}", parameter(), 0..5),
     ) {
         let schema = parameters_to_schema(&parameters);

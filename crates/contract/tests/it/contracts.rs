@@ -169,7 +169,7 @@ fn every_contract_has_an_example_that_validates_and_is_recognised() {
 /// Ruling 15: the second form is stored; a stored document is read back unchanged, without the slow path, and keeps
 /// its contract.
 #[test]
-fn ruling_15_stored_documents_read_back_as_themselves() {
+fn ruling_15_stored_documents_survive_a_round_trip() {
     for (name, path, value) in all_examples() {
         let stored = (typed_contract(name).stores)(value.to_string().as_bytes()).unwrap();
         let again = (typed_contract(name).stores)(stored.to_string().as_bytes()).unwrap();

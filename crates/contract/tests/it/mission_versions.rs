@@ -44,7 +44,7 @@ fn expected_violation(pointer: &str, keyword: &str, message: &str) -> (String, S
 }
 
 #[test]
-fn b002_1_an_older_version_is_read_as_the_present_one() {
+fn b002_1_an_older_version_is_read_as_the_current_version() {
     for (old, now) in [(RESULT, RESULT_NOW), (REVIEW, REVIEW_NOW)] {
         assert_eq!(upcast(value(old), &mission()), Ok(value(now)));
         let read = read_stored(old, &mission()).unwrap();
@@ -111,7 +111,7 @@ fn b002_1_an_unknown_version_is_refused_and_never_coerced() {
 
 /// The faults of an older artifact are reported, not repaired.
 #[test]
-fn b002_1_an_older_version_is_held_to_its_own_form() {
+fn b002_1_an_older_version_is_validated_by_its_own_schema() {
     let cases = [
         (
             with_field(RESULT, "confidence", Some(json!(0.5))),

@@ -18,7 +18,7 @@ const OLD_RESULT_NOW: &str =
     include_str!("../../../../contract/tests/versions/worker_result.v0.as_v1.json");
 
 /// A mission from an older version keeps its bytes and reads in the current form.
-pub async fn b002_1_an_older_version_is_read_as_the_present_one(store: &dyn Store) -> Outcome {
+pub async fn b002_1_an_older_version_is_read_as_the_current_version(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
     let mut import = ended(&writer)?;
     import.artifacts[RESULT].record = old_result(&writer)?;
