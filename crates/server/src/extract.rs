@@ -212,7 +212,7 @@ impl ReadBody {
             let memory = extent.memory.saturating_mul(COPIES);
             let share = memory_of(head, &state.memory.documents, memory, state).await?;
             if let (Some(place), Some(share)) = (head.extensions.get::<RequestSlot>(), share) {
-                place.keep(share);
+                place.keep_document(share);
             }
         }
         Ok(None)

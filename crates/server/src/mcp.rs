@@ -62,7 +62,7 @@ pub(crate) use table::TOOLS;
 pub use table::only_reads;
 
 use call::Call;
-use failure::{invalid_cursor, protocol_error, unserved};
+use failure::{invalid_cursor, protocol_error, unsupported_method};
 use loading::LoadingEngine;
 
 /// The supported revisions, oldest first.
@@ -336,7 +336,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         self.caller(&context)?;
-        Err(unserved(&request.method))
+        Err(unsupported_method(&request.method))
     }
 }
 

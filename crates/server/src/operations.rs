@@ -236,7 +236,7 @@ const METHODS: [Method; 5] = [
 ];
 
 /// The required permission of an operation; `None` if the table does not have it.
-pub(crate) fn need_of(operation: &str) -> Option<Need> {
+pub(crate) fn required_permission(operation: &str) -> Option<Need> {
     let found = TABLE.iter().find(|(name, _)| *name == operation);
     found.map(|(_, need)| *need)
 }
@@ -246,7 +246,7 @@ pub(crate) fn need_of(operation: &str) -> Option<Need> {
 /// # Errors
 /// `permission_denied`, with the missing scope or role.
 pub(crate) fn admit(operation: &str, caller: &Caller) -> Result<(), EngineError> {
-    admit_to(operation, need_of(operation), caller)
+    admit_to(operation, required_permission(operation), caller)
 }
 
 fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), EngineError> {
@@ -331,7 +331,7 @@ impl Operations {
     }
 
     /// The operation of a route.
-    fn at(&self, method: &Method, path: &str) -> Option<&Described> {
+    fn find_operation(&self, method: &Method, path: &str) -> Option<&Described> {
         // A HEAD needs the permission of the GET.
         let method = if method == Method::HEAD {
             &Method::GET
@@ -343,7 +343,7 @@ impl Operations {
 
     /// The query parameters of a route; `None` for a route without a description.
     pub(crate) fn query(&self, method: &Method, path: &str) -> Option<&QueryNames> {
-        self.at(method, path).map(|operation| &operation.query)
+        self.find_operation(method, path).map(|operation| &operation.query)
     }
 
     /// Admits a caller to a route's operation; a route without a description is denied.
@@ -353,7 +353,7 @@ impl Operations {
         path: &str,
         caller: &Caller,
     ) -> Result<(), EngineError> {
-        match self.at(method, path) {
+        match self.find_operation(method, path) {
             Some(operation) => admit(&operation.id, caller),
             None => admit_to(path, None, caller),
         }
@@ -464,10 +464,10 @@ mod tests {
     fn every_tool_and_method_of_other_protocols_is_in_the_table() {
         for entry in &crate::mcp::TOOLS {
             let name = (entry.tool)().name;
-            assert!(need_of(&format!("mcp:{name}")).is_some(), "{name}");
+            assert!(required_permission(&format!("mcp:{name}")).is_some(), "{name}");
         }
         for method in crate::a2a::METHODS {
-            assert!(need_of(&format!("a2a:{method:?}")).is_some(), "{method:?}");
+            assert!(required_permission(&format!("a2a:{method:?}")).is_some(), "{method:?}");
         }
     }
 

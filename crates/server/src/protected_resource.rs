@@ -125,14 +125,14 @@ impl ChallengeContext {
             let base = base(state.publisher.base(), self.host.as_ref());
             format!("{base}{METADATA}{}", self.resource)
         });
-        if let Ok(challenge) = HeaderValue::try_from(written(error, metadata.as_deref())) {
+        if let Ok(challenge) = HeaderValue::try_from(challenge_header(error, metadata.as_deref())) {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response
     }
 }
 
-fn written(error: Option<&str>, metadata: Option<&str>) -> String {
+fn challenge_header(error: Option<&str>, metadata: Option<&str>) -> String {
     let parameters = [("error", error), ("resource_metadata", metadata)];
     let given = parameters
         .into_iter()
@@ -231,7 +231,7 @@ mod tests {
                 "Bearer error=\"insufficient_scope\", resource_metadata=\"https://a/m\"",
             ),
         ] {
-            assert_eq!(written(error, metadata), expected);
+            assert_eq!(challenge_header(error, metadata), expected);
         }
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::router::operations;
 
-    fn refused(method: &Method, path: &str, query: &str) -> Option<EngineError> {
+    fn refusal(method: &Method, path: &str, query: &str) -> Option<EngineError> {
         let operations = operations();
         let names = operations.query(method, path).unwrap();
         let uri: Uri = format!("{path}{query}").parse().unwrap();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn suggested(path: &str, query: &str) -> Vec<String> {
-        let refused = refused(&Method::GET, path, query).unwrap();
+        let refused = refusal(&Method::GET, path, query).unwrap();
         assert_eq!(refused.code, ErrorCode::InvalidRequest);
         let violations = refused.violations_found().into_iter();
         violations
@@ -160,10 +160,10 @@ mod tests {
             (Method::DELETE, "/v1/agent-skills/search", "?force=true"),
             (Method::GET, "/a2a/v1/tasks", "?pageSize=1&newer=1"),
         ] {
-            let refused = refused(&method, path, query);
+            let refused = refusal(&method, path, query);
             assert!(refused.is_none(), "{method} {path}{query}: {refused:?}");
         }
-        let searched = refused(&Method::GET, "/v1/agent-skills/search", "?force=true");
+        let searched = refusal(&Method::GET, "/v1/agent-skills/search", "?force=true");
         assert!(
             searched.is_some(),
             "a skill that is called `search` is read"

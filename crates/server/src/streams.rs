@@ -63,7 +63,7 @@ pub(crate) fn sent(
 
 /// The data of an event.
 pub(crate) fn data(of: &impl Serialize) -> String {
-    json::written(of).unwrap_or_else(|error| {
+    json::to_text(of).unwrap_or_else(|error| {
         tracing::error!(%error, "an event cannot be written");
         "null".to_owned()
     })
@@ -86,7 +86,7 @@ fn with_memory(
                 bytes => {
                     let answers = &state.memory.answers;
                     let memory = answers.wait_for(&caller, bytes, state.limits.body).await;
-                    Some(memory.inspect_err(refused).ok()?)
+                    Some(memory.inspect_err(log_refusal).ok()?)
                 }
             };
             Some(((event.data(data), memory), (state, caller, events)))
@@ -94,7 +94,7 @@ fn with_memory(
     )
 }
 
-fn refused(error: &EngineError) {
+fn log_refusal(error: &EngineError) {
     tracing::debug!(error = %error, "ending a stream: no memory for its next event");
 }
 
@@ -130,7 +130,7 @@ pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: Stream
 
 /// Whether a credential is no longer valid.
 pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool {
-    match state.access.known(&state.engine, credential).await {
+    match state.access.authenticate(&state.engine, credential).await {
         Ok(_) => false,
         Err(error)
             if matches!(

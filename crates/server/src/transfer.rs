@@ -57,26 +57,26 @@ impl BodyPace {
         }
     }
 
-    fn came(&mut self, bytes: usize, now: Instant) {
+    fn record_bytes(&mut self, bytes: usize, now: Instant) {
         self.last = now;
         self.bytes = self.bytes.saturating_add(bytes as u64);
     }
 
     /// Excludes a time in which the server did not poll.
-    fn leave_out(&mut self, idle: Duration) {
+    fn exclude(&mut self, idle: Duration) {
         self.begun += idle;
         self.last += idle;
     }
 
     /// The timeout of the whole body: the allowance, plus time for each arrived MiB.
-    fn whole(&self, allowed: Duration) -> Duration {
+    fn total_timeout(&self, allowed: Duration) -> Duration {
         let mib = u32::try_from(self.bytes / MIB).unwrap_or(u32::MAX);
         allowed.saturating_add(PER_MIB.saturating_mul(mib))
     }
 
     /// The time of the timeout, and its error.
-    fn end(&self, allowed: Duration) -> (Instant, TooSlow) {
-        let whole = self.whole(allowed);
+    fn deadline(&self, allowed: Duration) -> (Instant, TooSlow) {
+        let whole = self.total_timeout(allowed);
         let late = self.begun + whole;
         let paused = self.last + PAUSE;
         if paused < late {
@@ -139,14 +139,14 @@ impl HttpBody for TimedBody {
         let now = Instant::now();
         let pace = this.pace.get_or_insert_with(|| BodyPace::new(now));
         if let Some(since) = this.idle.take() {
-            pace.leave_out(now.saturating_duration_since(since));
+            pace.exclude(now.saturating_duration_since(since));
         }
-        let (end, why) = pace.end(this.allowed);
+        let (end, why) = pace.deadline(this.allowed);
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             let frame = frame.map(|frame| frame.map_err(BoxError::from));
             if let Some(Ok(frame)) = &frame {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
-                pace.came(bytes, now);
+                pace.record_bytes(bytes, now);
             }
             this.idle = Some(now);
             return Poll::Ready(frame);
@@ -227,17 +227,17 @@ mod tests {
         let allowed = Duration::from_secs(30);
         let begun = Instant::now();
         let mut pace = BodyPace::new(begun);
-        assert_eq!(pace.end(allowed), (after(begun, 10), TooSlow::Paused));
-        pace.came(1, after(begun, 9));
-        assert_eq!(pace.end(allowed), (after(begun, 19), TooSlow::Paused));
-        pace.came(1, after(begun, 29));
+        assert_eq!(pace.deadline(allowed), (after(begun, 10), TooSlow::Paused));
+        pace.record_bytes(1, after(begun, 9));
+        assert_eq!(pace.deadline(allowed), (after(begun, 19), TooSlow::Paused));
+        pace.record_bytes(1, after(begun, 29));
         let late = TooSlow::Late(Duration::from_secs(30));
-        assert_eq!(pace.end(allowed), (after(begun, 30), late));
-        pace.came(2 << 20, after(begun, 29));
-        assert_eq!(pace.end(allowed), (after(begun, 39), TooSlow::Paused));
-        pace.came(1, after(begun, 45));
+        assert_eq!(pace.deadline(allowed), (after(begun, 30), late));
+        pace.record_bytes(2 << 20, after(begun, 29));
+        assert_eq!(pace.deadline(allowed), (after(begun, 39), TooSlow::Paused));
+        pace.record_bytes(1, after(begun, 45));
         let late = TooSlow::Late(Duration::from_secs(46));
-        assert_eq!(pace.end(allowed), (after(begun, 46), late));
+        assert_eq!(pace.deadline(allowed), (after(begun, 46), late));
     }
 
     /// Time in which the server has no memory for the body does not count against the client.
@@ -246,12 +246,12 @@ mod tests {
         let allowed = Duration::from_secs(30);
         let begun = Instant::now();
         let mut pace = BodyPace::new(begun);
-        pace.came(1, after(begun, 9));
-        pace.leave_out(Duration::from_secs(60));
-        assert_eq!(pace.end(allowed), (after(begun, 79), TooSlow::Paused));
-        pace.came(1, after(begun, 89));
+        pace.record_bytes(1, after(begun, 9));
+        pace.exclude(Duration::from_secs(60));
+        assert_eq!(pace.deadline(allowed), (after(begun, 79), TooSlow::Paused));
+        pace.record_bytes(1, after(begun, 89));
         let late = TooSlow::Late(allowed);
-        assert_eq!(pace.end(allowed), (after(begun, 90), late));
+        assert_eq!(pace.deadline(allowed), (after(begun, 90), late));
     }
 
     /// A client that is refused early is still sending: it would see a connection reset.

@@ -138,7 +138,7 @@ pub(crate) async fn write(
     // Last, so that the position never exceeds the written entries.
     let refused = send(node, alias, vec![Line::position(position)]).await?;
     if let Some((_, reason)) = refused.first() {
-        return Err(node.form(DOING, format!("the position: {reason}")));
+        return Err(node.invalid_answer(DOING, format!("the position: {reason}")));
     }
     refresh(node, alias).await?;
     Ok(failed)
@@ -149,15 +149,15 @@ pub(crate) async fn write(
 async fn refresh(node: &Node, alias: &str) -> Result<(), SkillIndexError> {
     let path = format!("{alias}/_refresh");
     match node
-        .answer::<Value>(NodeRequest::new(DOING, Method::POST, &path).slow())
+        .answer::<Value>(NodeRequest::new(DOING, Method::POST, &path).with_long_timeout())
         .await?
     {
         NodeAnswer::Found(_) => Ok(()),
-        NodeAnswer::Missing(_) => Err(missing(node, alias)),
+        NodeAnswer::Missing(_) => Err(missing_index(node, alias)),
     }
 }
 
-fn missing(node: &Node, alias: &str) -> SkillIndexError {
+fn missing_index(node: &Node, alias: &str) -> SkillIndexError {
     SkillIndexError::Missing {
         place: node.place(),
         index: alias.to_owned(),
@@ -206,19 +206,19 @@ async fn attempt_all(
     let body: String = lines.iter().map(|line| line.text.as_str()).collect();
     let ask = NodeRequest::new(DOING, Method::POST, &path)
         .lines(body)
-        .slow();
+        .with_long_timeout();
     let answer = node.ask(ask).await?;
     let items = answer["items"].as_array().map(Vec::as_slice);
     let items = items.unwrap_or_default();
     if items.len() != lines.len() {
         let detail = format!("{} answers to {} entries", items.len(), lines.len());
-        return Err(node.form(DOING, detail));
+        return Err(node.invalid_answer(DOING, detail));
     }
     let gone = items.iter().filter_map(outcome).any(is_gone);
     if gone {
-        return Err(missing(node, alias));
+        return Err(missing_index(node, alias));
     }
-    Ok(items.iter().map(fate).collect())
+    Ok(items.iter().map(entry_outcome).collect())
 }
 
 /// Returns the result within an item, for every action.
@@ -230,7 +230,7 @@ fn is_gone(outcome: &Value) -> bool {
     outcome["status"] == 404 && outcome["error"]["type"] == "index_not_found_exception"
 }
 
-fn fate(item: &Value) -> Fate {
+fn entry_outcome(item: &Value) -> Fate {
     let Some(outcome) = outcome(item) else {
         return Fate::Refused("an empty answer".to_owned());
     };
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn each_bulk_entry_has_its_own_outcome() {
-        let word = |item: Value| match fate(&item) {
+        let word = |item: Value| match entry_outcome(&item) {
             Fate::Written => "written".to_owned(),
             Fate::Later(reason) => format!("later, {reason}"),
             Fate::Refused(reason) => format!("refused, {reason}"),

@@ -191,7 +191,7 @@ async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Va
     };
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
     let task = show::task(&task, sending.view);
-    Ok(show::with(json!({}), "task", task))
+    Ok(show::with_field(json!({}), "task", task))
 }
 
 async fn send_streaming(

@@ -129,7 +129,7 @@ impl Teller {
             accepts: self.accepts,
         };
         let shown = show::task(&task, view);
-        self.waiting.push_back(show::with(json!({}), "task", shown));
+        self.waiting.push_back(show::with_field(json!({}), "task", shown));
         self.is_over = self.until.is_over(task.state);
         self.last = Some(task);
     }

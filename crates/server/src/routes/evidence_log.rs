@@ -101,6 +101,6 @@ async fn next(
     (engine, mut export): (Arc<Engine>, EvidenceExport),
 ) -> Result<Option<(String, (Arc<Engine>, EvidenceExport))>, EngineError> {
     let lines = engine.export_lines(&mut export).await;
-    let lines = lines.inspect_err(|error| log(error, &crate::error::unnamed()))?;
+    let lines = lines.inspect_err(|error| log(error, &crate::error::new_request_id()))?;
     Ok(lines.map(|lines| (lines, (engine, export))))
 }
