@@ -257,7 +257,7 @@ mod tests {
 
     /// If no other machine can reach the server, and no key was ever created, the local user needs no key.
     #[test]
-    fn an_open_address_needs_a_key_that_lets_in() {
+    fn a_public_address_requires_a_usable_key() {
         let open: SocketAddr = "0.0.0.0:1".parse().unwrap();
         let local: SocketAddr = "127.0.0.1:1".parse().unwrap();
         for (address, keys, kept, keyed) in [
@@ -283,7 +283,7 @@ mod tests {
 
     /// A request that a page of another site sends without a preflight is refused for every body.
     #[test]
-    fn a_page_of_another_site_does_not_act_as_the_local_user() {
+    fn a_page_of_another_origin_does_not_act_as_the_local_user() {
         let access = Access::in_process(Caller::local().unwrap());
         let from = |origin: &str| {
             let host = (HOST, "127.0.0.1:7407".parse().unwrap());

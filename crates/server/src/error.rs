@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_response_carries_its_error_to_the_layer_that_writes_it() {
+    fn the_error_of_a_response_reaches_the_layer_that_writes_it() {
         let error = EngineError::not_found("skill", "x");
         let response = ApiError::from(error).into_response();
         assert_eq!(response.status(), StatusCode::NOT_FOUND);

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn short_and_long_answers_are_written_whole() {
+    async fn short_and_long_answers_are_serialised_completely() {
         for length in [0, SHORT - 2, SHORT - 1, 4 * SHORT] {
             let answer = json!("x".repeat(length));
             let text = to_text(&answer).unwrap();

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_takes_the_methods_that_have_an_operation() {
+    fn a_path_accepts_only_methods_with_an_operation() {
         let operations = operations();
         let methods = |path: &str| {
             let methods = operations.methods(path);
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_at_the_catalogue_does_not_change_it() {
+    fn a_viewer_cannot_change_the_catalogue() {
         let mut caller = Caller::local().unwrap();
         caller.catalogue = CatalogueRole::Viewer;
         for (operation, need) in TABLE {

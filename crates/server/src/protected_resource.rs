@@ -164,7 +164,7 @@ mod tests {
 
     /// A client refuses metadata from another origin than the requested one.
     #[test]
-    fn only_the_names_of_this_machine_are_taken_from_a_request() {
+    fn only_local_host_names_are_accepted_from_a_request() {
         for (configured, host, base) in [
             (
                 "http://127.0.0.1:7407",
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_names_the_error_and_the_metadata_where_they_are() {
+    fn a_challenge_names_the_error_and_the_metadata_address() {
         for (error, metadata, expected) in [
             (None, None, "Bearer"),
             (

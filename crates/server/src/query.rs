@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_is_refused_with_the_one_that_may_be_meant() {
+    fn an_unknown_parameter_is_refused_with_a_suggestion() {
         let guardrails = "/v1/resolve/guardrails";
         let all = "this takes `agent_id`, `domain`, `persona`, `skill_id`";
         assert_eq!(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn known_parameters_and_no_query_pass() {
+    fn known_parameters_and_an_empty_query_pass() {
         for (method, path, query) in [
             (
                 Method::GET,

@@ -95,7 +95,7 @@ mod tests {
 
     /// Client data is not a method.
     #[test]
-    fn only_methods_of_the_conventions_are_named() {
+    fn only_methods_of_the_conventions_are_recorded() {
         let named = ["GET", "POST", "QUERY", "get", "AMETHYST"].map(|method| {
             let method = Method::from_bytes(method.as_bytes()).ok();
             method.as_ref().map(method_label).map(str::to_owned)

@@ -223,7 +223,7 @@ mod tests {
 
     /// A pause ends a body early; a body that trickles ends with its allowance; arrived bytes extend it.
     #[test]
-    fn a_body_ends_by_a_pause_or_when_it_takes_too_long_for_its_size() {
+    fn a_body_times_out_after_a_pause_or_by_its_size() {
         let allowed = Duration::from_secs(30);
         let begun = Instant::now();
         let mut pace = BodyPace::new(begun);
@@ -242,7 +242,7 @@ mod tests {
 
     /// Time in which the server has no memory for the body does not count against the client.
     #[test]
-    fn time_in_which_nothing_is_asked_for_does_not_count() {
+    fn time_without_polling_does_not_count_towards_the_timeout() {
         let allowed = Duration::from_secs(30);
         let begun = Instant::now();
         let mut pace = BodyPace::new(begun);
@@ -256,7 +256,7 @@ mod tests {
 
     /// A client that is refused early is still sending: it would see a connection reset.
     #[tokio::test]
-    async fn the_unread_rest_of_a_body_is_drained() {
+    async fn the_unread_part_of_a_body_is_drained() {
         let (came, mut all_came) = tokio::sync::mpsc::channel(1);
         let parts = futures_util::stream::unfold(0, move |part| {
             let came = came.clone();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_does_not_come_fails_with_the_reason() {
+    async fn a_body_that_does_not_arrive_fails_with_the_reason() {
         let silent = Body::from_stream(pending::<Result<Bytes, Infallible>>());
         let allowed = Duration::from_millis(20);
         let body = Body::new(TimedBody::new(silent, allowed));

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_whose_number_would_be_rounded_is_refused_with_its_place() {
+    fn a_call_with_a_number_that_would_be_rounded_is_refused_with_its_pointer() {
         let body = r#"{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": 18446744073709551616}}"#;
         assert_eq!(refusal(body), (json!(null), -32_700));
         let (_, error) = read(body.as_bytes()).err().unwrap();

@@ -68,7 +68,7 @@ mod tests {
 
     /// A2A 1.0 section 3.6: `MAJOR.MINOR` decides, and an absent version means 0.3.
     #[test]
-    fn only_1_0_is_spoken_and_silence_means_0_3() {
+    fn only_version_1_0_is_supported_and_an_absent_header_means_0_3() {
         for (header, uri, allowed) in [
             (Some("1.0"), "/a2a", true),
             (Some(" 1.0 "), "/a2a", true),

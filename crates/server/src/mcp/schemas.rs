@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_formats_that_json_schema_knows_are_left() {
+    fn only_formats_of_json_schema_are_kept() {
         let schema = json!({
             "type": "object",
             "properties": {

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_follows_what_the_client_accepts() {
+    fn the_metrics_format_follows_the_accept_header() {
         use Exposition::{OpenMetrics, Prometheus};
         let prometheus_2 = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         let prometheus_3 = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn any_object_has_one_name_but_not_in_contracts() {
+    fn any_object_has_one_shared_name_except_in_contracts() {
         let any = json!({"type": "object", "additionalProperties": true});
         let maybe =
             json!({"type": ["object", "null"], "additionalProperties": true, "description": "d"});
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_within_a_choice_have_names_of_their_own() {
+    fn objects_within_a_choice_get_their_own_names() {
         let object =
             json!({"type": "object", "properties": {"n": {"type": "integer"}}, "description": "d"});
         let either = json!({"oneOf": [object, {"const": "none"}]});
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_whose_name_is_taken_stays_where_it_is() {
+    fn a_part_with_a_name_in_use_stays_inline() {
         let object = json!({"type": "object", "default": {}});
         let choice = json!({"oneOf": [{"properties": {"part": object}}]});
         let other = json!({"type": "string"});

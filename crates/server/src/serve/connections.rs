@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_that_is_waited_for_longest_makes_room() {
+    fn the_longest_waiting_connection_is_closed_first() {
         let all = Arc::new(Connections::new(2, Duration::from_secs(10)));
         let begun = Instant::now();
         let oldest = all.open(begun).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_closed_when_their_time_is_over_and_counted_while_open() {
+    fn connections_are_closed_after_their_timeout_and_counted_while_open() {
         let all = Arc::new(Connections::new(2, Duration::from_secs(10)));
         let begun = Instant::now();
         let slow = all.open(begun).unwrap();

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_a_time_for_the_head_between_requests_and_for_an_answer() {
+    fn head_idle_and_answer_have_separate_timeouts() {
         let begun = Instant::now();
         let state = |phase, blocked| State { phase, blocked };
         let five = Some(after(begun, 5));
@@ -226,7 +226,7 @@ mod tests {
 
     /// Bytes of a head do not extend its timeout; bytes of an answer do, so that a slow reader receives it.
     #[test]
-    fn only_a_client_that_takes_its_answer_has_more_time() {
+    fn only_a_client_that_reads_its_answer_gets_more_time() {
         let begun = Instant::now();
         let mut state = State {
             phase: Phase::Idle(begun),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_served_until_its_answer_is_given_up() {
+    fn a_connection_is_busy_until_its_answer_is_sent_or_dropped() {
         let pace = Arc::new(Pace::new(Instant::now()));
         assert!(pace.waits_since().is_some());
         let serving = pace.serving();
