@@ -283,7 +283,7 @@ mod tests {
 
     /// Memory is reserved before a large value is built; a small text may parse to a large value.
     #[tokio::test]
-    async fn memory_is_set_aside_before_a_large_value_is_made() {
+    async fn memory_is_reserved_before_a_large_value_is_built() {
         let directory = tempfile::tempdir().unwrap();
         let text = json!(["x".repeat(3 << 20), "é\n"]).to_string();
         let many = format!("[{}0]", "0,".repeat(100_000));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_text_is_read_once_there_is_memory_for_it() {
+    async fn a_text_is_read_when_memory_is_available() {
         let directory = tempfile::tempdir().unwrap();
         let text = "é".repeat(1 << 20);
         let room = SpoolWriter::new(usize::MAX);

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_held_to_the_schema_and_counted() {
+    fn scripted_answers_are_validated_and_counted() {
         let refused = ModelFailure::new(ModelFault::Refused, "no");
         let script = vec![Ok(json!({"word": "a"})), Ok(json!({})), Err(refused)];
         let models = ScriptedModels::answering(script);

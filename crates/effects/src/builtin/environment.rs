@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn b003_values_are_not_shown_by_what_logs_a_call() {
+    fn b003_values_of_variables_are_not_logged() {
         let shown = format!("{:?}", grants());
         assert!(
             shown.contains("REGION") && !shown.contains("eu\""),

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn json_is_read_whatever_its_encoding() {
+    async fn json_is_read_in_every_unicode_encoding() {
         let wanted = json!({"name": "Zoë \u{1f980}"});
         let text = r#"{"name": "Zoë \ud83e\udd80"}"#;
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn other_text_is_read_in_its_encoding_and_what_is_replaced_is_logged() {
+    async fn text_is_read_in_its_encoding_and_replacements_are_logged() {
         let replaced = "body: byte 3 is not UTF-8; invalid bytes were replaced by U+FFFD\n";
         for (content_type, body, text, log) in [
             ("text/plain", &b"caf\xc3\xa9"[..], "café", ""),

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_on_in_only_when_the_model_was_done() {
+    fn an_answer_is_used_only_if_the_model_finished() {
         let faults = [
             (None, Some(ModelFault::Truncated)),
             (Some(Stop::Done), None),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_draft_is_one_json_value_that_keeps_to_the_schema() {
+    async fn a_draft_is_one_json_value_that_satisfies_the_schema() {
         let schema = json!({"type": "object", "required": ["ready"], "additionalProperties": false,
             "properties": {"ready": {"type": "boolean"}}});
         let schema = &ForeignSchema::from(schema.as_object().unwrap().clone());

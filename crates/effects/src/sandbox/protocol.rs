@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_is_the_report_and_the_rest_the_log() {
+    fn the_last_line_is_the_report_and_earlier_lines_are_the_log() {
         let failure = failed(
             1 << 8,
             "one\ntwo\n{\"error_type\":\"permission_error\",\"message\":\"no\",\"retryable\":true}\n\n",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_an_unknown_type_is_no_report() {
+    fn a_report_of_an_unknown_type_is_ignored() {
         let text = "{\"error_type\":\"oops\",\"message\":\"no\"}";
         assert_eq!(
             kind_and_log(1 << 8, text),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_show_in_signals_shell_codes_and_memory_errors() {
+    fn exceeded_limits_are_recognised_by_signal_exit_code_and_memory_error() {
         for (status, stderr) in [
             (libc::SIGXCPU, ""),
             (libc::SIGKILL, ""),

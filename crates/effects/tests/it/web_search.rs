@@ -120,7 +120,7 @@ fn expected(provider: &str) -> Value {
 
 /// Both providers yield equal results, with their actions.
 #[tokio::test(flavor = "multi_thread")]
-async fn both_providers_answers_come_to_the_same_results() {
+async fn answers_of_both_providers_give_the_same_results() {
     for (provider, body) in [
         (BRAVE, recorded!("brave/success.json")),
         (SEARXNG, recorded!("searxng/success.json")),
@@ -143,7 +143,7 @@ async fn both_providers_answers_come_to_the_same_results() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_without_results_is_an_answer() {
+async fn an_answer_without_results_is_valid() {
     for (provider, body) in [
         (BRAVE, recorded!("brave/empty.json")),
         (SEARXNG, recorded!("searxng/empty.json")),
@@ -156,7 +156,7 @@ async fn an_answer_without_results_is_an_answer() {
 
 /// The key goes to Brave in its header, and the query is data in the address.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_says_what_the_provider_knows_and_no_more() {
+async fn a_request_contains_only_supported_parameters() {
     let given = json!({
         "query": "a&count=99#ä +b", "count": 3, "freshness": "week", "language": "ja",
     });
@@ -197,7 +197,7 @@ async fn a_request_says_what_the_provider_knows_and_no_more() {
 
 /// A dry run also searches, because it only reads.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_searches_as_it_reads() {
+async fn a_dry_run_performs_the_search() {
     let body = recorded!("searxng/success.json");
     let server = HttpStub::answering(vec![Reply::json(200, body)]).unwrap();
     let call = ToolCall {

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_busy_until_its_answer_is_sent_or_dropped() {
+    fn the_server_does_not_wait_for_the_client_while_serving() {
         let pace = Arc::new(Pace::new(Instant::now()));
         assert!(pace.waits_since().is_some());
         let serving = pace.serving();

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn data_in_a_folder_that_is_granted_is_hidden_in_it() {
+    fn data_within_a_granted_folder_is_hidden() {
         let wanted = [
             ("/home", Writable),
             ("/home/work", Writable),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_a_visible_folder_needs_no_mount_of_its_own() {
+    fn a_path_in_a_visible_folder_needs_no_further_mount() {
         let wanted = [
             ("/data", Hidden),
             ("/data/venv", Readable),

@@ -104,7 +104,7 @@ fn calls(path: &CStr, file: &File) -> [Vec<(i64, Vec<u64>)>; 2] {
 }
 
 #[test]
-fn files_in_the_folders_are_changed_and_no_others() {
+fn only_files_in_the_folders_are_changed() {
     let estate = Estate::new();
     for (folder, outcome) in [
         ("in", Ok(())),
@@ -129,7 +129,7 @@ fn files_in_the_folders_are_changed_and_no_others() {
 }
 
 #[test]
-fn every_call_of_the_filter_is_understood() {
+fn every_filtered_system_call_is_handled() {
     for call in MODES_AND_TIMES {
         let understood = read_call(&Notification::of_this_thread(*call, &[]));
         assert_ne!(understood.err(), Some(Errno::PERM), "{call}");
@@ -139,7 +139,7 @@ fn every_call_of_the_filter_is_understood() {
 }
 
 #[test]
-fn the_place_of_the_file_decides_and_not_its_path() {
+fn the_location_of_the_file_decides_and_not_its_path() {
     let estate = Estate::new();
     let (inside, outside) = (estate.path("in/file"), estate.path("out/file"));
     symlink(&outside, estate.path("in/link")).unwrap();
@@ -177,7 +177,7 @@ fn the_place_of_the_file_decides_and_not_its_path() {
 }
 
 #[test]
-fn a_name_in_an_open_folder_and_a_link_itself_are_meant() {
+fn names_relative_to_an_open_folder_and_links_are_resolved() {
     let estate = Estate::new();
     symlink("../out/file", estate.path("in/link")).unwrap();
     let folder = File::open(estate.path("in")).unwrap();
@@ -195,7 +195,7 @@ fn a_name_in_an_open_folder_and_a_link_itself_are_meant() {
 }
 
 #[test]
-fn invalid_arguments_fail_with_the_errors_of_the_kernel() {
+fn invalid_arguments_fail_with_kernel_errors() {
     let estate = Estate::new();
     let path = text(&estate.path("in/file"));
     let path = address(&*path);
@@ -234,7 +234,7 @@ fn invalid_arguments_fail_with_the_errors_of_the_kernel() {
 }
 
 #[test]
-fn a_call_whose_thread_is_gone_changes_nothing() {
+fn a_call_of_an_ended_thread_changes_nothing() {
     let estate = Estate::new();
     let path = estate.path("in/file");
     reset(&path);

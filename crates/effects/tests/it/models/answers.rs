@@ -129,7 +129,7 @@ fn served(case: &Case, pacing: Pacing) -> Reply {
 
 /// In one piece, and in pieces that end in the middle of lines, events and letters.
 #[tokio::test]
-async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_size() {
+async fn recorded_answers_become_drafts_in_pieces_of_any_size() {
     for case in &CASES {
         for pacing in [
             Pacing::AtOnce,
@@ -163,7 +163,7 @@ async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_s
 
 /// Some servers do not stream although the request asks for it.
 #[tokio::test]
-async fn an_answer_is_read_as_what_it_is_and_not_as_what_was_asked_for() {
+async fn an_answer_is_read_by_its_form_and_not_the_requested_one() {
     for case in &CASES {
         let (answer, _server) = asked(case.api, vec![served(case, Pacing::AtOnce)], |options| {
             lab(options).structured = case.structured;
@@ -179,7 +179,7 @@ async fn an_answer_is_read_as_what_it_is_and_not_as_what_was_asked_for() {
 
 /// A stream that ends after the model's stop reason is complete, even without the end mark.
 #[tokio::test]
-async fn a_stream_without_its_last_word_is_whole_once_the_model_was_done() {
+async fn a_stream_without_its_end_mark_is_complete_after_the_stop_reason() {
     for (api, answer, last) in [
         (OPEN_AI, recorded!("openai/stream.sse"), "data: [DONE]"),
         (

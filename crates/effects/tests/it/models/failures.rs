@@ -394,7 +394,7 @@ fn assert_public(failure: &ModelFailure) {
 
 /// A provider whose error message repeats the key.
 #[tokio::test]
-async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
+async fn b003_3_an_echoed_key_is_redacted() {
     let body = json!({"error": {"message": format!("header {KEY} is wrong"), "code": KEY}});
     for (status, detail) in [
         (
@@ -415,7 +415,7 @@ async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
 /// A stream that ends early is never treated as complete, at every possible point: the events before the one with the
 /// stop reason are not an answer.
 #[tokio::test]
-async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
+async fn a_truncated_stream_is_a_failure() {
     for (api, answer, end) in [
         (
             OPEN_AI,
@@ -451,7 +451,7 @@ async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_that_breaks_off_is_no_answer() {
+async fn a_truncated_answer_is_a_failure() {
     let answer = recorded!("openai/completion.json");
     for cut in [0, 1, 400, answer.len() - 1] {
         let reply = Reply::json(200, answer).paced(Pacing::BreakOffAfter(cut));
@@ -463,7 +463,7 @@ async fn an_answer_in_one_piece_that_breaks_off_is_no_answer() {
 /// An answer that still violates the schema after repairs. Each repair lists the faults, and the usage of all attempts
 /// counts.
 #[tokio::test]
-async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
+async fn an_answer_that_violates_the_schema_is_returned_with_the_violations() {
     let wrong = recorded!("openai/completion.json")
         .replace("\\\"score\\\":7", "\\\"score\\\":\\\"seven\\\"");
     let replies = vec![
@@ -515,7 +515,7 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
 
 /// Output that is not JSON is sent back too: no draft is guessed from it.
 #[tokio::test]
-async fn prose_is_sent_back_and_is_a_failure_in_the_end() {
+async fn prose_is_returned_to_the_model_and_finally_fails() {
     let prose = recorded!("openai/completion_fenced.json").replace("```json\\n", "Here it is: ");
     let (answer, server) = asked(OPEN_AI, vec![Reply::json(200, prose); 9], |options| {
         lab(options).structured = StructuredOutput::None;

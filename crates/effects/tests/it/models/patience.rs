@@ -16,7 +16,7 @@ fn good() -> Reply {
 
 /// Permanent failures are not retried.
 #[tokio::test]
-async fn only_failures_that_may_pass_are_tried_again() {
+async fn only_retryable_failures_are_retried() {
     for status in [429, 500, 502, 503, 504, 529] {
         let replies = vec![Reply::json(status, "{}"), Reply::json(status, ""), good()];
         let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
@@ -72,7 +72,7 @@ async fn tokens_of_a_failed_attempt_count() {
 }
 
 #[tokio::test]
-async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
+async fn retry_after_of_a_provider_is_respected() {
     let busy = Reply::json(429, "{}").with_header("retry-after-ms", "300");
     let started = Instant::now();
     let (answer, _server) = asked(OPEN_AI, vec![busy, good()], |options| {
@@ -85,7 +85,7 @@ async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
 
 /// If the pause exceeds the longest one, or the remaining time, the error contains it.
 #[tokio::test]
-async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
+async fn a_retry_after_beyond_the_limit_is_not_waited_for() {
     let busy = |seconds: &str| Reply::json(529, "{}").with_header("retry-after", seconds);
     let (answer, server) = asked(OPEN_AI, vec![busy("3600"), good()], |options| {
         options.patience = quick(3);
@@ -109,7 +109,7 @@ async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
 }
 
 #[tokio::test]
-async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
+async fn an_unreachable_provider_is_retried_and_then_reported_by_name() {
     let server = HttpStub::answering(Vec::new()).unwrap();
     let mut options = options(provider(OPEN_AI, &server));
     // A port without a listener.
@@ -128,7 +128,7 @@ async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
 
 /// An attempt has its own timeout, within that of the request.
 #[tokio::test]
-async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
+async fn an_attempt_that_hangs_times_out_and_is_retried() {
     let (answer, server) = asked(OPEN_AI, vec![Reply::never(), good()], |options| {
         options.patience = quick(1);
         lab(options).attempt_timeout = Duration::from_millis(200);
@@ -139,7 +139,7 @@ async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
 }
 
 #[tokio::test]
-async fn everything_ends_with_the_time_of_the_request() {
+async fn attempts_and_pauses_end_at_the_timeout_of_the_request() {
     let server = HttpStub::start(|_, _| Reply::never()).unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
     let mut request = request();
@@ -151,7 +151,7 @@ async fn everything_ends_with_the_time_of_the_request() {
 
 /// Cancelling closes the connection, and reports the usage until then.
 #[tokio::test]
-async fn an_abandoned_request_is_cancelled_at_once() {
+async fn an_abandoned_request_is_cancelled_immediately() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let tell = std::sync::Mutex::new(Some(tell));
     let server = HttpStub::start(move |_, _| {

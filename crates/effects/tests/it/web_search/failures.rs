@@ -77,7 +77,7 @@ fn reply(status: u16, body: &str) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_3_each_answer_that_is_none_is_a_failure_of_its_kind() {
+async fn b003_3_each_failed_answer_is_classified() {
     for (provider, status, body, kind, retryable, happened) in ONCE {
         let (outcome, seen) = asked(provider, vec![reply(status, body)], |_| {}).await;
         let message = format!("the search provider `{}` {happened}", provider.as_str());
@@ -103,7 +103,7 @@ const AGAIN: [Case; 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_that_may_pass_is_tried_once_more_and_no_oftener() {
+async fn a_retryable_failure_is_retried_once() {
     for (provider, status, body, kind, retryable, happened) in AGAIN {
         let replies = vec![reply(status, body); 3];
         let (outcome, seen) = asked(provider, replies, |_| {}).await;
@@ -127,7 +127,7 @@ async fn a_failure_that_may_pass_is_tried_once_more_and_no_oftener() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_is_waited_for_as_long_as_it_asks_within_the_calls_time() {
+async fn retry_after_is_respected_within_the_timeout_of_the_call() {
     let found = || Reply::json(200, BRAVE_FOUND);
     let limited = |after: &str| reply(429, RATE).with_header("retry-after", after);
     let started = Instant::now();
@@ -159,7 +159,7 @@ fn brief(call: ToolCall, timeout: Duration) -> ToolCall {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_does_not_answer_is_given_up_in_time() {
+async fn an_unanswering_provider_times_out() {
     let (outcome, seen) = asked(SEARXNG, vec![Reply::never()], |options| {
         options.attempt_timeout = Duration::from_millis(200);
     })
@@ -201,7 +201,7 @@ async fn an_abandoned_search_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
+async fn truncated_and_missing_answers_are_retryable() {
     let broken = Reply::json(200, BRAVE_FOUND).paced(Pacing::BreakOffAfter(100));
     let (outcome, _) = asked(BRAVE, vec![broken], |_| {}).await;
     let (kind, message, retryable, _) = failure(outcome);
@@ -221,7 +221,7 @@ async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
 
 /// B003-3: the key stays secret if a provider repeats it.
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_3_no_failure_and_no_result_holds_the_key() {
+async fn b003_3_no_failure_and_no_result_contains_the_key() {
     let body = json!({"error": {"code": "X", "detail": KEY}}).to_string();
     for status in [400, 401, 404, 422, 500] {
         let (outcome, _) = asked(BRAVE, vec![reply(status, &body); 2], |_| {}).await;
@@ -246,7 +246,7 @@ async fn b003_3_no_failure_and_no_result_holds_the_key() {
 
 /// A redirect to another origin is not followed, so it does not receive the key.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_key_does_not_follow_a_redirect_to_another_origin() {
+async fn the_key_is_not_sent_to_the_origin_of_a_redirect() {
     let other = HttpStub::answering(vec![Reply::json(200, BRAVE_FOUND)]).unwrap();
     let away = Reply::json(307, "").with_header("location", &other.url("/res/v1/web/search"));
     let (outcome, _) = asked(BRAVE, vec![away], |_| {}).await;

@@ -16,7 +16,7 @@ fn edit(line: u64, replacement: &str, expected: &str) -> Value {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of calls")]
-fn b003_every_change_says_what_it_did() {
+fn b003_every_change_reports_its_action() {
     let field = Field::new(&[]);
     let told = |builtin: Builtin, given: Value| action(&field.call(builtin, given).unwrap());
     let (one, two) = (content_of("one\n"), content_of("two\n"));
@@ -165,7 +165,7 @@ fn b003_the_documentation_names_the_actions_of_each_file_tool() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of calls")]
-fn b003_what_is_there_is_not_overwritten_by_accident() {
+fn b003_existing_files_are_not_overwritten_unless_requested() {
     let field = Field::new(&[("a", "a"), ("b", "b"), ("dir/x", "x")]);
     let refused = [
         (
@@ -252,7 +252,7 @@ fn b003_what_is_there_is_not_overwritten_by_accident() {
 }
 
 #[test]
-fn b003_a_file_that_changed_is_left_alone() {
+fn b003_a_file_changed_since_it_was_read_is_not_overwritten() {
     let field = Field::new(&[("a", "now\n")]);
     let other = content_of("then\n")["hash"].clone();
     let with = |given: Value| {
@@ -407,7 +407,7 @@ fn b003_a_replaced_file_keeps_its_permissions() {
 }
 
 #[test]
-fn b003_a_change_that_fails_midway_leaves_the_old_file_and_nothing_else() {
+fn b003_a_failed_change_leaves_only_the_old_file() {
     let field = Field::new(&[("a", "old")]);
     let root = Root {
         path: field.path(""),
@@ -463,7 +463,7 @@ fn writes_until_killed() {
 }
 
 #[test]
-fn b003_a_writer_that_is_killed_leaves_the_old_file_or_the_new_one() {
+fn b003_a_killed_writer_leaves_the_old_or_the_new_file() {
     let field = Field::new(&[("a", &"a".repeat(2 << 20))]);
     for round in 0..6 {
         let mut writer = Command::new(std::env::current_exe().unwrap())

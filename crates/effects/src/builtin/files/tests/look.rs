@@ -203,7 +203,7 @@ fn b003_directories_are_walked_to_a_depth() {
 }
 
 #[test]
-fn b003_a_search_tells_lines_by_pattern_and_glob() {
+fn b003_a_search_finds_lines_by_pattern_and_glob() {
     let field = Field::new(&[
         ("a.tf", "cidr = \"0.0.0.0/0\"\ncidr = \"10x0\"\n"),
         ("mod/b.tf", "0.0.0.0/0"),
