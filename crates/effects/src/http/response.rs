@@ -28,7 +28,7 @@ pub(crate) struct HttpAnswer {
 
 impl HttpAnswer {
     /// Sends a request and keeps the answer, with at most `limit` bytes of body.
-    pub(crate) async fn to(
+    pub(crate) async fn fetch(
         client: &Client,
         request: Request,
         limit: usize,

@@ -183,7 +183,7 @@ pub(super) async fn attempt(
         read_stream(asked, response, meter, &mut hearing).await?
     } else {
         let reply = read_whole(asked, response, meter).await?;
-        hearing.goes_on(&reply);
+        hearing.report_new_text(&reply);
         reply
     };
     match reply.fault() {
@@ -271,7 +271,7 @@ impl<'l> ListenerState<'l> {
     }
 
     /// Passes new text to the listener. Text before the tool call is not part of the draft.
-    fn goes_on(&mut self, reply: &Reply) {
+    fn report_new_text(&mut self, reply: &Reply) {
         if reply.tool.is_some() && !self.of_tool {
             (self.of_tool, self.bytes) = (true, 0);
             self.listener.begins();
@@ -300,7 +300,7 @@ async fn read_stream(
         let Some(data) = event.data else { continue };
         let taken = asked.take(&mut reply, &data);
         meter.current = reply.usage;
-        hearing.goes_on(&reply);
+        hearing.report_new_text(&reply);
         if taken? == Progress::Ended {
             break;
         }

@@ -92,7 +92,7 @@ impl ModelProviders {
                 ended.map_err(|_| ModelFault::Timeout)
             }
         };
-        match ended.unwrap_or_else(|fault| Err(asked(request, way).fail(fault))) {
+        match ended.unwrap_or_else(|fault| Err(provider_request(request, way).fail(fault))) {
             Ok(answer) => Ok(ModelAnswer {
                 usage: meter.usage(),
                 attempts: meter.attempts,
@@ -120,7 +120,7 @@ impl ModelProviders {
         compiles(&request.schema).await?;
         let asking = DeadlinedRequest {
             connection,
-            asked: asked(request, way),
+            asked: provider_request(request, way),
             options: &self.options,
             until,
             listener,
@@ -162,7 +162,7 @@ impl Models for ModelProviders {
     }
 }
 
-fn asked<'a>(request: &'a ModelRequest, way: &ResolvedRoute<'a>) -> ProviderRequest<'a> {
+fn provider_request<'a>(request: &'a ModelRequest, way: &ResolvedRoute<'a>) -> ProviderRequest<'a> {
     ProviderRequest {
         request,
         provider: way.provider,

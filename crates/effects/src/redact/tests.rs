@@ -11,20 +11,20 @@ use super::*;
 /// Every character that encoders treat differently, and a letter outside ASCII.
 const SECRET: &str = "Zq7/x+9 w\"T'k&é=<END>~_.-!";
 
-fn named(name: &str, value: &str) -> (String, String) {
+fn variable(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
 fn redactor() -> Redactor {
     Redactor::new(&[
-        named("TOKEN", "abcd\"efgh"),
-        named("LONGER", "abcd\"efgh-and-more"),
-        named("SHORT", "x"),
+        variable("TOKEN", "abcd\"efgh"),
+        variable("LONGER", "abcd\"efgh-and-more"),
+        variable("SHORT", "x"),
     ])
 }
 
 fn of_secret() -> Redactor {
-    Redactor::for_output(&[named("SECRET", SECRET)], &BTreeSet::new())
+    Redactor::for_output(&[variable("SECRET", SECRET)], &BTreeSet::new())
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn every_form_of_a_value_is_replaced_longest_first() {
 #[test]
 fn secrets_are_removed_from_outputs_and_short_values_are_kept() {
     let granted = [
-        named("TOKEN", "s3cr3t-value"),
-        named("REGION", "eu-central-1"),
-        named("WORD", "latest"),
+        variable("TOKEN", "s3cr3t-value"),
+        variable("REGION", "eu-central-1"),
+        variable("WORD", "latest"),
     ];
     let plain = BTreeSet::from(["REGION".to_owned()]);
     let output = json!({
@@ -71,7 +71,7 @@ fn b003_3_paths_become_relative_to_their_folder() {
 
 #[test]
 fn a_secret_split_by_the_length_limit_leaves_no_fragment() {
-    let redactor = Redactor::new(&[named("TOKEN", "secretvalue")]);
+    let redactor = Redactor::new(&[variable("TOKEN", "secretvalue")]);
     // The capture starts inside an occurrence.
     let filling = ".".repeat(redactor.longest());
     let captured = format!("retvalue{filling} and then secretvalue end");
@@ -82,7 +82,7 @@ fn a_secret_split_by_the_length_limit_leaves_no_fragment() {
 /// The quoted head of a long text ends before a value that the cut divides.
 #[test]
 fn a_truncated_text_ends_before_a_split_secret() {
-    let redactor = Redactor::new(&[named("TOKEN", "secretvalue")]);
+    let redactor = Redactor::new(&[variable("TOKEN", "secretvalue")]);
     let text = "secretvalue".repeat(1_000);
     for limit in 0..200 {
         let head = redactor.apply_head(text.as_bytes(), limit);
@@ -243,10 +243,10 @@ fn a_secret_is_found_in_base64_at_every_offset() {
 #[test]
 fn a_numeric_secret_is_found_as_a_number() {
     let values = [
-        named("WHOLE", "918273645546372819"),
-        named("PADDED", "000123456789"),
-        named("BROKEN", "12345678.50"),
-        named("LARGE", "123456789012345678901234567890"),
+        variable("WHOLE", "918273645546372819"),
+        variable("PADDED", "000123456789"),
+        variable("BROKEN", "12345678.50"),
+        variable("LARGE", "123456789012345678901234567890"),
     ];
     let redactor = Redactor::for_output(&values, &BTreeSet::new());
     let large: f64 = "123456789012345678901234567890".parse().unwrap();
@@ -263,7 +263,7 @@ fn a_numeric_secret_is_found_as_a_number() {
 
 #[test]
 fn each_line_of_a_secret_is_found() {
-    let redactor = Redactor::new(&[named("KEY", "first-line-of-it\nsecond-line-of-it\n")]);
+    let redactor = Redactor::new(&[variable("KEY", "first-line-of-it\nsecond-line-of-it\n")]);
     assert_eq!(
         redactor.apply("a second-line-of-it b first-line-of-it\\nsecond-line-of-it"),
         "a [redacted:KEY] b [redacted:KEY]\\n[redacted:KEY]"
@@ -293,7 +293,7 @@ fn no_encoding_of_a_random_value_survives() {
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..500 {
         let value: String = (0..12).map(|_| random.char(' '..='~')).collect();
-        let redactor = Redactor::for_output(&[named("KEY", &value)], &BTreeSet::new());
+        let redactor = Redactor::for_output(&[variable("KEY", &value)], &BTreeSet::new());
         let before: Vec<u8> = (0..random.usize(0..20)).map(|_| random.u8(..)).collect();
         let bytes = [before.as_slice(), value.as_bytes()].concat();
         let part: String = value

@@ -80,7 +80,7 @@ pub(super) async fn read(
     redactor: &Redactor,
     room: &dyn OutputBudget,
 ) -> Result<(Value, String), Failure> {
-    let log = ended(&remains, limits, redactor)?;
+    let log = log_or_failure(&remains, limits, redactor)?;
     let read = remains.stdout.into_value(room).await;
     match read {
         Ok(output) => Ok((output, log)),
@@ -92,7 +92,7 @@ pub(super) async fn read(
 }
 
 /// Returns the log of a successful process, or the failure of another.
-fn ended(
+fn log_or_failure(
     remains: &ProcessOutcome,
     limits: &Limits,
     redactor: &Redactor,
@@ -205,7 +205,7 @@ mod tests {
             stderr_cut: Cut::Whole,
             last_refusal: None,
         };
-        ended(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
+        log_or_failure(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
     }
 
     fn kind_and_log(raw_status: i32, stderr: &str) -> (ErrorType, String) {

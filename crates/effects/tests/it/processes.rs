@@ -116,7 +116,7 @@ async fn dropping_the_future_kills_the_group() {
         _ = has_started(&fixture) => {}
     }
     let deadline = Instant::now() + Duration::from_secs(5);
-    while named("charter-effects-dropped") {
+    while is_running("charter-effects-dropped") {
         assert!(Instant::now() < deadline, "the child outlived its call");
         tokio::task::yield_now().await;
     }
@@ -162,7 +162,7 @@ async fn has_started(fixture: &Fixture) -> PathBuf {
     }
 }
 
-fn named(name: &str) -> bool {
+fn is_running(name: &str) -> bool {
     std::fs::read_dir("/proc")
         .unwrap()
         .flatten()

@@ -77,7 +77,7 @@ fn granted(search: Option<Arc<WebSearch>>, parameters: &Value) -> ToolCall {
 }
 
 /// Sends a request to a server with a sequence of answers.
-async fn asked(
+async fn search_stubbed(
     provider: SearchProvider,
     replies: Vec<Reply>,
     change: impl FnOnce(&mut SearchOptions),
@@ -125,7 +125,7 @@ async fn answers_of_both_providers_give_the_same_results() {
         (BRAVE, recorded!("brave/success.json")),
         (SEARXNG, recorded!("searxng/success.json")),
     ] {
-        let (outcome, _) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
+        let (outcome, _) = search_stubbed(provider, vec![Reply::json(200, body)], |_| {}).await;
         let mut found = output(outcome);
         let actions = found.as_object_mut().unwrap().remove("actions").unwrap();
         assert_eq!(found, expected(provider.as_str()));
@@ -148,7 +148,7 @@ async fn an_answer_without_results_is_valid() {
         (BRAVE, recorded!("brave/empty.json")),
         (SEARXNG, recorded!("searxng/empty.json")),
     ] {
-        let (outcome, seen) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
+        let (outcome, seen) = search_stubbed(provider, vec![Reply::json(200, body)], |_| {}).await;
         assert_eq!(output(outcome)["results"], json!([]));
         assert_eq!(seen.len(), 1);
     }

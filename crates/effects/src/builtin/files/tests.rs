@@ -79,7 +79,7 @@ impl Field {
     }
 
     pub(super) fn call_as(&self, builtin: Builtin, given: Value, dry_run: DryRun) -> ChangeRecord {
-        on(
+        call_at(
             self.path(""),
             self.access,
             self.resolver,
@@ -95,7 +95,7 @@ impl Field {
 }
 
 /// Calls a tool on any directory as its root.
-pub(super) fn on(
+pub(super) fn call_at(
     path: PathBuf,
     access: RootAccess,
     resolver: Resolver,

@@ -3,7 +3,7 @@
 use charter_effects::{Delivery, ModelAnswer, ModelApi, StructuredOutput, Usage};
 use charter_testkit::http_stub::{Pacing, Reply};
 
-use super::{asked, draft, lab, recorded};
+use super::{ask_stubbed, draft, lab, recorded};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 const ANTHROPIC: ModelApi = ModelApi::Anthropic;
@@ -137,7 +137,7 @@ async fn recorded_answers_become_drafts_in_pieces_of_any_size() {
             Pacing::Pieces(7),
             Pacing::Pieces(1_000),
         ] {
-            let (answer, _server) = asked(case.api, vec![served(case, pacing)], |options| {
+            let (answer, _server) = ask_stubbed(case.api, vec![served(case, pacing)], |options| {
                 lab(options).structured = case.structured;
                 lab(options).delivery = case.delivery;
             })
@@ -165,7 +165,7 @@ async fn recorded_answers_become_drafts_in_pieces_of_any_size() {
 #[tokio::test]
 async fn an_answer_is_read_by_its_form_and_not_the_requested_one() {
     for case in &CASES {
-        let (answer, _server) = asked(case.api, vec![served(case, Pacing::AtOnce)], |options| {
+        let (answer, _server) = ask_stubbed(case.api, vec![served(case, Pacing::AtOnce)], |options| {
             lab(options).structured = case.structured;
             lab(options).delivery = match case.delivery {
                 Delivery::Whole => Delivery::Streamed,
@@ -189,7 +189,7 @@ async fn a_stream_without_its_end_mark_is_complete_after_the_stop_reason() {
         ),
     ] {
         let (before, _) = answer.split_once(last).unwrap();
-        let (answer, _server) = asked(api, vec![Reply::events(before)], |_| {}).await;
+        let (answer, _server) = ask_stubbed(api, vec![Reply::events(before)], |_| {}).await;
         assert_eq!(answer.unwrap().draft, draft());
     }
 }

@@ -8,7 +8,7 @@ use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{ask, asked, lab, options, provider, recorded, request};
+use super::{ask, ask_stubbed, lab, options, provider, recorded, request};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 
@@ -20,7 +20,7 @@ async fn reading_stops_at_the_bound_of_an_answer() {
         Reply::events(recorded!("openai/stream_tool.sse")),
     ] {
         for (bytes, fits) in [(60, true), (20, false)] {
-            let (answer, server) = asked(OPEN_AI, vec![reply.clone()], |options| {
+            let (answer, server) = ask_stubbed(OPEN_AI, vec![reply.clone()], |options| {
                 lab(options).output_bytes = bytes;
             })
             .await;
@@ -36,7 +36,7 @@ async fn reading_stops_at_the_bound_of_an_answer() {
         }
     }
     let endless = vec![b' '; 1 << 20];
-    let (answer, _server) = asked(OPEN_AI, vec![Reply::json(200, endless)], |options| {
+    let (answer, _server) = ask_stubbed(OPEN_AI, vec![Reply::json(200, endless)], |options| {
         lab(options).output_bytes = 20;
     })
     .await;

@@ -9,7 +9,7 @@ use charter_effects::{Delivery, ModelApi, ModelFailure, ModelFault, StructuredOu
 use charter_testkit::http_stub::{Pacing, Reply};
 use serde_json::{Value, json};
 
-use super::{KEY, asked, lab, recorded};
+use super::{KEY, ask_stubbed, lab, recorded};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 const ANTHROPIC: ModelApi = ModelApi::Anthropic;
@@ -351,7 +351,7 @@ async fn b003_3_each_recorded_stream_failure_is_classified() {
 
 async fn check(case: &Case, reply: Reply) {
     let (api, _, body, (fault, error_type, code, retryable), [input, output]) = *case;
-    let (answer, server) = asked(api, vec![reply], |_| {}).await;
+    let (answer, server) = ask_stubbed(api, vec![reply], |_| {}).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.fault, fault, "{body}");
     assert_eq!(failure.fault.error_type(), error_type, "{body}");
@@ -405,7 +405,7 @@ async fn b003_3_an_echoed_key_is_redacted() {
         (403, None),
     ] {
         let reply = Reply::json(status, body.to_string());
-        let (answer, _server) = asked(OPEN_AI, vec![reply], |_| {}).await;
+        let (answer, _server) = ask_stubbed(OPEN_AI, vec![reply], |_| {}).await;
         let failure = answer.unwrap_err();
         assert_eq!(failure.detail.as_deref(), detail);
         assert!(!format!("{failure:?}").contains(KEY));
@@ -436,7 +436,7 @@ async fn a_truncated_stream_is_a_failure() {
                     _ => answer.as_bytes(),
                 };
                 let reply = Reply::events(body).paced(pacing);
-                let (result, _server) = asked(api, vec![reply], |_| {}).await;
+                let (result, _server) = ask_stubbed(api, vec![reply], |_| {}).await;
                 let failure = result.unwrap_err();
                 assert_eq!(
                     failure.fault,
@@ -455,7 +455,7 @@ async fn a_truncated_answer_is_a_failure() {
     let answer = recorded!("openai/completion.json");
     for cut in [0, 1, 400, answer.len() - 1] {
         let reply = Reply::json(200, answer).paced(Pacing::BreakOffAfter(cut));
-        let (result, _server) = asked(OPEN_AI, vec![reply], super::whole).await;
+        let (result, _server) = ask_stubbed(OPEN_AI, vec![reply], super::whole).await;
         assert_eq!(result.unwrap_err().fault, ModelFault::Truncated, "{cut}");
     }
 }
@@ -470,7 +470,7 @@ async fn an_answer_that_violates_the_schema_is_returned_with_the_violations() {
         Reply::json(200, wrong.clone()),
         Reply::json(200, recorded!("openai/completion.json")),
     ];
-    let (answer, server) = asked(OPEN_AI, replies, |_| {}).await;
+    let (answer, server) = ask_stubbed(OPEN_AI, replies, |_| {}).await;
     let answer = answer.unwrap();
     assert_eq!((answer.attempts, answer.repairs), (2, 1));
     assert_eq!(
@@ -501,7 +501,7 @@ async fn an_answer_that_violates_the_schema_is_returned_with_the_violations() {
         .collect();
     assert_eq!(keys, ["run-1.step-2-0", "run-1.step-2-1"]);
 
-    let (answer, server) = asked(OPEN_AI, vec![Reply::json(200, wrong); 9], |_| {}).await;
+    let (answer, server) = ask_stubbed(OPEN_AI, vec![Reply::json(200, wrong); 9], |_| {}).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.fault, ModelFault::SchemaViolated);
     assert_eq!(failure.code(), ErrorCode::ModelAnswerInvalid);
@@ -517,7 +517,7 @@ async fn an_answer_that_violates_the_schema_is_returned_with_the_violations() {
 #[tokio::test]
 async fn prose_is_returned_to_the_model_and_finally_fails() {
     let prose = recorded!("openai/completion_fenced.json").replace("```json\\n", "Here it is: ");
-    let (answer, server) = asked(OPEN_AI, vec![Reply::json(200, prose); 9], |options| {
+    let (answer, server) = ask_stubbed(OPEN_AI, vec![Reply::json(200, prose); 9], |options| {
         lab(options).structured = StructuredOutput::None;
         lab(options).delivery = Delivery::Whole;
         options.repairs = charter_effects::Repairs(1);

@@ -204,13 +204,13 @@ async fn a_redirect_to_another_origin_is_not_followed() {
     let elsewhere = HttpStub::answering(Vec::new()).unwrap();
     let to = elsewhere.url("/v1/chat/completions");
     let away = Reply::json(307, "").with_header("location", &to);
-    let (answer, _server) = super::asked(ModelApi::OpenAi, vec![away], |_| {}).await;
+    let (answer, _server) = super::ask_stubbed(ModelApi::OpenAi, vec![away], |_| {}).await;
     assert_eq!(answer.unwrap_err().fault, ModelFault::Redirected);
     assert_eq!(elsewhere.seen().len(), 0);
 
     let here = Reply::json(307, "").with_header("location", "/v2/chat/completions");
     let good = Reply::json(200, recorded!("openai/completion.json"));
-    let (answer, server) = super::asked(ModelApi::OpenAi, vec![here, good], |_| {}).await;
+    let (answer, server) = super::ask_stubbed(ModelApi::OpenAi, vec![here, good], |_| {}).await;
     answer.unwrap();
     assert_eq!(server.seen()[1].path, "/v2/chat/completions");
 }

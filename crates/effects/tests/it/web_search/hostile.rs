@@ -7,13 +7,13 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use std::io::Write;
 
-use super::{BRAVE, SEARXNG, asked};
+use super::{BRAVE, SEARXNG, search_stubbed};
 use crate::support::{failure, output};
 
 /// Returns the results of an answer.
 async fn results(found: Value) -> Value {
     let body = json!({"results": found}).to_string();
-    let (outcome, _) = asked(SEARXNG, vec![Reply::json(200, body)], |_| {}).await;
+    let (outcome, _) = search_stubbed(SEARXNG, vec![Reply::json(200, body)], |_| {}).await;
     output(outcome)["results"].take()
 }
 
@@ -72,7 +72,7 @@ async fn an_answer_over_the_bound_is_not_read() {
         Reply::json(200, packed).with_header("content-encoding", "gzip"),
         Reply::json(500, long),
     ] {
-        let (outcome, seen) = asked(SEARXNG, vec![reply], |_| {}).await;
+        let (outcome, seen) = search_stubbed(SEARXNG, vec![reply], |_| {}).await;
         let (kind, message, retryable, _) = failure(outcome);
         let expected = "the response is larger than 2097152 bytes";
         assert_eq!(
@@ -95,12 +95,12 @@ async fn deep_nesting_and_invalid_text_are_handled() {
         json!({"results": [{"title": tags, "url": "https://example.org/", "content": tags}]});
     let no_text: &[u8] = b"{\"type\": \"search\", \"web\": {\"results\": [\xff\xfe]}}";
     for (provider, body) in [(SEARXNG, deep.into_bytes()), (BRAVE, no_text.to_vec())] {
-        let (outcome, _) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
+        let (outcome, _) = search_stubbed(provider, vec![Reply::json(200, body)], |_| {}).await;
         let (kind, message, ..) = failure(outcome);
         assert_eq!(kind, ErrorType::ExecutionError);
         assert!(message.ends_with("invalid JSON"), "{message}");
     }
     let reply = Reply::json(200, nested.to_string());
-    let (outcome, _) = asked(SEARXNG, vec![reply], |_| {}).await;
+    let (outcome, _) = search_stubbed(SEARXNG, vec![reply], |_| {}).await;
     assert_eq!(output(outcome)["results"][0]["title"], "example.org");
 }

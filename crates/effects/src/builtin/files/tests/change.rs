@@ -449,7 +449,7 @@ fn writes_until_killed() {
     let contents = ["a", "b"].map(|letter| letter.repeat(2 << 20));
     for content in contents.iter().cycle() {
         let given = json!({"path": "a", "content": content});
-        let written = on(
+        let written = call_at(
             directory.clone().into(),
             RootAccess::Write,
             Resolver::Kernel,

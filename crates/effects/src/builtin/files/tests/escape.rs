@@ -213,7 +213,7 @@ fn b003_magic_links_of_proc_are_not_followed() {
         for path in ["cwd/Cargo.toml", "root/etc/passwd", "exe", "fd/0", "task"] {
             let given = json!({"path": path});
             let root = PathBuf::from("/proc/self");
-            let read = on(
+            let read = call_at(
                 root,
                 RootAccess::Read,
                 resolver,
@@ -256,7 +256,7 @@ fn b003_pipes_sockets_and_devices_are_not_read() {
     let devices = PathBuf::from("/dev");
     for path in ["zero", "null", "full"] {
         let given = json!({"path": path});
-        let read = on(
+        let read = call_at(
             devices.clone(),
             RootAccess::Read,
             Resolver::Kernel,

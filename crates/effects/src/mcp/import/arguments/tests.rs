@@ -1,6 +1,6 @@
 use super::*;
 
-fn of(schema: Value) -> Parameters {
+fn parameters_of(schema: Value) -> Parameters {
     let Value::Object(schema) = schema else {
         panic!("no object")
     };
@@ -12,7 +12,7 @@ fn brief(schema: Value) -> (Vec<Value>, Vec<String>) {
     let Parameters {
         mut written,
         left_out,
-    } = of(schema);
+    } = parameters_of(schema);
     for parameter in &mut written {
         parameter.as_object_mut().unwrap().remove("description");
     }
@@ -125,7 +125,7 @@ fn references_and_composed_schemas_are_followed() {
         size,
     ];
     assert_eq!((written, left_out), (expected, vec![]));
-    let described = of(schema).written[3]["description"].clone();
+    let described = parameters_of(schema).written[3]["description"].clone();
     assert_eq!(
         described,
         "How large. (JSON Schema: {\"$ref\":\"#/$defs/Size\"})"
@@ -144,7 +144,7 @@ fn required_parameters_stay_required_and_nullable_ones_become_optional() {
     }) else {
         panic!("no object")
     };
-    let written = of(Value::Object(schema.clone())).written;
+    let written = parameters_of(Value::Object(schema.clone())).written;
     let names = written.iter().map(|parameter| {
         let name = parameter["name"].as_str().unwrap();
         (name, parameter["required"] == true)
