@@ -309,7 +309,7 @@ impl PostgresServer {
     /// # Panics
     /// If a file does not exist.
     pub fn present(&self, certificate: &Path, key: &Path) {
-        put(&self.folder, certificate, key);
+        copy_certificate(&self.folder, certificate, key);
     }
 
     /// Restarts the server after it was killed; it keeps its data.
@@ -337,7 +337,7 @@ impl PostgresServer {
     fn start(start: Start, proof: Option<(&Path, &Path)>) -> Self {
         let folder = folder();
         if let Some((certificate, key)) = proof {
-            put(&folder, certificate, key);
+            copy_certificate(&folder, certificate, key);
         }
         let server = Self::run(start, &folder, EMPTY, None);
         server.say(ROLE);
@@ -350,7 +350,7 @@ impl PostgresServer {
         let settings = start.settings(folder);
         let mut arguments = vec![place.as_ref(), folder.as_ref(), settings.as_ref()];
         arguments.extend(of.map(Path::as_os_str));
-        let mut child = programs.held(&format!("{make}{RUN}{WHILE_HELD}{END}"), &arguments);
+        let mut child = programs.spawn_held(&format!("{make}{RUN}{WHILE_HELD}{END}"), &arguments);
         let input = child.stdin.take().expect("the shell's input");
         ready(child);
         Self::over(start, folder, Held::ByProcess { _input: input })
@@ -600,7 +600,7 @@ fn folders() -> PathBuf {
 
 /// Copies a certificate and its key into a server's directory, readable by its owner only. An existing file keeps its
 /// owner.
-fn put(folder: &Path, certificate: &Path, key: &Path) {
+fn copy_certificate(folder: &Path, certificate: &Path, key: &Path) {
     std::fs::copy(certificate, folder.join(CERTIFICATE)).expect("the certificate");
     std::fs::copy(key, folder.join(KEY)).expect("the key");
     let alone = Permissions::from_mode(0o600);

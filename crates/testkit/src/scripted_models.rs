@@ -84,16 +84,16 @@ impl ScriptedModels {
     /// Returns the number of requests.
     #[must_use]
     pub fn calls(&self) -> usize {
-        self.seen().len()
+        self.lock_requests().len()
     }
 
     /// Returns the requests, in order.
     #[must_use]
     pub fn asked(&self) -> Vec<ModelRequest> {
-        self.seen().clone()
+        self.lock_requests().clone()
     }
 
-    fn seen(&self) -> MutexGuard<'_, Vec<ModelRequest>> {
+    fn lock_requests(&self) -> MutexGuard<'_, Vec<ModelRequest>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,7 +110,7 @@ impl Models for ScriptedModels {
             return Err(ModelFailure::new(ModelFault::Cancelled, message));
         }
         let number = {
-            let mut asked = self.seen();
+            let mut asked = self.lock_requests();
             asked.push(request.clone());
             asked.len() - 1
         };

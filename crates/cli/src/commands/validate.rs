@@ -36,7 +36,7 @@ pub(crate) struct Validate {
 pub(crate) fn run(command: &Validate, format: Format) -> anyhow::Result<u8> {
     let wanted = match &command.schema {
         None => None,
-        Some(name) => Some(schema::named(name)?.name),
+        Some(name) => Some(schema::find_schema(name)?.name),
     };
     let checked: Vec<FileValidation> = command
         .files

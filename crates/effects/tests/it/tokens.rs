@@ -71,7 +71,7 @@ fn untrusted<T: std::fmt::Debug>(result: Result<T, TokenRefused>, why: &str) {
 async fn a_validly_signed_token_is_accepted() {
     let rsa = rsa::RsaPrivateKey::new(&mut rand_core::OsRng, 2048).unwrap();
     let rsa = EncodingKey::from_rsa_der(rsa.to_pkcs1_der().unwrap().as_bytes());
-    let rsa = TokenKey::of("r", Algorithm::RS256, rsa);
+    let rsa = TokenKey::new("r", Algorithm::RS256, rsa);
     let (ed, ec) = (
         TokenKey::ed25519("e").unwrap(),
         TokenKey::p256("p").unwrap(),
@@ -139,7 +139,7 @@ async fn a_token_not_signed_by_its_issuer_is_refused() {
     // The public key used as a shared secret.
     let public = key.public().unwrap()["x"].as_str().unwrap().to_owned();
     for secret in [public.as_bytes(), b""] {
-        let shared = TokenKey::of("e", Algorithm::HS256, EncodingKey::from_secret(secret));
+        let shared = TokenKey::new("e", Algorithm::HS256, EncodingKey::from_secret(secret));
         untrusted(
             issuers.believe(&shared.sign(&claims).unwrap()).await,
             "not accepted",
@@ -297,7 +297,7 @@ async fn keys_that_are_not_for_signing_are_not_used() {
             .unwrap()
             .as_bytes(),
     );
-    let weak = TokenKey::of("w", Algorithm::RS256, weak);
+    let weak = TokenKey::new("w", Algorithm::RS256, weak);
     server.set_keys(vec![key.public().unwrap(), weak.public().unwrap()]);
     let short = weak.sign(&claims(&server, json!({}))).unwrap();
     untrusted(

@@ -11,7 +11,7 @@ use super::Outcome;
 use super::sample::{at, bundle, evidence, finding, tenant};
 use crate::assert_refused;
 
-async fn found(
+async fn find_matching(
     store: &dyn Store,
     filter: &EvidenceFilter,
 ) -> Result<Vec<EvidenceRecord>, Box<dyn std::error::Error + Send + Sync>> {
@@ -62,7 +62,7 @@ pub async fn a_duplicate_writes_nothing_of_its_batch(store: &dyn Store) -> Outco
         store.put_evidence(&acme, &batch).await,
         StoreError::AlreadyExists { id, .. } if id == first.id.as_str()
     );
-    assert_eq!(found(store, &EvidenceFilter::default()).await?, vec![first]);
+    assert_eq!(find_matching(store, &EvidenceFilter::default()).await?, vec![first]);
     Ok(())
 }
 
@@ -213,7 +213,7 @@ pub async fn lookup_by_attachment(store: &dyn Store) -> Outcome {
             attached_to: Some(attachment),
             ..EvidenceFilter::default()
         };
-        assert_eq!(found(store, &filter).await?, records, "{filter:?}");
+        assert_eq!(find_matching(store, &filter).await?, records, "{filter:?}");
     }
     Ok(())
 }
@@ -272,7 +272,7 @@ pub async fn lookup_by_type_system_and_time(store: &dyn Store) -> Outcome {
             .iter()
             .map(|n: &usize| records[*n].clone())
             .collect();
-        assert_eq!(found(store, &filter).await?, expected, "{filter:?}");
+        assert_eq!(find_matching(store, &filter).await?, expected, "{filter:?}");
     }
     Ok(())
 }

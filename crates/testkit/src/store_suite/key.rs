@@ -47,7 +47,7 @@ fn made(tenant_id: &str, n: u8, until: Option<i64>) -> Made<KeyRecord> {
     })
 }
 
-fn told(word: &str, tenant_id: &str) -> Made<Vec<NewMessage>> {
+fn key_message(word: &str, tenant_id: &str) -> Made<Vec<NewMessage>> {
     Ok(vec![NewMessage {
         topic: format!("key.{word}"),
         tenant: Some(tenant_id.to_owned()),
@@ -76,7 +76,7 @@ fn revocation(seconds: i64, by: &str) -> Made<Revocation> {
 pub async fn a_key_reads_back_whole(store: &dyn Store) -> Outcome {
     assert_eq!(store.keys_kept(at(0)?).await?, KeyPresence::None);
     let key = made("acme", 1, Some(100))?;
-    store.create_key(&key, told("created", "acme")?).await?;
+    store.create_key(&key, key_message("created", "acme")?).await?;
     assert_eq!(
         store.key(&key.tenant_id, &id(1)).await?.as_ref(),
         Some(&key)
@@ -119,7 +119,7 @@ pub async fn a_key_keeps_its_makers(store: &dyn Store) -> Outcome {
 pub async fn a_duplicate_key_is_refused(store: &dyn Store) -> Outcome {
     let key = made("acme", 1, None)?;
     store.create_key(&key, vec![]).await?;
-    let refused = store.create_key(&key, told("created", "acme")?).await;
+    let refused = store.create_key(&key, key_message("created", "acme")?).await;
     assert_refused!(refused, StoreError::AlreadyExists { .. });
     assert_eq!(topics(store).await?, Vec::<String>::new());
     Ok(())
@@ -189,7 +189,7 @@ pub async fn a_key_is_revoked_once(store: &dyn Store) -> Outcome {
     assert_eq!(store.keys_kept(at(5)?).await?, KeyPresence::Live);
     let first = revocation(5, "ann")?;
     for (revocation, did) in [(first.clone(), true), (revocation(6, "bob")?, false)] {
-        let messages = told("revoked", "acme")?;
+        let messages = key_message("revoked", "acme")?;
         let revoked = store
             .revoke_key(&acme, &id(1), &revocation, messages)
             .await?;
@@ -230,7 +230,7 @@ pub async fn a_rotated_key_ends(store: &dyn Store) -> Outcome {
         store.create_key(&old, vec![]).await?;
         let mut new = made("acme", n + 10, None)?;
         new.rotated_from = Some(id(n));
-        let messages = told("rotated", "acme")?;
+        let messages = key_message("rotated", "acme")?;
         store.rotate_key(&new, at(30)?, messages).await?;
         let found = store.key(&acme, &id(n)).await?.ok_or("the old key")?;
         assert_eq!(found.expires_at, Some(at(ends)?));
@@ -255,7 +255,7 @@ pub async fn a_key_that_ended_is_not_rotated(store: &dyn Store) -> Outcome {
     for old in [1, 2] {
         let mut new = made("acme", 20, None)?;
         new.rotated_from = Some(id(old));
-        let refused = store.rotate_key(&new, at(90)?, told("rotated", "acme")?);
+        let refused = store.rotate_key(&new, at(90)?, key_message("rotated", "acme")?);
         assert_refused!(refused.await, StoreError::Refused { .. });
     }
     let unnamed = made("acme", 20, None)?;

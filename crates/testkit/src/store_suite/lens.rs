@@ -297,7 +297,7 @@ pub async fn b000_1_passages_are_read_within_a_tenant(store: &dyn Store) -> Outc
 }
 
 /// Returns the found parts in order, with their cosines in thousandths.
-async fn found(
+async fn nearest_parts(
     store: &dyn Store,
     tenant: &TenantId,
     asked: &NearestPassages<'_>,
@@ -350,7 +350,7 @@ pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
         part(global, 1, [600, 800]),
         part(global, 1, [1000, 0]),
     ];
-    assert_eq!(found(store, &acme, &asked).await?, global_parts);
+    assert_eq!(nearest_parts(store, &acme, &asked).await?, global_parts);
     let one_more = [PassageKey {
         generation: own,
         ordinal: 0,
@@ -361,13 +361,13 @@ pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
         also: &one_more,
         ..asked
     };
-    assert_eq!(found(store, &acme, &also).await?, all);
+    assert_eq!(nearest_parts(store, &acme, &also).await?, all);
     let only_own = NearestPassages {
         indexes: &both[..1],
         ..asked
     };
     assert_eq!(
-        found(store, &acme, &only_own).await?,
+        nearest_parts(store, &acme, &only_own).await?,
         [part(own, 0, [0, 1000])]
     );
     assert_refused!(
@@ -386,6 +386,6 @@ pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
         vectors: &[&[1.0, 0.0, 0.0]],
         ..asked
     };
-    assert_eq!(found(store, &acme, &other_dims).await?, []);
+    assert_eq!(nearest_parts(store, &acme, &other_dims).await?, []);
     Ok(())
 }

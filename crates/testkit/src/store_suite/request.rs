@@ -11,7 +11,7 @@ use super::sample::{Made, at, message, request, run, tenant};
 use crate::assert_refused;
 
 fn opened(tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
-    asked_by("ann", tenant_id, n, seconds)
+    request_of("ann", tenant_id, n, seconds)
 }
 
 fn hold(holder: &str, until: i64) -> Made<RequestLease> {
@@ -21,7 +21,7 @@ fn hold(holder: &str, until: i64) -> Made<RequestLease> {
     })
 }
 
-fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
+fn request_of(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
     Ok(RequestRecord {
         request_id: request(n),
         tenant_id: tenant(tenant_id)?,
@@ -154,7 +154,7 @@ pub async fn requests_of_a_user_or_a_tenant_are_listed_newest_first(store: &dyn 
     for record in &own {
         store.open_request(record, &hold("a", 0)?).await?;
     }
-    let of_bob = asked_by("bob", "acme", 4, 6)?;
+    let of_bob = request_of("bob", "acme", 4, 6)?;
     store.open_request(&of_bob, &hold("a", 0)?).await?;
     store
         .open_request(&opened("other", 5, 7)?, &hold("a", 0)?)
