@@ -43,17 +43,17 @@ fn fresh() -> EsSkillIndex {
 }
 
 /// A searched index, with a revision for each change.
-struct Opened {
+struct TestIndex {
     index: EsSkillIndex,
     name: IndexName,
     revision: AtomicU64,
 }
 
-async fn opened(dims: usize) -> Opened {
+async fn opened(dims: usize) -> TestIndex {
     let index = fresh();
     let name = index.begin(&model(dims), "one").await.unwrap();
     index.take(&name).await.unwrap();
-    Opened {
+    TestIndex {
         index,
         name,
         revision: AtomicU64::new(0),
@@ -68,7 +68,7 @@ fn position(revision: u64) -> IndexPosition {
 }
 
 #[async_trait::async_trait]
-impl Searched for Opened {
+impl Searched for TestIndex {
     async fn change(&self, changes: Vec<IndexChange>) -> Result<(), Failed> {
         let revision = self.revision.fetch_add(1, Ordering::SeqCst) + 1;
         let at = SkillsRevision(revision);

@@ -7,7 +7,7 @@ use super::walk::{Structure, Subschema};
 
 /// The subschemas that apply to the same value as a given one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Here {
+pub(super) struct SameValueCost {
     /// Length of the longest chain of them.
     pub(super) chain: usize,
     /// Their number, each counted once per path that leads to it.
@@ -22,7 +22,7 @@ pub(super) struct Total {
     /// Number of compiled parts.
     pub(super) parts: usize,
     /// Maximum that applies to one value, for each measure.
-    pub(super) most: Here,
+    pub(super) most: SameValueCost,
 }
 
 impl Total {
@@ -37,7 +37,7 @@ impl Total {
         };
         let mut total = Self {
             parts: 0,
-            most: Here {
+            most: SameValueCost {
                 chain: 0,
                 expansion: 0,
                 name_patterns: 0,
@@ -79,7 +79,7 @@ enum VisitState<T> {
 
 struct Graph<'g> {
     subschemas: &'g [Subschema],
-    here: Vec<VisitState<Here>>,
+    here: Vec<VisitState<SameValueCost>>,
     /// Number of parts that each subschema compiles to.
     compiled: Vec<VisitState<usize>>,
     /// Parts that `unevaluatedProperties` adds for each subschema that applies to the same value.
@@ -87,7 +87,7 @@ struct Graph<'g> {
 }
 
 impl Graph<'_> {
-    fn here(&mut self, at: usize, level: usize) -> Result<Here, SchemaFault> {
+    fn here(&mut self, at: usize, level: usize) -> Result<SameValueCost, SchemaFault> {
         let subschema = &self.subschemas[at];
         match self.here[at] {
             VisitState::Yes(here) => return Ok(here),
@@ -103,7 +103,7 @@ impl Graph<'_> {
         }
         CHAIN.check(level, &subschema.pointer)?;
         self.here[at] = VisitState::Soon;
-        let mut all = Here {
+        let mut all = SameValueCost {
             chain: 1,
             expansion: 1,
             name_patterns: subschema.name_patterns,

@@ -22,7 +22,7 @@ const REFERENCES_STAND_ALONE: [&str; 3] = ["draft-04", "draft-06", "draft-07"];
 
 /// A subschema inside another.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct NestedSubschema {
     /// Index of the subschema.
     pub(super) at: usize,
     pub(super) applies: Applies,
@@ -34,7 +34,7 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) struct Subschema {
     pub(super) pointer: String,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<NestedSubschema>,
     /// Index of the subschema that it refers to.
     pub(super) reference: Option<usize>,
     /// Weight without nested subschemas, in parts.
@@ -223,7 +223,7 @@ impl<'s> Walk<'s> {
         }
         for (suffix, schema) in found {
             let part = self.add(schema, format!("{pointer}{suffix}"), resource)?;
-            self.structure.subschemas[at].parts.push(Part {
+            self.structure.subschemas[at].parts.push(NestedSubschema {
                 at: part,
                 applies: holder.applies,
                 marked: holder.marked,

@@ -7,7 +7,7 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::counted::{Counted, Part};
+use super::counted::{Counted, CountedValue};
 use super::meter::{Budget, Costs, spend, with_budget};
 use crate::bounds::{PATTERN_CACHE, PATTERN_SIZE, SCHEMA_FAULT_MEMORY, SCHEMA_FAULT_STEPS};
 use crate::deeply::deeply;
@@ -92,7 +92,7 @@ impl Checker {
             steps: steps as u64,
             faults: 0,
         };
-        let check = || self.validator.is_valid(Part(value));
+        let check = || self.validator.is_valid(CountedValue(value));
         match deeply(|| contained(|| with_budget(budget, self.costs, check))) {
             Some((accepted, took)) => (accepted.ok_or(Unchecked::TooMuchWork), took),
             None => (Err(Unchecked::Broken), budget.steps),
@@ -106,7 +106,7 @@ impl Checker {
             steps: SCHEMA_FAULT_STEPS as u64,
             faults,
         };
-        let find = || self.validator.iter_errors(Part(value)).collect();
+        let find = || self.validator.iter_errors(CountedValue(value)).collect();
         let found: Option<Vec<ValidationError<'v>>> =
             deeply(|| contained(|| with_budget(all, self.costs, find))).and_then(|(found, _)| found);
         if let Some(found) = found.filter(|found| !found.is_empty()) {
@@ -116,7 +116,7 @@ impl Checker {
             steps: steps as u64,
             faults,
         };
-        let find = || self.validator.validate(Part(value)).err();
+        let find = || self.validator.validate(CountedValue(value)).err();
         let first = deeply(|| contained(|| with_budget(one, self.costs, find)));
         match first.and_then(|(first, _)| first).flatten() {
             Some(first) => Faults::First(first),

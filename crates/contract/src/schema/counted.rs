@@ -24,10 +24,10 @@ pub(crate) struct Counted;
 
 /// A value, or a part of one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'a>(pub(super) &'a Value);
+pub(crate) struct CountedValue<'a>(pub(super) &'a Value);
 
 impl Json for Counted {
-    type Node<'a> = Part<'a>;
+    type Node<'a> = CountedValue<'a>;
     type PreparedKey = String;
     type StringBuffer = Value;
 
@@ -37,20 +37,20 @@ impl Json for Counted {
         key.to_owned()
     }
 
-    fn with_string_node<T>(buffer: &mut Value, string: &str, f: impl FnOnce(Part<'_>) -> T) -> T {
+    fn with_string_node<T>(buffer: &mut Value, string: &str, f: impl FnOnce(CountedValue<'_>) -> T) -> T {
         *buffer = Value::String(string.to_owned());
-        f(Part(buffer))
+        f(CountedValue(buffer))
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> CountedValue<'a> {
     /// Returns the value if the budget allows an access.
     fn charged_value(self) -> Option<&'a Value> {
         spend(1).then_some(self.0)
     }
 }
 
-impl<'a> Node<'a, Counted> for Part<'a> {
+impl<'a> Node<'a, Counted> for CountedValue<'a> {
     type Object = Fields<'a>;
     type Array = Items<'a>;
     type Number = &'a Number;
@@ -126,7 +126,7 @@ impl<'a> Node<'a, Counted> for Part<'a> {
 pub(crate) struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Object<'a, Counted> for Fields<'a> {
-    type Node = Part<'a>;
+    type Node = CountedValue<'a>;
     type MemberName = &'a str;
     type MembersIter = FieldsIter<'a>;
 
@@ -135,11 +135,11 @@ impl<'a> Object<'a, Counted> for Fields<'a> {
         self.0.len()
     }
 
-    fn get(&self, key: &String) -> Option<Part<'a>> {
+    fn get(&self, key: &String) -> Option<CountedValue<'a>> {
         if !spend(1 + (key.len() / LENGTH_UNIT) as u64) {
             return None;
         }
-        self.0.get(key).map(Part)
+        self.0.get(key).map(CountedValue)
     }
 
     fn members(&self) -> FieldsIter<'a> {
@@ -163,14 +163,14 @@ pub(crate) enum FieldsIter<'a> {
 }
 
 impl<'a> Iterator for FieldsIter<'a> {
-    type Item = (&'a str, Part<'a>);
+    type Item = (&'a str, CountedValue<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = match self {
             Self::AsStored(fields) => fields.next()?,
             Self::Sorted(fields) => fields.next()?,
         };
-        spend(meter::costs().of_name(name.len())).then_some((name.as_str(), Part(value)))
+        spend(meter::costs().of_name(name.len())).then_some((name.as_str(), CountedValue(value)))
     }
 }
 
@@ -179,7 +179,7 @@ impl<'a> Iterator for FieldsIter<'a> {
 pub(crate) struct Items<'a>(&'a [Value]);
 
 impl<'a> Array<'a, Counted> for Items<'a> {
-    type Node = Part<'a>;
+    type Node = CountedValue<'a>;
     type ElementsIter = ItemsIter<'a>;
 
     fn len(&self) -> usize {
@@ -201,11 +201,11 @@ impl<'a> Array<'a, Counted> for Items<'a> {
 pub(crate) struct ItemsIter<'a>(slice::Iter<'a, Value>);
 
 impl<'a> Iterator for ItemsIter<'a> {
-    type Item = Part<'a>;
+    type Item = CountedValue<'a>;
 
-    fn next(&mut self) -> Option<Part<'a>> {
+    fn next(&mut self) -> Option<CountedValue<'a>> {
         let item = self.0.next()?;
-        spend(1).then_some(Part(item))
+        spend(1).then_some(CountedValue(item))
     }
 }
 

@@ -17,12 +17,12 @@ struct Case {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remove: Vec<String>,
     #[serde(default)]
-    violations: Vec<Said>,
+    violations: Vec<ExpectedViolation>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct ExpectedViolation {
     stage: String,
     pointer: String,
     keyword: String,
@@ -69,7 +69,7 @@ fn remove_at_pointer(document: &mut Value, pointer: &str) {
     );
 }
 
-fn said_about(name: SchemaName, case: &Case) -> Vec<Said> {
+fn said_about(name: SchemaName, case: &Case) -> Vec<ExpectedViolation> {
     let mut document = example(name);
     for (pointer, value) in &case.change {
         set_at_pointer(&mut document, pointer, value.clone());
@@ -80,7 +80,7 @@ fn said_about(name: SchemaName, case: &Case) -> Vec<Said> {
     violations(name, &document)
 }
 
-fn violations(name: SchemaName, document: &Value) -> Vec<Said> {
+fn violations(name: SchemaName, document: &Value) -> Vec<ExpectedViolation> {
     let found = serde_json::to_value(validate(name, document)).unwrap();
     serde_json::from_value(found).unwrap()
 }

@@ -17,14 +17,14 @@ pub(super) type Events = Pin<Box<dyn Stream<Item = Value> + Send>>;
 
 /// When a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum StreamUntil {
     /// When the task has ended, or waits for the sender of the message.
     Settled,
     /// When the task has ended.
     Ended,
 }
 
-impl Until {
+impl StreamUntil {
     fn is_over(self, state: TaskState) -> bool {
         match self {
             Self::Settled => state.is_settled(),
@@ -34,10 +34,10 @@ impl Until {
 }
 
 /// The state of a stream.
-struct Teller {
+struct TaskStream {
     tasks: Pin<Box<dyn Stream<Item = Task> + Send>>,
     progress: Option<mpsc::Receiver<ProgressEvent>>,
-    until: Until,
+    until: StreamUntil,
     accepts: Accepts,
     /// The task as last reported.
     last: Option<Task>,
@@ -52,9 +52,9 @@ pub(super) fn events(
     caller: Caller,
     id: TaskKey,
     progress: Option<mpsc::Receiver<ProgressEvent>>,
-    (until, accepts): (Until, Accepts),
+    (until, accepts): (StreamUntil, Accepts),
 ) -> Events {
-    let teller = Teller {
+    let teller = TaskStream {
         tasks: Box::pin(engine.follow_task(caller, id)),
         progress,
         until,
@@ -70,7 +70,7 @@ pub(super) fn events(
     ))
 }
 
-impl Teller {
+impl TaskStream {
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.waiting.pop_front() {

@@ -14,11 +14,11 @@ use super::pace::Pace;
 pub(super) struct Connections {
     most: usize,
     head: Duration,
-    open: Mutex<Open>,
+    open: Mutex<ConnectionTable>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct ConnectionTable {
     last: u64,
     connections: HashMap<u64, Connection>,
 }
@@ -49,7 +49,7 @@ impl Connections {
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, Open> {
+    fn all(&self) -> MutexGuard<'_, ConnectionTable> {
         // No holder can panic between two changes that belong together.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,7 +97,7 @@ impl Connections {
     }
 }
 
-impl Open {
+impl ConnectionTable {
     /// Closes the connection for whose client the server has waited longest; returns whether there was one.
     fn make_room(&mut self) -> bool {
         let waiting = self.connections.iter();

@@ -104,16 +104,16 @@ impl Pace {
     }
 
     /// Records a request, which is being answered until the result is dropped.
-    pub(super) fn serving(self: &Arc<Self>) -> Serving {
+    pub(super) fn serving(self: &Arc<Self>) -> ServingGuard {
         self.state().phase = Phase::Serving;
-        Serving(Arc::clone(self))
+        ServingGuard(Arc::clone(self))
     }
 }
 
 /// A request that is being answered.
-pub(super) struct Serving(Arc<Pace>);
+pub(super) struct ServingGuard(Arc<Pace>);
 
-impl Drop for Serving {
+impl Drop for ServingGuard {
     fn drop(&mut self) {
         self.0.state().phase = Phase::Idle(Instant::now());
     }

@@ -28,7 +28,7 @@ const PART: &[u8] = &[b'x'; 4_096];
 /// The longest wait of a client in these tests.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-struct Served {
+struct TestServer {
     address: SocketAddr,
     /// A permit lets a request to `/waits` be answered; an arrived request adds a permit to `came`.
     answers: Arc<Semaphore>,
@@ -39,7 +39,7 @@ struct Served {
     ended: JoinHandle<()>,
 }
 
-/// The routes of these tests, over the semaphores of [`Served`].
+/// The routes of these tests, over the semaphores of [`TestServer`].
 fn routes(answers: &Arc<Semaphore>, came: &Arc<Semaphore>, held: &Arc<Semaphore>) -> Router {
     let (permits, told) = (Arc::clone(answers), Arc::clone(came));
     let waits = move || {
@@ -84,7 +84,7 @@ fn routes(answers: &Arc<Semaphore>, came: &Arc<Semaphore>, held: &Arc<Semaphore>
         .route("/large", get(large))
 }
 
-async fn served_with(connections: usize, head: Duration) -> Served {
+async fn served_with(connections: usize, head: Duration) -> TestServer {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let [answers, came, held] = [0, 0, 1].map(|permits| Arc::new(Semaphore::new(permits)));
@@ -99,7 +99,7 @@ async fn served_with(connections: usize, head: Duration) -> Served {
     let ended = tokio::spawn(async move {
         serve(listener, routes, limits, asked.cancelled()).await;
     });
-    Served {
+    TestServer {
         address,
         answers,
         came,
@@ -109,7 +109,7 @@ async fn served_with(connections: usize, head: Duration) -> Served {
     }
 }
 
-impl Served {
+impl TestServer {
     /// A connection on which these bytes were sent.
     fn sent(&self, bytes: &[u8]) -> TcpStream {
         sent(self.address, bytes)

@@ -17,7 +17,7 @@ use super::super::parameters::input;
 use super::Task;
 use super::beneath::{EntryLocation, io_fault, kind};
 use super::read::size;
-use super::replace::{Over, Staged, move_to_nothing, require_unchanged, sync};
+use super::replace::{ReplaceCondition, Staged, move_to_nothing, require_unchanged, sync};
 use super::walk::{Next, Walk, open_directory};
 use crate::outcome::{Failure, Success};
 
@@ -197,7 +197,7 @@ fn copy_file(
         let mut staged = Staged::new(to, over.as_ref())?;
         let mut left = MAX_COPIED_BYTES;
         pour(task, file, from, &mut left, |bytes| staged.write(bytes))?;
-        staged.settle(&over.as_ref().map_or(Over::Nothing, Over::Same))
+        staged.settle(&over.as_ref().map_or(ReplaceCondition::Nothing, ReplaceCondition::Same))
     })?;
     let action_type = match over {
         Some(_) => ActionType::FileEdit,
@@ -320,7 +320,7 @@ fn fill(
         let (file, stat) = inner(directory, name)?.file()?;
         let mut staged = Staged::new(&target, Some(&stat))?;
         pour(task, file, &target, &mut left, |bytes| staged.write(bytes))?;
-        staged.settle(&Over::Nothing)?;
+        staged.settle(&ReplaceCondition::Nothing)?;
         Ok(Next::Enter)
     })
 }

@@ -7,7 +7,7 @@ use super::super::filter::MODES_AND_TIMES;
 use super::*;
 
 /// A folder of a call, and one beside it.
-struct Estate {
+struct MetadataFixture {
     dir: tempfile::TempDir,
 }
 
@@ -34,7 +34,7 @@ fn number(file: &File) -> u64 {
     u64::try_from(file.as_raw_fd()).unwrap()
 }
 
-impl Estate {
+impl MetadataFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["in", "out", "in-too"] {
@@ -105,7 +105,7 @@ fn calls(path: &CStr, file: &File) -> [Vec<(i64, Vec<u64>)>; 2] {
 
 #[test]
 fn only_files_in_the_folders_are_changed() {
-    let estate = Estate::new();
+    let estate = MetadataFixture::new();
     for (folder, outcome) in [
         ("in", Ok(())),
         ("out", Err(Errno::PERM)),
@@ -140,7 +140,7 @@ fn every_filtered_system_call_is_handled() {
 
 #[test]
 fn the_location_of_the_file_decides_and_not_its_path() {
-    let estate = Estate::new();
+    let estate = MetadataFixture::new();
     let (inside, outside) = (estate.path("in/file"), estate.path("out/file"));
     symlink(&outside, estate.path("in/link")).unwrap();
     symlink("../in/file", estate.path("out/link")).unwrap();
@@ -178,7 +178,7 @@ fn the_location_of_the_file_decides_and_not_its_path() {
 
 #[test]
 fn names_relative_to_an_open_folder_and_links_are_resolved() {
-    let estate = Estate::new();
+    let estate = MetadataFixture::new();
     symlink("../out/file", estate.path("in/link")).unwrap();
     let folder = File::open(estate.path("in")).unwrap();
     let file = estate.path("in/file");
@@ -196,7 +196,7 @@ fn names_relative_to_an_open_folder_and_links_are_resolved() {
 
 #[test]
 fn invalid_arguments_fail_with_kernel_errors() {
-    let estate = Estate::new();
+    let estate = MetadataFixture::new();
     let path = text(&estate.path("in/file"));
     let path = address(&*path);
     let long = CString::new(vec![b'x'; 2 * PATH_BYTES]).unwrap();
@@ -235,7 +235,7 @@ fn invalid_arguments_fail_with_kernel_errors() {
 
 #[test]
 fn a_call_of_an_ended_thread_changes_nothing() {
-    let estate = Estate::new();
+    let estate = MetadataFixture::new();
     let path = estate.path("in/file");
     reset(&path);
     let named = text(&path);

@@ -13,9 +13,9 @@ use super::{draft, lab, options, provider, quick, recorded, request};
 
 /// Records the pieces of each attempt.
 #[derive(Default)]
-struct Heard(Mutex<Vec<Vec<String>>>);
+struct RecordedPieces(Mutex<Vec<Vec<String>>>);
 
-impl ModelListener for Heard {
+impl ModelListener for RecordedPieces {
     fn begins(&self) {
         self.0.lock().unwrap().push(Vec::new());
     }
@@ -26,7 +26,7 @@ impl ModelListener for Heard {
     }
 }
 
-impl Heard {
+impl RecordedPieces {
     fn attempts(&self) -> Vec<Vec<String>> {
         self.0.lock().unwrap().clone()
     }
@@ -43,14 +43,14 @@ async fn heard(
     structured: StructuredOutput,
     delivery: Delivery,
     replies: Vec<Reply>,
-) -> Heard {
+) -> RecordedPieces {
     let server = HttpStub::answering(replies).unwrap();
     let mut options = options(provider(api, &server));
     options.patience = quick(1);
     lab(&mut options).structured = structured;
     lab(&mut options).delivery = delivery;
     let models = ModelProviders::new(options).unwrap();
-    let heard = Heard::default();
+    let heard = RecordedPieces::default();
     let (request, never) = (request(), CancellationToken::new());
     let answer = models.complete_aloud(&request, &never, &heard);
     assert_eq!(answer.await.unwrap().draft, draft());

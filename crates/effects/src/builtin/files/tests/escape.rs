@@ -48,8 +48,8 @@ fn calls(path: &str) -> Vec<(Builtin, Value)> {
     ]
 }
 
-fn field(resolver: Resolver) -> Field {
-    let mut field = Field::new(&[("own", "own"), ("dir/inner", "inner")]);
+fn field(resolver: Resolver) -> FilesFixture {
+    let mut field = FilesFixture::new(&[("own", "own"), ("dir/inner", "inner")]);
     field.resolver = resolver;
     std::fs::create_dir(field.outside("beside")).unwrap();
     std::fs::write(field.outside("beside/secret"), "secret").unwrap();
@@ -61,7 +61,7 @@ fn field(resolver: Resolver) -> Field {
     field
 }
 
-fn untouched(field: &Field) {
+fn untouched(field: &FilesFixture) {
     let outside = |path| std::fs::read_to_string(field.outside(path)).unwrap();
     assert_eq!(
         (outside("secret"), outside("beside/secret")),
@@ -236,7 +236,7 @@ fn b003_magic_links_of_proc_are_not_followed() {
 
 #[test]
 fn b003_pipes_sockets_and_devices_are_not_read() {
-    let field = Field::new(&[]);
+    let field = FilesFixture::new(&[]);
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(CWD, field.path("pipe"), Special::Fifo, mode, 0).unwrap();
     let _listener = UnixListener::bind(field.path("socket")).unwrap();
@@ -273,7 +273,7 @@ fn b003_pipes_sockets_and_devices_are_not_read() {
 /// content.
 #[test]
 fn b003_writing_does_not_reach_through_a_hard_link() {
-    let field = Field::new(&[]);
+    let field = FilesFixture::new(&[]);
     std::fs::hard_link(field.outside("secret"), field.path("twin")).unwrap();
     let stat = field
         .call(Builtin::FsStat, json!({"path": "twin"}))
