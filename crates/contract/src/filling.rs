@@ -11,7 +11,7 @@ use crate::json::{VALUE, memory_beside_values};
 #[derive(Debug)]
 pub struct FillBudget {
     most: usize,
-    left: usize,
+    remaining: usize,
 }
 
 /// Error: a filling exceeds its budget.
@@ -31,19 +31,19 @@ impl FillBudget {
     /// Creates a budget of `most` bytes.
     #[must_use]
     pub const fn with_limit(most: usize) -> Self {
-        Self { most, left: most }
+        Self { most, remaining: most }
     }
 
     /// Returns the bytes used so far.
     #[must_use]
     pub const fn used(&self) -> usize {
-        self.most - self.left
+        self.most - self.remaining
     }
 
     /// Whether the budget is used up.
     #[must_use]
     pub const fn is_used_up(&self) -> bool {
-        self.left == 0
+        self.remaining == 0
     }
 
     /// Takes `bytes` from the budget.
@@ -51,7 +51,7 @@ impl FillBudget {
     /// # Errors
     /// [`FillBudgetExceeded::Size`]; the budget is then used up.
     pub fn take(&mut self, bytes: usize) -> Result<(), FillBudgetExceeded> {
-        take(&mut self.left, bytes).ok_or(FillBudgetExceeded::Size(self.most))
+        take(&mut self.remaining, bytes).ok_or(FillBudgetExceeded::Size(self.most))
     }
 
     /// Takes the size of a text that is a value of its own.
@@ -93,7 +93,7 @@ impl FillBudget {
     /// # Errors
     /// Either [`FillBudgetExceeded`].
     pub fn copy(&mut self, value: &Value, level: usize) -> Result<Value, FillBudgetExceeded> {
-        weigh(value, level, self.most, &mut self.left)?;
+        weigh(value, level, self.most, &mut self.remaining)?;
         Ok(value.clone())
     }
 
@@ -122,17 +122,17 @@ impl FillBudget {
             return self.write(to, text);
         }
         if value.is_array() || value.is_object() {
-            let mut left = self.left;
-            weigh(value, 0, self.most, &mut left)?;
+            let mut remaining = self.remaining;
+            weigh(value, 0, self.most, &mut remaining)?;
         }
         self.write(to, &shown(value))
     }
 }
 
 /// Subtracts bytes from `left`; leaves 0 and returns `None` if there are too few.
-fn take(left: &mut usize, bytes: usize) -> Option<()> {
-    let rest = left.checked_sub(bytes);
-    *left = rest.unwrap_or(0);
+fn take(remaining: &mut usize, bytes: usize) -> Option<()> {
+    let rest = remaining.checked_sub(bytes);
+    *remaining = rest.unwrap_or(0);
     rest.map(drop)
 }
 
@@ -145,7 +145,7 @@ fn weigh(
     value: &Value,
     level: usize,
     most: usize,
-    left: &mut usize,
+    remaining: &mut usize,
 ) -> Result<(), FillBudgetExceeded> {
     let beside = match value {
         Value::String(text) => text.len(),
@@ -154,17 +154,17 @@ fn weigh(
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => 0,
     };
-    take(left, VALUE.saturating_add(beside)).ok_or(FillBudgetExceeded::Size(most))?;
+    take(remaining, VALUE.saturating_add(beside)).ok_or(FillBudgetExceeded::Size(most))?;
     match value {
         Value::Array(items) => {
             let level = deeper(level).ok_or(FillBudgetExceeded::Depth)?;
             let mut items = items.iter();
-            items.try_for_each(|item| weigh(item, level, most, left))
+            items.try_for_each(|item| weigh(item, level, most, remaining))
         }
         Value::Object(fields) => {
             let level = deeper(level).ok_or(FillBudgetExceeded::Depth)?;
             let mut fields = fields.values();
-            fields.try_for_each(|field| weigh(field, level, most, left))
+            fields.try_for_each(|field| weigh(field, level, most, remaining))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }

@@ -250,10 +250,10 @@ mod tests {
             "::1",
             "2130706433",
         ] {
-            let said = verdict(&["127.0.0.1:5005"], host, 80).await;
+            let message = verdict(&["127.0.0.1:5005"], host, 80).await;
             assert!(
-                said.contains("a private or local address"),
-                "{host}: {said}"
+                message.contains("a private or local address"),
+                "{host}: {message}"
             );
         }
     }
@@ -270,8 +270,8 @@ mod tests {
         ] {
             let own: HostPattern = pattern.parse().unwrap();
             let policy = EgressPolicy::new(vec![own.clone().public_only()]);
-            let said = policy.addresses(host, port).await.unwrap_err().to_string();
-            assert!(said.contains("the configuration does not grant"), "{said}");
+            let message = policy.addresses(host, port).await.unwrap_err().to_string();
+            assert!(message.contains("the configuration does not grant"), "{message}");
             // The same pattern from a source that may grant local addresses.
             let both = EgressPolicy::new(vec![own.clone().public_only(), own]);
             assert!(both.addresses(host, port).await.is_ok(), "{pattern}");

@@ -231,14 +231,14 @@ mod tests {
     #[derive(Debug)]
     struct SpoolWriter {
         most: usize,
-        asked: Mutex<Vec<OutputSize>>,
+        reserved: Mutex<Vec<OutputSize>>,
     }
 
     impl SpoolWriter {
         fn new(most: usize) -> Self {
             Self {
                 most,
-                asked: Mutex::default(),
+                reserved: Mutex::default(),
             }
         }
     }
@@ -246,7 +246,7 @@ mod tests {
     #[async_trait]
     impl OutputBudget for SpoolWriter {
         async fn set_aside(&self, size: OutputSize) -> Result<(), OutputBudgetExhausted> {
-            self.asked.lock().unwrap().push(size);
+            self.reserved.lock().unwrap().push(size);
             if size.memory > self.most {
                 return Err(OutputBudgetExhausted("full".to_owned()));
             }
@@ -291,10 +291,10 @@ mod tests {
             let room = SpoolWriter::new(usize::MAX);
             let value = spooled(text, Some(directory.path())).into_value(&room).await;
             assert_eq!(value.unwrap().to_string(), *text);
-            let asked = room.asked.lock().unwrap().clone();
-            assert_eq!(asked.len(), 1);
-            assert_eq!(asked[0].bytes, text.len());
-            assert!(asked[0].memory >= least, "{asked:?}");
+            let reserved = room.reserved.lock().unwrap().clone();
+            assert_eq!(reserved.len(), 1);
+            assert_eq!(reserved[0].bytes, text.len());
+            assert!(reserved[0].memory >= least, "{reserved:?}");
             let full = SpoolWriter::new(least - 1);
             let refused = spooled(text, Some(directory.path())).into_value(&full).await;
             assert!(
@@ -305,7 +305,7 @@ mod tests {
         let room = SpoolWriter::new(0);
         let value = spooled("[1]", Some(directory.path())).into_value(&room).await;
         assert_eq!(value.unwrap(), json!([1]));
-        assert!(room.asked.lock().unwrap().is_empty());
+        assert!(room.reserved.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
@@ -328,7 +328,7 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        assert!(room.asked.lock().unwrap().is_empty());
+        assert!(room.reserved.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
@@ -339,6 +339,6 @@ mod tests {
         let kept = spooled(&text, Some(directory.path()));
         let read = kept.decoded(&room, <[u8]>::to_vec).await;
         assert!(read.unwrap() == text.as_bytes());
-        assert_eq!(room.asked.lock().unwrap().len(), 1);
+        assert_eq!(room.reserved.lock().unwrap().len(), 1);
     }
 }

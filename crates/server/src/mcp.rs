@@ -104,7 +104,7 @@ struct Shared {
 #[derive(Clone)]
 pub(crate) struct Mcp {
     shared: Arc<Shared>,
-    who: ConnectionIdentity,
+    identity: ConnectionIdentity,
 }
 
 impl Shared {
@@ -130,7 +130,7 @@ fn span_of(context: &RequestContext<RoleServer>) -> Span {
 impl Mcp {
     /// The caller of a request.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
-        match &self.who {
+        match &self.identity {
             ConnectionIdentity::Always(caller) => Ok(caller.clone()),
             ConnectionIdentity::EachRequests => {
                 let parts = context.extensions.get::<Parts>();

@@ -43,7 +43,7 @@ pub(crate) struct TimedBody {
 /// The time at which a body began to arrive, and its progress.
 #[derive(Debug, Clone, Copy)]
 struct BodyPace {
-    begun: Instant,
+    started: Instant,
     last: Instant,
     bytes: u64,
 }
@@ -51,7 +51,7 @@ struct BodyPace {
 impl BodyPace {
     fn new(now: Instant) -> Self {
         Self {
-            begun: now,
+            started: now,
             last: now,
             bytes: 0,
         }
@@ -64,7 +64,7 @@ impl BodyPace {
 
     /// Excludes a time in which the server did not poll.
     fn exclude(&mut self, idle: Duration) {
-        self.begun += idle;
+        self.started += idle;
         self.last += idle;
     }
 
@@ -77,7 +77,7 @@ impl BodyPace {
     /// The time of the timeout, and its error.
     fn deadline(&self, allowed: Duration) -> (Instant, TooSlow) {
         let whole = self.total_timeout(allowed);
-        let late = self.begun + whole;
+        let late = self.started + whole;
         let paused = self.last + PAUSE;
         if paused < late {
             (paused, TooSlow::Paused)
@@ -217,41 +217,41 @@ mod tests {
 
     use super::*;
 
-    fn after(begun: Instant, seconds: u64) -> Instant {
-        begun + Duration::from_secs(seconds)
+    fn after(started: Instant, seconds: u64) -> Instant {
+        started + Duration::from_secs(seconds)
     }
 
     /// A pause ends a body early; a body that trickles ends with its allowance; arrived bytes extend it.
     #[test]
     fn a_body_times_out_after_a_pause_or_by_its_size() {
         let allowed = Duration::from_secs(30);
-        let begun = Instant::now();
-        let mut pace = BodyPace::new(begun);
-        assert_eq!(pace.deadline(allowed), (after(begun, 10), TooSlow::Paused));
-        pace.record_bytes(1, after(begun, 9));
-        assert_eq!(pace.deadline(allowed), (after(begun, 19), TooSlow::Paused));
-        pace.record_bytes(1, after(begun, 29));
+        let started = Instant::now();
+        let mut pace = BodyPace::new(started);
+        assert_eq!(pace.deadline(allowed), (after(started, 10), TooSlow::Paused));
+        pace.record_bytes(1, after(started, 9));
+        assert_eq!(pace.deadline(allowed), (after(started, 19), TooSlow::Paused));
+        pace.record_bytes(1, after(started, 29));
         let late = TooSlow::Late(Duration::from_secs(30));
-        assert_eq!(pace.deadline(allowed), (after(begun, 30), late));
-        pace.record_bytes(2 << 20, after(begun, 29));
-        assert_eq!(pace.deadline(allowed), (after(begun, 39), TooSlow::Paused));
-        pace.record_bytes(1, after(begun, 45));
+        assert_eq!(pace.deadline(allowed), (after(started, 30), late));
+        pace.record_bytes(2 << 20, after(started, 29));
+        assert_eq!(pace.deadline(allowed), (after(started, 39), TooSlow::Paused));
+        pace.record_bytes(1, after(started, 45));
         let late = TooSlow::Late(Duration::from_secs(46));
-        assert_eq!(pace.deadline(allowed), (after(begun, 46), late));
+        assert_eq!(pace.deadline(allowed), (after(started, 46), late));
     }
 
     /// Time in which the server has no memory for the body does not count against the client.
     #[test]
     fn time_without_polling_does_not_count_towards_the_timeout() {
         let allowed = Duration::from_secs(30);
-        let begun = Instant::now();
-        let mut pace = BodyPace::new(begun);
-        pace.record_bytes(1, after(begun, 9));
+        let started = Instant::now();
+        let mut pace = BodyPace::new(started);
+        pace.record_bytes(1, after(started, 9));
         pace.exclude(Duration::from_secs(60));
-        assert_eq!(pace.deadline(allowed), (after(begun, 79), TooSlow::Paused));
-        pace.record_bytes(1, after(begun, 89));
+        assert_eq!(pace.deadline(allowed), (after(started, 79), TooSlow::Paused));
+        pace.record_bytes(1, after(started, 89));
         let late = TooSlow::Late(allowed);
-        assert_eq!(pace.deadline(allowed), (after(begun, 90), late));
+        assert_eq!(pace.deadline(allowed), (after(started, 90), late));
     }
 
     /// A client that is refused early is still sending: it would see a connection reset.

@@ -47,22 +47,22 @@ impl EsSkillIndex {
     }
 
     async fn detect_product(&self) -> Result<(Product, String), SkillIndexError> {
-        let said = self
+        let info = self
             .node
             .ask(NodeRequest::new(ASKING, Method::GET, ""))
             .await?;
-        Product::from_info(&said).ok_or_else(|| {
+        Product::from_info(&info).ok_or_else(|| {
             let detail = "it is neither Elasticsearch nor OpenSearch".to_owned();
             self.node.invalid_answer(ASKING, detail)
         })
     }
 
     async fn product(&self) -> Result<Product, SkillIndexError> {
-        let asked = self.product.get_or_try_init(|| async {
+        let product = self.product.get_or_try_init(|| async {
             let (product, _) = self.detect_product().await?;
             Ok(product)
         });
-        asked.await.copied()
+        product.await.copied()
     }
 
     /// Returns the indexes that a name or pattern matches, each with its part `of` the answer.

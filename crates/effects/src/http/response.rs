@@ -128,8 +128,8 @@ pub(crate) async fn read(
     if !status.is_success() {
         let beginning = answer.body.beginning(redactor.beyond(QUOTED_BYTES));
         let beginning = beginning.unwrap_or_default();
-        let said = redactor.apply_head(&beginning, QUOTED_BYTES);
-        return Err(failed(status, &said));
+        let message = redactor.apply_head(&beginning, QUOTED_BYTES);
+        return Err(failed(status, &message));
     }
     let HttpAnswer { headers, body, .. } = answer;
     let content_type = content_type(&headers);
@@ -357,7 +357,7 @@ mod tests {
             let found = answered(content_type, &body).await;
             assert_eq!(found, Ok((wanted.clone(), String::new())), "{content_type}");
         }
-        for (content_type, body, said) in [
+        for (content_type, body, reason) in [
             (
                 "application/json",
                 &b"{\"a\": \"\xeb\"}"[..],
@@ -381,7 +381,7 @@ mod tests {
         ] {
             let message = answered(content_type, body).await.unwrap_err();
             let wanted =
-                format!("the host answered 200 OK with a body that is not valid JSON: {said}");
+                format!("the host answered 200 OK with a body that is not valid JSON: {reason}");
             assert_eq!(message, wanted, "{content_type}");
         }
     }

@@ -276,10 +276,10 @@ async fn open_once(
             if let Some(process) = process {
                 process.end().await;
             }
-            let said = reason_of(&error);
+            let message = reason_of(&error);
             Err(match traces.reason() {
-                Some(reason) => format!("{said}; {reason}"),
-                None => said,
+                Some(reason) => format!("{message}; {reason}"),
+                None => message,
             })
         }
     }
@@ -394,8 +394,8 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_a_servers_standard_error_is_kept() {
         let traces = Traces::default();
-        let said = format!("{}\nbefore\n  the end\n\n", "x".repeat(100_000));
-        keep_tail(said.as_bytes(), Arc::clone(&traces.stderr)).await;
+        let message = format!("{}\nbefore\n  the end\n\n", "x".repeat(100_000));
+        keep_tail(message.as_bytes(), Arc::clone(&traces.stderr)).await;
         assert_eq!(traces.stderr.lock().unwrap().len(), KEPT_STDERR_BYTES);
         let reason = traces.reason();
         let cut = "x".repeat(SHOWN_OF_LINE);

@@ -41,7 +41,7 @@ struct TaskStream {
     accepts: Accepts,
     /// The task as last reported.
     last: Option<Task>,
-    told: usize,
+    reported: usize,
     waiting: VecDeque<Value>,
     is_over: bool,
 }
@@ -54,19 +54,19 @@ pub(super) fn events(
     progress: Option<mpsc::Receiver<ProgressEvent>>,
     (until, accepts): (StreamUntil, Accepts),
 ) -> Events {
-    let teller = TaskStream {
+    let stream = TaskStream {
         tasks: Box::pin(engine.follow_task(caller, id)),
         progress,
         until,
         accepts,
         last: None,
-        told: 0,
+        reported: 0,
         waiting: VecDeque::new(),
         is_over: false,
     };
     Box::pin(futures_util::stream::unfold(
-        teller,
-        |mut teller| async move { teller.next().await.map(|event| (event, teller)) },
+        stream,
+        |mut stream| async move { stream.next().await.map(|event| (event, stream)) },
     ))
 }
 
@@ -112,8 +112,8 @@ impl TaskStream {
 
     fn send_event(&mut self, event: &ProgressEvent) {
         if let Some(last) = &self.last {
-            let event = show::progress(last, self.told, event);
-            self.told += 1;
+            let event = show::progress(last, self.reported, event);
+            self.reported += 1;
             self.waiting.push_back(event);
         }
     }
@@ -139,9 +139,9 @@ impl TaskStream {
             self.is_over = true;
             return;
         };
-        let told = self.last.as_ref();
+        let reported = self.last.as_ref();
         self.waiting
-            .extend(show::artifact_updates(told, &task, self.accepts));
+            .extend(show::artifact_updates(reported, &task, self.accepts));
         self.waiting.push_back(show::status_update(&task));
         self.is_over = self.until.is_over(task.state);
         self.last = Some(task);

@@ -18,14 +18,14 @@ const SHOWN: usize = 16;
 pub(super) fn check(headers: &HeaderMap, uri: &Uri) -> Result<(), A2aError> {
     let header = headers.get(PARAMETER);
     let header = header.map(|value| value.to_str().unwrap_or("?").trim().to_owned());
-    let said = header
+    let version = header
         .or_else(|| in_query(uri))
-        .filter(|said| !said.is_empty());
-    let said = said.as_deref().unwrap_or(DEFAULT_VERSION);
-    if major_minor(said) == Some(PROTOCOL) {
+        .filter(|version| !version.is_empty());
+    let version = version.as_deref().unwrap_or(DEFAULT_VERSION);
+    if major_minor(version) == Some(PROTOCOL) {
         return Ok(());
     }
-    let shown: String = said.chars().take(SHOWN).collect();
+    let shown: String = version.chars().take(SHOWN).collect();
     let message =
         format!("version {shown} of A2A is not supported; send `{PARAMETER}: {PROTOCOL}`");
     Err(A2aError::new(Kind::VersionNotSupported, message).about("supportedVersions", PROTOCOL))

@@ -63,7 +63,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         move || {
             Ok(Mcp {
                 shared: Arc::clone(&shared),
-                who: ConnectionIdentity::EachRequests,
+                identity: ConnectionIdentity::EachRequests,
             })
         },
         Arc::clone(&sessions.manager),

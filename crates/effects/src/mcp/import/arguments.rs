@@ -44,10 +44,10 @@ pub(super) struct Parameters {
 /// # Errors
 /// When a call requires a parameter that the catalogue cannot express.
 pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, String> {
-    let whole = Value::Object(schema.clone());
-    let reader = Reader::new(&whole);
+    let root = Value::Object(schema.clone());
+    let reader = Reader::new(&root);
     let mut arguments = Arguments::default();
-    reader.gather(&whole, Demands::Count, 0, &mut arguments);
+    reader.gather(&root, Demands::Count, 0, &mut arguments);
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let plain = |name: &&str| Label::parse(name).is_ok();
     taken.extend(arguments.names().filter(plain).map(str::to_owned));
@@ -104,10 +104,10 @@ pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, Stri
 
 /// Returns the required arguments that may be null.
 pub(crate) fn null_when_absent(schema: &Map<String, Value>) -> Vec<String> {
-    let whole = Value::Object(schema.clone());
-    let reader = Reader::new(&whole);
+    let root = Value::Object(schema.clone());
+    let reader = Reader::new(&root);
     let mut arguments = Arguments::default();
-    reader.gather(&whole, Demands::Count, 0, &mut arguments);
+    reader.gather(&root, Demands::Count, 0, &mut arguments);
     let nullable = |name: &&str| {
         let property = arguments.properties.get(*name).copied();
         property.is_some_and(|property| reader.types(property, 0).name_null())
@@ -177,14 +177,14 @@ struct Described {
 
 /// Reads one schema, with references into itself.
 struct Reader<'s> {
-    whole: &'s Value,
+    root: &'s Value,
     looks: Cell<usize>,
 }
 
 impl<'s> Reader<'s> {
-    fn new(whole: &'s Value) -> Self {
+    fn new(root: &'s Value) -> Self {
         Self {
-            whole,
+            root,
             looks: Cell::new(MAX_LOOKS),
         }
     }
@@ -199,7 +199,7 @@ impl<'s> Reader<'s> {
     /// Returns the target of a reference. References elsewhere, or to an anchor, are unknown.
     fn target(&self, schema: &Map<String, Value>) -> Option<&'s Value> {
         let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
-        self.whole.pointer(pointer)
+        self.root.pointer(pointer)
     }
 
     /// Collects the properties of the object that a schema describes, and those of its parts.
