@@ -40,7 +40,7 @@ impl Outline {
         let patterns = Patterns::measure(&structure.patterns)?;
         let mut prepared = given.clone();
         for subschema in &structure.subschemas {
-            Change::to_root_pointers(subschema, &structure).apply(&mut prepared, structure.id);
+            Change::new(subschema, &structure).apply(&mut prepared, structure.id);
         }
         Ok(Self {
             prepared,
@@ -118,7 +118,7 @@ struct Change {
 }
 
 impl Change {
-    fn to_root_pointers(subschema: &Subschema, structure: &Structure<'_>) -> Self {
+    fn new(subschema: &Subschema, structure: &Structure<'_>) -> Self {
         let reference = subschema.reference;
         let reference = reference.map(|at| fragment(&structure.subschemas[at].pointer));
         Self {
