@@ -185,7 +185,7 @@ async fn recall(
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
+pub async fn the_nearest_entries_come_first(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
     for (name, degrees) in [
@@ -213,7 +213,7 @@ pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn more_than_there_is_gives_what_there_is(engine: &dyn Searched) -> Outcome {
+pub async fn a_limit_beyond_the_number_of_entries_returns_all(engine: &dyn Searched) -> Outcome {
     assert_eq!(engine.nearest(&question(vector_at(0.0), 10)?).await?, []);
     let acme = own("acme")?;
     engine
@@ -233,7 +233,7 @@ pub async fn more_than_there_is_gives_what_there_is(engine: &dyn Searched) -> Ou
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
+pub async fn tenants_are_isolated(engine: &dyn Searched) -> Outcome {
     let (acme, other) = (own("acme")?, own("other")?);
     let mut changes = vec![put_change(skill(&acme, "same", vector_at(20.0))?)];
     let everybodys = engine.has_global();
@@ -274,7 +274,7 @@ pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outcome {
+pub async fn b001_6_denied_entries_do_not_count_towards_the_limit(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
     for number in 0..300 {
@@ -320,7 +320,7 @@ pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outc
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcome {
+pub async fn folders_and_leaves_are_searched_separately(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let leaf = skill(&acme, "leaf", vector_at(1.0))?;
     let folder = IndexedSkill {
@@ -347,7 +347,7 @@ pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcom
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
+pub async fn the_latest_write_is_found(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let others = [("b", 40.0), ("c", 60.0)];
     let mut changes = vec![put_change(skill(&acme, "a", vector_at(10.0))?)];
@@ -378,7 +378,7 @@ pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn equal_ones_have_an_order(engine: &dyn Searched) -> Outcome {
+pub async fn equally_near_entries_have_a_stable_order(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
     for name in ["d", "b", "c", "a"] {
@@ -429,7 +429,7 @@ pub async fn names_and_texts_of_any_script_are_kept(engine: &dyn Searched) -> Ou
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn writes_at_the_same_time_are_all_there(engine: &dyn Searched) -> Outcome {
+pub async fn concurrent_writes_are_all_stored(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut writes = Vec::new();
     for writer in 0..8 {
@@ -510,15 +510,15 @@ pub async fn recall_at_ten_is_that_of_an_exact_search(engine: &dyn Searched) -> 
 macro_rules! search_suite {
     ($fresh:path) => {
         $crate::search_suite! { $fresh;
-            the_nearest_come_first,
-            more_than_there_is_gives_what_there_is,
-            tenants_are_apart,
-            b001_6_what_is_denied_takes_no_place,
-            folders_and_leaves_are_found_apart,
-            what_was_last_written_is_found,
-            equal_ones_have_an_order,
+            the_nearest_entries_come_first,
+            a_limit_beyond_the_number_of_entries_returns_all,
+            tenants_are_isolated,
+            b001_6_denied_entries_do_not_count_towards_the_limit,
+            folders_and_leaves_are_searched_separately,
+            the_latest_write_is_found,
+            equally_near_entries_have_a_stable_order,
             names_and_texts_of_any_script_are_kept,
-            writes_at_the_same_time_are_all_there,
+            concurrent_writes_are_all_stored,
             recall_at_ten_is_that_of_an_exact_search,
         }
     };

@@ -186,7 +186,7 @@ pub async fn b001_7_a_write_on_a_stale_revision_writes_nothing(store: &dyn Store
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
+pub async fn scopes_are_separate(store: &dyn Store) -> Outcome {
     let (acme, umbrella) = (tenant("acme")?, tenant("umbrella")?);
     let a = NewSkill {
         files: Part::Replace(vec![file("SKILL.md", b"same")]),

@@ -201,7 +201,7 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
 }
 
 /// An approval has the user of its run, and can be listed by user.
-pub async fn an_approval_is_its_runs_users(store: &dyn Store) -> Outcome {
+pub async fn an_approval_belongs_to_the_user_of_its_run(store: &dyn Store) -> Outcome {
     let acme = sample::tenant("acme")?;
     let (ann, eve) = (UserId::parse("ann")?, UserId::parse("eve")?);
     for (n, user_id) in [(1, Some(&ann)), (2, None), (3, Some(&ann))] {
@@ -236,7 +236,7 @@ pub async fn an_approval_is_its_runs_users(store: &dyn Store) -> Outcome {
 }
 
 /// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease.
-pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
+pub async fn a_parked_run_is_resumed_at_its_time(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
     let (now, until) = (sample::at(1)?, sample::at(100)?);

@@ -30,7 +30,7 @@ async fn find_matching(
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_record_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn every_field_of_a_record_is_stored(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut records = [evidence("acme", 1, at(0)?)?, evidence("acme", 2, at(1)?)?];
     let digits = json!([9_007_199_254_740_993_i64, u64::MAX, i64::MIN]);
@@ -70,7 +70,7 @@ pub async fn a_duplicate_writes_nothing_of_its_batch(store: &dyn Store) -> Outco
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     let own = evidence("acme", 1, at(0)?)?;
     store
@@ -314,7 +314,7 @@ pub async fn pages_give_every_record_once(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
+pub async fn an_invalid_cursor_is_refused(store: &dyn Store) -> Outcome {
     for made_up in ["", "x", "12", "x.ev_1"] {
         let page = PageRequest::new(Some(made_up.to_owned()), 2);
         let found = store

@@ -176,7 +176,7 @@ pub async fn b000_19_heads_and_proofs_come_from_stored_nodes(store: &dyn Store) 
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_19_logs_of_tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn b000_19_logs_of_tenants_are_separate(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     let own = put_evidence(store, &acme, 1..4).await?;
     store
@@ -231,7 +231,7 @@ fn checkpoint(size: u64, key: &str, note: &str) -> Made<PublishedCheckpoint> {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_19_a_checkpoint_is_kept_as_it_was_handed_out(store: &dyn Store) -> Outcome {
+pub async fn b000_19_a_published_checkpoint_is_stored_unchanged(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (key, note) in [("a", "first"), ("a", "again")] {
         store

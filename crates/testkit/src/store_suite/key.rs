@@ -73,7 +73,7 @@ fn revocation(seconds: i64, by: &str) -> Made<Revocation> {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_key_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn every_field_of_a_key_is_stored(store: &dyn Store) -> Outcome {
     assert_eq!(store.keys_kept(at(0)?).await?, KeyPresence::None);
     let key = made("acme", 1, Some(100))?;
     store.create_key(&key, key_message("created", "acme")?).await?;
@@ -130,7 +130,7 @@ pub async fn a_duplicate_key_is_refused(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let other = tenant("other")?;
     let key = made("acme", 1, None)?;
     store.create_key(&key, vec![]).await?;
@@ -223,7 +223,7 @@ pub async fn a_key_expires(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_rotated_key_ends(store: &dyn Store) -> Outcome {
+pub async fn a_rotated_key_expires(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (n, until, ends) in [(1, None, 30), (2, Some(25), 25), (3, Some(90), 30)] {
         let old = made("acme", n, until)?;
@@ -244,7 +244,7 @@ pub async fn a_rotated_key_ends(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_key_that_ended_is_not_rotated(store: &dyn Store) -> Outcome {
+pub async fn an_expired_or_revoked_key_is_not_rotated(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     store
         .create_key(&made("acme", 1, Some(10))?, vec![])

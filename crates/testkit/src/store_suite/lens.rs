@@ -72,7 +72,7 @@ async fn only(store: &dyn Store) -> Result<LensRecord, Box<dyn std::error::Error
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_16_an_index_comes_with_its_lens(store: &dyn Store) -> Outcome {
+pub async fn b000_16_an_index_is_registered_with_its_lens(store: &dyn Store) -> Outcome {
     register(
         store,
         0,
@@ -191,7 +191,7 @@ pub async fn an_index_without_a_lens_is_refused(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_16_an_index_goes_with_its_lens(store: &dyn Store) -> Outcome {
+pub async fn b000_16_an_index_is_deleted_with_its_lens(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], vec![index("{}", &["one"])?]).await?;
     let other = sample::registration(&Scope::Global, "other", "0.1.0", 1, Vec::new())?;
     store.register(other).await?;

@@ -64,7 +64,7 @@ fn ended_mission(writer: &Writer) -> Made<MissionImport> {
 }
 
 /// Export, removal, import and export return the same complete bundle.
-pub async fn an_exported_mission_is_imported_whole(store: &dyn Store) -> Outcome {
+pub async fn an_exported_mission_is_imported_completely(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.whole(store).await?;
     let first = exported(store, &writer).await?;
