@@ -54,7 +54,7 @@ pub(crate) fn sent(
         events: Box::pin(with_memory(state.clone(), place.caller.clone(), events)),
         memory: None,
     };
-    let ended = ended(state.clone(), credential(headers), place);
+    let ended = wait_for_end(state.clone(), credential(headers), place);
     let events = events.take_until(ended).map(Ok::<_, Infallible>);
     Sse::new(events)
         .keep_alive(KeepAlive::default())
@@ -119,7 +119,7 @@ impl<S: Stream<Item = (Event, Option<Share>)>> Stream for HeldEvent<S> {
 }
 
 /// Waits until the credential has ended, and holds the slot until then.
-pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: StreamSlot) {
+pub(crate) async fn wait_for_end(state: AppState, credential: HeaderMap, _place: StreamSlot) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         if has_ended(&state, &credential).await {

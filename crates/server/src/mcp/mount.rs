@@ -115,7 +115,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     }
     match admitted.stream {
         Some(place) if is_stream(&response) => {
-            let ended = streams::ended(gate.state, credential, place);
+            let ended = streams::wait_for_end(gate.state, credential, place);
             response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
         }
         Some(_) | None => response,
