@@ -59,12 +59,12 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     findings.extend(server_starts::check(suite));
     findings.extend(error_pages::check(workspace)?);
     let exists = |path: &str| workspace.root.join(path).exists();
-    let functions = named_tests::Functions::of(workspace.rust_below("crates/"));
+    let functions = named_tests::Functions::new(workspace.rust_below("crates/"));
     for file in workspace.markdown() {
         findings.extend(links::check(file, &exists));
         findings.extend(named_tests::check(file, &functions));
     }
-    let specification = citations::Specification::of(workspace.markdown())?;
+    let specification = citations::Specification::parse(workspace.markdown())?;
     findings.extend(specification.check(&functions));
     for file in &workspace.files {
         findings.extend(citations::check(file, &specification));

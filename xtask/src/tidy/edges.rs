@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_crate_can_be_out_of_bounds_for_a_layer() {
+    fn a_layer_can_forbid_a_foreign_crate() {
         let engine = member(
             "charter-engine",
             &[("axum", Use::Product), ("axum", Use::Tests)],
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_a_rule_is_found() {
+    fn a_crate_without_a_layer_rule_is_found() {
         assert_eq!(check(&[member("charter-new", &[])]).len(), 1);
     }
 

@@ -72,7 +72,7 @@ struct Kind<'w> {
 pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     let openapi = openapi(workspace);
     let kinds = kinds(workspace, &openapi);
-    kinds.iter().flat_map(exceeded).collect()
+    kinds.iter().flat_map(check_bounds).collect()
 }
 
 /// A table of all figures: count, and count for each 1,000 lines.
@@ -97,7 +97,7 @@ pub(crate) fn table(workspace: &Workspace) -> String {
     table
 }
 
-fn exceeded(kind: &Kind<'_>) -> Vec<Finding> {
+fn check_bounds(kind: &Kind<'_>) -> Vec<Finding> {
     let bounded = PATTERNS.iter().filter_map(|pattern| {
         let bound = pattern.bound?;
         let found = tenths((pattern.count)(&kind.lines), kind.lines.len());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_opens_with_what_is_counted_at_any_place() {
+    fn sentences_opening_with_what_are_counted_anywhere_in_the_line() {
         let lines = [
             "What comes in. What goes out: What is",
             "kept.",
@@ -285,13 +285,13 @@ mod tests {
             name: "comments",
             lines: lines.clone(),
         };
-        assert_eq!(exceeded(&kind), []);
+        assert_eq!(check_bounds(&kind), []);
         lines.push("Nobody.");
         let kind = Kind {
             name: "comments",
             lines,
         };
-        let [finding] = &exceeded(&kind)[..] else {
+        let [finding] = &check_bounds(&kind)[..] else {
             panic!("one finding is expected");
         };
         let text = finding.to_string();

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_way_to_make_text_of_bytes_is_found() {
+    fn each_conversion_of_bytes_to_text_is_found() {
         for line in [
             "let a = String::from_utf8(b)?;",
             "let a = std::str::from_utf8(b)?;",
@@ -214,7 +214,7 @@ mod tests {
             "let a = std::fs::read_to_string(b)?;",
             "b.read_to_string(&mut a)?;",
         ] {
-            let found = readers(&TextFile::of(
+            let found = readers(&TextFile::new(
                 "crates/x/src/a.rs",
                 &format!("//! x\n{line}\n"),
             ));
@@ -222,18 +222,18 @@ mod tests {
         }
         let others = "//! x\n// String::from_utf8(b)\nlet a = \"from_utf8\";\nlet b = charset::document(&a, None)?;\n\
                       #[cfg(test)]\nmod tests {\n    String::from_utf8(a)\n}\n";
-        assert_eq!(readers(&TextFile::of("crates/x/src/a.rs", others)), [0; 0]);
+        assert_eq!(readers(&TextFile::new("crates/x/src/a.rs", others)), [0; 0]);
     }
 
     #[test]
     fn only_files_of_the_list_make_text_of_bytes() {
         let reads = "//! x\nlet a = String::from_utf8_lossy(b);\n";
         let files = [
-            TextFile::of("crates/x/src/listed.rs", reads),
-            TextFile::of("crates/x/src/other.rs", reads),
-            TextFile::of("crates/x/tests/it/a.rs", reads),
-            TextFile::of("crates/testkit/src/a.rs", reads),
-            TextFile::of("crates/x/src/reformed.rs", "//! x\n"),
+            TextFile::new("crates/x/src/listed.rs", reads),
+            TextFile::new("crates/x/src/other.rs", reads),
+            TextFile::new("crates/x/tests/it/a.rs", reads),
+            TextFile::new("crates/testkit/src/a.rs", reads),
+            TextFile::new("crates/x/src/reformed.rs", "//! x\n"),
         ];
         let allowed = [
             ("crates/x/src/listed.rs", ""),

@@ -65,7 +65,12 @@ pub(crate) async fn run(
             // Serving has failed, and reports the error.
             return std::future::pending().await;
         };
-        watch(dir, &served(config, format!("http://{address}")), format).await
+        watch(
+            dir,
+            &with_server(config, format!("http://{address}")),
+            format,
+        )
+        .await
     };
     let served_until = tokio::select! {
         ended = watching => return ended,
@@ -74,14 +79,14 @@ pub(crate) async fn run(
     match served_until {
         Ok(()) => Ok(EXIT_OK),
         Err(error) => match Client::holder(&error) {
-            Some(holder) => watch(dir, &served(config, holder), format).await,
+            Some(holder) => watch(dir, &with_server(config, holder), format).await,
             None => Err(error),
         },
     }
 }
 
 /// The configuration with the server at this address.
-fn served(config: &Config, server: String) -> Config {
+fn with_server(config: &Config, server: String) -> Config {
     Config {
         server: Some(server),
         ..config.clone()

@@ -47,7 +47,7 @@ fn example(name: SchemaName) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-fn put(document: &mut Value, pointer: &str, value: Value) {
+fn set_at_pointer(document: &mut Value, pointer: &str, value: Value) {
     let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a field");
     match document
         .pointer_mut(parent)
@@ -60,7 +60,7 @@ fn put(document: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-fn take(document: &mut Value, pointer: &str) {
+fn remove_at_pointer(document: &mut Value, pointer: &str) {
     let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a field");
     let parent = document.pointer_mut(parent).and_then(Value::as_object_mut);
     assert!(
@@ -72,10 +72,10 @@ fn take(document: &mut Value, pointer: &str) {
 fn said_about(name: SchemaName, case: &Case) -> Vec<ExpectedViolation> {
     let mut document = example(name);
     for (pointer, value) in &case.change {
-        put(&mut document, pointer, value.clone());
+        set_at_pointer(&mut document, pointer, value.clone());
     }
     for pointer in &case.remove {
-        take(&mut document, pointer);
+        remove_at_pointer(&mut document, pointer);
     }
     violations(name, &document)
 }
@@ -117,7 +117,7 @@ fn b002_2_an_envelope_has_thirteen_fields_and_positive_budgets() {
     let mut required = Vec::new();
     for field in envelope.as_object().unwrap().keys() {
         let mut document = envelope.clone();
-        take(&mut document, &format!("/{field}"));
+        remove_at_pointer(&mut document, &format!("/{field}"));
         if !violations(name, &document).is_empty() {
             required.push(field.as_str());
         }

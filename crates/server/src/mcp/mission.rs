@@ -100,5 +100,6 @@ pub(super) async fn of_run(call: &Call, run: &RunId) -> Result<WorkSubject, Engi
     let envelope = shown.state.parameters.get("envelope");
     let id = envelope.and_then(|envelope| envelope.get("mission_id")?.as_str());
     let id = id.and_then(|id| MissionId::parse(id).ok());
-    id.map(WorkSubject::Mission).ok_or_else(question::foreign)
+    id.map(WorkSubject::Mission)
+        .ok_or_else(question::foreign_state)
 }

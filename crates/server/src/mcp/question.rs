@@ -24,12 +24,12 @@ pub(super) use forms::{Choice, Choosable, chosen, typed_values};
 pub(super) use waits::{WaitHint, wait_hint_of};
 
 use forms::{
-    APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, explained, fields,
-    plan_of,
+    APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, fields, plan_of,
+    with_reasons,
 };
 
 /// The error for an answer to another tool's question.
-pub(super) fn foreign() -> EngineError {
+pub(super) fn foreign_state() -> EngineError {
     EngineError::new(
         ErrorCode::InvalidRequest,
         "the requestState belongs to another tool",
@@ -135,7 +135,7 @@ impl Question {
                     .run_management()
                     .missing_parameters(caller, &id)
                     .await?;
-                let missing = explained(missing, run);
+                let missing = with_reasons(missing, run);
                 Some(Self::Give { run: id, missing })
             }
             RunStatus::AwaitingConfirmation => Some(Self::Confirm {
@@ -251,7 +251,7 @@ impl PendingQuestion {
     /// The run of the question. One without a run belongs to another tool.
     pub(super) fn run(&self) -> Result<&RunId, EngineError> {
         match self {
-            Self::Skill { .. } | Self::Choose => Err(foreign()),
+            Self::Skill { .. } | Self::Choose => Err(foreign_state()),
             Self::Give { run } | Self::Confirm { run, .. } | Self::Approve { run, .. } => Ok(run),
         }
     }

@@ -87,7 +87,7 @@ impl Call {
             }
             ElicitationMode::Rounds => {
                 let requests = InputRequests::from([(pending.key(), question.request()?)]);
-                let state = self.sealed(&pending)?;
+                let state = self.seal(&pending)?;
                 Ok(QuestionOutcome::Later(InputRequiredResult::new(
                     Some(requests),
                     Some(state),
@@ -106,14 +106,14 @@ impl Call {
         let Some(answer) = self.answers.get(&pending.key()) else {
             return Ok(Some((pending.clone(), AnswerOutcome::Declined)));
         };
-        let answer = elicited(answer)?;
+        let answer = parse_elicit_result(answer)?;
         let applied = pending.apply(self.engine(), &self.caller, answer).await?;
         Ok(Some((pending.clone(), applied)))
     }
 }
 
 /// Parses a client's answer to a form.
-pub(super) fn elicited(answer: &Value) -> Result<ElicitResult, EngineError> {
+pub(super) fn parse_elicit_result(answer: &Value) -> Result<ElicitResult, EngineError> {
     serde_json::from_value(answer.clone()).map_err(|error| {
         let message = format!("an answer of the client's user cannot be read: {error}");
         EngineError::new(ErrorCode::InvalidRequest, message)

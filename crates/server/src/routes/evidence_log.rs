@@ -103,6 +103,6 @@ async fn next(
     (logs, mut export): (Arc<EvidenceLogService>, EvidenceExport),
 ) -> Result<Option<(String, (Arc<EvidenceLogService>, EvidenceExport))>, EngineError> {
     let lines = logs.next_lines(&mut export).await;
-    let lines = lines.inspect_err(|error| log(error, &crate::error::unnamed()))?;
+    let lines = lines.inspect_err(|error| log(error, &crate::error::new_request_id()))?;
     Ok(lines.map(|lines| (lines, (logs, export))))
 }

@@ -26,7 +26,7 @@ pub(crate) async fn lease(
 ) -> Result<Response, ApiError> {
     // An executor that waits for a call occupies no request slot.
     let _waiting = state.stream_place(&caller)?;
-    request.give_back();
+    request.release();
     // The answer must be sent before the request's timeout.
     let longest = state.limits.timeout / 2;
     match state

@@ -99,7 +99,7 @@ fn report_table(report: &Value) -> String {
 pub(crate) fn check_files(command: &Validate, format: Format) -> anyhow::Result<u8> {
     let wanted = match &command.schema {
         None => None,
-        Some(name) => Some(schema::named(name)?.name),
+        Some(name) => Some(schema::find_schema(name)?.name),
     };
     let checked: Vec<FileValidation> = command
         .paths

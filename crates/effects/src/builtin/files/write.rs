@@ -14,7 +14,7 @@ use super::super::parameters::input;
 use super::beneath::{EntryLocation, kind};
 use super::edit;
 use super::read::text_of;
-use super::replace::{Over, Staged, sync};
+use super::replace::{ReplaceCondition, Staged, sync};
 use super::{MAX_FILE_BYTES, Task};
 use crate::outcome::{Failure, Success};
 
@@ -109,7 +109,11 @@ fn write_file(
         let mut staged = Staged::new(place, stat.as_ref())?;
         staged.write(bytes)?;
         task.budget.check()?;
-        staged.settle(&stat.as_ref().map_or(Over::Nothing, Over::Same))
+        staged.settle(
+            &stat
+                .as_ref()
+                .map_or(ReplaceCondition::Nothing, ReplaceCondition::Same),
+        )
     })?;
     let after = Content::from_bytes(bytes);
     let action_type = match &before {

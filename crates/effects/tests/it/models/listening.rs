@@ -58,7 +58,7 @@ async fn heard(
 }
 
 #[tokio::test]
-async fn a_streamed_draft_is_heard_piece_by_piece() {
+async fn a_streamed_draft_is_reported_piece_by_piece() {
     for (api, structured, stream) in [
         (
             ModelApi::OpenAi,
@@ -90,7 +90,7 @@ async fn a_streamed_draft_is_heard_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn a_draft_in_one_piece_is_heard_once() {
+async fn an_unstreamed_draft_is_reported_once() {
     let whole = Reply::json(200, recorded!("openai/completion.json"));
     let structured = StructuredOutput::JsonSchema;
     let heard = heard(ModelApi::OpenAi, structured, Delivery::Whole, vec![whole]).await;
@@ -100,7 +100,7 @@ async fn a_draft_in_one_piece_is_heard_once() {
 
 /// Text of an attempt that failed is discarded.
 #[tokio::test]
-async fn another_attempt_begins_anew() {
+async fn a_new_attempt_restarts_the_draft() {
     let stream = recorded!("openai/stream.sse");
     let broken = Reply::events(stream).paced(Pacing::BreakOffAfter(stream.len() / 2));
     let replies = vec![broken, Reply::events(stream)];
