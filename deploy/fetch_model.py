@@ -71,7 +71,7 @@ def unpack(wheel: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def move(gathered: pathlib.Path, target: pathlib.Path, aside: pathlib.Path) -> None:
-    """Moves a complete folder to its place; whatever was there moves aside."""
+    """Moves a complete folder to its place; an existing folder there is moved aside."""
     if target.exists():
         target.rename(aside)
     gathered.rename(target)

@@ -158,7 +158,7 @@ impl Task {
         }
         let (file, _) = place.file()?;
         let content = self.digest(file, place)?;
-        self.expect(place, &content)?;
+        self.check_hash(place, &content)?;
         Ok(Some(content))
     }
 
