@@ -41,7 +41,7 @@ fn help(charter: &Path, command: &[String]) -> anyhow::Result<String> {
         .arg("--help")
         .env_clear()
         .env("COLUMNS", WIDTH);
-    super::printed(&mut process)
+    super::stdout_of(&mut process)
 }
 
 fn section(command: &[String], help: &str) -> String {

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Vec<usize> {
-        let findings = check(&TextFile::of("crates/x/src/a.rs", text));
+        let findings = check(&TextFile::new("crates/x/src/a.rs", text));
         findings.iter().map(|finding| finding.line).collect()
     }
 

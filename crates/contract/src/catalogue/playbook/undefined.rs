@@ -30,7 +30,7 @@ impl Playbook {
     /// Returns all undefined references, in field order.
     #[must_use]
     pub fn undefined(&self) -> Vec<Undefined> {
-        let known = PlaybookNames::of(self);
+        let known = PlaybookNames::new(self);
         let mut found = Vec::new();
         for (at, step) in self.steps.iter().enumerate() {
             let pointer = format!("/steps/{at}/parameters");
