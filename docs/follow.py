@@ -1,6 +1,6 @@
 """Follows a page as a reader does: writes its files, types its commands, and compares what they print.
 
-    python docs/follow.py --charter target/debug/charter --models target/models docs/tutorial/first-hour.md
+    python docs/follow.py --charter target/debug/charter --models target/models docs/tutorial/README.md
 
 The page starts in an empty directory, with `charter` on the path and nothing else of Charter's.
 

@@ -3,7 +3,7 @@ text in, normalised mean-pooled vector out, tokenizing included.
 
     python bench/peers/embed_onnxruntime.py MODEL_DIR model.onnx [FIXTURE]
 
-Prints one line of JSON, the keys of crates/search/examples/embed_bench.rs.
+Prints one line of JSON, the keys of crates/embed/examples/embed_bench.rs.
 Passages are given in the batch size that suits onnxruntime best of those
 tried. With the fixture of reference embeddings, also the least agreement with
 it, which shows that the graph is right.
@@ -20,7 +20,7 @@ import numpy
 import onnxruntime
 from tokenizers import Tokenizer
 
-# The texts of crates/search/examples/embed_bench.rs: 16 and 128 tokens.
+# The texts of crates/embed/examples/embed_bench.rs: 16 and 128 tokens.
 QUERY = "which of my security groups are open to the internet on any port now"
 WORDS = "the quick brown fox jumps over the lazy dog while seven grey ships carry cold water".split()
 PASSAGE = " ".join((WORDS * 8)[:126])

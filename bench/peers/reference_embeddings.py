@@ -1,11 +1,11 @@
-"""Writes the reference embeddings that charter-search is tested against.
+"""Writes the reference embeddings that charter-embed is tested against.
 
 The reference is sentence-transformers on torch (f32, CPU), one text at a time,
 with the model's own limit of 256 tokens. Run it again only when the model or
 the texts change:
 
     python bench/peers/reference_embeddings.py MODEL_DIR \
-        crates/search/tests/fixtures/reference_embeddings.json
+        crates/embed/tests/fixtures/reference_embeddings.json
 """
 
 import base64

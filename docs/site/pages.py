@@ -24,6 +24,7 @@ PLACES = {
     "docs/errors/README.md": "errors/index.md",
     "docs/reference/cli.md": "cli/index.md",
     "docs/spec/README.md": "spec/index.md",
+    "docs/tutorial/README.md": "tutorial/index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "bench/README.md": "benchmarks.md",

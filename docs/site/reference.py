@@ -24,7 +24,7 @@ PATHS = ("path", "program")
 CONTRACTS = """# Contracts
 
 Every document, request and message has a contract: a JSON Schema, made from the type that reads it.
-`charter validate FILE` checks a file against its own.
+`charter package validate FILE` checks a file against its own.
 
 """
 

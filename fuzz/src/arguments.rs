@@ -78,9 +78,9 @@ pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Order, Str
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["repeat", target, file] => Ok(Order::Repeat(named(target)?, PathBuf::from(file))),
+        ["repeat", target, file] => Ok(Order::Repeat(find_target(target)?, PathBuf::from(file))),
         [WORK, target] => Ok(Order::Work(Work {
-            target: named(target)?,
+            target: find_target(target)?,
             time: plan.time,
             seed: plan.seed,
             failures: plan.failures,
@@ -90,7 +90,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Order, Str
             ..plan
         })),
         names => {
-            let targets = names.iter().map(|name| named(name));
+            let targets = names.iter().map(|name| find_target(name));
             Ok(Order::Fuzz(Plan {
                 targets: targets.collect::<Result<_, String>>()?,
                 ..plan
@@ -103,8 +103,8 @@ fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is no number"))
 }
 
-fn named(name: &str) -> Result<&'static FuzzTarget, String> {
-    FuzzTarget::named(name).ok_or_else(|| {
+fn find_target(name: &str) -> Result<&'static FuzzTarget, String> {
+    FuzzTarget::find(name).ok_or_else(|| {
         let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
         format!(
             "there is no target `{name}`; there are {}",

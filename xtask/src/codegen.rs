@@ -50,7 +50,7 @@ type Outputs = BTreeMap<String, String>;
 /// If a program cannot be built or run, or a file cannot be read or written.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> anyhow::Result<Vec<Finding>> {
     let outputs = generate(workspace)?;
-    let present = present(&workspace.root, &outputs)?;
+    let present = read_present(&workspace.root, &outputs)?;
     match mode {
         Mode::Check => Ok(differences(&outputs, &present)),
         Mode::Write => {
@@ -69,7 +69,7 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Outputs> {
     let mut outputs = schemas(program("write_schemas")?, &workspace.target.join("codegen"))?;
     outputs.insert(
         OPENAPI.to_owned(),
-        printed(&mut Command::new(program("write_openapi")?))?,
+        stdout_of(&mut Command::new(program("write_openapi")?))?,
     );
     outputs.insert(
         CLI_REFERENCE.to_owned(),
@@ -77,11 +77,11 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Outputs> {
     );
     outputs.insert(
         LIMITS.to_owned(),
-        printed(&mut Command::new(program("write_limits")?))?,
+        stdout_of(&mut Command::new(program("write_limits")?))?,
     );
     outputs.insert(
         RUN_STATES.to_owned(),
-        printed(&mut Command::new(program("run_states")?))?,
+        stdout_of(&mut Command::new(program("run_states")?))?,
     );
     Ok(outputs)
 }
@@ -115,11 +115,14 @@ fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
         bail!("cargo build failed");
     }
     let messages = String::from_utf8(output.stdout).context("reading what cargo build says")?;
-    Ok(messages.lines().filter_map(executable).collect())
+    Ok(messages
+        .lines()
+        .filter_map(executable_from_message)
+        .collect())
 }
 
 /// Returns the name and path of the program in a message from cargo.
-fn executable(message: &str) -> Option<(String, PathBuf)> {
+fn executable_from_message(message: &str) -> Option<(String, PathBuf)> {
     let message: Value = serde_json::from_str(message).ok()?;
     let path = message["executable"].as_str()?;
     let name = message["target"]["name"].as_str()?;
@@ -130,7 +133,7 @@ fn schemas(program: &Path, folder: &Path) -> anyhow::Result<Outputs> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("clearing {}", folder.display()))?;
     }
-    printed(Command::new(program).arg(folder))?;
+    stdout_of(Command::new(program).arg(folder))?;
     let mut outputs = Outputs::new();
     for name in json_files(folder)? {
         let path = folder.join(&name);
@@ -158,7 +161,7 @@ fn json_files(folder: &Path) -> anyhow::Result<Vec<String>> {
 }
 
 /// Runs a program and returns its output.
-fn printed(command: &mut Command) -> anyhow::Result<String> {
+fn stdout_of(command: &mut Command) -> anyhow::Result<String> {
     let output = command
         .output()
         .with_context(|| format!("running {command:?}"))?;
@@ -172,7 +175,7 @@ fn printed(command: &mut Command) -> anyhow::Result<String> {
 }
 
 /// Reads the present files at the paths of the outputs, and every other schema.
-fn present(root: &Path, outputs: &Outputs) -> anyhow::Result<Outputs> {
+fn read_present(root: &Path, outputs: &Outputs) -> anyhow::Result<Outputs> {
     let folder = root.join(SCHEMAS);
     let schemas = if folder.is_dir() {
         json_files(&folder)?
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_absent_or_left_over_is_found() {
+    fn changed_missing_and_extra_files_are_found() {
         let expected = outputs(&[("a", "1\n2\n"), ("b", "1\n"), ("c", "1\n2\n")]);
         let present = outputs(&[("a", "1\n2\n"), ("c", "1\n3\n"), ("d", "1\n")]);
         let found = differences(&expected, &present);
@@ -268,12 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_read_from_a_message_of_cargo() {
+    fn a_program_path_is_read_from_a_cargo_message() {
         let library = r#"{"reason":"compiler-artifact","target":{"name":"x"},"executable":null}"#;
         let program = r#"{"reason":"compiler-artifact","target":{"name":"charter"},"executable":"/t/charter"}"#;
-        assert_eq!(executable(library), None);
+        assert_eq!(executable_from_message(library), None);
         assert_eq!(
-            executable(program),
+            executable_from_message(program),
             Some(("charter".to_owned(), PathBuf::from("/t/charter")))
         );
     }

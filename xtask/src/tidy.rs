@@ -1,6 +1,6 @@
 //! Checks beyond the compiler and clippy: imports between crates, circles of modules, who reads JSON and text, sizes
-//! of files and types, names, module pages, error pages, links, citations of the specification, tests that documents
-//! name, server starts and pauses of tests.
+//! of files and types, names of files and types, module pages, error pages, links, citations of the specification,
+//! tests that documents name, server starts and pauses of tests.
 //! Each check is a function from texts to findings in a file of its own.
 
 mod call_graph;
@@ -22,6 +22,7 @@ mod rust_code;
 mod server_starts;
 mod sources;
 mod text_readers;
+mod type_names;
 
 pub(crate) use english::table as english_table;
 
@@ -46,6 +47,11 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     for file in workspace.rust_below("xtask/") {
         findings.extend(sources::check(file));
     }
+    let rust = workspace
+        .files
+        .iter()
+        .filter(|file| file.path.ends_with(".rs"));
+    findings.extend(rust.flat_map(type_names::check));
     findings.extend(json_readers::check(workspace.rust_below("crates/")));
     findings.extend(text_readers::check(workspace.rust_below("crates/")));
     findings.extend(pauses::check(workspace.rust_below("crates/")));
@@ -53,12 +59,12 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     findings.extend(server_starts::check(suite));
     findings.extend(error_pages::check(workspace)?);
     let exists = |path: &str| workspace.root.join(path).exists();
-    let functions = named_tests::Functions::of(workspace.rust_below("crates/"));
+    let functions = named_tests::Functions::new(workspace.rust_below("crates/"));
     for file in workspace.markdown() {
         findings.extend(links::check(file, &exists));
         findings.extend(named_tests::check(file, &functions));
     }
-    let specification = citations::Specification::of(workspace.markdown())?;
+    let specification = citations::Specification::parse(workspace.markdown())?;
     findings.extend(specification.check(&functions));
     for file in &workspace.files {
         findings.extend(citations::check(file, &specification));

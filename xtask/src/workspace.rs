@@ -34,7 +34,7 @@ pub(crate) struct TextFile {
 
 impl TextFile {
     #[cfg(test)]
-    pub(crate) fn of(path: &str, text: &str) -> Self {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
         Self {
             path: path.to_owned(),
             text: text.to_owned(),

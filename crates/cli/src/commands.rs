@@ -16,6 +16,7 @@ mod executor;
 mod gate;
 mod graph;
 mod health;
+mod help;
 mod init;
 mod key;
 mod lens;
@@ -25,7 +26,6 @@ mod memory;
 mod migrate;
 mod missions;
 mod model;
-mod models;
 mod package;
 mod playbook;
 mod policy;
@@ -38,13 +38,13 @@ mod serve;
 mod server_flag;
 mod skills;
 mod tenant;
-mod validate;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use charter_contract::json::{JsonFault, JsonLimitExceeded, decode_stored};
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -81,6 +81,19 @@ pub(crate) struct Cli {
     command: Command,
 }
 
+impl Cli {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    /// The report of a command line that cannot be parsed, and requested help.
+    pub(crate) fn read<T: Into<OsString> + Clone>(
+        arguments: impl IntoIterator<Item = T>,
+    ) -> Result<Self, clap::Error> {
+        let mut matches = help::command().try_get_matches_from(arguments)?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut help::command()))
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the API.
@@ -95,7 +108,7 @@ enum Command {
     Route(route::Route),
     Init(init::Init),
     Dev(dev::Dev),
-    /// Check, compare, register and list packages.
+    /// Validate, compare, register and list packages.
     #[command(subcommand)]
     Package(package::Package),
     /// Test policies, and show the Cedar schema and the actions of tools.
@@ -104,7 +117,7 @@ enum Command {
     /// Explain the gate's decisions.
     #[command(subcommand)]
     Gate(gate::Gate),
-    /// Query the expert graph: neighbours, paths, unremediated risks and coverage.
+    /// Query the expert graph: neighbours, paths, risks and coverage.
     #[command(subcommand)]
     Graph(graph::Graph),
     /// List registered documents of one kind.
@@ -115,10 +128,10 @@ enum Command {
     /// Search, list, show and reindex the reference library.
     #[command(subcommand)]
     Lens(lens::Lens),
-    /// Start runs of plans, show runs and their journals, and control them.
+    /// Start, show and control runs of plans.
     #[command(subcommand, visible_alias = "run")]
     Runs(runs::Runs),
-    /// Start and watch missions, show what they produced, and decide on their proposals.
+    /// Start and watch missions, decide on proposals.
     #[command(subcommand, visible_alias = "missions")]
     Mission(missions::Mission),
     /// Run playbooks.
@@ -132,7 +145,7 @@ enum Command {
     Approvals(approvals::Approvals),
     /// Show the events of runs and approvals, or follow them.
     Events(events::Events),
-    /// Add, find and delete memories, and decide on those that agents propose.
+    /// Add, find and delete memories, and decide on proposed ones.
     #[command(subcommand)]
     Memory(memory::Memory),
     /// Create, list, rotate and revoke API keys.
@@ -146,25 +159,22 @@ enum Command {
     /// List, show and write the contracts' JSON Schemas.
     #[command(subcommand)]
     Schema(schema::Schema),
-    /// Check documents against their contracts.
-    Validate(validate::Validate),
-    /// Fetch the embedding model.
+    /// List and test language models, and fetch the embedding model.
     #[command(subcommand)]
     Model(model::Model),
-    /// List the routes to language models, and test them.
-    #[command(subcommand)]
-    Models(models::ModelsCommand),
     /// Embed the catalogue again after a change of model.
     Reindex,
     /// Check this installation for problems.
     Doctor,
-    /// Check whether a server is ready: that of --server, or the one on this machine; exit 1 when it is not.
+    /// Check whether a server is ready.
+    ///
+    /// The server is the one that --server names, or the one on this machine. Exit 0 when it is ready, 1 when it is not.
     Health,
-    /// Migrate the data directory, or the database, to this version's layout.
+    /// Migrate the data directory or database to this version's layout.
     Migrate(migrate::Migrate),
     /// Back up the whole store to a directory while servers keep running.
     Backup(backup::Backup),
-    /// Restore a backup into an empty data directory, or an empty database.
+    /// Restore a backup into an empty data directory or database.
     Restore(backup::Restore),
     /// Export or erase all data of a tenant.
     #[command(subcommand)]
@@ -205,10 +215,12 @@ async fn run_command(cli: Cli) -> anyhow::Result<u8> {
     // These need no configuration, so a broken one does not stop them.
     let command = match cli.command {
         Command::Schema(command) => return schema::run(&command, format),
-        Command::Validate(command) => return validate::run(&command, format),
         Command::Policy(command) => return policy::run(&command, format),
         Command::Completions(command) => return completions::run(&command),
         Command::Init(command) => return init::run(&command, format),
+        Command::Package(package::Package::Validate(command)) if command.is_of_files() => {
+            return package::validate::check_files(&command, format);
+        }
         Command::Man(command) => return man::run(&command),
         Command::Evidence(evidence::Evidence::Verify(command)) => {
             return evidence::verify(&command, format);
@@ -262,7 +274,6 @@ async fn dispatch(
         Command::Evidence(command) => evidence::run(&command, config, format).await,
         Command::Skills(command) => skills::run(&command, config, format).await,
         Command::Model(command) => model::run(&command, config, format).await,
-        Command::Models(command) => models::run(&command, config, format).await,
         Command::Reindex => reindex::run(config, format).await,
         Command::Doctor => doctor::run(config, format).await,
         Command::Health => health::run(config, format).await,
@@ -272,7 +283,6 @@ async fn dispatch(
         Command::Tenant(command) => tenant::run(command, config, format).await,
         Command::Config(command) => config::run(&command, config, format),
         Command::Schema(_)
-        | Command::Validate(_)
         | Command::Policy(_)
         | Command::Completions(_)
         | Command::Init(_)

@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(
             as_text(&error),
             format!(
-                "error[unavailable]: asking http://127.0.0.1:1: connection refused\n  hint: {NO_SERVER}"
+                "error[unavailable]: connecting to http://127.0.0.1:1: connection refused\n  hint: {NO_SERVER}"
             )
         );
     }

@@ -25,7 +25,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
 
 use commands::Cli;
 use messages::Form;
@@ -51,7 +50,7 @@ fn main() -> ExitCode {
     charter_effects::allocator::set_up();
     messages::set_form(Form::asked(std::env::args_os().skip(1)));
     failure::report_panics();
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(usage::report(&error)),
     };

@@ -12,6 +12,9 @@ use crate::output;
 /// Longest line on a wide terminal: longer ones are hard to read.
 const MOST_COLUMNS: usize = 100;
 
+/// The variable with the width of lines where there is no terminal.
+const COLUMNS: &str = "COLUMNS";
+
 /// The indentation of a continuation line.
 const CONTINUED: usize = 2;
 
@@ -84,7 +87,7 @@ pub(crate) fn line(text: &str) {
     std::io::stderr().lock().write_all(whole.as_bytes()).ok();
 }
 
-/// Wraps a text to the terminal's width; returns it unchanged if standard error is not a terminal.
+/// Wraps a text to the terminal's width; returns it unchanged if the width is unknown.
 pub(crate) fn wrapped(text: &str) -> String {
     match columns() {
         Some(columns) => filled(text, columns.min(MOST_COLUMNS)),
@@ -92,14 +95,15 @@ pub(crate) fn wrapped(text: &str) -> String {
     }
 }
 
-/// The terminal's width in columns.
+/// The terminal's width in columns. If standard error is not a terminal, COLUMNS sets the width, as for the help.
 fn columns() -> Option<usize> {
     let stderr = std::io::stderr();
-    if !stderr.is_terminal() {
-        return None;
-    }
-    let size = rustix::termios::tcgetwinsize(&stderr).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    let columns = if stderr.is_terminal() {
+        usize::from(rustix::termios::tcgetwinsize(&stderr).ok()?.ws_col)
+    } else {
+        std::env::var(COLUMNS).ok()?.parse().ok()?
+    };
+    Some(columns).filter(|columns| *columns > 0)
 }
 
 /// Breaks each line of a text between words if it is longer than `most`.

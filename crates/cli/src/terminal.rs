@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use charter_effects::TELEMETRY;
-use charter_search::embed::fetch::FetchProgress;
+use charter_embed::fetch::FetchProgress;
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;

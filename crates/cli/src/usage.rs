@@ -46,15 +46,13 @@ fn reported(error: &clap::Error) -> ReportedFailure {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
     use crate::commands::Cli;
 
     /// The report for a command line: message, hint and usage.
     fn of(arguments: &[&str]) -> (String, String, String) {
         let line = std::iter::once(&"charter").chain(arguments);
-        let error = Cli::try_parse_from(line).unwrap_err();
+        let error = Cli::read(line).unwrap_err();
         let reported = reported(&error);
         let usage = reported.details["usage"].as_str().unwrap_or_default();
         (reported.message, reported.hint.unwrap(), usage.to_owned())
@@ -65,7 +63,7 @@ mod tests {
         let (message, hint, usage) = of(&["runs", "lst"]);
         assert_eq!(message, "unrecognized subcommand 'lst'");
         assert_eq!(hint, "a similar subcommand exists: 'list'");
-        assert_eq!(usage, "charter runs [OPTIONS] <COMMAND>");
+        assert_eq!(usage, "charter runs <COMMAND>");
         let (message, hint, _) = of(&["runs", "show"]);
         assert_eq!(
             message,
@@ -85,6 +83,6 @@ mod tests {
     fn help_instead_of_a_command_is_reported_as_missing_command() {
         let (message, _, usage) = of(&["--output", "json", "runs"]);
         assert_eq!(message, "a command or an argument is missing");
-        assert_eq!(usage, "charter runs [OPTIONS] <COMMAND>");
+        assert_eq!(usage, "charter runs <COMMAND>");
     }
 }

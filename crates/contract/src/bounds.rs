@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_limit_says_what_it_limits_in_a_sentence_and_can_be_met() {
+    fn every_limit_has_a_description_and_is_reachable() {
         for bound in TABLE {
             assert!(bound.value > 0, "{}", bound.name);
             assert!(bound.what.ends_with('.'), "{}", bound.name);

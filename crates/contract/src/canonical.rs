@@ -76,7 +76,7 @@ mod tests {
 
     /// The tests of this crate run with insertion order preserved.
     #[test]
-    fn equal_values_have_equal_texts_whatever_order_they_came_in() {
+    fn equal_values_have_equal_texts_in_any_field_order() {
         let one = serde_json::from_str(r#"{"b": [{"y": 1, "x": 2}], "a": null}"#).unwrap();
         let other = serde_json::from_str(r#"{"a": null, "b": [{"x": 2, "y": 1}]}"#).unwrap();
         assert_eq!(text(one), r#"{"a":null,"b":[{"x":2,"y":1}]}"#);

@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_in_the_line_once() {
+    fn each_cause_appears_once_in_the_line() {
         for (texts, line) in [
             (&["asking"][..], "asking"),
             (

@@ -111,9 +111,9 @@ pub struct Malformed {
 /// Offset of the first byte that does not fit.
 pub fn document<'b>(bytes: &'b [u8], charset: Option<&str>) -> Result<Cow<'b, str>, Malformed> {
     let utf8 = Coding::Known(UTF_8);
-    let (coding, mark) = match marked(bytes) {
+    let (coding, mark) = match encoding_of_mark(bytes) {
         Some(found) => found,
-        None => (unmarked(bytes).unwrap_or(utf8), 0),
+        None => (encoding_without_mark(bytes).unwrap_or(utf8), 0),
     };
     let failed = match coding.strict(&bytes[mark..]) {
         Ok(text) => return Ok(text),
@@ -134,11 +134,11 @@ pub fn document<'b>(bytes: &'b [u8], charset: Option<&str>) -> Result<Cow<'b, st
 #[must_use]
 pub fn page<'b>(bytes: &'b [u8], form: Form, charset: Option<&str>) -> Page<'b> {
     let mut notices = Vec::new();
-    let (coding, mark) = match marked(bytes) {
+    let (coding, mark) = match encoding_of_mark(bytes) {
         Some(found) => found,
-        None => match stated(bytes, form, charset, &mut notices) {
+        None => match stated_encoding(bytes, form, charset, &mut notices) {
             Some(coding) => (coding, 0),
-            None => return undeclared(bytes, form, notices),
+            None => return decode_undeclared(bytes, form, notices),
         },
     };
     let rest = &bytes[mark..];
@@ -165,7 +165,7 @@ pub fn bytes_without_mark(bytes: &[u8]) -> &[u8] {
 }
 
 /// Returns the encoding stated by a header, the first bytes or a declaration.
-fn stated(
+fn stated_encoding(
     bytes: &[u8],
     form: Form,
     charset: Option<&str>,
@@ -177,7 +177,7 @@ fn stated(
         }
         notices.push(Notice::Unknown(label.chars().take(QUOTED_LABEL).collect()));
     }
-    unmarked(bytes).or_else(|| {
+    encoding_without_mark(bytes).or_else(|| {
         let declared = match form {
             Form::Html => prescan::html(bytes),
             Form::Text => declared::text(bytes),
@@ -186,7 +186,7 @@ fn stated(
     })
 }
 
-fn undeclared(bytes: &[u8], form: Form, mut notices: Vec<Notice>) -> Page<'_> {
+fn decode_undeclared(bytes: &[u8], form: Form, mut notices: Vec<Notice>) -> Page<'_> {
     let utf8 = Coding::Known(UTF_8);
     let text = utf8.strict(bytes).unwrap_or_else(|at| {
         let coding = match form {
@@ -215,8 +215,10 @@ impl Coding {
     fn of_header(bytes: &[u8], label: &str) -> Option<Self> {
         let label = label.trim();
         let stated = match label.to_ascii_lowercase().as_str() {
-            "utf-32" => return Some(unmarked(bytes).unwrap_or(Self::Utf32(Endian::Big))),
-            "utf-16" => return Some(unmarked(bytes).unwrap_or(Self::Known(UTF_16LE))),
+            "utf-32" => {
+                return Some(encoding_without_mark(bytes).unwrap_or(Self::Utf32(Endian::Big)));
+            }
+            "utf-16" => return Some(encoding_without_mark(bytes).unwrap_or(Self::Known(UTF_16LE))),
             "utf-32be" => Self::Utf32(Endian::Big),
             "utf-32le" => Self::Utf32(Endian::Little),
             _ => Self::Known(labelled(label.as_bytes())?),
@@ -243,7 +245,7 @@ impl Coding {
                 .map_err(|error| error.valid_up_to()),
             Self::Known(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(bytes)
-                .ok_or_else(|| misfit(encoding, bytes)),
+                .ok_or_else(|| first_invalid_byte(encoding, bytes)),
         }
     }
 
@@ -262,7 +264,7 @@ fn labelled(label: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Returns the encoding named by a byte order mark, and the length of the mark.
-fn marked(bytes: &[u8]) -> Option<(Coding, usize)> {
+fn encoding_of_mark(bytes: &[u8]) -> Option<(Coding, usize)> {
     match bytes {
         [0xff, 0xfe, 0, 0, ..] => Some((Coding::Utf32(Endian::Little), 4)),
         [0, 0, 0xfe, 0xff, ..] => Some((Coding::Utf32(Endian::Big), 4)),
@@ -271,7 +273,7 @@ fn marked(bytes: &[u8]) -> Option<(Coding, usize)> {
 }
 
 /// Detects the encoding from two leading ASCII characters by the zero bytes around them (YAML 1.2, section 5.2).
-fn unmarked(bytes: &[u8]) -> Option<Coding> {
+fn encoding_without_mark(bytes: &[u8]) -> Option<Coding> {
     let ascii = |one: u8, other: u8| one != 0 && other != 0 && one.is_ascii() && other.is_ascii();
     let whole = |unit: usize| bytes.len().is_multiple_of(unit);
     match *bytes {
@@ -286,7 +288,7 @@ fn unmarked(bytes: &[u8]) -> Option<Coding> {
 }
 
 /// Returns the index of the first byte that does not fit an encoding, or the number of bytes if all fit.
-fn misfit(encoding: &'static Encoding, bytes: &[u8]) -> usize {
+fn first_invalid_byte(encoding: &'static Encoding, bytes: &[u8]) -> usize {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
     let mut decoded = String::with_capacity(room.unwrap_or_default());

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diamond_is_fine() {
+    fn a_diamond_of_dependencies_is_accepted() {
         let graph: &[(&str, &[&str])] =
             &[("a", &[]), ("b", &["a"]), ("c", &["a"]), ("d", &["b", "c"])];
         assert_eq!(messages(graph), vec![]);

@@ -97,7 +97,7 @@ error_codes! {
     /// The session is unknown, belongs to another caller or is over.
     SessionNotFound = "session_not_found", InputError, no, "The session does not exist or has expired.", "Start a new session.";
     /// The route leads to no usable model.
-    ModelRouteUnknown = "model_route_unknown", InputError, no, "No usable model is configured for this route.", "Check `models` in the configuration: `charter models list` shows the routes, `charter models test` tests them.";
+    ModelRouteUnknown = "model_route_unknown", InputError, no, "No usable model is configured for this route.", "Check `models` in the configuration: `charter model list` shows the routes, `charter model test` tests them.";
     /// The credential is missing or invalid.
     Unauthenticated = "unauthenticated", PermissionError, no, "Please authenticate.", "Send a valid credential.";
     /// The credential does not permit the operation.
@@ -115,7 +115,7 @@ error_codes! {
     /// The server may not reach the target.
     EgressDenied = "egress_denied", PermissionError, no, "Access to this host is denied.", "Add the host to the tool's egress list.";
     /// A model's provider refused the key, its permissions or the account.
-    ModelAccessDenied = "model_access_denied", PermissionError, no, "The model provider denied access.", "Check the provider's key, its permissions and its billing; `charter models test` tests it.";
+    ModelAccessDenied = "model_access_denied", PermissionError, no, "The model provider denied access.", "Check the provider's key, its permissions and its billing; `charter model test` tests it.";
     /// A tool ran and failed.
     ToolFailed = "tool_failed", ExecutionError, no, "A tool failed.", "Check the tool's output in the run.";
     /// A tool's result does not match its output schema.

@@ -11,7 +11,7 @@ use crate::json::{VALUE, memory_beside_values};
 #[derive(Debug)]
 pub struct FillBudget {
     most: usize,
-    left: usize,
+    remaining: usize,
 }
 
 /// Error: a filling exceeds its budget.
@@ -31,19 +31,22 @@ impl FillBudget {
     /// Creates a budget of `most` bytes.
     #[must_use]
     pub const fn with_limit(most: usize) -> Self {
-        Self { most, left: most }
+        Self {
+            most,
+            remaining: most,
+        }
     }
 
     /// Returns the bytes used so far.
     #[must_use]
     pub const fn used(&self) -> usize {
-        self.most - self.left
+        self.most - self.remaining
     }
 
     /// Whether the budget is used up.
     #[must_use]
     pub const fn is_used_up(&self) -> bool {
-        self.left == 0
+        self.remaining == 0
     }
 
     /// Takes `bytes` from the budget.
@@ -51,7 +54,7 @@ impl FillBudget {
     /// # Errors
     /// [`FillBudgetExceeded::Size`]; the budget is then used up.
     pub fn take(&mut self, bytes: usize) -> Result<(), FillBudgetExceeded> {
-        take(&mut self.left, bytes).ok_or(FillBudgetExceeded::Size(self.most))
+        take(&mut self.remaining, bytes).ok_or(FillBudgetExceeded::Size(self.most))
     }
 
     /// Takes the size of a text that is a value of its own.
@@ -93,7 +96,7 @@ impl FillBudget {
     /// # Errors
     /// Either [`FillBudgetExceeded`].
     pub fn copy(&mut self, value: &Value, level: usize) -> Result<Value, FillBudgetExceeded> {
-        weigh(value, level, self.most, &mut self.left)?;
+        weigh(value, level, self.most, &mut self.remaining)?;
         Ok(value.clone())
     }
 
@@ -122,17 +125,17 @@ impl FillBudget {
             return self.write(to, text);
         }
         if value.is_array() || value.is_object() {
-            let mut left = self.left;
-            weigh(value, 0, self.most, &mut left)?;
+            let mut remaining = self.remaining;
+            weigh(value, 0, self.most, &mut remaining)?;
         }
         self.write(to, &shown(value))
     }
 }
 
 /// Subtracts bytes from `left`; leaves 0 and returns `None` if there are too few.
-fn take(left: &mut usize, bytes: usize) -> Option<()> {
-    let rest = left.checked_sub(bytes);
-    *left = rest.unwrap_or(0);
+fn take(remaining: &mut usize, bytes: usize) -> Option<()> {
+    let rest = remaining.checked_sub(bytes);
+    *remaining = rest.unwrap_or(0);
     rest.map(drop)
 }
 
@@ -145,7 +148,7 @@ fn weigh(
     value: &Value,
     level: usize,
     most: usize,
-    left: &mut usize,
+    remaining: &mut usize,
 ) -> Result<(), FillBudgetExceeded> {
     let beside = match value {
         Value::String(text) => text.len(),
@@ -154,17 +157,17 @@ fn weigh(
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => 0,
     };
-    take(left, VALUE.saturating_add(beside)).ok_or(FillBudgetExceeded::Size(most))?;
+    take(remaining, VALUE.saturating_add(beside)).ok_or(FillBudgetExceeded::Size(most))?;
     match value {
         Value::Array(items) => {
             let level = deeper(level).ok_or(FillBudgetExceeded::Depth)?;
             let mut items = items.iter();
-            items.try_for_each(|item| weigh(item, level, most, left))
+            items.try_for_each(|item| weigh(item, level, most, remaining))
         }
         Value::Object(fields) => {
             let level = deeper(level).ok_or(FillBudgetExceeded::Depth)?;
             let mut fields = fields.values();
-            fields.try_for_each(|field| weigh(field, level, most, left))
+            fields.try_for_each(|field| weigh(field, level, most, remaining))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
@@ -183,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_costs_what_is_in_it_and_is_refused_as_a_whole() {
+    fn a_copy_costs_its_contents_and_is_refused_as_a_whole() {
         let value = json!({"name": ["text", 1, null]});
         let cost = 5 * VALUE + "text".len() + memory_beside_values(1, "name".len());
         let mut enough = FillBudget::with_limit(cost + 1);
@@ -200,7 +203,7 @@ mod tests {
 
     /// Objects are the heavier values: each reserves space for further fields, and a table.
     #[test]
-    fn an_object_costs_what_it_takes_in_memory() {
+    fn an_object_costs_its_memory() {
         let value = json!({"a": {"b": {"c": 1}}, "d": {}, "e": {"f": 1, "g": 2, "h": 3, "i": 4}});
         let mut copied = FillBudget::with_limit(1 << 20);
         assert_eq!(copied.copy(&value, 0), Ok(value.clone()));
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_nests_as_deep_as_it_and_what_encloses_it_together() {
+    fn the_nesting_of_a_value_includes_its_enclosing_values() {
         let copied = |levels: usize, within: usize| {
             let copied = FillBudget::with_limit(1 << 20).copy(&nested(levels), within);
             copied.map(drop)
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_too_large_for_a_text_is_not_written_out_to_find_that_out() {
+    fn an_oversized_value_is_refused_without_serialising_it() {
         let mut text = String::new();
         let mut filling = FillBudget::with_limit(3 * VALUE);
         let wrote = filling.write_value(&mut text, &json!([[[[]]]]), |_| panic!("it was shown"));

@@ -240,36 +240,42 @@ fn quotation(before: &str, rest: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn own(text: &str) -> String {
+    fn own_text(text: &str) -> String {
         let own = blanked(text, &foreign(text));
         assert_eq!(own.len(), text.len());
         own.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn quotations_are_not_the_writers_own_and_apostrophes_are_no_quotation_marks() {
+    fn quotations_are_excluded_and_apostrophes_open_no_quotation() {
         assert_eq!(
-            own("Ann said 'drop the table' to Bob's team"),
+            own_text("Ann said 'drop the table' to Bob's team"),
             "Ann said to Bob's team"
         );
-        assert_eq!(own("what does “wipe it” mean?"), "what does mean?");
+        assert_eq!(own_text("what does “wipe it” mean?"), "what does mean?");
         assert_eq!(
-            own("the boys' and girls' rooms"),
+            own_text("the boys' and girls' rooms"),
             "the boys' and girls' rooms"
         );
-        assert_eq!(own("rock 'n' roll"), "rock roll");
+        assert_eq!(own_text("rock 'n' roll"), "rock roll");
     }
 
     #[test]
-    fn records_of_programs_are_pasted_and_prose_is_not() {
-        assert_eq!(own("row: {\"id\": {\"a\": 1}}\nwhy?"), "row: why?");
-        assert_eq!(own("disk-1 | free | 20\nwhat is it?"), "what is it?");
-        assert_eq!(own("2024-05-01T10:00:03 stopped\nrestart it"), "restart it");
-        assert_eq!(own("KeyError: 'x'\nwhat now"), "what now");
-        assert_eq!(own("<b>bold</b> claim"), "bold claim");
-        assert_eq!(own("a < b and c > d"), "a < b and c > d");
-        assert_eq!(own("{braces without a colon}"), "{braces without a colon}");
-        assert_eq!(own("```\nrm -rf /\n``` is that safe"), "is that safe");
+    fn program_records_count_as_pasted_and_prose_does_not() {
+        assert_eq!(own_text("row: {\"id\": {\"a\": 1}}\nwhy?"), "row: why?");
+        assert_eq!(own_text("disk-1 | free | 20\nwhat is it?"), "what is it?");
+        assert_eq!(
+            own_text("2024-05-01T10:00:03 stopped\nrestart it"),
+            "restart it"
+        );
+        assert_eq!(own_text("KeyError: 'x'\nwhat now"), "what now");
+        assert_eq!(own_text("<b>bold</b> claim"), "bold claim");
+        assert_eq!(own_text("a < b and c > d"), "a < b and c > d");
+        assert_eq!(
+            own_text("{braces without a colon}"),
+            "{braces without a colon}"
+        );
+        assert_eq!(own_text("```\nrm -rf /\n``` is that safe"), "is that safe");
         for line in [
             "Jan 12 03:04:05 db-1 kernel: out of memory",
             "[2024/05/01 10:00:03] worker stopped",
@@ -278,10 +284,10 @@ mod tests {
             "10.0.0.7 - - [01/May/2024:10:00:03 +0000] \"GET / HTTP/1.1\" 500 12",
             "FATAL the disk is full",
         ] {
-            assert_eq!(own(&format!("{line}\nwhat now")), "what now", "{line}");
+            assert_eq!(own_text(&format!("{line}\nwhat now")), "what now", "{line}");
         }
         for text in ["May 12 hosts be stopped", "10:00 is too early for it"] {
-            assert_eq!(own(text), text);
+            assert_eq!(own_text(text), text);
         }
     }
 }

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_stand_between_two_fences_whatever_ends_the_lines() {
+    fn fields_are_read_between_two_fences_with_any_line_ending() {
         for (text, found) in [
             ("---\na: 1\n---\nbody\n", Some(("a: 1\n", "body\n"))),
             ("---\r\na: 1\r\n---\r\nbody", Some(("a: 1\r\n", "body"))),

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn framing_and_connection_are_the_clients() {
+    fn framing_and_connection_headers_are_reserved_for_the_client() {
         for name in [
             "Content-Length",
             "TRANSFER-ENCODING",

@@ -230,7 +230,7 @@ mod tests {
 
     /// Tests each right on its own, so that the comparison omits none.
     #[test]
-    fn a_right_beyond_what_is_held_is_named() {
+    fn an_exceeded_right_is_named() {
         let held = rights(&json!({}));
         for (asked, beyond) in [
             (json!({}), None),

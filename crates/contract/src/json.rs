@@ -145,7 +145,7 @@ impl Extent {
         memory: VALUE,
     };
 
-    fn within(&self, profile: Profile) -> Result<(), JsonLimitExceeded> {
+    fn check_memory(&self, profile: Profile) -> Result<(), JsonLimitExceeded> {
         let limit = profile.memory;
         if self.memory > limit {
             return Err(JsonLimitExceeded::Memory { limit });
@@ -182,7 +182,7 @@ pub enum JsonLimitExceeded {
     #[error(
         "has the number {number}{}, which would be rounded: an integer has at most 64 bits, any other number is at \
          most 1.8e308; send it as text",
-        placed(.pointer)
+        at_pointer(.pointer)
     )]
     Number {
         /// Text of the number, truncated.
@@ -193,7 +193,7 @@ pub enum JsonLimitExceeded {
 }
 
 /// Formats a pointer as part of a message; empty for the root.
-fn placed(pointer: &str) -> String {
+fn at_pointer(pointer: &str) -> String {
     match pointer {
         "" => String::new(),
         pointer => format!(" at `{pointer}`"),
@@ -241,7 +241,7 @@ pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, JsonLimitExc
     let mut next = Some(value);
     loop {
         if let Some(value) = next
-            && let Some(parts) = entered(value, &mut extent)
+            && let Some(parts) = count_value(value, &mut extent)
         {
             open.push(parts);
             extent.levels = extent.levels.max(open.len());
@@ -250,7 +250,7 @@ pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, JsonLimitExc
                 return Err(JsonLimitExceeded::Levels { limit });
             }
         }
-        extent.within(profile)?;
+        extent.check_memory(profile)?;
         let Some(parts) = open.last_mut() else {
             return Ok(extent);
         };
@@ -328,7 +328,7 @@ impl<'v> Parts<'v> {
 }
 
 /// Counts a value without its parts, and returns the parts.
-fn entered<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
+fn count_value<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
         Value::String(text) => {
@@ -404,13 +404,13 @@ fn read<'d, T: Deserialize<'d>>(
 ) -> Result<T, JsonFault> {
     // serde_json's own limit and the thread's stack allow this depth.
     if extent.levels <= bounds::STORED_LEVELS {
-        return Ok(whole(deserializer)?);
+        return Ok(read_to_end(deserializer)?);
     }
     deserializer.disable_recursion_limit();
-    Ok(deeply(|| whole(deserializer))?)
+    Ok(deeply(|| read_to_end(deserializer))?)
 }
 
-fn whole<'d, T: Deserialize<'d>>(
+fn read_to_end<'d, T: Deserialize<'d>>(
     mut deserializer: Deserializer<impl Read<'d>>,
 ) -> Result<T, serde_json::Error> {
     let value = T::deserialize(&mut deserializer)?;

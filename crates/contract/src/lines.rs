@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_way_to_end_a_line_ends_one() {
+    fn every_line_ending_ends_one_line() {
         for (text, lines) in [
             ("", &[][..]),
             ("a", &["a"]),

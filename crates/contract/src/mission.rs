@@ -76,7 +76,7 @@ macro_rules! artifacts {
             /// # Errors
             /// Every violation; `unsupported_version` for an unknown version, which is never read as another (B002-1).
             pub fn parse(bytes: &[u8]) -> Result<Self, Vec<Violation>> {
-                match peek(bytes) {
+                match peek_schema_name(bytes) {
                     $( Some(<$inner as Contract>::NAME) => {
                         let read = parse_within(bytes, Profile::STORED);
                         read.map(Self::$variant).map_err(version_first)
@@ -162,7 +162,7 @@ fn version_first(violations: Vec<Violation>) -> Vec<Violation> {
 }
 
 /// Reads the contract name from the bytes without reading the rest.
-fn peek(bytes: &[u8]) -> Option<SchemaName> {
+fn peek_schema_name(bytes: &[u8]) -> Option<SchemaName> {
     #[derive(Deserialize)]
     struct SchemaHeader {
         schema_name: SchemaName,

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pdf_is_its_bytes_in_base64_and_another_file_its_text() {
+    fn a_pdf_is_stored_as_base64_and_other_files_as_text() {
         let pdf = b"%PDF-1.7\n\xff\x00";
         let content = content_of(pdf);
         assert_eq!(content.len() as u64, content_length(pdf.len() as u64));

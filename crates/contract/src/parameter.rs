@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_long_large_or_none_is_refused() {
+    fn long_large_and_invalid_patterns_are_refused() {
         assert_eq!(messages("^[a-z]{2}(-[a-z]+)+-[0-9]$"), [""; 0]);
         let long = messages(&"x".repeat((16 << 10) + 1));
         let expected =

@@ -122,13 +122,13 @@ fn split(
             continue;
         }
         let inner = open + OPENING.len();
-        at = match (closed(&text[inner..]), malformed) {
+        at = match (read_closed(&text[inner..]), malformed) {
             (Some((placeholder, length)), _) => {
                 let end = inner + length;
                 found.push((open..end, Segment::Placeholder(placeholder)));
                 end
             }
-            (None, Malformed::Refused) => return Err(malformed_as(&text[inner..])),
+            (None, Malformed::Refused) => return Err(malformed_reason(&text[inner..])),
             (None, Malformed::IsText) => {
                 found.push((open..inner, Segment::Text(OPENING)));
                 inner
@@ -143,7 +143,7 @@ fn split(
 
 /// Returns the placeholder at the start of `inner`, after its `${`, and its length with its `}`. Reads only characters
 /// of names.
-fn closed(inner: &str) -> Option<(Placeholder<'_>, usize)> {
+fn read_closed(inner: &str) -> Option<(Placeholder<'_>, usize)> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let length = inner.bytes().take_while(is_part).count();
     if inner.as_bytes().get(length) != Some(&b'}') {
@@ -153,7 +153,7 @@ fn closed(inner: &str) -> Option<(Placeholder<'_>, usize)> {
 }
 
 /// Returns the reason why a `${` before `inner` opens no placeholder.
-fn malformed_as(inner: &str) -> PlaceholderError {
+fn malformed_reason(inner: &str) -> PlaceholderError {
     match inner.find('}') {
         Some(close) => PlaceholderError::BadName(inner[..close].to_owned()),
         None => PlaceholderError::NotClosed,
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_so_many_placeholders_and_no_more() {
+    fn the_number_of_placeholders_in_a_text_is_bounded() {
         let most = "${a}".repeat(PLACEHOLDERS);
         assert_eq!(segments(&most).map(|found| found.len()), Ok(PLACEHOLDERS));
         assert_eq!(segments(&(most + "$${a}")), Err(PlaceholderError::TooMany));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placeholder_is_shown_as_it_is_written() {
+    fn a_placeholder_is_displayed_in_its_source_form() {
         for written in ["${user.region}", "${look}", "${look.items.0.id}"] {
             let found = segments(written).unwrap();
             let [Segment::Placeholder(placeholder)] = found.as_slice() else {

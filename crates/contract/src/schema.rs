@@ -253,13 +253,13 @@ impl SchemaEntry {
     /// Generates the JSON Schema of a document; violations are reported in its order.
     #[must_use]
     pub fn generate(&self) -> Value {
-        canonical::sorted(self.made(self.aliases))
+        canonical::sorted(self.build_json(self.aliases))
     }
 
     /// Generates the JSON Schema of stored and returned documents, with one spelling of each field.
     #[must_use]
     pub fn written(&self) -> Value {
-        canonical::sorted(self.made(&[]))
+        canonical::sorted(self.build_json(&[]))
     }
 
     /// Returns the `$id` of the schema, which references use.
@@ -275,7 +275,7 @@ impl SchemaEntry {
         )
     }
 
-    fn made(&self, aliases: &[Alias]) -> Value {
+    fn build_json(&self, aliases: &[Alias]) -> Value {
         let mut json = match self.origin {
             // The text is embedded, and a test parses each of them.
             Origin::Seed(text) => return decode_stored(text).unwrap_or(Value::Bool(false)),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn microseconds_go_there_and_back() {
+    fn microseconds_survive_a_round_trip() {
         let time = Timestamp::parse("1969-12-31T23:59:59.999999Z").unwrap();
         assert_eq!(time.as_micros(), -1);
         assert_eq!(Timestamp::from_micros(-1), Ok(time));

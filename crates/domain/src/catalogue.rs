@@ -65,7 +65,7 @@ pub struct CatalogueEntry<T> {
 }
 
 /// The documents of one kind in a layer, by id.
-type Shelf<T> = BTreeMap<String, Arc<CatalogueEntry<T>>>;
+type DocumentsById<T> = BTreeMap<String, Arc<CatalogueEntry<T>>>;
 
 /// The complete catalogue at one revision.
 #[derive(Debug, Default, Clone)]
@@ -308,7 +308,11 @@ impl View {
     }
 }
 
-fn find<T>(tenant: &Shelf<T>, global: &Shelf<T>, id: &str) -> Option<ResolvedDocument<T>> {
+fn find<T>(
+    tenant: &DocumentsById<T>,
+    global: &DocumentsById<T>,
+    id: &str,
+) -> Option<ResolvedDocument<T>> {
     let (entry, won) = match (tenant.get(id), global.get(id)) {
         (Some(own), Some(_)) => (own, WinningLayer::TenantOverGlobal),
         (Some(own), None) => (own, WinningLayer::Tenant),
@@ -322,8 +326,8 @@ fn find<T>(tenant: &Shelf<T>, global: &Shelf<T>, id: &str) -> Option<ResolvedDoc
 }
 
 fn merged<'a, T>(
-    tenant: &'a Shelf<T>,
-    global: &'a Shelf<T>,
+    tenant: &'a DocumentsById<T>,
+    global: &'a DocumentsById<T>,
 ) -> impl Iterator<Item = ResolvedDocument<T>> + 'a {
     let ids: BTreeSet<&'a String> = tenant.keys().chain(global.keys()).collect();
     ids.into_iter()

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_private_address_is_refused_unless_the_list_names_it() {
+    async fn a_private_address_is_refused_unless_it_is_listed() {
         assert_eq!(
             verdict(
                 &["localhost.localdomain:*", "127.0.0.1:5005"],
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn b000_16_the_public_web_is_open_and_everything_else_is_named() {
+    async fn b000_16_public_addresses_are_open_and_others_must_be_listed() {
         let verdict = async |patterns: &[&str], host: &str, port| {
             let patterns = patterns.iter().map(|p| p.parse().unwrap()).collect();
             match EgressPolicy::public_and(patterns)
@@ -250,17 +250,17 @@ mod tests {
             "::1",
             "2130706433",
         ] {
-            let said = verdict(&["127.0.0.1:5005"], host, 80).await;
+            let message = verdict(&["127.0.0.1:5005"], host, 80).await;
             assert!(
-                said.contains("a private or local address"),
-                "{host}: {said}"
+                message.contains("a private or local address"),
+                "{host}: {message}"
             );
         }
     }
 
     /// An entry that a package may declare reaches the internet, and opens nothing of the network around the server.
     #[tokio::test]
-    async fn an_entry_for_public_addresses_alone_opens_no_local_one() {
+    async fn an_entry_for_public_addresses_opens_no_local_address() {
         for (pattern, host, port) in [
             ("127.0.0.1:5005", "127.0.0.1", 5005),
             ("localhost:*", "localhost", 5005),
@@ -270,8 +270,11 @@ mod tests {
         ] {
             let own: HostPattern = pattern.parse().unwrap();
             let policy = EgressPolicy::new(vec![own.clone().public_only()]);
-            let said = policy.addresses(host, port).await.unwrap_err().to_string();
-            assert!(said.contains("the configuration does not grant"), "{said}");
+            let message = policy.addresses(host, port).await.unwrap_err().to_string();
+            assert!(
+                message.contains("the configuration does not grant"),
+                "{message}"
+            );
             // The same pattern from a source that may grant local addresses.
             let both = EgressPolicy::new(vec![own.clone().public_only(), own]);
             assert!(both.addresses(host, port).await.is_ok(), "{pattern}");
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_metadata_address_needs_its_literal() {
+    async fn the_metadata_address_must_be_listed_literally() {
         assert_eq!(
             verdict(&["*.amazonaws.com"], "169.254.169.254", 80).await,
             "169.254.169.254:80 is not in the tool's egress list"

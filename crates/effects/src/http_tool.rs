@@ -91,7 +91,7 @@ impl HttpRunner {
         let client = self.client(call, &prepared, redirects).await?;
         let request = prepared.into_request();
         let body = self.spool();
-        HttpAnswer::to(&client, request, call.limits.output_bytes, body).await
+        HttpAnswer::fetch(&client, request, call.limits.output_bytes, body).await
     }
 
     /// Creates a client for this call alone: it connects only to the checked addresses, keeps no connection, and uses

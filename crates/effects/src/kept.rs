@@ -147,7 +147,7 @@ impl SpooledBytes {
         };
         set_aside(room, size).await?;
         let work = move |kept: Self| Ok(decode(&kept.into_bytes()?));
-        Ok(self.worked_on(size.bytes, work).await?)
+        Ok(self.run_off_thread(size.bytes, work).await?)
     }
 
     /// Waits for memory for the JSON value of the bytes, then parses them.
@@ -157,11 +157,11 @@ impl SpooledBytes {
             let extent = kept.extent(Profile::OUTPUT)?;
             Ok((kept, extent))
         };
-        let (kept, extent) = self.worked_on(bytes, measure).await?;
+        let (kept, extent) = self.run_off_thread(bytes, measure).await?;
         let extent = extent.map_err(|much| SpoolReadError::Fault(much.into(), Vec::new()))?;
         let memory = extent.memory;
         set_aside(room, OutputSize { bytes, memory }).await?;
-        kept.worked_on(bytes.max(memory), Self::decode).await?
+        kept.run_off_thread(bytes.max(memory), Self::decode).await?
     }
 
     fn decode(self) -> io::Result<Result<Value, SpoolReadError>> {
@@ -174,7 +174,7 @@ impl SpooledBytes {
     }
 
     /// Runs work on the bytes or their value; if they are large, on a thread that may block.
-    async fn worked_on<T: Send + 'static>(
+    async fn run_off_thread<T: Send + 'static>(
         self,
         size: usize,
         work: impl FnOnce(Self) -> io::Result<T> + Send + 'static,
@@ -231,14 +231,14 @@ mod tests {
     #[derive(Debug)]
     struct SpoolWriter {
         most: usize,
-        asked: Mutex<Vec<OutputSize>>,
+        reserved: Mutex<Vec<OutputSize>>,
     }
 
     impl SpoolWriter {
         fn new(most: usize) -> Self {
             Self {
                 most,
-                asked: Mutex::default(),
+                reserved: Mutex::default(),
             }
         }
     }
@@ -246,7 +246,7 @@ mod tests {
     #[async_trait]
     impl OutputBudget for SpoolWriter {
         async fn set_aside(&self, size: OutputSize) -> Result<(), OutputBudgetExhausted> {
-            self.asked.lock().unwrap().push(size);
+            self.reserved.lock().unwrap().push(size);
             if size.memory > self.most {
                 return Err(OutputBudgetExhausted("full".to_owned()));
             }
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    fn kept(text: &str, directory: Option<&std::path::Path>) -> SpooledBytes {
+    fn spooled(text: &str, directory: Option<&std::path::Path>) -> SpooledBytes {
         let mut kept = SpooledBytes::new(directory.map(std::path::Path::to_owned));
         for piece in text.as_bytes().chunks(100_000) {
             kept.push(piece).unwrap();
@@ -273,7 +273,7 @@ mod tests {
             (&large, Some(directory.path()), true),
             (&large, None, false),
         ] {
-            let mut kept = kept(text, given);
+            let mut kept = spooled(text, given);
             assert_eq!(matches!(kept.place, SpoolLocation::File(_)), in_file);
             assert_eq!(kept.beginning(3).unwrap(), b"xxx");
             assert_eq!(kept.into_bytes().unwrap(), text.as_bytes());
@@ -283,29 +283,35 @@ mod tests {
 
     /// Memory is reserved before a large value is built; a small text may parse to a large value.
     #[tokio::test]
-    async fn memory_is_set_aside_before_a_large_value_is_made() {
+    async fn memory_is_reserved_before_a_large_value_is_built() {
         let directory = tempfile::tempdir().unwrap();
         let text = json!(["x".repeat(3 << 20), "é\n"]).to_string();
         let many = format!("[{}0]", "0,".repeat(100_000));
         for (text, least) in [(&text, 3 << 20), (&many, 7 << 20)] {
             let room = SpoolWriter::new(usize::MAX);
-            let value = kept(text, Some(directory.path())).into_value(&room).await;
+            let value = spooled(text, Some(directory.path()))
+                .into_value(&room)
+                .await;
             assert_eq!(value.unwrap().to_string(), *text);
-            let asked = room.asked.lock().unwrap().clone();
-            assert_eq!(asked.len(), 1);
-            assert_eq!(asked[0].bytes, text.len());
-            assert!(asked[0].memory >= least, "{asked:?}");
+            let reserved = room.reserved.lock().unwrap().clone();
+            assert_eq!(reserved.len(), 1);
+            assert_eq!(reserved[0].bytes, text.len());
+            assert!(reserved[0].memory >= least, "{reserved:?}");
             let full = SpoolWriter::new(least - 1);
-            let refused = kept(text, Some(directory.path())).into_value(&full).await;
+            let refused = spooled(text, Some(directory.path()))
+                .into_value(&full)
+                .await;
             assert!(
                 matches!(refused, Err(SpoolReadError::NoRoom(_))),
                 "{refused:?}"
             );
         }
         let room = SpoolWriter::new(0);
-        let value = kept("[1]", Some(directory.path())).into_value(&room).await;
+        let value = spooled("[1]", Some(directory.path()))
+            .into_value(&room)
+            .await;
         assert_eq!(value.unwrap(), json!([1]));
-        assert!(room.asked.lock().unwrap().is_empty());
+        assert!(room.reserved.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
@@ -313,13 +319,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let heavy = format!("[{}[]]", "[],".repeat(2_000_000));
         let room = SpoolWriter::new(0);
-        let refused = kept(&heavy, Some(directory.path())).into_value(&room).await;
+        let refused = spooled(&heavy, Some(directory.path()))
+            .into_value(&room)
+            .await;
         let much = JsonLimitExceeded::Memory { limit: JSON_MEMORY };
         match refused {
             Err(SpoolReadError::Fault(JsonFault::TooMuch(found), _)) => assert_eq!(found, much),
             other => panic!("{other:?}"),
         }
-        let refused = kept("nothing", Some(directory.path()))
+        let refused = spooled("nothing", Some(directory.path()))
             .into_value(&room)
             .await;
         match refused {
@@ -328,17 +336,17 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
-        assert!(room.asked.lock().unwrap().is_empty());
+        assert!(room.reserved.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
-    async fn a_text_is_read_once_there_is_memory_for_it() {
+    async fn a_text_is_read_when_memory_is_available() {
         let directory = tempfile::tempdir().unwrap();
         let text = "é".repeat(1 << 20);
         let room = SpoolWriter::new(usize::MAX);
-        let kept = kept(&text, Some(directory.path()));
+        let kept = spooled(&text, Some(directory.path()));
         let read = kept.decoded(&room, <[u8]>::to_vec).await;
         assert!(read.unwrap() == text.as_bytes());
-        assert_eq!(room.asked.lock().unwrap().len(), 1);
+        assert_eq!(room.reserved.lock().unwrap().len(), 1);
     }
 }

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leaves_the_package_is_refused() {
+    fn a_path_outside_the_package_is_refused() {
         for path in ["../x", "/etc/passwd", "a/../../b", "", "a/", "./a", "a\0b"] {
             assert_eq!(
                 files(&[(path, "")]),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_depends_on_where_a_path_ends() {
+    fn the_digest_separates_paths_from_contents() {
         let one = files(&[("ab", "c")]).unwrap();
         let other = files(&[("a", "bc")]).unwrap();
         assert_ne!(one.digest(), other.digest());

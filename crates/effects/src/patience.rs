@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_the_longest_and_vary_by_chance() {
+    fn pauses_double_up_to_the_maximum_with_jitter() {
         let pauses = |chance| -> Vec<u128> {
             let pause = |retry| patience(chance).pause(retry, None).unwrap().as_millis();
             [0, 1, 2, 3, 4, 40].map(pause).to_vec()
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_waited_for_as_long_as_it_asks_within_the_longest_pause() {
+    fn retry_after_is_respected_up_to_the_longest_pause() {
         let pause = |asked_ms| patience(0.5).pause(0, Some(Duration::from_millis(asked_ms)));
         assert_eq!(pause(700), Some(Duration::from_millis(750)));
         assert_eq!(pause(1_000), Some(Duration::from_millis(1_050)));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_after_is_read_in_all_its_forms() {
+    fn retry_after_is_parsed_in_all_its_forms() {
         // Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110.
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777 - 90);
         let read = |name: &'static str, value: &'static str| {

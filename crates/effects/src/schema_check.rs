@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_first_check_and_a_long_one_are_done_elsewhere() {
+    async fn first_and_long_checks_run_on_another_thread() {
         let numbers = schema(&json!({"items": {"type": "integer"}}));
         let mut first = Box::pin(check_against(&numbers, json!([1])));
         assert_eq!(first.as_mut().now_or_never(), None);

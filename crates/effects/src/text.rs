@@ -30,7 +30,7 @@ mod tests {
     use super::clean;
 
     #[test]
-    fn a_servers_text_is_bounded_and_holds_nothing_hidden() {
+    fn text_of_a_server_is_bounded_and_has_no_hidden_characters() {
         assert_eq!(clean(" a\u{1b}[31mb\u{202e}c\u{200b}\n", 99), "a[31mbc");
         assert_eq!(clean("äöü", 2), "äö…");
         assert_eq!(clean("äö", 2), "äö");

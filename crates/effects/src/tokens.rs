@@ -177,7 +177,7 @@ impl Issuers {
             {
                 return Err(IssuerError::Twice(options.issuer));
             }
-            let place = KeysLocation::of(&options)?;
+            let place = KeysLocation::from_options(&options)?;
             issuers.push(Issuer {
                 algorithms: options
                     .algorithms

@@ -20,7 +20,7 @@ use support::{bash_call, failure, sandbox};
 mod support;
 
 #[tokio::test]
-async fn a_fork_bomb_is_stopped_and_swept_up() {
+async fn a_fork_bomb_is_stopped_and_its_processes_are_killed() {
     let fixture = sandbox().await;
     let mut call = bash_call(
         "exec -a bash bash -c 'bomb() { bomb | bomb & }; bomb; sleep 1000' charter-effects-bomb",

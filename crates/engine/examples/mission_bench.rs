@@ -59,7 +59,8 @@ async fn main() -> Result<(), Failure> {
     let begun = engine.start_mission(&caller, &order).await?.mission();
     loop {
         let run = engine
-            .await_run(&caller, &begun.run_id, Duration::from_secs(600))
+            .run_views()
+            .wait(&caller, &begun.run_id, Duration::from_secs(600))
             .await?;
         if run.state.outcome.is_some() {
             break;

@@ -197,6 +197,7 @@ impl Bench {
         let playbook: PlaybookId = format!("bench.take_{steps}").parse()?;
         let (run, outcome) = self
             .engine
+            .run_starts()
             .drive_playbook(&self.caller, &playbook, &Map::new())
             .await?;
         match outcome {
@@ -210,7 +211,7 @@ impl Bench {
         let run = self.carry_out(steps).await?;
         let (mut events, started) = (0, Instant::now());
         while started.elapsed() < REPLAY {
-            let replayed = self.engine.replay_run(&self.caller, &run).await?;
+            let replayed = self.engine.run_views().replay(&self.caller, &run).await?;
             if let Some(diverges) = replayed.divergence {
                 return Err(format!("the run {run} diverges: {diverges:?}").into());
             }

@@ -1,24 +1,24 @@
 //! The engine: its ports, and the common state of every use case.
 
+mod clients;
+mod execution_services;
 mod services;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use charter_contract::ids::{TenantId, ToolId};
 use charter_contract::time::Timestamp;
-use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
 use charter_effects::webhook::Webhooks;
-use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunner};
+use charter_effects::{Imports, Models, Sources, ToolRunner};
 use charter_search::embed::Embedder;
 use charter_store::SharedStore;
 use charter_store::skill_index::SkillIndex;
-use quick_cache::sync::Cache;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use execution_services::{ExecutionParts, ExecutionServices};
 use services::Services;
 
 use crate::EngineError;
@@ -27,26 +27,30 @@ use crate::catalogue::documents::DocumentService;
 use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
 use crate::conversation::candidates::Generator;
 use crate::conversation::requests::ActiveRequests;
-use crate::execution::executors::{self, ClientCalls, TargetRouter};
-use crate::execution::outputs::{self, OutputBudgetRunner};
-use crate::execution::replicas::PeerReplicas;
-use crate::execution::runs::Drivers;
-use crate::execution::runs::orders::Orders;
-use crate::execution::tool_results::ToolResults;
+use crate::execution::events::EventService;
+use crate::execution::evidence::EvidenceService;
+use crate::execution::evidence_log::EvidenceLogService;
+use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
+use crate::execution::explain::GateService;
+use crate::execution::findings::FindingService;
+use crate::execution::outputs::OutputBudgetRunner;
+use crate::execution::replicas::ReplicaService;
+use crate::execution::runs::{
+    ApprovalService, JournalService, PinnedDocumentService, RunClients, RunManagementService,
+    RunRecoveryService, RunService, RunViewService,
+};
+use crate::execution::starts::RunStartService;
+use crate::execution::tags::TagService;
 use crate::ground::change_wait::ChangeWait;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
-use crate::ground::fair_slots::{FairSlots, Slot};
 use crate::ground::ids::IdSource;
-use crate::ground::moments::Deadlines;
 use crate::ground::peers::Peers;
 use crate::ground::questions::QuestionSlots;
-use crate::ground::settings::Settings;
+use crate::ground::settings::{ClientTools, Settings};
 use crate::identity::keys::KeyService;
 use crate::identity::providers::Providers;
 use crate::identity::quotas::TenantQuotas;
-use crate::identity::rate_limits::RateLimits;
-use crate::identity::shares::Shares;
 use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
@@ -55,9 +59,6 @@ use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
 use crate::registry::tool_search::ToolSearchService;
-
-/// Maximum package versions whose files are cached in memory.
-const KEPT_PACKAGES: usize = 64;
 
 /// The ports of the engine.
 #[derive(Clone)]
@@ -93,26 +94,14 @@ pub struct Ports {
 /// The use cases of one process over one store.
 pub struct Engine {
     ports: Ports,
-    /// The port for tools, behind the router to executors and the check of outputs.
-    tools: Arc<dyn ToolRunner>,
-    executors: Arc<ClientCalls>,
     settings: Settings,
-    results: ToolResults,
-    files: Cache<Origin, Arc<PackageFiles>>,
-    slots: FairSlots,
     computations: Arc<Computations>,
     questions: QuestionSlots,
-    values: Shares,
-    run_values: Shares,
     in_hand: ActiveRequests,
-    drivers: Drivers,
-    rate_limits: RateLimits<(TenantId, ToolId)>,
-    quotas: TenantQuotas,
+    quotas: Arc<TenantQuotas>,
     services: Services,
-    deadlines: Arc<Deadlines>,
+    execution: ExecutionServices,
     news: Arc<Notify>,
-    others: PeerReplicas,
-    orders: Orders,
     draining: CancellationToken,
     holder: String,
     shutdown: CancellationToken,
@@ -134,70 +123,79 @@ impl Engine {
     /// If the catalogue cannot be read, or a stored vector is missing and cannot be made.
     pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
         let engine = Self::unloaded(ports, settings);
-        engine.begin_following().await?;
+        engine.replicas().begin_following().await?;
         engine.catalogue().reload_catalogue().await?;
         engine.agent_skills().load_skills().await?;
-        engine
-            .tasks()
-            .spawn(Arc::clone(&engine).renew_leases_forever());
+        let recovery = Arc::clone(engine.run_recovery());
+        engine.tasks().spawn(recovery.renew_leases_forever());
         Ok(engine)
     }
 
     /// Creates an engine with an empty catalogue: for [`Engine::reindex`], which loads the catalogue at its end.
     #[must_use]
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
+        Arc::new_cyclic(|engine: &Weak<Self>| Self::build(ports, settings, engine.clone()))
+    }
+
+    /// Builds the engine that runs know as their `clients`.
+    fn build(ports: Ports, settings: Settings, clients: Weak<dyn RunClients>) -> Self {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         let shutdown = CancellationToken::new();
+        let draining = shutdown.child_token();
         let news = Arc::new(Notify::new());
-        let executors = Arc::new(ClientCalls::new(settings.executor_lease));
-        let tools = TargetRouter::new(
-            Arc::clone(&ports.tools),
-            Arc::clone(&executors),
-            settings.client_tools,
-        );
-        let tools: Arc<dyn ToolRunner> = Arc::new(OutputBudgetRunner(Arc::new(tools)));
+        let calls = Arc::new(ClientCalls::new(settings.executor_lease));
+        let tools = routed(&ports, &calls, settings.client_tools);
         let tasks = TaskTracker::new();
         let background = BackgroundTasks {
             shutdown: shutdown.clone(),
             tasks: tasks.clone(),
         };
+        let computations = Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone()));
+        let questions = QuestionSlots::default();
+        let quotas = Arc::new(TenantQuotas::new(
+            settings.quotas.clone(),
+            Arc::clone(&ports.store),
+            Arc::clone(&ports.clock),
+        ));
         let services = Services::new(
             &ports,
             &settings,
-            background,
+            background.clone(),
             Arc::clone(&news),
             holder.clone(),
         );
-        Arc::new(Self {
-            results: ToolResults::new(settings.cached_results),
-            files: Cache::new(KEPT_PACKAGES),
-            slots: FairSlots::new(settings.tool_calls),
-            computations: Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone())),
-            questions: QuestionSlots::default(),
-            values: outputs::values(),
-            run_values: outputs::run_values(),
+        let execution = ExecutionServices::new(
+            &services,
+            &ExecutionParts {
+                ports: &ports,
+                settings: &settings,
+                background,
+                draining: draining.clone(),
+                news: Arc::clone(&news),
+                holder: holder.clone(),
+                tools,
+                calls,
+                computations: Arc::clone(&computations),
+                questions: questions.clone(),
+                quotas: Arc::clone(&quotas),
+                clients,
+            },
+        );
+        Self {
+            execution,
+            computations,
+            questions,
             in_hand: ActiveRequests::default(),
-            drivers: Drivers::default(),
-            rate_limits: RateLimits::default(),
-            quotas: TenantQuotas::new(
-                settings.quotas.clone(),
-                Arc::clone(&ports.store),
-                Arc::clone(&ports.clock),
-            ),
+            quotas,
             services,
-            deadlines: Arc::new(Deadlines::new(Arc::clone(&ports.clock))),
             news,
-            others: PeerReplicas::default(),
-            orders: Orders::default(),
-            draining: shutdown.child_token(),
+            draining,
             shutdown,
             tasks,
             holder,
-            tools,
-            executors,
             ports,
             settings,
-        })
+        }
     }
 
     /// Ends running work without waiting for it. Requests answer `unavailable`, stay open, and are resumed at the next
@@ -292,6 +290,97 @@ impl Engine {
         &self.services.tool_search
     }
 
+    /// Returns the events of tenants.
+    #[must_use]
+    pub fn events(&self) -> &Arc<EventService> {
+        &self.execution.events
+    }
+
+    /// Returns the evidence of tenants.
+    #[must_use]
+    pub fn evidence(&self) -> &Arc<EvidenceService> {
+        &self.execution.evidence
+    }
+
+    /// Returns the evidence logs of tenants.
+    #[must_use]
+    pub fn evidence_log(&self) -> &Arc<EvidenceLogService> {
+        &self.execution.evidence_log
+    }
+
+    /// Returns the leases of calls to executors.
+    #[must_use]
+    pub fn executors(&self) -> &Arc<ExecutorService> {
+        &self.execution.executors
+    }
+
+    /// Returns the findings in the results of runs.
+    pub(crate) fn findings(&self) -> &Arc<FindingService> {
+        &self.execution.findings
+    }
+
+    /// Returns the tags of requests.
+    #[must_use]
+    pub fn tags(&self) -> &Arc<TagService> {
+        &self.execution.tags
+    }
+
+    /// Returns the journals of runs.
+    pub(crate) fn journals(&self) -> &Arc<JournalService> {
+        &self.execution.journals
+    }
+
+    /// Returns the documents of runs, in the versions that they pinned.
+    pub(crate) fn pinned_documents(&self) -> &Arc<PinnedDocumentService> {
+        &self.execution.pinned
+    }
+
+    /// Returns the drivers of runs.
+    pub(crate) fn runs(&self) -> &Arc<RunService> {
+        &self.execution.runs
+    }
+
+    /// Returns the approvals that people decide on.
+    #[must_use]
+    pub fn approvals(&self) -> &Arc<ApprovalService> {
+        &self.execution.approvals
+    }
+
+    /// Returns runs as their readers see them.
+    #[must_use]
+    pub fn run_views(&self) -> &Arc<RunViewService> {
+        &self.execution.views
+    }
+
+    /// Returns the operations of users on runs.
+    #[must_use]
+    pub fn run_management(&self) -> &Arc<RunManagementService> {
+        &self.execution.management
+    }
+
+    /// Returns the starts of runs.
+    #[must_use]
+    pub fn run_starts(&self) -> &Arc<RunStartService> {
+        &self.execution.starts
+    }
+
+    /// Returns the gate, for calls that do not happen.
+    #[must_use]
+    pub fn gate(&self) -> &Arc<GateService> {
+        &self.execution.gate
+    }
+
+    /// Returns the claims of runs, and the leases of this process.
+    #[must_use]
+    pub fn run_recovery(&self) -> &Arc<RunRecoveryService> {
+        &self.execution.recovery
+    }
+
+    /// Returns the follower of the other processes of the store.
+    pub(crate) fn replicas(&self) -> &Arc<ReplicaService> {
+        &self.execution.replicas
+    }
+
     /// Returns the engine's settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
@@ -335,27 +424,10 @@ impl Engine {
         self.ports.generator.as_ref()
     }
 
-    pub(crate) fn tools(&self) -> &Arc<dyn ToolRunner> {
-        &self.tools
-    }
-
-    /// Returns the calls that wait for executors.
-    pub(crate) fn executors(&self) -> &ClientCalls {
-        &self.executors
-    }
-
-    pub(crate) fn log_key(&self) -> &EvidenceKey {
-        &self.ports.evidence_key
-    }
-
     /// Returns the time, by the engine's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.ports.clock.now()
-    }
-
-    pub(crate) fn deadlines(&self) -> &Arc<Deadlines> {
-        &self.deadlines
     }
 
     /// Returns the other processes over the store.
@@ -377,16 +449,6 @@ impl Engine {
         self.news.notify_waiters();
     }
 
-    /// Returns this process's view of the other replicas of the store.
-    pub(crate) fn peer_replicas(&self) -> &PeerReplicas {
-        &self.others
-    }
-
-    /// Returns the commands that other processes apply for this one.
-    pub(crate) fn orders(&self) -> &Orders {
-        &self.orders
-    }
-
     /// Cancelled when no new work may begin.
     pub(crate) fn draining(&self) -> &CancellationToken {
         &self.draining
@@ -402,27 +464,10 @@ impl Engine {
         &self.holder
     }
 
-    pub(crate) fn tool_results(&self) -> &ToolResults {
-        &self.results
-    }
-
-    pub(crate) fn files(&self) -> &Cache<Origin, Arc<PackageFiles>> {
-        &self.files
-    }
-
-    /// Waits for a slot for a tool call of this process, shared fairly between tenants. A call for an executor needs
-    /// none: one tenant without an executor must not block the others.
-    pub(crate) async fn tool_slot(&self, tenant: &TenantId, call: &ToolCall) -> Option<Slot> {
-        if executors::goes_to_executors(call, self.settings.client_tools) {
-            return None;
-        }
-        Some(self.slots.take(tenant).await)
-    }
-
     /// Returns the number of tool calls that wait for a slot in this process, over all tenants.
     #[must_use]
     pub fn queued_tool_calls(&self) -> usize {
-        self.slots.queued()
+        self.execution.calls.queued()
     }
 
     /// Returns what runs filters, and fills in templates.
@@ -435,33 +480,14 @@ impl Engine {
         &self.questions
     }
 
-    /// Returns the memory for large outputs and journals, in shares of tenants.
-    pub(crate) fn values(&self) -> &Shares {
-        &self.values
-    }
-
-    /// Returns the memory for the values of driven runs, in shares of tenants.
-    pub(crate) fn run_values(&self) -> &Shares {
-        &self.run_values
-    }
-
     pub(crate) fn active_requests(&self) -> &ActiveRequests {
         &self.in_hand
-    }
-
-    /// Returns the rate limits of tools.
-    pub(crate) fn rate_limits(&self) -> &RateLimits<(TenantId, ToolId)> {
-        &self.rate_limits
     }
 
     /// The quotas of tenants, and their use.
     #[must_use]
     pub fn quotas(&self) -> &TenantQuotas {
         &self.quotas
-    }
-
-    pub(crate) fn drivers(&self) -> &Drivers {
-        &self.drivers
     }
 
     /// Returns a token that is cancelled when the engine stops.
@@ -477,6 +503,17 @@ impl Engine {
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
+}
+
+/// Returns the port for tools, behind the router to executors and the check of outputs.
+fn routed(
+    ports: &Ports,
+    calls: &Arc<ClientCalls>,
+    client_tools: ClientTools,
+) -> Arc<dyn ToolRunner> {
+    let here = Arc::clone(&ports.tools);
+    let tools = TargetRouter::new(here, Arc::clone(calls), client_tools);
+    Arc::new(OutputBudgetRunner(Arc::new(tools)))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Execution and its record: runs with their journals and approvals, plans and playbooks, outputs and findings,
+//! Execution and its record: runs with their journals and approvals, starting them, outputs and findings,
 //! evidence and its log, executors, events, and the other replicas.
 
 pub(crate) mod asking;
@@ -6,11 +6,14 @@ pub(crate) mod events;
 pub(crate) mod evidence;
 pub(crate) mod evidence_log;
 pub(crate) mod executors;
+pub(crate) mod explain;
 pub(crate) mod findings;
 pub(crate) mod outputs;
-pub(crate) mod plans;
-pub(crate) mod playbooks;
 pub(crate) mod replicas;
 pub(crate) mod runs;
+pub(crate) mod starts;
 pub(crate) mod tags;
 pub(crate) mod tool_results;
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,8 @@
 //! Use cases, one noun per file.
 //!
 //! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
-//! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of [`Engine`], which names all of them.
+//! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of services, which [`Engine`] holds, and for
+//! missions and conversations of [`Engine`] itself.
 //!
 //! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
 //! through the storage traits, and acts through the ports of `charter-effects` and `charter-search`. It knows no HTTP,
@@ -55,22 +56,28 @@ pub use conversation::tasks::{
 };
 pub use engine::{Engine, Ports};
 pub use execution::events::{
-    AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, RequestEventRef,
-    RunEventRef,
+    AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
+    RequestEventRef, RunEventRef,
 };
-pub use execution::evidence::{EvidenceEntry, EvidencePage, EvidenceQuery, MAX_PAYLOAD};
+pub use execution::evidence::{
+    EvidenceEntry, EvidencePage, EvidenceQuery, EvidenceService, MAX_PAYLOAD,
+};
 pub use execution::evidence_log::{
-    EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
+    EvidenceExport, EvidenceKey, EvidenceLogService, EvidenceProof, LogCheckpoint, LogConsistency,
+    LogHead, LogKey,
 };
-pub use execution::executors::{LeaseRenewal, LeaseRequest};
-pub use execution::plans::SubmittedPlan;
+pub use execution::executors::{ExecutorService, LeaseRenewal, LeaseRequest};
+pub use execution::explain::{
+    AssumedFacts, CallExplanation, CallOrigin, GateService, HypotheticalCall,
+};
 pub use execution::runs::{
-    ApprovalDecision, ApprovalEntry, ApprovalPage, AssumedFacts, CallExplanation, CallOrigin,
-    Confirmation, HistoryEvent, HypotheticalCall, IdempotencyKey, Progress, ProgressEvent,
-    ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage, RunEventView, RunEvidence,
-    RunExplanation, RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplanation,
-    StepView,
+    ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService, Confirmation, HistoryEvent,
+    Progress, ProgressEvent, ReplayDivergence, Replayed, RollBack, RunAt, RunEventPage,
+    RunEventView, RunEvidence, RunExplanation, RunManagementService, RunPage, RunQuery,
+    RunRecoveryService, RunState, RunSummary, RunView, RunViewService, StepExplanation, StepView,
 };
+pub use execution::starts::{IdempotencyKey, RunStartService, RunStarted, SubmittedPlan};
+pub use execution::tags::TagService;
 pub use ground::apart::apart;
 pub use ground::error::EngineError;
 pub use ground::grants::{HostFault, ToolGrants};

@@ -134,7 +134,10 @@ impl Engine {
             id.as_ref(),
             &found.entry,
         );
-        let files = self.package_files(&found.entry.origin).await?;
+        let files = self
+            .pinned_documents()
+            .package_files(&found.entry.origin)
+            .await?;
         Ok((
             pin,
             PinnedTool {

@@ -36,11 +36,11 @@ impl Engine {
         if let Err(error) = self.record_results().await {
             tracing::warn!(error = %error, "results of requests could not be read; retrying");
         }
-        let hold = self.hold();
+        let hold = self.run_recovery().request_lease();
         let open = self.store().take_requests(self.now(), &hold, BATCH).await?;
         let count = open.len();
         if count == 0 {
-            self.claim().await?;
+            self.run_recovery().claim().await?;
             return Ok(0);
         }
         let mut answering = Vec::with_capacity(count);
@@ -62,7 +62,7 @@ impl Engine {
         self.tasks().spawn(async move {
             // A request drives its own runs; the remaining ones belong to none.
             futures_util::future::join_all(answering).await;
-            if let Err(error) = engine.claim().await {
+            if let Err(error) = engine.run_recovery().claim().await {
                 tracing::warn!(error = %error, "open runs could not be read; retrying");
             }
         });
@@ -73,13 +73,13 @@ impl Engine {
     /// store; in a worker they also drive unclaimed runs and do the chores.
     pub fn run_maintenance(self: &Arc<Self>) {
         let tasks = self.tasks();
-        tasks.spawn(Arc::clone(self).follow_replicas_forever());
+        tasks.spawn(Arc::clone(self.replicas()).follow_forever());
         tasks.spawn(Arc::clone(self.catalogue()).follow_imports_forever());
         tasks.spawn(Arc::clone(self.agent_skills()).mirror_skills_forever());
         if self.settings().duty != ProcessRole::Api {
             tasks.spawn(Arc::clone(self).work_forever());
             tasks.spawn(Arc::clone(self).sweep_forever());
-            tasks.spawn(Arc::clone(self).retain_evidence_forever());
+            tasks.spawn(Arc::clone(self.evidence_log()).retain_forever());
             tasks.spawn(Arc::clone(self.lenses()).refresh_lenses_forever());
         }
     }
@@ -94,8 +94,7 @@ impl Engine {
         loop {
             let found = tokio::select! {
                 () = self.draining().cancelled() => return,
-                () = self.peer_replicas().claims().notified() => self.claim().await,
-                () = self.drivers().capacity_freed() => self.claim().await,
+                () = self.run_recovery().claims_due() => self.run_recovery().claim().await,
                 () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
             };
             if let Err(error) = found {

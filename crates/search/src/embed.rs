@@ -1,7 +1,5 @@
-//! Text to vectors: all-MiniLM-L6-v2 in this process ([`MiniLm`]), or a server
-//! that speaks the OpenAI embeddings API ([`RemoteEmbedder`]). Knows nothing of
-//! indexes or documents, and reads no environment: every path and key comes
-//! from the caller.
+//! The port for embedding models: [`Embedder`], the vectors that it returns, and the identity of its model. Must not
+//! know any implementation; `charter-embed` has them.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,30 +8,12 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-mod bert;
-mod engine;
-pub mod fetch;
-mod kernel;
-mod minilm;
-mod prepacked;
-mod remote;
-mod shape;
-mod team;
-mod tokens;
 mod vector;
-mod weights;
-mod words;
-mod workers;
 
-pub use minilm::{DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, MiniLm, MiniLmOptions};
-pub use remote::{
-    ApiKey, DEFAULT_REQUEST_TIMEOUT, DEFAULT_TEXTS_PER_REQUEST, MAX_RETRIES, MAX_RETRY_PAUSE,
-    Prefixes, RemoteEmbedder, RemoteError, RemoteOptions,
-};
-pub use tokens::MAX_TEXT_BYTES;
 pub use vector::{Vector, VectorError};
-pub use weights::{WeightsError, WeightsMemory};
-pub use workers::{MAX_CALLS_AT_ONCE, MAX_TEXTS_PER_CALL};
+
+/// Texts in one call.
+pub const MAX_TEXTS_PER_CALL: usize = 4096;
 
 /// The number format of a model; part of its identity, because the vectors of two formats rank differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,31 +56,11 @@ impl fmt::Display for EmbeddingModel {
 /// Why texts could not be embedded.
 #[derive(Debug, Error)]
 pub enum EmbedError {
-    /// The model's weights or configuration could not be loaded.
-    #[error("the embedding model could not be loaded")]
-    Weights {
-        /// The fault.
-        source: WeightsError,
-    },
-    /// The tokenizer could not be loaded, or refused a text.
+    /// The tokenizer refused a text.
     #[error("the embedding model's tokenizer failed")]
     Tokenizer {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The tokenizer belongs to another model.
-    #[error("the tokenizer knows {tokenizer} tokens, the weights only {weights}")]
-    Vocabulary {
-        /// Tokens of the tokenizer.
-        tokenizer: usize,
-        /// Rows of the weights.
-        weights: usize,
-    },
-    /// The requested token limit is out of range.
-    #[error("a token limit of {asked} is outside 3 to {MAX_TOKEN_LIMIT}")]
-    TokenLimit {
-        /// The requested limit.
-        asked: usize,
     },
     /// The call has too many texts.
     #[error("{found} texts in one call; the limit is {limit}")]
@@ -109,12 +69,6 @@ pub enum EmbedError {
         found: usize,
         /// Texts allowed.
         limit: usize,
-    },
-    /// A worker thread could not be started.
-    #[error("starting the embedder's threads failed")]
-    Threads {
-        /// The system's error.
-        source: std::io::Error,
     },
     /// A worker panicked on this call; the next call is served again.
     #[error("the embedder failed on this call")]
@@ -126,7 +80,7 @@ pub enum EmbedError {
     #[error("the embedding server returned no embeddings")]
     Remote {
         /// The cause.
-        source: RemoteError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The model returned an invalid vector.
     #[error("the embedding model returned an unusable vector")]

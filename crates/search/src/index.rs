@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::dense::{DenseQuery, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{LexicalBuilder, LexicalIndex};
 use crate::names::{NameIndex, NameMatch};
 use crate::text::{RouteText, VectorRole};
+use crate::text_index::{TextIndex, TextIndexBuilder, TextVectors};
 
 /// Most entries of one index.
 pub const MAX_ENTRIES: usize = 1 << 20;
@@ -110,40 +110,10 @@ pub struct RouteIndex {
     examples: FxHashMap<String, Vec<u32>>,
     /// Ids and names, with their entries.
     names: NameIndex,
-    lexical: LexicalIndex,
-    dense: DenseRows,
-    utterances: Utterances,
-    model: Option<EmbeddingModel>,
-}
-
-/// The individual vectors of descriptions and examples, for entries with examples.
-#[derive(Debug, Default)]
-pub(crate) struct Utterances {
-    rows: DenseRows,
-    /// The end of each entry's rows; they begin at the end of the entry before. Empty if no rows are kept.
-    ends: Vec<u32>,
-}
-
-impl Utterances {
-    /// Returns the cosine of a query with the nearest of an entry's own texts; `None` if they are not kept.
-    pub(crate) fn nearest(
-        &self,
-        entry: usize,
-        query: &DenseQuery,
-        parts: &[DenseQuery],
-        part_weight: f32,
-    ) -> Option<f32> {
-        let end = *self.ends.get(entry)?;
-        let start = entry.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let rows: Vec<u32> = (start..end).collect();
-        let cosines = self.rows.scan_chosen(&rows, query, parts, part_weight);
-        cosines.into_iter().reduce(f32::max)
-    }
-
-    /// Whether no rows are kept.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
+    /// The words of each entry, and one vector.
+    texts: TextIndex,
+    /// The vectors of the description and of each example, for entries with examples.
+    utterances: TextVectors,
 }
 
 impl RouteIndex {
@@ -168,9 +138,8 @@ impl RouteIndex {
                 id: pair[0].id.clone(),
             });
         }
-        let lexical = index_words(&entries, settings);
-        let dense = stack_vectors(&entries, model.as_ref(), settings)?;
         let utterances = stack_utterances(&entries, model.as_ref())?;
+        let texts = index_texts(&entries, model, settings)?;
         let with_examples = entries
             .iter()
             .map(|entry| !entry.text.examples.is_empty())
@@ -184,10 +153,8 @@ impl RouteIndex {
             with_examples,
             examples,
             names,
-            lexical,
-            dense,
+            texts,
             utterances,
-            model,
         })
     }
 
@@ -230,14 +197,12 @@ impl RouteIndex {
 
     /// Returns the model of its vectors.
     pub fn model(&self) -> Option<&EmbeddingModel> {
-        self.model.as_ref()
+        self.texts.model()
     }
 
     /// Returns the approximate number of bytes on the heap.
     pub fn heap_bytes(&self) -> usize {
         let ids: usize = self.ids.iter().map(|id| 2 * id.capacity() + 60).sum();
-        let utterances =
-            self.utterances.rows.heap_bytes() + self.utterances.ends.capacity() * size_of::<u32>();
         let examples = self.examples.iter();
         let examples: usize = examples
             .map(|(text, entries)| text.capacity() + 60 + 4 * entries.capacity())
@@ -245,9 +210,8 @@ impl RouteIndex {
         ids + examples
             + self.names.heap_bytes()
             + self.with_examples.len()
-            + self.lexical.heap_bytes()
-            + self.dense.heap_bytes()
-            + utterances
+            + self.texts.heap_bytes()
+            + self.utterances.heap_bytes()
     }
 
     pub(crate) fn ids(&self) -> &[String] {
@@ -259,20 +223,31 @@ impl RouteIndex {
     }
 
     pub(crate) fn lexical(&self) -> &LexicalIndex {
-        &self.lexical
+        self.texts.words()
     }
 
-    pub(crate) fn dense(&self) -> &DenseRows {
-        &self.dense
+    pub(crate) fn vectors(&self) -> &TextVectors {
+        self.texts.vectors()
     }
 
-    pub(crate) fn utterances(&self) -> &Utterances {
+    pub(crate) fn utterances(&self) -> &TextVectors {
         &self.utterances
     }
 }
 
-fn index_words(entries: &[RouteEntry], settings: &IndexSettings) -> LexicalIndex {
-    let mut builder = LexicalBuilder::new(vec![
+/// Indexes the words of each entry, and its vector.
+fn index_texts(
+    entries: &[RouteEntry],
+    model: Option<EmbeddingModel>,
+    settings: &IndexSettings,
+) -> Result<TextIndex, BuildError> {
+    let with_vectors = entries.iter().find(|entry| !entry.vectors.is_empty());
+    if let (None, Some(entry)) = (&model, with_vectors) {
+        return Err(BuildError::NoModel {
+            id: entry.id.clone(),
+        });
+    }
+    let words = LexicalBuilder::new(vec![
         settings.name_weight,
         settings.group_weight,
         settings.description_weight,
@@ -281,52 +256,37 @@ fn index_words(entries: &[RouteEntry], settings: &IndexSettings) -> LexicalIndex
         settings.example_weight,
     ])
     .keeping_spellings();
-    for RouteEntry { text, .. } in entries {
-        let single = [
-            (0, text.name.as_str()),
-            (1, text.group.as_str()),
-            (2, text.description.as_str()),
-        ];
-        let parameters = text
-            .parameters
-            .iter()
-            .map(|parameter| (3, parameter.as_str()));
-        let body = text.body.iter().map(|body| (4, body.as_str()));
-        let examples = text.examples.iter().map(|example| (5, example.as_str()));
-        builder.add(
-            single
-                .into_iter()
-                .chain(parameters)
-                .chain(body)
-                .chain(examples),
-        );
-    }
-    builder.finish()
-}
-
-fn stack_vectors(
-    entries: &[RouteEntry],
-    model: Option<&EmbeddingModel>,
-    settings: &IndexSettings,
-) -> Result<DenseRows, BuildError> {
-    let Some(model) = model else {
-        return match entries.iter().find(|entry| !entry.vectors.is_empty()) {
-            Some(entry) => Err(BuildError::NoModel {
-                id: entry.id.clone(),
-            }),
-            None => Ok(DenseRows::default()),
-        };
-    };
-    let mut rows = DenseRows::new(model.dims, entries.len());
+    let dims = model.as_ref().map(|model| model.dims);
+    let mut texts = TextIndexBuilder::new(words, model, entries.len());
     for entry in entries {
-        let pushed = entry_vector(&entry.vectors, model.dims, settings)
-            .and_then(|vector| rows.push(vector.as_ref()));
-        pushed.map_err(|source| BuildError::Vector {
+        let refused = |source| BuildError::Vector {
             id: entry.id.clone(),
             source,
-        })?;
+        };
+        let vector = match dims {
+            Some(dims) => entry_vector(&entry.vectors, dims, settings).map_err(refused)?,
+            None => None,
+        };
+        texts
+            .add(fields_of(&entry.text), [vector.as_ref()])
+            .map_err(refused)?;
     }
-    Ok(rows)
+    Ok(texts.finish())
+}
+
+/// Returns the parts of an entry's text with the numbers of their fields.
+fn fields_of(text: &RouteText) -> impl Iterator<Item = (u8, &str)> {
+    let single = [
+        (0, text.name.as_str()),
+        (1, text.group.as_str()),
+        (2, text.description.as_str()),
+    ];
+    let parameters = text.parameters.iter();
+    let parameters = parameters.map(|parameter| (3, parameter.as_str()));
+    let body = text.body.iter().map(|body| (4, body.as_str()));
+    let examples = text.examples.iter().map(|example| (5, example.as_str()));
+    let parts = single.into_iter().chain(parameters);
+    parts.chain(body).chain(examples)
 }
 
 fn examples_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
@@ -368,50 +328,39 @@ fn bare(text: &str) -> String {
     words.join(" ")
 }
 
-/// Collects description and examples of each entry with examples, row by row; none if there are too many.
+/// Collects description and examples of each entry with examples; none if there are too many.
 fn stack_utterances(
     entries: &[RouteEntry],
     model: Option<&EmbeddingModel>,
-) -> Result<Utterances, BuildError> {
-    let said = |entry: &RouteEntry| {
-        let of = |(role, _): &&(VectorRole, Vector)| {
-            matches!(role, VectorRole::Description | VectorRole::Example)
-        };
-        let exemplified = entry
-            .vectors
-            .iter()
-            .any(|(role, _)| *role == VectorRole::Example);
-        if exemplified {
-            entry.vectors.iter().filter(of).count()
-        } else {
-            0
-        }
-    };
-    let count: usize = entries.iter().map(said).sum();
+) -> Result<TextVectors, BuildError> {
+    let count: usize = entries
+        .iter()
+        .map(|entry| utterances_of(entry).count())
+        .sum();
     let Some(model) = model.filter(|_| (1..=MAX_EXAMPLE_ROWS).contains(&count)) else {
-        return Ok(Utterances::default());
+        return Ok(TextVectors::new(0, 0));
     };
-    let mut utterances = Utterances {
-        rows: DenseRows::new(model.dims, count),
-        ends: Vec::with_capacity(entries.len()),
-    };
-    let mut end = 0_u32;
+    let mut utterances = TextVectors::new(model.dims, count);
     for entry in entries {
-        if said(entry) > 0 {
-            for (role, vector) in &entry.vectors {
-                if matches!(role, VectorRole::Description | VectorRole::Example) {
-                    let pushed = utterances.rows.push(Some(vector));
-                    pushed.map_err(|source| BuildError::Vector {
-                        id: entry.id.clone(),
-                        source,
-                    })?;
-                    end += 1;
-                }
-            }
-        }
-        utterances.ends.push(end);
+        let pushed = utterances.push(utterances_of(entry).map(Some));
+        pushed.map_err(|source| BuildError::Vector {
+            id: entry.id.clone(),
+            source,
+        })?;
     }
     Ok(utterances)
+}
+
+/// Returns the vectors of an entry's description and examples; none without examples.
+fn utterances_of(entry: &RouteEntry) -> impl Iterator<Item = &Vector> {
+    let vectors = entry.vectors.iter();
+    let exemplified = vectors
+        .clone()
+        .any(|(role, _)| *role == VectorRole::Example);
+    let own = vectors.filter(move |(role, _)| {
+        exemplified && matches!(role, VectorRole::Description | VectorRole::Example)
+    });
+    own.map(|(_, vector)| vector)
 }
 
 /// Returns one vector for an entry: description, summary and parameters mixed, then the centroid with the examples.

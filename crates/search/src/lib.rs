@@ -1,4 +1,4 @@
-//! Embedding, lexical and vector indexes, fusion and the routing score.
+//! Lexical and vector indexes, fusion and the routing score, and the port for embedding models ([`embed`]).
 //!
 //! [`RouteIndex`] holds one scope's entries, [`Layers`] stacks scopes, [`search`] ranks and scores the entries that a
 //! caller may see, [`decide`] converts candidates to a verdict. [`eval`] measures routing on labelled queries,
@@ -28,6 +28,7 @@ mod settings;
 mod slots;
 mod spelling;
 mod text;
+mod text_index;
 mod trigger_phrases;
 mod verdict;
 mod windows;
@@ -40,6 +41,7 @@ pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex, 
 pub use layers::{Allowed, Layer, Layers, Scope};
 pub use likeness::{Likeness, Statement, likeness};
 pub use names::{NameIndex, NameMatch};
+pub use near_words::Spellings;
 pub use passages::{
     Passage, PassageHit, PassageIndex, PassagePosition, WordScores, mixed_cosine, search_passages,
 };

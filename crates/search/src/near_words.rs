@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Words that can be searched by edit distance.
 #[derive(Debug, Default)]
-pub(crate) struct Spellings {
+pub struct Spellings {
     letters: String,
     /// Position in `letters` and set of letters of each word, by number of characters, then in order.
     words: Vec<(u32, u32)>,
@@ -14,7 +14,7 @@ pub(crate) struct Spellings {
 
 impl Spellings {
     /// Indexes these words, each once, in lower case.
-    pub(crate) fn from_words(words: impl IntoIterator<Item = String>) -> Self {
+    pub fn from_words(words: impl IntoIterator<Item = String>) -> Self {
         let mut words: Vec<(usize, String)> = words
             .into_iter()
             .map(|word| (word.chars().count(), word))
@@ -42,7 +42,7 @@ impl Spellings {
     }
 
     /// Returns the words at one edit from `word`.
-    pub(crate) fn near(&self, word: &str) -> Vec<&str> {
+    pub fn near(&self, word: &str) -> Vec<&str> {
         let typed: Vec<char> = word.chars().collect();
         let letters = mask(word);
         let lengths = typed.len().saturating_sub(1)..typed.len() + 2;

@@ -10,14 +10,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::dense::{self, DenseRows};
+use crate::dense;
 use crate::embed::{EmbeddingModel, Vector, VectorError};
-use crate::lexical::{self, AnalysedQuery, LexicalBuilder, LexicalIndex, SearchedLayer};
+use crate::lexical::{self, AnalysedQuery, LexicalBuilder, SearchedLayer};
 use crate::query::{EmbeddedQuery, QueryError};
 use crate::rank::{Range, fuse};
 use crate::relevance::relevance;
-use crate::select::kth_largest;
+use crate::select::best_of;
 use crate::settings::Fusion;
+use crate::text_index::{TextIndex, TextIndexBuilder};
 
 /// Weight of the words of a passage's headings.
 const HEADING_WEIGHT: f32 = 1.5;
@@ -38,12 +39,7 @@ pub struct Passage {
 /// The passages of one text, numbered from 0.
 #[derive(Debug)]
 pub struct PassageIndex {
-    lexical: LexicalIndex,
-    /// A row for each vector.
-    dense: DenseRows,
-    /// The rows of passage `n` are `rows[n]..rows[n + 1]`.
-    rows: Vec<usize>,
-    model: Option<EmbeddingModel>,
+    texts: TextIndex,
 }
 
 /// The position of a passage.
@@ -79,32 +75,21 @@ impl PassageIndex {
         passages: impl IntoIterator<Item = &'p Passage>,
         model: Option<EmbeddingModel>,
     ) -> Result<Self, VectorError> {
-        let mut words = LexicalBuilder::new(vec![HEADING_WEIGHT, 1.0]);
-        let mut dense = DenseRows::new(model.as_ref().map_or(0, |model| model.dims), 0);
-        let mut rows = vec![0];
-        let mut count = 0;
+        let words = LexicalBuilder::new(vec![HEADING_WEIGHT, 1.0]);
+        let mut texts = TextIndexBuilder::new(words, model, 0);
         for passage in passages {
-            words.add([(0, passage.headings.as_str()), (1, passage.text.as_str())]);
-            if model.is_some() {
-                for vector in &passage.vectors {
-                    dense.push(Some(vector))?;
-                    count += 1;
-                }
-            }
-            rows.push(count);
+            let fields = [(0, passage.headings.as_str()), (1, passage.text.as_str())];
+            texts.add(fields, passage.vectors.iter().map(Some))?;
         }
         Ok(Self {
-            lexical: words.finish(),
-            dense,
-            rows,
-            model,
+            texts: texts.finish(),
         })
     }
 
     /// Returns the number of passages.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len() - 1
+        self.texts.len()
     }
 
     /// Whether it has no passages.
@@ -116,7 +101,7 @@ impl PassageIndex {
     /// Returns the approximate number of bytes on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.lexical.heap_bytes() + self.dense.heap_bytes() + self.rows.len() * size_of::<usize>()
+        self.texts.heap_bytes()
     }
 
     /// Returns the best cosine of each passage; 0 without a vector.
@@ -124,21 +109,15 @@ impl PassageIndex {
         let Some(texts) = &query.dense else {
             return vec![0.0; self.len()];
         };
-        if self.model.as_ref() != Some(&texts.model) {
+        if self.texts.model() != Some(&texts.model) {
             return vec![0.0; self.len()];
         }
-        let visible = vec![true; self.rows.last().copied().unwrap_or(0)];
-        let cosines = self.dense.scan(
-            &visible,
+        self.texts.vectors().cosines(
+            &vec![true; self.len()],
             &texts.whole,
             &texts.sentences,
             fusion.sentence_weight,
-        );
-        let best = |pair: &[usize]| cosines[pair[0]..pair[1]].iter().copied().reduce(f32::max);
-        self.rows
-            .windows(2)
-            .map(|pair| best(pair).unwrap_or(0.0))
-            .collect()
+        )
     }
 }
 
@@ -159,8 +138,10 @@ pub fn search_passages(
         return Err(QueryError::NoCandidates);
     }
     let words = WordScores::score(indexes, query, fusion);
-    let alike =
-        |index: &Arc<PassageIndex>| index.model.is_some() && index.model.as_ref() == query.model();
+    let alike = |index: &Arc<PassageIndex>| {
+        let model = index.texts.model();
+        model.is_some() && model == query.model()
+    };
     let cosines: Option<Vec<Vec<f32>>> = indexes.iter().any(alike).then(|| {
         indexes
             .iter()
@@ -218,7 +199,7 @@ impl WordScores {
             .iter()
             .zip(&visible)
             .map(|(index, visible)| SearchedLayer {
-                index: &index.lexical,
+                index: index.texts.words(),
                 visible,
             })
             .collect();
@@ -237,14 +218,7 @@ impl WordScores {
     #[must_use]
     pub fn best(&self, most: usize) -> Vec<PassagePosition> {
         let with_words = || self.places().filter(|place| self.at(*place) > 0.0);
-        let least = kth_largest(with_words().map(|place| self.at(place)), most);
-        let least = least.unwrap_or(f32::NEG_INFINITY);
-        let mut best: Vec<PassagePosition> = with_words()
-            .filter(|place| self.at(*place) >= least)
-            .collect();
-        best.sort_by(|a, b| self.at(*b).total_cmp(&self.at(*a)));
-        best.truncate(most);
-        best
+        best_of(with_words, |place| self.at(place), most)
     }
 
     /// Ranks passages by words, and by cosines that were computed elsewhere: like [`search_passages`], but normalises
@@ -298,7 +272,7 @@ impl WordScores {
     fn share(&self, place: PassagePosition) -> f32 {
         let index = self.indexes.get(place.index);
         index.map_or(0.0, |index| {
-            lexical::share(&index.lexical, place.passage, &self.terms)
+            lexical::share(index.texts.words(), place.passage, &self.terms)
         })
     }
 

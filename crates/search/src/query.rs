@@ -373,6 +373,26 @@ impl EmbeddedQuery {
         self.dense.as_ref().map(|texts| &texts.model)
     }
 
+    /// Checks that all indexes of a search have vectors of the query's model.
+    ///
+    /// # Errors
+    /// [`QueryError::Model`] with the first other model.
+    pub(crate) fn check_models<'m>(
+        &self,
+        mut models: impl Iterator<Item = &'m EmbeddingModel>,
+    ) -> Result<(), QueryError> {
+        let Some(asked) = self.model() else {
+            return Ok(());
+        };
+        match models.find(|model| *model != asked) {
+            Some(model) => Err(QueryError::Model {
+                query: asked.to_string(),
+                index: model.to_string(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Whether it has words; without any, only the vector counts.
     #[must_use]
     pub fn has_words(&self) -> bool {

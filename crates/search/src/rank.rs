@@ -134,7 +134,8 @@ impl EntryScores {
         fusion: &Fusion,
     ) -> Result<Self, QueryError> {
         let layers_list = layers.as_slice();
-        check_models(layers_list, query)?;
+        let models = layers_list.iter().filter_map(|layer| layer.index.model());
+        query.check_models(models)?;
         let visible = layers.visible(allowed);
         let searched: Vec<SearchedLayer<'_>> = layers_list
             .iter()
@@ -427,23 +428,6 @@ pub(crate) fn id(layers: &Layers, (layer, entry): EntryPosition) -> &str {
     &layers.as_slice()[layer].index.ids()[entry]
 }
 
-fn check_models(layers: &[Layer], query: &EmbeddedQuery) -> Result<(), QueryError> {
-    let Some(asked) = query.model() else {
-        return Ok(());
-    };
-    let other = layers
-        .iter()
-        .filter_map(|layer| layer.index.model())
-        .find(|model| *model != asked);
-    match other {
-        Some(model) => Err(QueryError::Model {
-            query: asked.to_string(),
-            index: model.to_string(),
-        }),
-        None => Ok(()),
-    }
-}
-
 /// `None` if the query or every index is without vectors.
 fn cosines(
     layers: &[Layer],
@@ -456,10 +440,10 @@ fn cosines(
         return None;
     }
     let scan = |(layer, visible): (&Layer, &Vec<bool>)| {
-        let rows = layer.index.dense();
-        let mut cosines = rows.scan(visible, &texts.whole, &texts.sentences, sentence_weight);
+        let vectors = layer.index.vectors();
+        let mut cosines = vectors.cosines(visible, &texts.whole, &texts.sentences, sentence_weight);
         if let Some(typed) = &texts.typed {
-            let as_typed = rows.scan(visible, typed, &[], sentence_weight);
+            let as_typed = vectors.cosines(visible, typed, &[], sentence_weight);
             for (cosine, as_typed) in cosines.iter_mut().zip(as_typed) {
                 *cosine = cosine.max(as_typed);
             }

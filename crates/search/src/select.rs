@@ -1,4 +1,4 @@
-//! The k-th largest of many numbers in one pass. Must not know their meaning.
+//! The largest of many numbers, without sorting all of them. Must not know their meaning.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -23,6 +23,19 @@ pub(crate) fn kth_largest(values: impl Iterator<Item = f32>, k: usize) -> Option
         }
     }
     (k > 0 && best.len() == k).then_some(least)
+}
+
+/// Returns the `k` items of the largest values, largest first; equal ones in the order of `items`.
+pub(crate) fn best_of<T: Copy, I: Iterator<Item = T>>(
+    items: impl Fn() -> I,
+    value: impl Fn(T) -> f32,
+    k: usize,
+) -> Vec<T> {
+    let least = kth_largest(items().map(&value), k).unwrap_or(f32::NEG_INFINITY);
+    let mut best: Vec<T> = items().filter(|item| value(*item) >= least).collect();
+    best.sort_by(|a, b| value(*b).total_cmp(&value(*a)));
+    best.truncate(k);
+    best
 }
 
 /// A float in its total order.
@@ -56,7 +69,11 @@ mod tests {
             let mut sorted = values.clone();
             sorted.sort_by(|a, b| b.total_cmp(a));
             let expected = if k == 0 { None } else { sorted.get(k - 1).copied() };
-            prop_assert_eq!(kth_largest(values.into_iter(), k), expected);
+            prop_assert_eq!(kth_largest(values.iter().copied(), k), expected);
+            let mut places: Vec<usize> = (0..values.len()).collect();
+            places.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
+            places.truncate(k);
+            prop_assert_eq!(best_of(|| 0..values.len(), |at| values[at], k), places);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::lexical::{Analyser, ForwardIndex, ForwardQuery, ForwardScores};
 use crate::query::{EmbeddedQuery, QueryError};
 use crate::rank::{MAX_TOP_K, Range};
 use crate::relevance::relevance;
-use crate::select::kth_largest;
+use crate::select::best_of;
 use crate::settings::{RouteSettings, ScoreFeatures};
 
 /// The cosine of unrelated texts.
@@ -123,7 +123,8 @@ pub fn discover(
     if top_k == 0 {
         return Err(QueryError::NoCandidates);
     }
-    check_models(layers, query)?;
+    let models = layers.iter().filter_map(|layer| layer.index.model.as_ref());
+    query.check_models(models)?;
     let visible: Vec<Vec<u32>> = layers
         .iter()
         .map(|layer| {
@@ -195,20 +196,6 @@ pub fn rank_nearest(
     scored.best(settings, top_k.min(MAX_TOP_K))
 }
 
-fn check_models(layers: &[SlotLayer<'_>], query: &EmbeddedQuery) -> Result<(), QueryError> {
-    let Some(asked) = query.model() else {
-        return Ok(());
-    };
-    let models = layers.iter().filter_map(|layer| layer.index.model.as_ref());
-    match models.into_iter().find(|model| *model != asked) {
-        Some(model) => Err(QueryError::Model {
-            query: asked.to_string(),
-            index: model.to_string(),
-        }),
-        None => Ok(()),
-    }
-}
-
 /// Returns cosines of the visible slots of all layers, in sequence; `None` without vectors.
 fn cosines(
     layers: &[SlotLayer<'_>],
@@ -268,11 +255,7 @@ impl Scored<'_> {
     fn best(&self, settings: &RouteSettings, top_k: usize) -> Vec<SlotHit> {
         let is_hit = |at: &usize| self.cosines.is_some() || self.words.scores[*at] > 0.0;
         let hits = || (0..self.fused.len()).filter(is_hit);
-        let least = kth_largest(hits().map(|at| self.fused[at]), top_k);
-        let least = least.unwrap_or(f32::NEG_INFINITY);
-        let mut found: Vec<usize> = hits().filter(|at| self.fused[*at] >= least).collect();
-        found.sort_by(|a, b| self.fused[*b].total_cmp(&self.fused[*a]));
-        found.truncate(top_k);
+        let found = best_of(hits, |at| self.fused[at], top_k);
         let Some(first) = found.first().copied() else {
             return Vec::new();
         };

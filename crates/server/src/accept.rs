@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_header_everything_is_taken_and_lines_are_one_list() {
+    fn without_a_header_every_type_is_accepted_and_header_lines_are_joined() {
         let none = preference(&headers(&[]), "text/plain", &[]);
         assert_eq!((none.quality, none.exactness), (1_000, Exactness::Any));
         let two = headers(&["text/html", "text/plain;q=0.3"]);

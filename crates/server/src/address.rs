@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slashes_at_the_end_are_left_out_and_nothing_else_is() {
+    fn only_trailing_slashes_are_removed() {
         for (given, expected) in [
             ("/a2a/", Some("/a2a")),
             ("/a2a", None),

@@ -26,16 +26,16 @@ pub(crate) async fn observe(
     request: Request,
     next: Next,
 ) -> Response {
-    let told = TracedRequest::of(&request);
-    let span = told.span();
+    let traced = TracedRequest::from_request(&request);
+    let span = traced.span();
     if let Some(join) = state.join_trace {
         join(&span, request.headers());
     }
     let started = Instant::now();
     let response = next.run(request).instrument(span.clone()).await;
     let (status, elapsed) = (response.status(), started.elapsed());
-    state.metrics.observe(&told.method, status, elapsed);
-    told.ended(&span, status, elapsed);
+    state.metrics.observe(&traced.method, status, elapsed);
+    traced.record_end(&span, status, elapsed);
     response
 }
 
@@ -47,14 +47,17 @@ pub(crate) async fn admit(
     next: Next,
 ) -> Response {
     let context = ChallengeContext::new(&request);
-    let found = state.access.known(&state.engine, request.headers()).await;
+    let found = state
+        .access
+        .authenticate(&state.engine, request.headers())
+        .await;
     let share = match &found {
         Ok(caller) => state.requests.take(caller).map(Some),
         Err(_) => Ok(None),
     };
     let share = match share {
         Ok(share) => share,
-        Err(error) => return refused(&state, error),
+        Err(error) => return refuse(&state, error),
     };
     let caller = found.as_ref().ok().cloned();
     request.extensions_mut().insert(Identity::new(found));
@@ -77,12 +80,12 @@ async fn answered_to_caller(
 ) -> Response {
     request.extensions_mut().insert(place.clone());
     let response = answered(state, request, next).await;
-    place.forget();
+    place.release_document();
     let bytes = response.body().size_hint().exact().unwrap_or_default();
     let response = match answer_memory(state, place.caller(), bytes).await {
         Ok(None) => response,
         Ok(Some(memory)) => response.map(|body| Body::new(HeldBody::new(body, memory))),
-        Err(error) => refused(state, error),
+        Err(error) => refuse(state, error),
     };
     match place.take() {
         // A stream has a place of its own.
@@ -116,7 +119,7 @@ async fn answered_to_anyone(state: &AppState, request: Request, next: Next) -> R
             "too many requests without a credential: ANONYMOUS_REQUESTS = {ANONYMOUS_REQUESTS}; retry, or send a key"
         );
         let error = EngineError::new(ErrorCode::Overloaded, message);
-        return refused(state, error);
+        return refuse(state, error);
     };
     answered(state, request, next).await
 }
@@ -133,15 +136,15 @@ async fn answered(state: &AppState, request: Request, next: Next) -> Response {
                 state.limits.timeout.as_secs()
             );
             let error = EngineError::new(ErrorCode::RequestTimeout, message);
-            refused(state, error)
+            refuse(state, error)
         }
     }
 }
 
 /// A refusal with its body. The layer that writes the errors of handlers is further in, and the request keeps its place
 /// until this response is sent.
-fn refused(state: &AppState, error: EngineError) -> Response {
-    ApiError::from(error).written(&state.engine)
+fn refuse(state: &AppState, error: EngineError) -> Response {
+    ApiError::from(error).into_http_response(&state.engine)
 }
 
 /// Refuses a request with a query parameter that its operation does not take. Pages and probes are none of the

@@ -135,7 +135,7 @@ impl Access {
     /// `unauthenticated` without a valid credential; `permission_denied` when a page of another site tries to act as
     /// the local user through a name that resolves to this machine, and for a token whose holder has no grant;
     /// `unavailable` when a provider's keys cannot be fetched; when storage fails.
-    pub(crate) async fn known(
+    pub(crate) async fn authenticate(
         &self,
         engine: &Engine,
         headers: &HeaderMap,
@@ -154,7 +154,7 @@ impl Access {
             (Some(caller), _, _) => Ok(caller.clone()),
             (None, Some(key), _) => engine.keys().caller_of_key(key).await,
             (None, None, Some(token)) => engine.providers().caller_of_token(token).await,
-            (None, None, None) => Err(unknown()),
+            (None, None, None) => Err(missing_credential()),
         }
     }
 }
@@ -171,25 +171,25 @@ impl Identity {
     /// The caller of the request with these extensions. Counts one call.
     ///
     /// # Errors
-    /// As [`Access::known`]; `rate_limited` when the caller's tenant exceeds its rate limit.
+    /// As [`Access::authenticate`]; `rate_limited` when the caller's tenant exceeds its rate limit.
     pub(crate) fn caller(extensions: &Extensions, engine: &Engine) -> Result<Caller, EngineError> {
-        let found = extensions.get().map(Self::found);
-        let caller = found.unwrap_or_else(|| Err(unknown()))?;
-        telemetry::asked_by(&caller.tenant);
+        let found = extensions.get().map(Self::take_result);
+        let caller = found.unwrap_or_else(|| Err(missing_credential()))?;
+        telemetry::record_tenant(&caller.tenant);
         engine.quotas().count_call(&caller.tenant)?;
         Ok(caller)
     }
 
-    fn found(&self) -> Result<Caller, EngineError> {
+    fn take_result(&self) -> Result<Caller, EngineError> {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *found {
             Ok(caller) => Ok(caller.clone()),
-            Err(error) => Err(error.take().unwrap_or_else(unknown)),
+            Err(error) => Err(error.take().unwrap_or_else(missing_credential)),
         }
     }
 }
 
-fn unknown() -> EngineError {
+fn missing_credential() -> EngineError {
     let message = "a valid credential is required, an API key or a token of the server's identity provider: \
                    `Authorization: Bearer …`";
     EngineError::new(ErrorCode::Unauthenticated, message)
@@ -257,7 +257,7 @@ mod tests {
 
     /// If no other machine can reach the server, and no key was ever created, the local user needs no key.
     #[test]
-    fn an_open_address_needs_a_key_that_lets_in() {
+    fn a_public_address_requires_a_usable_key() {
         let open: SocketAddr = "0.0.0.0:1".parse().unwrap();
         let local: SocketAddr = "127.0.0.1:1".parse().unwrap();
         for (address, keys, kept, keyed) in [
@@ -283,7 +283,7 @@ mod tests {
 
     /// A request that a page of another site sends without a preflight is refused for every body.
     #[test]
-    fn a_page_of_another_site_does_not_act_as_the_local_user() {
+    fn a_page_of_another_origin_does_not_act_as_the_local_user() {
         let access = Access::in_process(Caller::local().unwrap());
         let from = |origin: &str| {
             let host = (HOST, "127.0.0.1:7407".parse().unwrap());

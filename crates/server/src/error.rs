@@ -45,9 +45,9 @@ impl ApiError {
     }
 
     /// The whole response, for code outside [`write_body`]. The error gets its id and time here, and is logged.
-    pub(crate) fn written(self, engine: &Engine) -> Response {
+    pub(crate) fn into_http_response(self, engine: &Engine) -> Response {
         let Self { request, error } = self;
-        let request = request.unwrap_or_else(unnamed);
+        let request = request.unwrap_or_else(new_request_id);
         log(&error, &request);
         let body = engine.agent_error(&request, &error);
         let mut response = (status(error.code), Json(body)).into_response();
@@ -80,13 +80,13 @@ pub(crate) async fn write_body(
     mut response: Response,
 ) -> Response {
     match response.extensions_mut().remove::<ApiError>() {
-        Some(error) => error.written(&engine),
+        Some(error) => error.into_http_response(&engine),
         None => response,
     }
 }
 
 /// The id of a call that is not an agent request.
-pub(crate) fn unnamed() -> RequestId {
+pub(crate) fn new_request_id() -> RequestId {
     RequestId::from_uuid(Uuid::now_v7())
 }
 
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_response_carries_its_error_to_the_layer_that_writes_it() {
+    fn the_error_of_a_response_reaches_the_layer_that_writes_it() {
         let error = EngineError::not_found("skill", "x");
         let response = ApiError::from(error).into_response();
         assert_eq!(response.status(), StatusCode::NOT_FOUND);

@@ -212,7 +212,7 @@ impl ReadBody {
             let memory = extent.memory.saturating_mul(COPIES);
             let share = memory_of(head, &state.memory.documents, memory, state).await?;
             if let (Some(place), Some(share)) = (head.extensions.get::<RequestSlot>(), share) {
-                place.keep(share);
+                place.keep_document(share);
             }
         }
         Ok(None)
@@ -334,9 +334,9 @@ mod tests {
     fn a_slow_body_and_a_broken_body_have_different_errors() {
         let slow = unread(axum::Error::new(TooSlow::Paused));
         let broken = unread(axum::Error::new(std::io::Error::other("broken")));
-        let told = [slow, broken].map(|error| (error.code, error.to_string()));
+        let message = [slow, broken].map(|error| (error.code, error.to_string()));
         assert_eq!(
-            told,
+            message,
             [
                 (
                     ErrorCode::RequestTimeout,

@@ -18,7 +18,7 @@ pub(crate) struct Json<T>(pub(crate) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        match written(self.0) {
+        match to_text(self.0) {
             Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
             Err(error) => {
                 tracing::error!(%error, "writing an answer failed");
@@ -29,7 +29,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
 }
 
 /// Serializes an answer. A long one is serialized [`apart`].
-pub(crate) fn written<T: Serialize>(answer: T) -> serde_json::Result<String> {
+pub(crate) fn to_text<T: Serialize>(answer: T) -> serde_json::Result<String> {
     let mut short = ShortText::default();
     match serde_json::to_writer(&mut short, &answer) {
         Err(_) if short.is_exceeded => apart(move || serde_json::to_string(&answer)),
@@ -72,10 +72,10 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn short_and_long_answers_are_written_whole() {
+    async fn short_and_long_answers_are_serialised_completely() {
         for length in [0, SHORT - 2, SHORT - 1, 4 * SHORT] {
             let answer = json!("x".repeat(length));
-            let text = written(&answer).unwrap();
+            let text = to_text(&answer).unwrap();
             assert_eq!(text.len(), length + 2);
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), answer);
         }
@@ -102,7 +102,7 @@ mod tests {
         let (continues, other_task) = channel();
         let times_written = Cell::new(0);
         let writing = tokio::spawn(async move {
-            written(DeferredAnswer {
+            to_text(DeferredAnswer {
                 times_written,
                 other_task,
             })

@@ -60,7 +60,7 @@ impl RequestSlot {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, HeldSlot> {
+    fn lock(&self) -> MutexGuard<'_, HeldSlot> {
         // Every change is one step.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,22 +72,22 @@ impl RequestSlot {
 
     /// The place; nothing where it was given back.
     pub(crate) fn take(&self) -> Option<Share> {
-        self.held().place.take()
+        self.lock().place.take()
     }
 
     /// Releases the slot before the handler waits.
-    pub(crate) fn give_back(&self) {
+    pub(crate) fn release(&self) {
         drop(self.take());
     }
 
     /// Keeps the memory of the request's document until the request is answered.
-    pub(crate) fn keep(&self, document: Share) {
-        self.held().document = Some(document);
+    pub(crate) fn keep_document(&self, document: Share) {
+        self.lock().document = Some(document);
     }
 
     /// Releases that memory.
-    pub(crate) fn forget(&self) {
-        let document = self.held().document.take();
+    pub(crate) fn release_document(&self) {
+        let document = self.lock().document.take();
         drop(document);
     }
 }

@@ -62,7 +62,7 @@ pub(crate) use table::TOOLS;
 pub use table::only_reads;
 
 use call::Call;
-use failure::{invalid_cursor, protocol_error, unserved};
+use failure::{invalid_cursor, protocol_error, unsupported_method};
 use loading::LoadingEngine;
 
 /// The supported revisions, oldest first.
@@ -104,7 +104,7 @@ struct Shared {
 #[derive(Clone)]
 pub(crate) struct Mcp {
     shared: Arc<Shared>,
-    who: ConnectionIdentity,
+    identity: ConnectionIdentity,
 }
 
 impl Shared {
@@ -130,7 +130,7 @@ fn span_of(context: &RequestContext<RoleServer>) -> Span {
 impl Mcp {
     /// The caller of a request.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
-        match &self.who {
+        match &self.identity {
             ConnectionIdentity::Always(caller) => Ok(caller.clone()),
             ConnectionIdentity::EachRequests => {
                 let parts = context.extensions.get::<Parts>();
@@ -336,7 +336,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         self.caller(&context)?;
-        Err(unserved(&request.method))
+        Err(unsupported_method(&request.method))
     }
 }
 

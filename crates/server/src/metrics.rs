@@ -117,6 +117,6 @@ impl Metrics {
             .set(number(engine.queued_tool_calls()));
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        Ok(form.of(text))
+        Ok(form.convert(text))
     }
 }

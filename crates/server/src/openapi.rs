@@ -256,7 +256,7 @@ mod tests {
 
     /// Client generators fail on `true`, and on a list without an item schema.
     #[test]
-    fn no_schema_is_a_truth_value_and_every_list_has_items() {
+    fn no_schema_is_a_boolean_and_every_list_has_items() {
         let document = document();
         let mut found = Vec::new();
         of_operations(&document["paths"], "/paths", &mut found);
@@ -279,7 +279,7 @@ mod tests {
 
     /// A generator that reads a choice twice creates its classes twice, and then drops the form.
     #[test]
-    fn no_form_of_a_choice_has_an_object_without_a_name() {
+    fn no_variant_of_a_choice_has_an_unnamed_object() {
         let document = document();
         let components = document["components"]["schemas"].as_object().unwrap();
         let own = components
@@ -306,7 +306,7 @@ mod tests {
 
     /// Titles become the names of clients' classes, and operation ids those of methods.
     #[test]
-    fn names_are_taken_once() {
+    fn duplicate_schema_names_are_refused() {
         fn taken_twice(mut names: Vec<&str>) -> Vec<&str> {
             names.sort_unstable();
             let twice = names.windows(2).filter(|two| two[0] == two[1]);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_says_where_it_is_served_and_under_which_licence() {
+    fn the_document_names_its_server_and_licence() {
         let document = document();
         assert_eq!(document["servers"][0]["url"], "/");
         assert_eq!(document["info"]["license"]["identifier"], "Apache-2.0");
@@ -361,7 +361,7 @@ mod tests {
 
     /// Contracts, bodies and answers share one namespace.
     #[test]
-    fn no_two_schemas_have_one_name() {
+    fn schema_names_are_unique() {
         let contracts = registry::all().map(|entry| entry.name.as_str().to_owned());
         let bodies = routes::body_schemas().map(|(name, _)| name.to_owned());
         let answers = routes::answer_schemas().into_iter().map(|(name, _)| name);

@@ -21,7 +21,7 @@ use crate::query::QueryNames;
 
 /// The required permission of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum RequiredPermission {
     /// None: there is no caller.
     Public,
     /// Any caller, regardless of scopes: it is about the caller, or contains another operation with its own rule.
@@ -32,16 +32,16 @@ pub(crate) enum Need {
     Edit,
 }
 
-use Need::{Edit, Public, Scopes};
+use RequiredPermission::{Edit, Public, Scopes};
 
 /// The scopes to read requests, runs and missions.
-const LOOKS: Need = Scopes(&[RequestsRead, RunsRead, MissionsRead]);
+const LOOKS: RequiredPermission = Scopes(&[RequestsRead, RunsRead, MissionsRead]);
 
 /// The scopes to stop any of these.
-const STOPS: Need = Scopes(&[RequestsWrite, RunsWrite, MissionsWrite]);
+const STOPS: RequiredPermission = Scopes(&[RequestsWrite, RunsWrite, MissionsWrite]);
 
 /// Every operation: of REST by its id in the OpenAPI document, of the other protocols by protocol and name.
-const TABLE: &[(&str, Need)] = &[
+const TABLE: &[(&str, RequiredPermission)] = &[
     // No caller needed.
     ("get_agent_card", Public),
     ("get_agent_card_keys", Public),
@@ -49,7 +49,7 @@ const TABLE: &[(&str, Need)] = &[
     ("get_openapi", Public),
     ("get_schema", Public),
     // Any caller, regardless of scopes.
-    ("get_caller", Need::Caller),
+    ("get_caller", RequiredPermission::Caller),
     // Requests, sessions and tags.
     ("create_request", Scopes(&[RequestsWrite])),
     ("confirm_request", Scopes(&[RequestsWrite])),
@@ -173,14 +173,14 @@ const TABLE: &[(&str, Need)] = &[
     ("rotate_key", Scopes(&[AdminWrite])),
     ("get_key", Scopes(&[AdminRead])),
     // A2A: the bindings, and the methods in them. A task is a request or a mission, and a reply may control its run.
-    ("a2a_act_on_task", Need::Caller),
-    ("a2a_call", Need::Caller),
-    ("a2a_list_tasks", Need::Caller),
-    ("a2a_push", Need::Caller),
-    ("a2a_send_message", Need::Caller),
-    ("a2a_stream_message", Need::Caller),
-    ("a2a_get_task", Need::Caller),
-    ("get_extended_agent_card", Need::Caller),
+    ("a2a_act_on_task", RequiredPermission::Caller),
+    ("a2a_call", RequiredPermission::Caller),
+    ("a2a_list_tasks", RequiredPermission::Caller),
+    ("a2a_push", RequiredPermission::Caller),
+    ("a2a_send_message", RequiredPermission::Caller),
+    ("a2a_stream_message", RequiredPermission::Caller),
+    ("a2a_get_task", RequiredPermission::Caller),
+    ("get_extended_agent_card", RequiredPermission::Caller),
     ("a2a:CancelTask", STOPS),
     ("a2a:GetExtendedAgentCard", Scopes(&[CatalogueRead])),
     ("a2a:GetTask", LOOKS),
@@ -236,7 +236,7 @@ const METHODS: [Method; 5] = [
 ];
 
 /// The required permission of an operation; `None` if the table does not have it.
-pub(crate) fn need_of(operation: &str) -> Option<Need> {
+pub(crate) fn required_permission(operation: &str) -> Option<RequiredPermission> {
     let found = TABLE.iter().find(|(name, _)| *name == operation);
     found.map(|(_, need)| *need)
 }
@@ -246,13 +246,17 @@ pub(crate) fn need_of(operation: &str) -> Option<Need> {
 /// # Errors
 /// `permission_denied`, with the missing scope or role.
 pub(crate) fn admit(operation: &str, caller: &Caller) -> Result<(), EngineError> {
-    admit_to(operation, need_of(operation), caller)
+    admit_to(operation, required_permission(operation), caller)
 }
 
-fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), EngineError> {
+fn admit_to(
+    operation: &str,
+    need: Option<RequiredPermission>,
+    caller: &Caller,
+) -> Result<(), EngineError> {
     let denied = |message: String| EngineError::new(ErrorCode::PermissionDenied, message);
     let scopes: &[AccessScope] = match need {
-        Some(Public | Need::Caller) => &[],
+        Some(Public | RequiredPermission::Caller) => &[],
         Some(Scopes(scopes)) => scopes,
         Some(Edit) => &[CatalogueWrite],
         None => {
@@ -331,7 +335,7 @@ impl Operations {
     }
 
     /// The operation of a route.
-    fn at(&self, method: &Method, path: &str) -> Option<&Described> {
+    fn find_operation(&self, method: &Method, path: &str) -> Option<&Described> {
         // A HEAD needs the permission of the GET.
         let method = if method == Method::HEAD {
             &Method::GET
@@ -343,7 +347,8 @@ impl Operations {
 
     /// The query parameters of a route; `None` for a route without a description.
     pub(crate) fn query(&self, method: &Method, path: &str) -> Option<&QueryNames> {
-        self.at(method, path).map(|operation| &operation.query)
+        self.find_operation(method, path)
+            .map(|operation| &operation.query)
     }
 
     /// Admits a caller to a route's operation; a route without a description is denied.
@@ -353,7 +358,7 @@ impl Operations {
         path: &str,
         caller: &Caller,
     ) -> Result<(), EngineError> {
-        match self.at(method, path) {
+        match self.find_operation(method, path) {
             Some(operation) => admit(&operation.id, caller),
             None => admit_to(path, None, caller),
         }
@@ -436,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_takes_the_methods_that_have_an_operation() {
+    fn a_path_accepts_only_methods_with_an_operation() {
         let operations = operations();
         let methods = |path: &str| {
             let methods = operations.methods(path);
@@ -464,10 +469,16 @@ mod tests {
     fn every_tool_and_method_of_other_protocols_is_in_the_table() {
         for entry in &crate::mcp::TOOLS {
             let name = (entry.tool)().name;
-            assert!(need_of(&format!("mcp:{name}")).is_some(), "{name}");
+            assert!(
+                required_permission(&format!("mcp:{name}")).is_some(),
+                "{name}"
+            );
         }
         for method in crate::a2a::METHODS {
-            assert!(need_of(&format!("a2a:{method:?}")).is_some(), "{method:?}");
+            assert!(
+                required_permission(&format!("a2a:{method:?}")).is_some(),
+                "{method:?}"
+            );
         }
     }
 
@@ -476,7 +487,7 @@ mod tests {
     fn each_operation_needs_each_of_its_scopes() {
         for (operation, need) in TABLE {
             let scopes: &[AccessScope] = match need {
-                Public | Need::Caller => &[],
+                Public | RequiredPermission::Caller => &[],
                 Scopes(scopes) => scopes,
                 Edit => &[CatalogueWrite],
             };
@@ -498,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_at_the_catalogue_does_not_change_it() {
+    fn a_viewer_cannot_change_the_catalogue() {
         let mut caller = Caller::local().unwrap();
         caller.catalogue = CatalogueRole::Viewer;
         for (operation, need) in TABLE {

@@ -125,14 +125,14 @@ impl ChallengeContext {
             let base = base(state.publisher.base(), self.host.as_ref());
             format!("{base}{METADATA}{}", self.resource)
         });
-        if let Ok(challenge) = HeaderValue::try_from(written(error, metadata.as_deref())) {
+        if let Ok(challenge) = HeaderValue::try_from(challenge_header(error, metadata.as_deref())) {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response
     }
 }
 
-fn written(error: Option<&str>, metadata: Option<&str>) -> String {
+fn challenge_header(error: Option<&str>, metadata: Option<&str>) -> String {
     let parameters = [("error", error), ("resource_metadata", metadata)];
     let given = parameters
         .into_iter()
@@ -164,7 +164,7 @@ mod tests {
 
     /// A client refuses metadata from another origin than the requested one.
     #[test]
-    fn only_the_names_of_this_machine_are_taken_from_a_request() {
+    fn only_local_host_names_are_accepted_from_a_request() {
         for (configured, host, base) in [
             (
                 "http://127.0.0.1:7407",
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_names_the_error_and_the_metadata_where_they_are() {
+    fn a_challenge_names_the_error_and_the_metadata_address() {
         for (error, metadata, expected) in [
             (None, None, "Bearer"),
             (
@@ -231,7 +231,7 @@ mod tests {
                 "Bearer error=\"insufficient_scope\", resource_metadata=\"https://a/m\"",
             ),
         ] {
-            assert_eq!(written(error, metadata), expected);
+            assert_eq!(challenge_header(error, metadata), expected);
         }
     }
 }

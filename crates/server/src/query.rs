@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::router::operations;
 
-    fn refused(method: &Method, path: &str, query: &str) -> Option<EngineError> {
+    fn refusal(method: &Method, path: &str, query: &str) -> Option<EngineError> {
         let operations = operations();
         let names = operations.query(method, path).unwrap();
         let uri: Uri = format!("{path}{query}").parse().unwrap();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn suggested(path: &str, query: &str) -> Vec<String> {
-        let refused = refused(&Method::GET, path, query).unwrap();
+        let refused = refusal(&Method::GET, path, query).unwrap();
         assert_eq!(refused.code, ErrorCode::InvalidRequest);
         let violations = refused.violations_found().into_iter();
         violations
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_is_refused_with_the_one_that_may_be_meant() {
+    fn an_unknown_parameter_is_refused_with_a_suggestion() {
         let guardrails = "/v1/resolve/guardrails";
         let all = "this takes `agent_id`, `domain`, `persona`, `skill_id`";
         assert_eq!(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn known_parameters_and_no_query_pass() {
+    fn known_parameters_and_an_empty_query_pass() {
         for (method, path, query) in [
             (
                 Method::GET,
@@ -160,10 +160,10 @@ mod tests {
             (Method::DELETE, "/v1/agent-skills/search", "?force=true"),
             (Method::GET, "/a2a/v1/tasks", "?pageSize=1&newer=1"),
         ] {
-            let refused = refused(&method, path, query);
+            let refused = refusal(&method, path, query);
             assert!(refused.is_none(), "{method} {path}{query}: {refused:?}");
         }
-        let searched = refused(&Method::GET, "/v1/agent-skills/search", "?force=true");
+        let searched = refusal(&Method::GET, "/v1/agent-skills/search", "?force=true");
         assert!(
             searched.is_some(),
             "a skill that is called `search` is read"

@@ -54,7 +54,7 @@ pub(crate) fn sent(
         events: Box::pin(with_memory(state.clone(), place.caller.clone(), events)),
         memory: None,
     };
-    let ended = ended(state.clone(), credential(headers), place);
+    let ended = wait_for_end(state.clone(), credential(headers), place);
     let events = events.take_until(ended).map(Ok::<_, Infallible>);
     Sse::new(events)
         .keep_alive(KeepAlive::default())
@@ -63,7 +63,7 @@ pub(crate) fn sent(
 
 /// The data of an event.
 pub(crate) fn data(of: &impl Serialize) -> String {
-    json::written(of).unwrap_or_else(|error| {
+    json::to_text(of).unwrap_or_else(|error| {
         tracing::error!(%error, "an event cannot be written");
         "null".to_owned()
     })
@@ -86,7 +86,7 @@ fn with_memory(
                 bytes => {
                     let answers = &state.memory.answers;
                     let memory = answers.wait_for(&caller, bytes, state.limits.body).await;
-                    Some(memory.inspect_err(refused).ok()?)
+                    Some(memory.inspect_err(log_refusal).ok()?)
                 }
             };
             Some(((event.data(data), memory), (state, caller, events)))
@@ -94,7 +94,7 @@ fn with_memory(
     )
 }
 
-fn refused(error: &EngineError) {
+fn log_refusal(error: &EngineError) {
     tracing::debug!(error = %error, "ending a stream: no memory for its next event");
 }
 
@@ -119,7 +119,7 @@ impl<S: Stream<Item = (Event, Option<Share>)>> Stream for HeldEvent<S> {
 }
 
 /// Waits until the credential has ended, and holds the slot until then.
-pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: StreamSlot) {
+pub(crate) async fn wait_for_end(state: AppState, credential: HeaderMap, _place: StreamSlot) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;
         if has_ended(&state, &credential).await {
@@ -130,7 +130,7 @@ pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: Stream
 
 /// Whether a credential is no longer valid.
 pub(crate) async fn has_ended(state: &AppState, credential: &HeaderMap) -> bool {
-    match state.access.known(&state.engine, credential).await {
+    match state.access.authenticate(&state.engine, credential).await {
         Ok(_) => false,
         Err(error)
             if matches!(

@@ -19,7 +19,7 @@ pub(crate) struct TracedRequest {
 }
 
 impl TracedRequest {
-    pub(crate) fn of(request: &Request) -> Self {
+    pub(crate) fn from_request(request: &Request) -> Self {
         Self {
             method: request.method().clone(),
             route: request.extensions().get().cloned(),
@@ -32,7 +32,7 @@ impl TracedRequest {
 
     /// Starts a span.
     pub(crate) fn span(&self) -> Span {
-        let method = known(&self.method);
+        let method = method_label(&self.method);
         tracing::info_span!(
             target: TELEMETRY,
             "http_request",
@@ -54,7 +54,7 @@ impl TracedRequest {
     }
 
     /// Records the end of the request, and counts it.
-    pub(crate) fn ended(&self, span: &Span, status: StatusCode, elapsed: Duration) {
+    pub(crate) fn record_end(&self, span: &Span, status: StatusCode, elapsed: Duration) {
         // The layer of spans writes unsigned numbers as text.
         span.record("http.response.status_code", i64::from(status.as_u16()));
         let error = status.is_server_error().then(|| status.as_str().to_owned());
@@ -66,7 +66,7 @@ impl TracedRequest {
             target: TELEMETRY,
             Level::INFO,
             histogram.http.server.request.duration = elapsed.as_secs_f64(),
-            http.request.method = known(&self.method),
+            http.request.method = method_label(&self.method),
             http.route = self.route(),
             http.response.status_code = status.as_u16(),
             url.scheme = "http",
@@ -76,12 +76,12 @@ impl TracedRequest {
 }
 
 /// Records the caller's tenant in the current span.
-pub(crate) fn asked_by(tenant: &TenantId) {
+pub(crate) fn record_tenant(tenant: &TenantId) {
     Span::current().record("charter.tenant.id", tenant.as_str());
 }
 
 /// The method if the conventions define it; other texts are client data.
-fn known(method: &Method) -> &str {
+fn method_label(method: &Method) -> &str {
     match method.as_str() {
         known @ ("CONNECT" | "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT"
         | "QUERY" | "TRACE") => known,
@@ -95,10 +95,10 @@ mod tests {
 
     /// Client data is not a method.
     #[test]
-    fn only_methods_of_the_conventions_are_named() {
+    fn only_methods_of_the_conventions_are_recorded() {
         let named = ["GET", "POST", "QUERY", "get", "AMETHYST"].map(|method| {
             let method = Method::from_bytes(method.as_bytes()).ok();
-            method.as_ref().map(known).map(str::to_owned)
+            method.as_ref().map(method_label).map(str::to_owned)
         });
         let expected = ["GET", "POST", "QUERY", "_OTHER", "_OTHER"];
         assert_eq!(named, expected.map(|name| Some(name.to_owned())));

@@ -43,7 +43,7 @@ pub(crate) struct TimedBody {
 /// The time at which a body began to arrive, and its progress.
 #[derive(Debug, Clone, Copy)]
 struct BodyPace {
-    begun: Instant,
+    started: Instant,
     last: Instant,
     bytes: u64,
 }
@@ -51,33 +51,33 @@ struct BodyPace {
 impl BodyPace {
     fn new(now: Instant) -> Self {
         Self {
-            begun: now,
+            started: now,
             last: now,
             bytes: 0,
         }
     }
 
-    fn came(&mut self, bytes: usize, now: Instant) {
+    fn record_bytes(&mut self, bytes: usize, now: Instant) {
         self.last = now;
         self.bytes = self.bytes.saturating_add(bytes as u64);
     }
 
     /// Excludes a time in which the server did not poll.
-    fn leave_out(&mut self, idle: Duration) {
-        self.begun += idle;
+    fn exclude(&mut self, idle: Duration) {
+        self.started += idle;
         self.last += idle;
     }
 
     /// The timeout of the whole body: the allowance, plus time for each arrived MiB.
-    fn whole(&self, allowed: Duration) -> Duration {
+    fn total_timeout(&self, allowed: Duration) -> Duration {
         let mib = u32::try_from(self.bytes / MIB).unwrap_or(u32::MAX);
         allowed.saturating_add(PER_MIB.saturating_mul(mib))
     }
 
     /// The time of the timeout, and its error.
-    fn end(&self, allowed: Duration) -> (Instant, TooSlow) {
-        let whole = self.whole(allowed);
-        let late = self.begun + whole;
+    fn deadline(&self, allowed: Duration) -> (Instant, TooSlow) {
+        let whole = self.total_timeout(allowed);
+        let late = self.started + whole;
         let paused = self.last + PAUSE;
         if paused < late {
             (paused, TooSlow::Paused)
@@ -139,14 +139,14 @@ impl HttpBody for TimedBody {
         let now = Instant::now();
         let pace = this.pace.get_or_insert_with(|| BodyPace::new(now));
         if let Some(since) = this.idle.take() {
-            pace.leave_out(now.saturating_duration_since(since));
+            pace.exclude(now.saturating_duration_since(since));
         }
-        let (end, why) = pace.end(this.allowed);
+        let (end, why) = pace.deadline(this.allowed);
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             let frame = frame.map(|frame| frame.map_err(BoxError::from));
             if let Some(Ok(frame)) = &frame {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
-                pace.came(bytes, now);
+                pace.record_bytes(bytes, now);
             }
             this.idle = Some(now);
             return Poll::Ready(frame);
@@ -217,46 +217,58 @@ mod tests {
 
     use super::*;
 
-    fn after(begun: Instant, seconds: u64) -> Instant {
-        begun + Duration::from_secs(seconds)
+    fn after(started: Instant, seconds: u64) -> Instant {
+        started + Duration::from_secs(seconds)
     }
 
     /// A pause ends a body early; a body that trickles ends with its allowance; arrived bytes extend it.
     #[test]
-    fn a_body_ends_by_a_pause_or_when_it_takes_too_long_for_its_size() {
+    fn a_body_times_out_after_a_pause_or_by_its_size() {
         let allowed = Duration::from_secs(30);
-        let begun = Instant::now();
-        let mut pace = BodyPace::new(begun);
-        assert_eq!(pace.end(allowed), (after(begun, 10), TooSlow::Paused));
-        pace.came(1, after(begun, 9));
-        assert_eq!(pace.end(allowed), (after(begun, 19), TooSlow::Paused));
-        pace.came(1, after(begun, 29));
+        let started = Instant::now();
+        let mut pace = BodyPace::new(started);
+        assert_eq!(
+            pace.deadline(allowed),
+            (after(started, 10), TooSlow::Paused)
+        );
+        pace.record_bytes(1, after(started, 9));
+        assert_eq!(
+            pace.deadline(allowed),
+            (after(started, 19), TooSlow::Paused)
+        );
+        pace.record_bytes(1, after(started, 29));
         let late = TooSlow::Late(Duration::from_secs(30));
-        assert_eq!(pace.end(allowed), (after(begun, 30), late));
-        pace.came(2 << 20, after(begun, 29));
-        assert_eq!(pace.end(allowed), (after(begun, 39), TooSlow::Paused));
-        pace.came(1, after(begun, 45));
+        assert_eq!(pace.deadline(allowed), (after(started, 30), late));
+        pace.record_bytes(2 << 20, after(started, 29));
+        assert_eq!(
+            pace.deadline(allowed),
+            (after(started, 39), TooSlow::Paused)
+        );
+        pace.record_bytes(1, after(started, 45));
         let late = TooSlow::Late(Duration::from_secs(46));
-        assert_eq!(pace.end(allowed), (after(begun, 46), late));
+        assert_eq!(pace.deadline(allowed), (after(started, 46), late));
     }
 
     /// Time in which the server has no memory for the body does not count against the client.
     #[test]
-    fn time_in_which_nothing_is_asked_for_does_not_count() {
+    fn time_without_polling_does_not_count_towards_the_timeout() {
         let allowed = Duration::from_secs(30);
-        let begun = Instant::now();
-        let mut pace = BodyPace::new(begun);
-        pace.came(1, after(begun, 9));
-        pace.leave_out(Duration::from_secs(60));
-        assert_eq!(pace.end(allowed), (after(begun, 79), TooSlow::Paused));
-        pace.came(1, after(begun, 89));
+        let started = Instant::now();
+        let mut pace = BodyPace::new(started);
+        pace.record_bytes(1, after(started, 9));
+        pace.exclude(Duration::from_secs(60));
+        assert_eq!(
+            pace.deadline(allowed),
+            (after(started, 79), TooSlow::Paused)
+        );
+        pace.record_bytes(1, after(started, 89));
         let late = TooSlow::Late(allowed);
-        assert_eq!(pace.end(allowed), (after(begun, 90), late));
+        assert_eq!(pace.deadline(allowed), (after(started, 90), late));
     }
 
     /// A client that is refused early is still sending: it would see a connection reset.
     #[tokio::test]
-    async fn the_unread_rest_of_a_body_is_drained() {
+    async fn the_unread_part_of_a_body_is_drained() {
         let (came, mut all_came) = tokio::sync::mpsc::channel(1);
         let parts = futures_util::stream::unfold(0, move |part| {
             let came = came.clone();
@@ -276,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_does_not_come_fails_with_the_reason() {
+    async fn a_body_that_does_not_arrive_fails_with_the_reason() {
         let silent = Body::from_stream(pending::<Result<Bytes, Infallible>>());
         let allowed = Duration::from_millis(20);
         let body = Body::new(TimedBody::new(silent, allowed));

@@ -49,12 +49,12 @@ pub(crate) fn scope_word(scope: &Scope) -> &str {
 type Entry = Option<(Scope, SkillId)>;
 
 /// One or two lines of a request.
-struct Line {
+struct BulkEntry {
     of: Entry,
     text: String,
 }
 
-impl Line {
+impl BulkEntry {
     fn from_change(change: &IndexChange, revision: SkillsRevision) -> Self {
         let (scope, id) = change.key();
         let head = json!({
@@ -97,7 +97,7 @@ impl Line {
 }
 
 /// The result of writing an entry.
-enum Fate {
+enum EntryOutcome {
     Written,
     /// A retry may succeed.
     Later(String),
@@ -118,7 +118,7 @@ pub(crate) async fn write(
         let mut lines = Vec::new();
         let mut bytes = 0;
         while let Some((change, after)) = rest.split_first() {
-            let line = Line::from_change(change, revision);
+            let line = BulkEntry::from_change(change, revision);
             if !lines.is_empty() && bytes + line.text.len() > MAX_BYTES {
                 break;
             }
@@ -136,9 +136,9 @@ pub(crate) async fn write(
         }));
     }
     // Last, so that the position never exceeds the written entries.
-    let refused = send(node, alias, vec![Line::position(position)]).await?;
+    let refused = send(node, alias, vec![BulkEntry::position(position)]).await?;
     if let Some((_, reason)) = refused.first() {
-        return Err(node.form(DOING, format!("the position: {reason}")));
+        return Err(node.invalid_answer(DOING, format!("the position: {reason}")));
     }
     refresh(node, alias).await?;
     Ok(failed)
@@ -149,15 +149,15 @@ pub(crate) async fn write(
 async fn refresh(node: &Node, alias: &str) -> Result<(), SkillIndexError> {
     let path = format!("{alias}/_refresh");
     match node
-        .answer::<Value>(NodeRequest::new(DOING, Method::POST, &path).slow())
+        .answer::<Value>(NodeRequest::new(DOING, Method::POST, &path).with_long_timeout())
         .await?
     {
         NodeAnswer::Found(_) => Ok(()),
-        NodeAnswer::Missing(_) => Err(missing(node, alias)),
+        NodeAnswer::Missing(_) => Err(missing_index(node, alias)),
     }
 }
 
-fn missing(node: &Node, alias: &str) -> SkillIndexError {
+fn missing_index(node: &Node, alias: &str) -> SkillIndexError {
     SkillIndexError::Missing {
         place: node.place(),
         index: alias.to_owned(),
@@ -168,7 +168,7 @@ fn missing(node: &Node, alias: &str) -> SkillIndexError {
 async fn send(
     node: &Node,
     alias: &str,
-    mut lines: Vec<Line>,
+    mut lines: Vec<BulkEntry>,
 ) -> Result<Vec<(Entry, String)>, SkillIndexError> {
     let mut failed = Vec::new();
     let mut pause = FIRST_PAUSE;
@@ -177,9 +177,11 @@ async fn send(
         let mut again = Vec::new();
         for (line, fate) in lines.into_iter().zip(fates) {
             match fate {
-                Fate::Written => {}
-                Fate::Later(_) if attempt < ATTEMPTS => again.push(line),
-                Fate::Later(reason) | Fate::Refused(reason) => failed.push((line.of, reason)),
+                EntryOutcome::Written => {}
+                EntryOutcome::Later(_) if attempt < ATTEMPTS => again.push(line),
+                EntryOutcome::Later(reason) | EntryOutcome::Refused(reason) => {
+                    failed.push((line.of, reason))
+                }
             }
         }
         if again.is_empty() {
@@ -199,26 +201,26 @@ async fn send(
 async fn attempt_all(
     node: &Node,
     alias: &str,
-    lines: &[Line],
-) -> Result<Vec<Fate>, SkillIndexError> {
+    lines: &[BulkEntry],
+) -> Result<Vec<EntryOutcome>, SkillIndexError> {
     // The alias is deleted with its index: a write must not create an index.
     let path = format!("{alias}/_bulk?require_alias=true");
     let body: String = lines.iter().map(|line| line.text.as_str()).collect();
     let ask = NodeRequest::new(DOING, Method::POST, &path)
         .lines(body)
-        .slow();
+        .with_long_timeout();
     let answer = node.ask(ask).await?;
     let items = answer["items"].as_array().map(Vec::as_slice);
     let items = items.unwrap_or_default();
     if items.len() != lines.len() {
         let detail = format!("{} answers to {} entries", items.len(), lines.len());
-        return Err(node.form(DOING, detail));
+        return Err(node.invalid_answer(DOING, detail));
     }
     let gone = items.iter().filter_map(outcome).any(is_gone);
     if gone {
-        return Err(missing(node, alias));
+        return Err(missing_index(node, alias));
     }
-    Ok(items.iter().map(fate).collect())
+    Ok(items.iter().map(entry_outcome).collect())
 }
 
 /// Returns the result within an item, for every action.
@@ -230,9 +232,9 @@ fn is_gone(outcome: &Value) -> bool {
     outcome["status"] == 404 && outcome["error"]["type"] == "index_not_found_exception"
 }
 
-fn fate(item: &Value) -> Fate {
+fn entry_outcome(item: &Value) -> EntryOutcome {
     let Some(outcome) = outcome(item) else {
-        return Fate::Refused("an empty answer".to_owned());
+        return EntryOutcome::Refused("an empty answer".to_owned());
     };
     let reason = || {
         let error = &outcome["error"];
@@ -244,9 +246,9 @@ fn fate(item: &Value) -> Fate {
     };
     match outcome["status"].as_u64() {
         // Conflict: the stored entry is newer. Not found: the entry to remove is already absent.
-        Some(200..=299 | 404 | 409) => Fate::Written,
-        Some(429 | 500..) => Fate::Later(reason()),
-        Some(_) | None => Fate::Refused(reason()),
+        Some(200..=299 | 404 | 409) => EntryOutcome::Written,
+        Some(429 | 500..) => EntryOutcome::Later(reason()),
+        Some(_) | None => EntryOutcome::Refused(reason()),
     }
 }
 
@@ -255,11 +257,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_entry_has_a_fate_of_its_own() {
-        let word = |item: Value| match fate(&item) {
-            Fate::Written => "written".to_owned(),
-            Fate::Later(reason) => format!("later, {reason}"),
-            Fate::Refused(reason) => format!("refused, {reason}"),
+    fn each_bulk_entry_has_its_own_outcome() {
+        let word = |item: Value| match entry_outcome(&item) {
+            EntryOutcome::Written => "written".to_owned(),
+            EntryOutcome::Later(reason) => format!("later, {reason}"),
+            EntryOutcome::Refused(reason) => format!("refused, {reason}"),
         };
         let error = json!({"type": "t", "reason": "r"});
         let table = [

@@ -74,7 +74,7 @@ impl<'a> NodeRequest<'a> {
         self
     }
 
-    pub(crate) fn slow(mut self) -> Self {
+    pub(crate) fn with_long_timeout(mut self) -> Self {
         self.pace = Pace::Slow;
         self
     }
@@ -146,7 +146,7 @@ impl Node {
     ) -> Result<NodeAnswer<T>, SkillIndexError> {
         let doing = ask.doing;
         let url = self.base.join(ask.path.trim_start_matches('/'));
-        let url = url.map_err(|error| self.form(doing, error.to_string()))?;
+        let url = url.map_err(|error| self.invalid_answer(doing, error.to_string()))?;
         let timeout = match ask.pace {
             Pace::Quick => self.timeout,
             Pace::Slow => self.timeout * SLOW_TIMEOUT_FACTOR,
@@ -163,13 +163,13 @@ impl Node {
             request = request.header(CONTENT_TYPE, kind).body(body);
         }
         let response = request.send().await;
-        let response = response.map_err(|error| self.lost(doing, error))?;
+        let response = response.map_err(|error| self.unreachable(doing, error))?;
         let status = response.status().as_u16();
         let body = self.read(doing, response).await?;
         match status {
             200..=299 => decode(&body, ANSWER)
                 .map(NodeAnswer::Found)
-                .map_err(|error| self.form(doing, error.to_string())),
+                .map_err(|error| self.invalid_answer(doing, error.to_string())),
             404 => Ok(NodeAnswer::Missing(reason_text(&body))),
             _ => Err(SkillIndexError::Refused {
                 place: self.place(),
@@ -189,18 +189,18 @@ impl Node {
         while let Some(chunk) = response
             .chunk()
             .await
-            .map_err(|error| self.lost(doing, error))?
+            .map_err(|error| self.unreachable(doing, error))?
         {
             if body.len() + chunk.len() > MAX_ANSWER_BYTES {
                 let detail = format!("it is longer than {MAX_ANSWER_BYTES} bytes");
-                return Err(self.form(doing, detail));
+                return Err(self.invalid_answer(doing, detail));
             }
             body.extend_from_slice(&chunk);
         }
         Ok(body)
     }
 
-    fn lost(&self, doing: &'static str, error: reqwest::Error) -> SkillIndexError {
+    fn unreachable(&self, doing: &'static str, error: reqwest::Error) -> SkillIndexError {
         SkillIndexError::Unreachable {
             place: self.place(),
             doing,
@@ -208,7 +208,7 @@ impl Node {
         }
     }
 
-    pub(crate) fn form(&self, doing: &'static str, detail: String) -> SkillIndexError {
+    pub(crate) fn invalid_answer(&self, doing: &'static str, detail: String) -> SkillIndexError {
         SkillIndexError::Form {
             place: self.place(),
             doing,

@@ -46,23 +46,23 @@ impl EsSkillIndex {
         })
     }
 
-    async fn who(&self) -> Result<(Product, String), SkillIndexError> {
-        let said = self
+    async fn detect_product(&self) -> Result<(Product, String), SkillIndexError> {
+        let info = self
             .node
             .ask(NodeRequest::new(ASKING, Method::GET, ""))
             .await?;
-        Product::from_info(&said).ok_or_else(|| {
+        Product::from_info(&info).ok_or_else(|| {
             let detail = "it is neither Elasticsearch nor OpenSearch".to_owned();
-            self.node.form(ASKING, detail)
+            self.node.invalid_answer(ASKING, detail)
         })
     }
 
     async fn product(&self) -> Result<Product, SkillIndexError> {
-        let asked = self.product.get_or_try_init(|| async {
-            let (product, _) = self.who().await?;
+        let product = self.product.get_or_try_init(|| async {
+            let (product, _) = self.detect_product().await?;
             Ok(product)
         });
-        asked.await.copied()
+        product.await.copied()
     }
 
     /// Returns the indexes that a name or pattern matches, each with its part `of` the answer.
@@ -92,7 +92,7 @@ impl EsSkillIndex {
                 let number = |name: &str| {
                     let detail = || format!("its position has no {name}");
                     let number = position[name].as_u64();
-                    number.ok_or_else(|| self.node.form(LOOKING, detail()))
+                    number.ok_or_else(|| self.node.invalid_answer(LOOKING, detail()))
                 };
                 Ok(IndexPosition {
                     revision: SkillsRevision(number("revision")?),
@@ -103,7 +103,7 @@ impl EsSkillIndex {
     }
 
     async fn delete(&self, index: &str) -> Result<(), SkillIndexError> {
-        let ask = NodeRequest::new(TAKING, Method::DELETE, index).slow();
+        let ask = NodeRequest::new(TAKING, Method::DELETE, index).with_long_timeout();
         match self.node.answer::<Value>(ask).await? {
             // A concurrent creation had the same aim.
             NodeAnswer::Found(_) | NodeAnswer::Missing(_) => Ok(()),
@@ -118,7 +118,7 @@ impl SkillIndex for EsSkillIndex {
     }
 
     async fn server(&self) -> Result<String, SkillIndexError> {
-        Ok(self.who().await?.1)
+        Ok(self.detect_product().await?.1)
     }
 
     async fn current(&self, model: &SkillsModel) -> Result<Option<CurrentIndex>, SkillIndexError> {
@@ -162,11 +162,11 @@ impl SkillIndex for EsSkillIndex {
             }
         }
         let name = options::index(&format!("{}-{tag}", self.alias))
-            .map_err(|error| self.node.form(MAKING, error.to_string()))?;
+            .map_err(|error| self.node.invalid_answer(MAKING, error.to_string()))?;
         let body = new_index(product, model, &format!("{name}{WRITES}"));
         let ask = NodeRequest::new(MAKING, Method::PUT, &name)
             .json(&body)
-            .slow();
+            .with_long_timeout();
         self.node.ask(ask).await?;
         Ok(IndexName(name))
     }
@@ -181,7 +181,7 @@ impl SkillIndex for EsSkillIndex {
             }
             actions.push(json!({"remove_index": {"index": name}}));
         }
-        let ask = NodeRequest::new(TAKING, Method::POST, "_aliases").slow();
+        let ask = NodeRequest::new(TAKING, Method::POST, "_aliases").with_long_timeout();
         self.node
             .ask(ask.json(&json!({"actions": actions})))
             .await?;

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_another_make_is_told_apart() {
+    fn an_index_with_different_settings_is_detected() {
         let made = mappings(Product::OpenSearch, &model());
         let differs = |change: &dyn Fn(&mut Value)| {
             let mut found = made.clone();
@@ -133,7 +133,7 @@ mod tests {
 
     /// Elasticsearch's default for the seed's field keeps only one byte of each component.
     #[test]
-    fn an_index_that_keeps_less_of_a_vector_is_told_apart() {
+    fn an_index_with_lower_vector_precision_is_detected() {
         let made = mappings(Product::Elasticsearch, &model());
         let differs = |found: &Value| difference(Product::Elasticsearch, &model(), found);
         assert_eq!(differs(&made), None);

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_spoken_to_with_tls_or_on_this_machine() {
+    fn a_remote_node_requires_tls() {
         let fits = |url: &str| base(&EsOptions::new(url)).is_ok();
         for url in [
             "https://es.example.com",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_an_index_has_no_pattern_in_it() {
+    fn an_index_name_with_a_pattern_is_refused() {
         assert!(index("agent_skills").is_ok());
         for name in ["", "*", "a,b", "_all", "Agent", "a b", "-a", "a/b", ".a"] {
             assert!(index(name).is_err(), "{name}");

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_001_elasticsearch_gets_the_seeds_field_and_keeps_whole_vectors() {
+    fn seed_001_elasticsearch_uses_the_seeds_field_and_full_vectors() {
         let field = Product::Elasticsearch.vector(384);
         let seed = json!({
             "type": "dense_vector", "dims": 384, "index": true, "similarity": "cosine",

@@ -108,9 +108,9 @@ pub(crate) fn hits(
             .into(),
         });
     }
-    let found: Option<Vec<NearSkill>> = hits.into_iter().map(near).collect();
-    let mut found =
-        found.ok_or_else(|| node.form(DOING, "a hit has an invalid skill id".to_owned()))?;
+    let found: Option<Vec<NearSkill>> = hits.into_iter().map(near_skill).collect();
+    let mut found = found
+        .ok_or_else(|| node.invalid_answer(DOING, "a hit has an invalid skill id".to_owned()))?;
     found.sort_by(|a, b| {
         let nearer = b.cosine.total_cmp(&a.cosine);
         nearer.then_with(|| (&a.scope, &a.id).cmp(&(&b.scope, &b.id)))
@@ -119,7 +119,7 @@ pub(crate) fn hits(
     Ok(found)
 }
 
-fn near(hit: Hit) -> Option<NearSkill> {
+fn near_skill(hit: Hit) -> Option<NearSkill> {
     let ([scope], [id]) = (hit.fields.scope, hit.fields.skill_id);
     let scope = match scope.as_str() {
         "" => Scope::Global,

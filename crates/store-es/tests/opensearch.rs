@@ -43,17 +43,17 @@ fn fresh() -> EsSkillIndex {
 }
 
 /// A searched index, with a revision for each change.
-struct Opened {
+struct TestIndex {
     index: EsSkillIndex,
     name: IndexName,
     revision: AtomicU64,
 }
 
-async fn opened(dims: usize) -> Opened {
+async fn opened(dims: usize) -> TestIndex {
     let index = fresh();
     let name = index.begin(&model(dims), "one").await.unwrap();
     index.take(&name).await.unwrap();
-    Opened {
+    TestIndex {
         index,
         name,
         revision: AtomicU64::new(0),
@@ -68,7 +68,7 @@ fn position(revision: u64) -> IndexPosition {
 }
 
 #[async_trait::async_trait]
-impl Searched for Opened {
+impl Searched for TestIndex {
     async fn change(&self, changes: Vec<IndexChange>) -> Result<(), Failed> {
         let revision = self.revision.fetch_add(1, Ordering::SeqCst) + 1;
         let at = SkillsRevision(revision);
@@ -106,11 +106,11 @@ fn skill(name: &str, vector: Option<Vec<f32>>) -> IndexedSkill {
     }
 }
 
-fn put(name: &str, vector: [f32; 4]) -> IndexChange {
+fn put_entry(name: &str, vector: [f32; 4]) -> IndexChange {
     IndexChange::Put(Box::new(skill(name, Some(vector.to_vec()))))
 }
 
-async fn found(index: &EsSkillIndex) -> Result<Vec<String>, SkillIndexError> {
+async fn nearest_names(index: &EsSkillIndex) -> Result<Vec<String>, SkillIndexError> {
     let question = NearestSkills {
         tenant: TenantId::parse("acme").unwrap(),
         own: SkillVisibility::All,
@@ -125,10 +125,10 @@ async fn found(index: &EsSkillIndex) -> Result<Vec<String>, SkillIndexError> {
 
 /// Opened again under its name, it is the same index with its position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_is_found_again_with_its_position() {
+async fn an_index_is_reopened_with_its_position() {
     let index = fresh();
     assert_eq!(index.current(&model(4)).await.unwrap(), None);
-    let missing = found(&index).await.unwrap_err();
+    let missing = nearest_names(&index).await.unwrap_err();
     assert!(
         matches!(missing, SkillIndexError::Missing { .. }),
         "{missing}"
@@ -145,16 +145,19 @@ async fn an_index_is_found_again_with_its_position() {
         (current.name, current.position),
         (name.clone(), IndexPosition::default())
     );
-    let changes = [put("a", [1.0, 0.0, 0.0, 0.0])];
+    let changes = [put_entry("a", [1.0, 0.0, 0.0, 0.0])];
     index
         .write(&name, &changes, SkillsRevision(3), position(2))
         .await
         .unwrap();
     let current = index.current(&model(4)).await.unwrap().unwrap();
     assert_eq!(current.position, position(2));
-    let said = index.server().await.unwrap();
+    let description = index.server().await.unwrap();
     let product = SearchServer::shared().product();
-    assert!(said.starts_with(&format!("{product} ")), "{said}");
+    assert!(
+        description.starts_with(&format!("{product} ")),
+        "{description}"
+    );
 }
 
 /// Late and duplicate writes change neither an entry, nor a removed one, nor the position.
@@ -168,21 +171,25 @@ async fn late_and_repeated_writes_are_ignored() {
         assert_eq!(failed.unwrap(), []);
     };
     let (near, far) = ([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]);
-    write(&[put("a", far), put("b", [0.8, 0.6, 0.0, 0.0])], 5).await;
-    write(&[put("a", near)], 4).await;
-    assert_eq!(found(index).await.unwrap(), ["b", "a"]);
+    write(
+        &[put_entry("a", far), put_entry("b", [0.8, 0.6, 0.0, 0.0])],
+        5,
+    )
+    .await;
+    write(&[put_entry("a", near)], 4).await;
+    assert_eq!(nearest_names(index).await.unwrap(), ["b", "a"]);
     let gone = [IndexChange::Remove(
         Scope::Global,
         SkillId::parse("b").unwrap(),
     )];
     write(&gone, 7).await;
     write(&gone, 7).await;
-    write(&[put("b", near)], 6).await;
-    assert_eq!(found(index).await.unwrap(), ["a"]);
+    write(&[put_entry("b", near)], 6).await;
+    assert_eq!(nearest_names(index).await.unwrap(), ["a"]);
     let current = index.current(&model(4)).await.unwrap().unwrap();
     assert_eq!(current.position, position(7));
-    write(&[put("b", near)], 8).await;
-    assert_eq!(found(index).await.unwrap(), ["b", "a"]);
+    write(&[put_entry("b", near)], 8).await;
+    assert_eq!(nearest_names(index).await.unwrap(), ["b", "a"]);
 }
 
 /// Of two writers, the one with the earlier position also finds its entries.
@@ -192,7 +199,7 @@ async fn entries_beyond_the_stored_position_are_found() {
     let (index, name) = (&opened.index, &opened.name);
     let vector = [1.0, 0.0, 0.0, 0.0];
     let write = async |entry: &str, revision: u64| {
-        let (at, changes) = (SkillsRevision(revision), [put(entry, vector)]);
+        let (at, changes) = (SkillsRevision(revision), [put_entry(entry, vector)]);
         let failed = index.write(name, &changes, at, position(revision)).await;
         assert_eq!(failed.unwrap(), []);
     };
@@ -200,7 +207,7 @@ async fn entries_beyond_the_stored_position_are_found() {
     for revision in 1..20 {
         write(&format!("early{revision}"), revision).await;
         assert_eq!(
-            found(index).await.unwrap().len(),
+            nearest_names(index).await.unwrap().len(),
             10.min(1 + revision as usize)
         );
     }
@@ -208,14 +215,14 @@ async fn entries_beyond_the_stored_position_are_found() {
 
 /// A refused entry is reported; the others are written, and the position advances.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refused_entry_holds_up_no_other() {
+async fn a_refused_entry_does_not_block_other_entries() {
     let opened = opened(4).await;
     let (index, name) = (&opened.index, &opened.name);
     let good = [0.5, 0.5, 0.5, 0.5];
     let changes = [
-        put("a", good),
+        put_entry("a", good),
         IndexChange::Put(Box::new(skill("b", Some(vec![1.0, 0.0])))),
-        put("c", good),
+        put_entry("c", good),
     ];
     let failed = index
         .write(name, &changes, SkillsRevision(1), position(1))
@@ -224,14 +231,14 @@ async fn a_refused_entry_holds_up_no_other() {
     assert_eq!(failed.len(), 1, "{failed:?}");
     assert_eq!(failed[0].id.as_str(), "b");
     assert!(failed[0].reason.contains("dimension"), "{failed:?}");
-    assert_eq!(found(index).await.unwrap(), ["a", "c"]);
+    assert_eq!(nearest_names(index).await.unwrap(), ["a", "c"]);
     let current = index.current(&model(4)).await.unwrap().unwrap();
     assert_eq!(current.position, position(1));
 }
 
 /// An index of another kind or origin is not changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_index_of_another_make_is_refused() {
+async fn an_index_with_different_settings_is_refused() {
     let opened = opened(4).await;
     for other in [
         model(8),
@@ -253,12 +260,12 @@ async fn an_index_of_another_make_is_refused() {
 /// Searches switch to a rebuilt index atomically; later writes to the previous one are refused, and an abandoned one is
 /// deleted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_made_anew_takes_the_place_in_one_step() {
+async fn a_rebuilt_index_replaces_the_old_one_atomically() {
     let opened = opened(4).await;
     let (index, before) = (&opened.index, &opened.name);
     let near = [1.0, 0.0, 0.0, 0.0];
     let write = async |name: &IndexName, entry: &str, revision: u64| {
-        let changes = [put(entry, near)];
+        let changes = [put_entry(entry, near)];
         let at = SkillsRevision(revision);
         index.write(name, &changes, at, position(revision)).await
     };
@@ -268,13 +275,13 @@ async fn one_made_anew_takes_the_place_in_one_step() {
     let gone = write(&left, "x", 9).await.unwrap_err();
     assert!(matches!(gone, SkillIndexError::Missing { .. }), "{gone}");
     write(&next, "new", 2).await.unwrap();
-    assert_eq!(found(index).await.unwrap(), ["old"]);
+    assert_eq!(nearest_names(index).await.unwrap(), ["old"]);
     index.take(&next).await.unwrap();
-    assert_eq!(found(index).await.unwrap(), ["new"]);
+    assert_eq!(nearest_names(index).await.unwrap(), ["new"]);
     let late = write(before, "late", 3).await.unwrap_err();
     assert!(matches!(late, SkillIndexError::Missing { .. }), "{late}");
     assert_eq!(
-        found(index).await.unwrap(),
+        nearest_names(index).await.unwrap(),
         ["new"],
         "nothing came into being"
     );
@@ -297,16 +304,16 @@ async fn an_unreachable_node_is_reported_within_the_timeout() {
         ..options(opened.index.place().rsplit('/').next().unwrap())
     })
     .unwrap();
-    assert_eq!(found(&index).await.unwrap(), [""; 0]);
+    assert_eq!(nearest_names(&index).await.unwrap(), [""; 0]);
     gate.close();
-    let away = found(&index).await.unwrap_err();
+    let away = nearest_names(&index).await.unwrap_err();
     assert!(
         matches!(away, SkillIndexError::Unreachable { .. }),
         "{away}"
     );
-    for said in [format!("{away:?}"), format!("{index:?}"), index.place()] {
-        assert!(!said.contains("s3cret"), "{said}");
+    for description in [format!("{away:?}"), format!("{index:?}"), index.place()] {
+        assert!(!description.contains("s3cret"), "{description}");
     }
     gate.open();
-    assert_eq!(found(&index).await.unwrap(), [""; 0]);
+    assert_eq!(nearest_names(&index).await.unwrap(), [""; 0]);
 }

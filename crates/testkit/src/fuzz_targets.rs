@@ -62,7 +62,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    fn of<T, E>(result: &Result<T, E>) -> Self {
+    fn from_result<T, E>(result: &Result<T, E>) -> Self {
         match result {
             Ok(_) => Self::Accepted,
             Err(_) => Self::Refused,
@@ -178,7 +178,7 @@ const fn allowed(memory: usize, target: FuzzTarget) -> FuzzTarget {
 impl FuzzTarget {
     /// Returns the target with a name.
     #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
     }
 

@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_shape_is_about_as_long_as_asked_for() {
+    fn each_shape_has_about_the_requested_length() {
         for shape in Hostile::ALL {
             for bytes in [1_000, 100_000] {
                 for made in [shape.value(bytes), shape.body(bytes)] {
@@ -191,7 +191,7 @@ mod tests {
 
     /// A parser without limits accepts the shapes that are valid JSON.
     #[test]
-    fn shapes_of_a_few_bytes_are_what_they_are_called() {
+    fn short_shapes_match_their_names() {
         let read = |shape: Hostile| serde_json::from_slice::<Value>(&shape.value(200));
         for (shape, is_json) in [
             (Hostile::Deep, true),

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_sent_at_once_in_pieces_or_up_to_where_it_breaks_off() {
+    fn a_reply_is_sent_whole_in_pieces_or_truncated() {
         let reply = || Reply::text(200, "abcde");
         let stub = HttpStub::answering(vec![
             reply(),
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_call_holds_up_no_other_and_is_closed_when_it_is_dropped() {
+    fn a_held_call_blocks_no_other_call_and_closes_when_dropped() {
         let held = HeldCalls::start().unwrap();
         let address = held.address();
         let first = thread::spawn(move || get(address, "/first"));

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_its_own_uuids() {
+    fn each_seed_has_its_own_uuids() {
         let take = |seed| {
             let source = SeededUuids::new(seed);
             [source.next(), source.next()]

@@ -40,7 +40,7 @@ impl TokenKey {
     /// If no randomness is available.
     pub fn ed25519(id: &str) -> Result<Self, Fault> {
         let key = EncodingKey::from_ed_der(&pkcs8(ED25519_PKCS8)?);
-        Ok(Self::of(id, Algorithm::EdDSA, key))
+        Ok(Self::new(id, Algorithm::EdDSA, key))
     }
 
     /// Generates a P-256 ECDSA key with this id.
@@ -49,12 +49,12 @@ impl TokenKey {
     /// If no randomness is available.
     pub fn p256(id: &str) -> Result<Self, Fault> {
         let key = EncodingKey::from_ec_der(&pkcs8(P256_PKCS8)?);
-        Ok(Self::of(id, Algorithm::ES256, key))
+        Ok(Self::new(id, Algorithm::ES256, key))
     }
 
     /// Wraps an existing key.
     #[must_use]
-    pub fn of(id: &str, algorithm: Algorithm, key: EncodingKey) -> Self {
+    pub fn new(id: &str, algorithm: Algorithm, key: EncodingKey) -> Self {
         Self {
             id: id.to_owned(),
             algorithm,

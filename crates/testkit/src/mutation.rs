@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_makes_the_same_inputs_and_another_one_others() {
+    fn inputs_are_determined_by_the_seed() {
         assert_eq!(series(1, 50), series(1, 50));
         assert_ne!(series(1, 50), series(2, 50));
     }

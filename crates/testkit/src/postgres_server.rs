@@ -95,14 +95,14 @@ rm -rf "$2"
 
 /// Durability of a server that is killed: it keeps everything acknowledged, unless the machine fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keeps {
+enum ServerDurability {
     Everything,
     WhatItWrote,
 }
 
 /// Listeners of a server, in addition to its socket.
 #[derive(Debug, Clone, Copy)]
-enum Listens {
+enum ServerListeners {
     Nowhere,
     InTheClear,
     WithTls,
@@ -111,23 +111,23 @@ enum Listens {
 /// The configuration of a server.
 #[derive(Debug, Clone, Copy)]
 struct Start {
-    keeps: Keeps,
-    listens: Listens,
+    keeps: ServerDurability,
+    listens: ServerListeners,
     port: u16,
 }
 
 impl Start {
-    fn over_its_socket(keeps: Keeps) -> Self {
+    fn over_its_socket(keeps: ServerDurability) -> Self {
         Self {
             keeps,
-            listens: Listens::Nowhere,
+            listens: ServerListeners::Nowhere,
             port: USUAL_PORT,
         }
     }
 
-    fn over_tcp(listens: Listens) -> Self {
+    fn over_tcp(listens: ServerListeners) -> Self {
         Self {
-            keeps: Keeps::WhatItWrote,
+            keeps: ServerDurability::WhatItWrote,
             listens,
             port: free_port(),
         }
@@ -136,9 +136,9 @@ impl Start {
     /// Returns a build that supports this configuration, for a server in `folder`, and the location of its programs.
     fn programs(self, folder: &Path) -> (Programs, PathBuf) {
         let (place, inside) = match (self.listens, others()) {
-            (Listens::WithTls, _) => TLS_SERVER,
-            (Listens::Nowhere | Listens::InTheClear, None) => ALL_PROGRAMS,
-            (Listens::Nowhere | Listens::InTheClear, Some(others)) => {
+            (ServerListeners::WithTls, _) => TLS_SERVER,
+            (ServerListeners::Nowhere | ServerListeners::InTheClear, None) => ALL_PROGRAMS,
+            (ServerListeners::Nowhere | ServerListeners::InTheClear, Some(others)) => {
                 return (Programs::of_all(others.clone(), folder), others);
             }
         };
@@ -150,13 +150,13 @@ impl Start {
     fn settings(self, folder: &Path) -> String {
         let folder = folder.display();
         let lax = match self.keeps {
-            Keeps::Everything => "",
-            Keeps::WhatItWrote => " -c synchronous_commit=off -c full_page_writes=off",
+            ServerDurability::Everything => "",
+            ServerDurability::WhatItWrote => " -c synchronous_commit=off -c full_page_writes=off",
         };
         let listens = match self.listens {
-            Listens::Nowhere => "-h ''".to_owned(),
-            Listens::InTheClear => "-h 127.0.0.1".to_owned(),
-            Listens::WithTls => format!(
+            ServerListeners::Nowhere => "-h ''".to_owned(),
+            ServerListeners::InTheClear => "-h 127.0.0.1".to_owned(),
+            ServerListeners::WithTls => format!(
                 "-h 127.0.0.1 -c ssl=on -c ssl_cert_file={folder}/{CERTIFICATE} -c ssl_key_file={folder}/{KEY}"
             ),
         };
@@ -180,12 +180,12 @@ pub struct PostgresServer {
     clients: PathBuf,
     folder: PathBuf,
     databases: AtomicU32,
-    _held: Held,
+    _held: ServerGuard,
 }
 
 /// Keeps the server running until the last process drops it.
 #[derive(Debug)]
-enum Held {
+enum ServerGuard {
     /// Input of the shell that started the server.
     ByProcess { _input: ChildStdin },
     /// Lock shared by all users of the server.
@@ -210,7 +210,7 @@ impl PostgresServer {
     }
 
     fn joined() -> Self {
-        let start = Start::over_its_socket(Keeps::WhatItWrote);
+        let start = Start::over_its_socket(ServerDurability::WhatItWrote);
         let folder = shared_folder();
         let entry_path = folder.with_extension("entry");
         let entry = File::create(&entry_path).expect("the entry lock of the shared server");
@@ -219,7 +219,7 @@ impl PostgresServer {
         entry.lock().expect("the entry lock of the shared server");
         if let Ok(users) = File::open(folder.join("users")) {
             users.lock_shared().expect("the lock of the users");
-            let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
+            let server = Self::over(start, &folder, ServerGuard::ByUsers { _lock: users });
             if server.ask("postgres", ROLE).is_ok() {
                 return server;
             }
@@ -229,7 +229,7 @@ impl PostgresServer {
         std::fs::create_dir(&folder).expect("a directory for the server");
         let users = File::create(folder.join("users")).expect("the users of the server");
         users.lock_shared().expect("the lock of the users");
-        let server = Self::over(start, &folder, Held::ByUsers { _lock: users });
+        let server = Self::over(start, &folder, ServerGuard::ByUsers { _lock: users });
         let script = format!("{WITHOUT_STARTER}{EMPTY}{RUN}{WHILE_USED}{END}");
         let settings = start.settings(&folder);
         let arguments = [
@@ -249,7 +249,7 @@ impl PostgresServer {
     /// # Panics
     /// As [`PostgresServer::shared`].
     pub fn mortal() -> &'static Self {
-        let start = Start::over_its_socket(Keeps::Everything);
+        let start = Start::over_its_socket(ServerDurability::Everything);
         Box::leak(Box::new(Self::start(start, None)))
     }
 
@@ -258,7 +258,7 @@ impl PostgresServer {
     /// # Panics
     /// As [`PostgresServer::shared`].
     pub fn in_the_clear() -> &'static Self {
-        let start = Start::over_tcp(Listens::InTheClear);
+        let start = Start::over_tcp(ServerListeners::InTheClear);
         Box::leak(Box::new(Self::start(start, None)))
     }
 
@@ -268,7 +268,7 @@ impl PostgresServer {
     /// # Panics
     /// As [`PostgresServer::shared`].
     pub fn with_tls(certificate: &Path, key: &Path) -> &'static Self {
-        let start = Start::over_tcp(Listens::WithTls);
+        let start = Start::over_tcp(ServerListeners::WithTls);
         Box::leak(Box::new(Self::start(start, Some((certificate, key)))))
     }
 
@@ -309,7 +309,7 @@ impl PostgresServer {
     /// # Panics
     /// If a file does not exist.
     pub fn present(&self, certificate: &Path, key: &Path) {
-        put(&self.folder, certificate, key);
+        copy_certificate(&self.folder, certificate, key);
     }
 
     /// Restarts the server after it was killed; it keeps its data.
@@ -337,7 +337,7 @@ impl PostgresServer {
     fn start(start: Start, proof: Option<(&Path, &Path)>) -> Self {
         let folder = folder();
         if let Some((certificate, key)) = proof {
-            put(&folder, certificate, key);
+            copy_certificate(&folder, certificate, key);
         }
         let server = Self::run(start, &folder, EMPTY, None);
         server.say(ROLE);
@@ -350,13 +350,13 @@ impl PostgresServer {
         let settings = start.settings(folder);
         let mut arguments = vec![place.as_ref(), folder.as_ref(), settings.as_ref()];
         arguments.extend(of.map(Path::as_os_str));
-        let mut child = programs.held(&format!("{make}{RUN}{WHILE_HELD}{END}"), &arguments);
+        let mut child = programs.spawn_held(&format!("{make}{RUN}{WHILE_HELD}{END}"), &arguments);
         let input = child.stdin.take().expect("the shell's input");
         ready(child);
-        Self::over(start, folder, Held::ByProcess { _input: input })
+        Self::over(start, folder, ServerGuard::ByProcess { _input: input })
     }
 
-    fn over(start: Start, folder: &Path, held: Held) -> Self {
+    fn over(start: Start, folder: &Path, held: ServerGuard) -> Self {
         let (programs, place) = start.programs(folder);
         Self {
             start,
@@ -600,7 +600,7 @@ fn folders() -> PathBuf {
 
 /// Copies a certificate and its key into a server's directory, readable by its owner only. An existing file keeps its
 /// owner.
-fn put(folder: &Path, certificate: &Path, key: &Path) {
+fn copy_certificate(folder: &Path, certificate: &Path, key: &Path) {
     std::fs::copy(certificate, folder.join(CERTIFICATE)).expect("the certificate");
     std::fs::copy(key, folder.join(KEY)).expect("the key");
     let alone = Permissions::from_mode(0o600);

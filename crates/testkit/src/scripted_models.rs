@@ -84,16 +84,16 @@ impl ScriptedModels {
     /// Returns the number of requests.
     #[must_use]
     pub fn calls(&self) -> usize {
-        self.seen().len()
+        self.lock_requests().len()
     }
 
     /// Returns the requests, in order.
     #[must_use]
     pub fn asked(&self) -> Vec<ModelRequest> {
-        self.seen().clone()
+        self.lock_requests().clone()
     }
 
-    fn seen(&self) -> MutexGuard<'_, Vec<ModelRequest>> {
+    fn lock_requests(&self) -> MutexGuard<'_, Vec<ModelRequest>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,7 +110,7 @@ impl Models for ScriptedModels {
             return Err(ModelFailure::new(ModelFault::Cancelled, message));
         }
         let number = {
-            let mut asked = self.seen();
+            let mut asked = self.lock_requests();
             asked.push(request.clone());
             asked.len() - 1
         };
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_held_to_the_schema_and_counted() {
+    fn scripted_answers_are_validated_and_counted() {
         let refused = ModelFailure::new(ModelFault::Refused, "no");
         let script = vec![Ok(json!({"word": "a"})), Ok(json!({})), Err(refused)];
         let models = ScriptedModels::answering(script);

@@ -155,7 +155,7 @@ impl SearchServer {
         prepare(&product, &folder);
         let programs = Programs::over(product.installed, &folder);
         let script = format!("{}{HOLD}", product.start);
-        let child = programs.held(&script, &[programs.place().as_ref(), folder.as_ref()]);
+        let child = programs.spawn_held(&script, &[programs.place().as_ref(), folder.as_ref()]);
         let (held, address) = listening(product.name, child);
         Self {
             product: product.name,

@@ -74,7 +74,7 @@ fn unit(mut vector: Vec<f32>) -> Vec<f32> {
 }
 
 /// Returns a vector at an angle from the first axis, in degrees.
-fn at(degrees: f32) -> Vec<f32> {
+fn vector_at(degrees: f32) -> Vec<f32> {
     let mut vector = vec![0.0; DIMS];
     vector[0] = degrees.to_radians().cos();
     vector[1] = degrees.to_radians().sin();
@@ -104,7 +104,7 @@ fn skill(scope: &Scope, name: &str, vector: Vec<f32>) -> Result<IndexedSkill, Fa
     })
 }
 
-fn put(skill: IndexedSkill) -> IndexChange {
+fn put_change(skill: IndexedSkill) -> IndexChange {
     IndexChange::Put(Box::new(skill))
 }
 
@@ -185,7 +185,7 @@ async fn recall(
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
+pub async fn the_nearest_entries_come_first(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
     for (name, degrees) in [
@@ -194,17 +194,17 @@ pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
         ("behind", 180.0),
         ("middle", 45.0),
     ] {
-        changes.push(put(skill(&acme, name, at(degrees))?));
+        changes.push(put_change(skill(&acme, name, vector_at(degrees))?));
     }
     engine.change(changes).await?;
-    let found = engine.nearest(&question(at(0.0), 10)?).await?;
+    let found = engine.nearest(&question(vector_at(0.0), 10)?).await?;
     assert_eq!(ids(&found), ["near", "middle", "far", "behind"]);
     for (hit, degrees) in found.iter().zip([10.0_f32, 45.0, 90.0, 180.0]) {
         let exact = degrees.to_radians().cos();
         assert!((hit.cosine - exact).abs() < CLOSE, "{hit:?}, {exact}");
         assert_eq!(hit.scope, acme);
     }
-    let found = engine.nearest(&question(at(0.0), 2)?).await?;
+    let found = engine.nearest(&question(vector_at(0.0), 2)?).await?;
     assert_eq!(ids(&found), ["near", "middle"]);
     Ok(())
 }
@@ -213,18 +213,18 @@ pub async fn the_nearest_come_first(engine: &dyn Searched) -> Outcome {
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn more_than_there_is_gives_what_there_is(engine: &dyn Searched) -> Outcome {
-    assert_eq!(engine.nearest(&question(at(0.0), 10)?).await?, []);
+pub async fn a_limit_beyond_the_number_of_entries_returns_all(engine: &dyn Searched) -> Outcome {
+    assert_eq!(engine.nearest(&question(vector_at(0.0), 10)?).await?, []);
     let acme = own("acme")?;
     engine
-        .change(vec![put(skill(&acme, "a", at(1.0))?)])
+        .change(vec![put_change(skill(&acme, "a", vector_at(1.0))?)])
         .await?;
-    let found = engine.nearest(&question(at(0.0), 500)?).await?;
+    let found = engine.nearest(&question(vector_at(0.0), 500)?).await?;
     assert_eq!(ids(&found), ["a"]);
-    let mut without = skill(&acme, "b", at(0.0))?;
+    let mut without = skill(&acme, "b", vector_at(0.0))?;
     without.vector = None;
-    engine.change(vec![put(without)]).await?;
-    let found = engine.nearest(&question(at(0.0), 500)?).await?;
+    engine.change(vec![put_change(without)]).await?;
+    let found = engine.nearest(&question(vector_at(0.0), 500)?).await?;
     assert_eq!(ids(&found), ["a"], "what has no vector is not found by one");
     Ok(())
 }
@@ -233,24 +233,24 @@ pub async fn more_than_there_is_gives_what_there_is(engine: &dyn Searched) -> Ou
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
+pub async fn tenants_are_isolated(engine: &dyn Searched) -> Outcome {
     let (acme, other) = (own("acme")?, own("other")?);
-    let mut changes = vec![put(skill(&acme, "same", at(20.0))?)];
+    let mut changes = vec![put_change(skill(&acme, "same", vector_at(20.0))?)];
     let everybodys = engine.has_global();
     if everybodys {
-        changes.push(put(skill(&Scope::Global, "same", at(30.0))?));
+        changes.push(put_change(skill(&Scope::Global, "same", vector_at(30.0))?));
     }
     // Nearer than all that acme may see, and more than it requests.
     for number in 0..30 {
-        changes.push(put(skill(
+        changes.push(put_change(skill(
             &other,
             &format!("other{number}"),
-            at(0.1 * number as f32),
+            vector_at(0.1 * number as f32),
         )?));
     }
-    changes.push(put(skill(&other, "same", at(5.0))?));
+    changes.push(put_change(skill(&other, "same", vector_at(5.0))?));
     engine.change(changes).await?;
-    let found = engine.nearest(&question(at(0.0), 2)?).await?;
+    let found = engine.nearest(&question(vector_at(0.0), 2)?).await?;
     let places: Vec<_> = found
         .iter()
         .map(|hit| (&hit.scope, hit.id.as_str()))
@@ -258,14 +258,17 @@ pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
     let global = everybodys.then_some((&Scope::Global, "same"));
     let expected: Vec<_> = std::iter::once((&acme, "same")).chain(global).collect();
     assert_eq!(places, expected);
-    let mut stranger = question(at(0.0), 50)?;
+    let mut stranger = question(vector_at(0.0), 50)?;
     stranger.tenant = tenant("nobody")?;
     let shared: Vec<Scope> = everybodys.then_some(Scope::Global).into_iter().collect();
     let found = engine.nearest(&stranger).await?.into_iter();
     assert_eq!(found.map(|hit| hit.scope).collect::<Vec<_>>(), shared);
     let gone = vec![IndexChange::Remove(acme.clone(), id("same")?)];
     engine.change(gone).await?;
-    let found = engine.nearest(&question(at(0.0), 2)?).await?.into_iter();
+    let found = engine
+        .nearest(&question(vector_at(0.0), 2)?)
+        .await?
+        .into_iter();
     assert_eq!(found.map(|hit| hit.scope).collect::<Vec<_>>(), shared);
     Ok(())
 }
@@ -274,21 +277,23 @@ pub async fn tenants_are_apart(engine: &dyn Searched) -> Outcome {
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outcome {
+pub async fn b001_6_denied_entries_do_not_count_towards_the_limit(
+    engine: &dyn Searched,
+) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
     for number in 0..300 {
-        changes.push(put(skill(
+        changes.push(put_change(skill(
             &acme,
             &format!("near{number}"),
-            at(0.1 * number as f32),
+            vector_at(0.1 * number as f32),
         )?));
     }
     for number in 0..3 {
-        changes.push(put(skill(
+        changes.push(put_change(skill(
             &acme,
             &format!("granted{number}"),
-            at(120.0 + number as f32),
+            vector_at(120.0 + number as f32),
         )?));
     }
     engine.change(changes).await?;
@@ -297,7 +302,7 @@ pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outc
     let sees = |own: SkillVisibility| -> Result<NearestSkills, Failed> {
         Ok(NearestSkills {
             own,
-            ..question(at(0.0), 3)?
+            ..question(vector_at(0.0), 3)?
         })
     };
     let found = engine
@@ -320,15 +325,17 @@ pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outc
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcome {
+pub async fn folders_and_leaves_are_searched_separately(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
-    let leaf = skill(&acme, "leaf", at(1.0))?;
+    let leaf = skill(&acme, "leaf", vector_at(1.0))?;
     let folder = IndexedSkill {
         is_folder: true,
         sub_skills: vec![leaf.id.clone()],
-        ..skill(&acme, "folder", at(2.0))?
+        ..skill(&acme, "folder", vector_at(2.0))?
     };
-    engine.change(vec![put(leaf), put(folder)]).await?;
+    engine
+        .change(vec![put_change(leaf), put_change(folder)])
+        .await?;
     for (is_folder, expected) in [
         (None, vec!["leaf", "folder"]),
         (Some(true), vec!["folder"]),
@@ -336,7 +343,7 @@ pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcom
     ] {
         let asked = NearestSkills {
             is_folder,
-            ..question(at(0.0), 9)?
+            ..question(vector_at(0.0), 9)?
         };
         assert_eq!(ids(&engine.nearest(&asked).await?), expected);
     }
@@ -347,18 +354,18 @@ pub async fn folders_and_leaves_are_found_apart(engine: &dyn Searched) -> Outcom
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
+pub async fn the_latest_write_is_found(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let others = [("b", 40.0), ("c", 60.0)];
-    let mut changes = vec![put(skill(&acme, "a", at(10.0))?)];
+    let mut changes = vec![put_change(skill(&acme, "a", vector_at(10.0))?)];
     for (name, degrees) in others {
-        changes.push(put(skill(&acme, name, at(degrees))?));
+        changes.push(put_change(skill(&acme, name, vector_at(degrees))?));
     }
     engine.change(changes).await?;
-    let found = |degrees: f32| -> Result<NearestSkills, Failed> { question(at(degrees), 9) };
+    let found = |degrees: f32| -> Result<NearestSkills, Failed> { question(vector_at(degrees), 9) };
     assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["a", "b", "c"]);
     engine
-        .change(vec![put(skill(&acme, "a", at(50.0))?)])
+        .change(vec![put_change(skill(&acme, "a", vector_at(50.0))?)])
         .await?;
     assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["b", "a", "c"]);
     let gone = vec![
@@ -368,7 +375,7 @@ pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
     engine.change(gone).await?;
     assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["b", "c"]);
     engine
-        .change(vec![put(skill(&acme, "a", at(1.0))?)])
+        .change(vec![put_change(skill(&acme, "a", vector_at(1.0))?)])
         .await?;
     assert_eq!(ids(&engine.nearest(&found(0.0)?).await?), ["a", "b", "c"]);
     Ok(())
@@ -378,18 +385,18 @@ pub async fn what_was_last_written_is_found(engine: &dyn Searched) -> Outcome {
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn equal_ones_have_an_order(engine: &dyn Searched) -> Outcome {
+pub async fn equally_near_entries_have_a_stable_order(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut changes = Vec::new();
     for name in ["d", "b", "c", "a"] {
-        changes.push(put(skill(&acme, name, at(30.0))?));
+        changes.push(put_change(skill(&acme, name, vector_at(30.0))?));
     }
-    changes.push(put(skill(&acme, "best", at(0.0))?));
+    changes.push(put_change(skill(&acme, "best", vector_at(0.0))?));
     engine.change(changes).await?;
     for _ in 0..3 {
-        let found = engine.nearest(&question(at(0.0), 5)?).await?;
+        let found = engine.nearest(&question(vector_at(0.0), 5)?).await?;
         assert_eq!(ids(&found), ["best", "a", "b", "c", "d"]);
-        let found = engine.nearest(&question(at(0.0), 3)?).await?;
+        let found = engine.nearest(&question(vector_at(0.0), 3)?).await?;
         assert_eq!((found.len(), found[0].id.as_str()), (3, "best"));
     }
     Ok(())
@@ -408,14 +415,14 @@ pub async fn names_and_texts_of_any_script_are_kept(engine: &dyn Searched) -> Ou
         ("Acme", "sql.skill_1", 20.0),
         ("Acme", "sql-skill_1", 30.0),
     ] {
-        let mut entry = skill(&own(scope)?, name, at(degrees))?;
+        let mut entry = skill(&own(scope)?, name, vector_at(degrees))?;
         entry.summary = text.to_owned();
-        changes.push(put(entry));
+        changes.push(put_change(entry));
     }
     engine.change(changes).await?;
     let asked = NearestSkills {
         tenant: tenant("Acme")?,
-        ..question(at(0.0), 5)?
+        ..question(vector_at(0.0), 5)?
     };
     let found = engine.nearest(&asked).await?;
     assert_eq!(ids(&found), ["sql.Skill_1", "sql.skill_1", "sql-skill_1"]);
@@ -429,7 +436,7 @@ pub async fn names_and_texts_of_any_script_are_kept(engine: &dyn Searched) -> Ou
 ///
 /// # Errors
 /// Any error of the engine.
-pub async fn writes_at_the_same_time_are_all_there(engine: &dyn Searched) -> Outcome {
+pub async fn concurrent_writes_are_all_stored(engine: &dyn Searched) -> Outcome {
     let acme = own("acme")?;
     let mut writes = Vec::new();
     for writer in 0..8 {
@@ -437,11 +444,11 @@ pub async fn writes_at_the_same_time_are_all_there(engine: &dyn Searched) -> Out
         for number in 0..20 {
             let name = format!("w{writer}n{number}");
             let degrees = (writer * 20 + number) as f32;
-            changes.push(put(skill(&acme, &name, at(degrees))?));
+            changes.push(put_change(skill(&acme, &name, vector_at(degrees))?));
         }
         writes.push(engine.change(changes));
     }
-    let asked = question(at(0.0), 500)?;
+    let asked = question(vector_at(0.0), 500)?;
     let searches = (0..8).map(|_| engine.nearest(&asked));
     let (written, found) = futures_util::future::join(
         futures_util::future::join_all(writes),
@@ -479,7 +486,7 @@ pub async fn recall_at_ten_is_that_of_an_exact_search(engine: &dyn Searched) -> 
     }
     for entries in population.0.chunks(1_000) {
         engine
-            .change(entries.iter().cloned().map(put).collect())
+            .change(entries.iter().cloned().map(put_change).collect())
             .await?;
     }
     for every in [1, 10, 100] {
@@ -510,15 +517,15 @@ pub async fn recall_at_ten_is_that_of_an_exact_search(engine: &dyn Searched) -> 
 macro_rules! search_suite {
     ($fresh:path) => {
         $crate::search_suite! { $fresh;
-            the_nearest_come_first,
-            more_than_there_is_gives_what_there_is,
-            tenants_are_apart,
-            b001_6_what_is_denied_takes_no_place,
-            folders_and_leaves_are_found_apart,
-            what_was_last_written_is_found,
-            equal_ones_have_an_order,
+            the_nearest_entries_come_first,
+            a_limit_beyond_the_number_of_entries_returns_all,
+            tenants_are_isolated,
+            b001_6_denied_entries_do_not_count_towards_the_limit,
+            folders_and_leaves_are_searched_separately,
+            the_latest_write_is_found,
+            equally_near_entries_have_a_stable_order,
             names_and_texts_of_any_script_are_kept,
-            writes_at_the_same_time_are_all_there,
+            concurrent_writes_are_all_stored,
             recall_at_ten_is_that_of_an_exact_search,
         }
     };

@@ -78,7 +78,7 @@ impl Programs {
 
     /// Runs a shell script that starts the server, and ends it when the script's input is closed. It has its own
     /// process group: an interrupt from the terminal must not end the shell before the server.
-    pub(crate) fn held(&self, script: &str, arguments: &[&OsStr]) -> Child {
+    pub(crate) fn spawn_held(&self, script: &str, arguments: &[&OsStr]) -> Child {
         let mut command = self.command("sh");
         command.args(["-c", script, "sh"]).args(arguments);
         command.process_group(0);

@@ -41,7 +41,7 @@ fn help(charter: &Path, command: &[String]) -> anyhow::Result<String> {
         .arg("--help")
         .env_clear()
         .env("COLUMNS", WIDTH);
-    super::printed(&mut process)
+    super::stdout_of(&mut process)
 }
 
 fn section(command: &[String], help: &str) -> String {
@@ -55,16 +55,27 @@ fn section(command: &[String], help: &str) -> String {
     )
 }
 
-/// Returns the names under `Commands:`, except `help`.
+/// Titles of the parts of a help that list no commands.
+const OTHER_PARTS: [&str; 3] = ["Arguments:", "Options:", "Global options:"];
+
+/// Returns the names of the commands that a help lists, except `help`. The commands are below one title, or in groups
+/// below several.
 fn subcommands(help: &str) -> Vec<&str> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    lines
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.strip_prefix("  "))
-        .filter(|line| !line.starts_with(' '))
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
-        .collect()
+    let mut names = Vec::new();
+    let mut in_commands = false;
+    for line in help.lines() {
+        let title = line.ends_with(':') && !line.starts_with(' ');
+        if title || line.is_empty() {
+            in_commands = title && !OTHER_PARTS.contains(&line);
+            continue;
+        }
+        let entry = line
+            .strip_prefix("  ")
+            .filter(|entry| in_commands && !entry.starts_with(' '));
+        names.extend(entry.and_then(|entry| entry.split_whitespace().next()));
+    }
+    names.retain(|name| *name != "help");
+    names
 }
 
 #[cfg(test)]
@@ -75,10 +86,10 @@ mod tests {
     fn commands_are_read_from_help() {
         let help = "About.\n\nUsage: x <COMMAND>\n\nCommands:\n  serve  Serve, with a text that is\n         wrapped\n  ask    Ask\n  help   Print this message\n\nOptions:\n  -h, --help  Print help\n";
         assert_eq!(subcommands(help), ["serve", "ask"]);
-        assert_eq!(
-            subcommands("About.\n\nOptions:\n  -h\n"),
-            Vec::<&str>::new()
-        );
+        let groups = "About.\n\nUsage: x [OPTIONS] <COMMAND>\n\nRuns and plans:\n  run  Run a plan\n\nServer:\n  serve  Serve\n\nGlobal options:\n  -h, --help  Print help\n";
+        assert_eq!(subcommands(groups), ["run", "serve"]);
+        let arguments = "About.\n\nArguments:\n  <FILE>  A file\n\nOptions:\n  -h\n";
+        assert_eq!(subcommands(arguments), Vec::<&str>::new());
     }
 
     #[test]

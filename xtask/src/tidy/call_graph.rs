@@ -58,7 +58,7 @@ pub(crate) fn functions<'f>(
         let module = module(file.path.strip_prefix(folder).unwrap_or(&file.path));
         let code = blanked(&file.text);
         let tokens = tokens(&code);
-        let scope = Scope::of(module, &tokens);
+        let scope = Scope::new(module, &tokens);
         let mut found = scope.functions(&file.text, &tokens);
         if leaves.contains(&scope.module.as_str()) {
             found.iter_mut().for_each(|function| function.calls.clear());
@@ -137,7 +137,7 @@ struct Scope {
 }
 
 impl Scope {
-    fn of(module: String, tokens: &[Token<'_>]) -> Self {
+    fn new(module: String, tokens: &[Token<'_>]) -> Self {
         let mut scope = Self {
             module,
             imports: Vec::new(),
@@ -380,7 +380,7 @@ mod tests {
     use super::*;
 
     /// Returns the functions in these files that call `.go()` directly or indirectly.
-    fn reached(files: &[(&str, &str)]) -> Vec<String> {
+    fn reached_functions(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<TextFile> = files
             .iter()
             .map(|(path, text)| TextFile {
@@ -413,15 +413,16 @@ mod tests {
 
     #[test]
     fn a_file_calls_its_own_functions() {
-        assert_eq!(reached(&[RIG]), OF_RIG);
+        assert_eq!(reached_functions(&[RIG]), OF_RIG);
         let text = "fn a() { b(); } fn b() { if c() { d() } } fn c() -> bool { x.go() } fn d() {}";
-        assert_eq!(reached(&[("main.rs", text)]), ["a", "b", "c"]);
+        assert_eq!(reached_functions(&[("main.rs", text)]), ["a", "b", "c"]);
     }
 
     #[test]
-    fn calls_lead_to_other_files_by_what_is_imported_or_named() {
+    fn calls_resolve_to_other_files_by_import_and_path() {
         let reaches = |text: &str| {
-            let found = reached(&[RIG, ("leaf.rs", "fn go() { it.go(); }"), ("a/b.rs", text)]);
+            let found =
+                reached_functions(&[RIG, ("leaf.rs", "fn go() { it.go(); }"), ("a/b.rs", text)]);
             found[OF_RIG.len()..].to_vec()
         };
         let calls = [
@@ -456,15 +457,15 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_several_types_have_is_followed_in_its_own_only() {
+    fn a_method_of_several_types_is_followed_only_within_its_file() {
         let text = "impl A { fn a(&self) { self.b() } fn b(&self) { self.x.go() } fn c(&self) { self.x.b() } }
             impl B { fn b(&self) {} fn d(&self) { self.b() } }
             fn e(a: A) { a.b() }";
-        assert_eq!(reached(&[("main.rs", text)]), ["A::a", "A::b"]);
+        assert_eq!(reached_functions(&[("main.rs", text)]), ["A::a", "A::b"]);
     }
 
     #[test]
-    fn tests_are_known_by_their_attributes() {
+    fn tests_are_recognised_by_their_attributes() {
         let text = "#[test]\n#[ignore = \"x\"]\nfn a() {}\n#[tokio::test(start_paused = true)]\nasync fn b() {}
             #[track_caller]\nfn c() {}\nfn d(x: fn(u8)) {}";
         let file = TextFile {

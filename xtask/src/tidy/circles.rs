@@ -8,7 +8,7 @@ use crate::finding::Finding;
 
 /// Folders with the number of their modules that are in circles: the crate's folder, the module (the empty text for the
 /// crate's root), the number. A number may only fall.
-const OPEN: [(&str, &str, usize); 1] = [("crates/engine/", "", 4)];
+const OPEN: [(&str, &str, usize); 1] = [("crates/engine/", "", 3)];
 
 /// The file of the list.
 const LIST: &str = "xtask/src/tidy/circles.rs";
@@ -36,13 +36,13 @@ fn compare(crates: &BTreeMap<String, Modules>, open: &[(&str, &str, usize)]) -> 
             if circle.len() > most {
                 findings.push(too_many(&folder, most, &uses, &circle));
             } else if circle.len() < most {
-                findings.push(lower(name, &folder, most, circle.len()));
+                findings.push(lower_bound(name, &folder, most, circle.len()));
             }
         }
     }
     let gone = left
         .iter()
-        .map(|(name, folder, most)| lower(name, folder, *most, 0));
+        .map(|(name, folder, most)| lower_bound(name, folder, *most, 0));
     findings.extend(gone);
     findings
 }
@@ -67,12 +67,12 @@ fn folders(references: &[Reference]) -> BTreeMap<ModulePath, Uses<'_>> {
 fn in_circles<'r>(uses: &Uses<'r>) -> BTreeSet<&'r str> {
     let modules = uses.keys().copied();
     modules
-        .filter(|module| reached(uses, module).contains(module))
+        .filter(|module| reachable_modules(uses, module).contains(module))
         .collect()
 }
 
 /// The modules that a module needs, at any distance.
-fn reached<'r>(uses: &Uses<'r>, module: &'r str) -> BTreeSet<&'r str> {
+fn reachable_modules<'r>(uses: &Uses<'r>, module: &'r str) -> BTreeSet<&'r str> {
     let mut reached = BTreeSet::new();
     let mut pending = vec![module];
     while let Some(next) = pending.pop() {
@@ -86,7 +86,9 @@ fn reached<'r>(uses: &Uses<'r>, module: &'r str) -> BTreeSet<&'r str> {
 fn too_many(folder: &str, most: usize, uses: &Uses<'_>, circle: &BTreeSet<&str>) -> Finding {
     let mut within = circle.iter().flat_map(|from| {
         let used = uses.get(*from).into_iter().flatten();
-        used.filter(move |(to, _)| circle.contains(*to) && reached(uses, to).contains(from))
+        used.filter(move |(to, _)| {
+            circle.contains(*to) && reachable_modules(uses, to).contains(from)
+        })
     });
     let (file, line) = within
         .next()
@@ -105,7 +107,7 @@ fn too_many(folder: &str, most: usize, uses: &Uses<'_>, circle: &BTreeSet<&str>)
     Finding::error(file, line, message)
 }
 
-fn lower(name: &str, folder: &str, most: usize, count: usize) -> Finding {
+fn lower_bound(name: &str, folder: &str, most: usize, count: usize) -> Finding {
     let message =
         format!("set the number of (`{name}`, `{folder}`) from {most} to {count} in `OPEN`");
     Finding::error(LIST, 1, message)
@@ -120,7 +122,7 @@ mod tests {
     fn crates(files: &[(&str, &str)]) -> BTreeMap<String, Modules> {
         let files: Vec<TextFile> = files
             .iter()
-            .map(|(path, text)| TextFile::of(&format!("crates/x/src/{path}"), text))
+            .map(|(path, text)| TextFile::new(&format!("crates/x/src/{path}"), text))
             .collect();
         let by_path = files.iter().map(|file| (file.path.as_str(), file));
         let modules = Modules::read("crates/x/", &by_path.collect());
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_that_need_each_other_are_found_at_their_first_use() {
+    fn mutually_dependent_modules_are_found_at_their_first_use() {
         let found = crates(&[
             ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n"),
             (
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_in_its_folder_only() {
+    fn a_cycle_is_found_only_within_its_folder() {
         let found = crates(&[
             ("lib.rs", "mod a;\n"),
             ("a.rs", "mod b;\nmod c;\n"),
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_the_list_falls_with_the_circles() {
+    fn a_bound_above_the_number_of_cycles_is_a_finding() {
         let found = crates(&[
             ("lib.rs", "mod a;\nmod b;\n"),
             ("a.rs", "use crate::b::B;\npub struct A;\n"),
@@ -185,11 +187,11 @@ mod tests {
         let lowered = |open: &[(&str, &str, usize)]| compare(&found, open);
         assert_eq!(
             lowered(&[("crates/x/", "", 3)]),
-            [lower("crates/x/", "", 3, 2)]
+            [lower_bound("crates/x/", "", 3, 2)]
         );
         assert_eq!(
             lowered(&[("crates/x/", "", 2), ("crates/x/", "gone", 2)]),
-            [lower("crates/x/", "gone", 2, 0)]
+            [lower_bound("crates/x/", "gone", 2, 0)]
         );
     }
 }

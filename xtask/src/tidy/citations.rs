@@ -43,7 +43,7 @@ impl Specification {
     ///
     /// # Errors
     /// If a page has no named heading, because the check would then pass vacuously.
-    pub(crate) fn of<'w>(files: impl Iterator<Item = &'w TextFile>) -> anyhow::Result<Self> {
+    pub(crate) fn parse<'w>(files: impl Iterator<Item = &'w TextFile>) -> anyhow::Result<Self> {
         let mut headings: Vec<Heading> = Vec::new();
         for file in files {
             let page = PAGES.iter().find(|(path, _)| *path == file.path);
@@ -60,7 +60,7 @@ impl Specification {
     }
 
     /// Whether a citation resolves. A line end may cut off the name of a section.
-    fn has(&self, name: &str) -> bool {
+    fn resolves(&self, name: &str) -> bool {
         let begins = name.contains(", ");
         self.0
             .iter()
@@ -93,7 +93,7 @@ fn headings_of(file: &TextFile, path: &'static str, beginning: &str) -> Vec<Head
     let lines = file.text.lines().enumerate();
     let headings = lines.filter_map(|(at, line)| {
         let title = line.strip_prefix('#')?.trim_start_matches('#');
-        let name = cited(title).into_iter().next()?;
+        let name = citations_in(title).into_iter().next()?;
         let heading = Heading {
             file: path,
             line: at + 1,
@@ -114,8 +114,8 @@ pub(crate) fn check(file: &TextFile, specification: &Specification) -> Vec<Findi
         if !MARKS.iter().any(|mark| line.contains(*mark)) {
             continue;
         }
-        for name in cited(line) {
-            if !specification.has(&name) {
+        for name in citations_in(line) {
+            if !specification.resolves(&name) {
                 let message = format!("`{name}` has no heading in docs/spec");
                 findings.push(Finding::error(&file.path, at + 1, message));
             }
@@ -136,7 +136,7 @@ enum Document<'l> {
 }
 
 /// Returns the citations in a line as heading names. A section without a document is `§` and its number.
-fn cited(line: &str) -> Vec<String> {
+fn citations_in(line: &str) -> Vec<String> {
     let line = Line(tokens(line));
     let mut names = Vec::new();
     let mut document = Document::Unknown;
@@ -310,22 +310,22 @@ mod tests {
 
     fn pages(behaviours: &str) -> [TextFile; 3] {
         [
-            TextFile::of(BEHAVIOURS, behaviours),
-            TextFile::of(
+            TextFile::new(BEHAVIOURS, behaviours),
+            TextFile::new(
                 "docs/spec/rulings.md",
                 "# Rulings\n\n## Ruling 1: A (B000-1)\n\n## Ruling 28: B\n",
             ),
-            TextFile::of("docs/spec/sources.md", SOURCES),
+            TextFile::new("docs/spec/sources.md", SOURCES),
         ]
     }
 
     fn specification(behaviours: &str) -> Specification {
-        Specification::of(pages(behaviours).iter()).unwrap()
+        Specification::parse(pages(behaviours).iter()).unwrap()
     }
 
     fn unresolved(line: &str) -> usize {
         let specification = specification("## B000: Engine\n\n### B000-12 Guardrails\n");
-        check(&TextFile::of("crates/a/src/a.rs", line), &specification).len()
+        check(&TextFile::new("crates/a/src/a.rs", line), &specification).len()
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
             ("1,000 Times, seed 000. Each", &["seed 000"]),
         ];
         for (line, names) in cases {
-            assert_eq!(cited(line), names, "{line}");
+            assert_eq!(citations_in(line), names, "{line}");
         }
     }
 
@@ -398,11 +398,11 @@ mod tests {
 
     #[test]
     fn a_behaviour_needs_a_test_and_one_heading() {
-        let code = [TextFile::of(
+        let code = [TextFile::new(
             "crates/a/tests/a.rs",
             "fn b000_12_a_test() {}\nfn b000_10_a_test() {}\n",
         )];
-        let functions = Functions::of(code.iter());
+        let functions = Functions::new(code.iter());
         let specification =
             specification("### B000-12 A\n\n### B000-1 B\n\n### B000-12 C\n\n#### B000-10 D\n");
         let findings = specification.check(&functions);
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_page_without_headings_is_an_error() {
-        assert!(Specification::of(pages("# Behaviours\n").iter()).is_err());
-        assert!(Specification::of(pages("### B000-1 A\n")[..2].iter()).is_err());
+        assert!(Specification::parse(pages("# Behaviours\n").iter()).is_err());
+        assert!(Specification::parse(pages("### B000-1 A\n")[..2].iter()).is_err());
     }
 }

@@ -12,7 +12,7 @@ struct Rule {
 }
 
 /// The layers, lowest first.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule {
         name: "charter-contract",
         may_import: &[],
@@ -36,6 +36,10 @@ const RULES: [Rule; 12] = [
     Rule {
         name: "charter-search",
         may_import: &["charter-contract"],
+    },
+    Rule {
+        name: "charter-embed",
+        may_import: &["charter-contract", "charter-search"],
     },
     Rule {
         name: "charter-effects",
@@ -64,6 +68,7 @@ const RULES: [Rule; 12] = [
             "charter-store-sql",
             "charter-store-es",
             "charter-search",
+            "charter-embed",
             "charter-effects",
             "charter-engine",
             "charter-server",
@@ -88,7 +93,7 @@ const RULES: [Rule; 12] = [
 const FOR_TESTS: [&str; 2] = ["charter-testkit", "charter-store-sql"];
 
 /// External crates that a layer must not import.
-const FORBIDDEN: [(&str, &[&str]); 6] = [
+const FORBIDDEN: [(&str, &[&str]); 7] = [
     (
         "charter-contract",
         &["tokio", "reqwest", "hyper", "axum", "rusqlite"],
@@ -99,6 +104,10 @@ const FORBIDDEN: [(&str, &[&str]); 6] = [
     ),
     (
         "charter-store",
+        &["tokio", "reqwest", "hyper", "axum", "rusqlite"],
+    ),
+    (
+        "charter-search",
         &["tokio", "reqwest", "hyper", "axum", "rusqlite"],
     ),
     (
@@ -267,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_crate_can_be_out_of_bounds_for_a_layer() {
+    fn a_layer_can_forbid_a_foreign_crate() {
         let engine = member(
             "charter-engine",
             &[("axum", Use::Product), ("axum", Use::Tests)],
@@ -278,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_a_rule_is_found() {
+    fn a_crate_without_a_layer_rule_is_found() {
         assert_eq!(check(&[member("charter-new", &[])]).len(), 1);
     }
 

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_and_pages_belong_together() {
+    fn every_code_has_a_page_and_every_page_a_code() {
         let list = page(LIST, "- [a](not_found.md)\n- [b](internal.md)\n");
         let not_found = page("docs/errors/not_found.md", "# `not_found`\n");
         let internal = page("docs/errors/internal.md", "# `internal`\n");

@@ -88,7 +88,7 @@ mod tests {
             "let a: Value = response.json().await?;",
             "async fn handle(Json(body): Json<Value>) {}",
         ] {
-            let found = readers(&TextFile::of(
+            let found = readers(&TextFile::new(
                 "crates/x/src/a.rs",
                 &format!("//! x\n{line}\n"),
             ));
@@ -98,20 +98,20 @@ mod tests {
                       let a = \"serde_json::from_str\";\nlet b = serde_json::from_value(a);\n\
                       let c = entry.json();\nfn d() -> Json<Value> {}\n\
                       #[cfg(test)]\nmod tests {\n    serde_json::from_str(a)\n}\n";
-        assert_eq!(readers(&TextFile::of("crates/x/src/a.rs", others)), [0; 0]);
+        assert_eq!(readers(&TextFile::new("crates/x/src/a.rs", others)), [0; 0]);
     }
 
     #[test]
     fn only_files_of_the_list_read_json() {
         let reads = "//! x\nlet a = serde_json::from_str(b);\n";
         let files = [
-            TextFile::of("crates/x/src/listed.rs", reads),
-            TextFile::of("crates/x/src/other.rs", reads),
-            TextFile::of("crates/x/src/other/tests.rs", reads),
-            TextFile::of("crates/x/tests/it/a.rs", reads),
-            TextFile::of("crates/x/examples/a.rs", reads),
-            TextFile::of("crates/testkit/src/a.rs", reads),
-            TextFile::of("crates/x/src/reformed.rs", "//! x\n"),
+            TextFile::new("crates/x/src/listed.rs", reads),
+            TextFile::new("crates/x/src/other.rs", reads),
+            TextFile::new("crates/x/src/other/tests.rs", reads),
+            TextFile::new("crates/x/tests/it/a.rs", reads),
+            TextFile::new("crates/x/examples/a.rs", reads),
+            TextFile::new("crates/testkit/src/a.rs", reads),
+            TextFile::new("crates/x/src/reformed.rs", "//! x\n"),
         ];
         let allowed = [
             ("crates/x/src/listed.rs", ""),

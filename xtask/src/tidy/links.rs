@@ -108,7 +108,7 @@ fn resolve(from: &str, target: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn found(path: &str, text: &str) -> Vec<usize> {
+    fn broken_lines(path: &str, text: &str) -> Vec<usize> {
         let file = TextFile {
             path: path.to_owned(),
             text: text.to_owned(),
@@ -123,19 +123,22 @@ mod tests {
     #[test]
     fn a_relative_link_must_lead_to_a_file() {
         let text = "[a](a.md) [r](../README.md#x)\n[no](b.md)\n[out](../../x.md)\n[web](https://example.com/b.md) [here](#part)\n\n[ref]: b.md\n";
-        assert_eq!(found("docs/c.md", text), [2, 3, 6]);
+        assert_eq!(broken_lines("docs/c.md", text), [2, 3, 6]);
     }
 
     #[test]
-    fn code_is_no_link_and_a_path_in_code_type_must_exist() {
+    fn links_in_code_are_ignored_and_paths_in_code_type_must_exist() {
         let text = "`[a](b.md)`\n```\n[a](b.md)\n```\n`crates/x/src/lib.rs`\n`crates/x/src/gone.rs`\n`crates/*/src` `crates/<name>`\n";
-        assert_eq!(found("docs/c.md", text), [6]);
-        assert_eq!(found("docs/plan.md", text), Vec::<usize>::new());
+        assert_eq!(broken_lines("docs/c.md", text), [6]);
+        assert_eq!(broken_lines("docs/plan.md", text), Vec::<usize>::new());
     }
 
     #[test]
-    fn the_contents_of_packages_are_theirs() {
+    fn links_inside_packages_are_ignored() {
         let text = "[a](gone.md)\n";
-        assert_eq!(found("packages/p/lenses/l.md", text), Vec::<usize>::new());
+        assert_eq!(
+            broken_lines("packages/p/lenses/l.md", text),
+            Vec::<usize>::new()
+        );
     }
 }

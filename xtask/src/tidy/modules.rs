@@ -270,7 +270,7 @@ mod tests {
     fn modules(files: &[(&str, &str)]) -> Modules {
         let files: Vec<TextFile> = files
             .iter()
-            .map(|(path, text)| TextFile::of(&format!("crates/x/src/{path}"), text))
+            .map(|(path, text)| TextFile::new(&format!("crates/x/src/{path}"), text))
             .collect();
         let by_path = files.iter().map(|file| (file.path.as_str(), file));
         Modules::read("crates/x/", &by_path.collect())
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_of_a_tree_counts_and_so_do_paths_through_imported_names() {
+    fn each_name_of_an_import_tree_and_each_path_through_it_counts() {
         let text = "use crate::{a::{self, inner::{Deep, make as made}}, b::Own};\nfn f() { a::inner::make(); }\nfn g() { Deep::of(); }";
         let expected = [
             "a:1",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_crates_have_and_what_tests_use_does_not_count() {
+    fn names_of_other_crates_and_uses_by_tests_do_not_count() {
         let others = [
             "use std::a::Flat;",
             "use ::a::Flat;",

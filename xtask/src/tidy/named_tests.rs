@@ -10,7 +10,7 @@ use crate::workspace::TextFile;
 pub(crate) struct Functions<'w>(HashMap<&'w str, HashSet<&'w str>>);
 
 impl<'w> Functions<'w> {
-    pub(crate) fn of(files: impl Iterator<Item = &'w TextFile>) -> Self {
+    pub(crate) fn new(files: impl Iterator<Item = &'w TextFile>) -> Self {
         let functions = files.filter_map(|file| {
             let path = file.path.strip_prefix("crates/")?;
             let names = file.text.lines().filter_map(name);
@@ -19,7 +19,7 @@ impl<'w> Functions<'w> {
         Self(functions.collect())
     }
 
-    fn have(&self, path: &str, name: &str) -> bool {
+    fn contains(&self, path: &str, name: &str) -> bool {
         self.0.get(path).is_some_and(|names| names.contains(name))
     }
 
@@ -53,7 +53,7 @@ pub(crate) fn check(file: &TextFile, functions: &Functions<'_>) -> Vec<Finding> 
         let named = code.filter_map(|code| code.split_once(".rs::"));
         for (path, name) in named {
             let path = format!("{path}.rs");
-            if !functions.have(&path, name) {
+            if !functions.contains(&path, name) {
                 let message = format!("`crates/{path}` has no function `{name}`");
                 findings.push(Finding::error(&file.path, at + 1, message));
             }
@@ -69,14 +69,14 @@ mod tests {
     #[test]
     fn a_test_that_is_named_has_to_exist_in_its_file() {
         let code = [
-            TextFile::of(
+            TextFile::new(
                 "crates/a/src/lib.rs",
                 "    async fn it_works() {\n// fn not_this()\n",
             ),
-            TextFile::of("crates/a/src/other.rs", "fn elsewhere() {}\n"),
+            TextFile::new("crates/a/src/other.rs", "fn elsewhere() {}\n"),
         ];
-        let functions = Functions::of(code.iter());
-        let page = TextFile::of(
+        let functions = Functions::new(code.iter());
+        let page = TextFile::new(
             "docs/a.md",
             "`a/src/lib.rs::it_works`\n`a/src/lib.rs::elsewhere`\n`a/src/lib.rs::not_this` `x::y`\n",
         );

@@ -54,14 +54,14 @@ fn compare<'f>(
             );
             findings.push(Finding::error(&file.path, lines[count - 1], message));
         } else if count < most {
-            findings.push(lower(&file.path, most, count));
+            findings.push(lower_bound(&file.path, most, count));
         }
     }
-    findings.extend(left.iter().map(|(path, most)| lower(path, *most, 0)));
+    findings.extend(left.iter().map(|(path, most)| lower_bound(path, *most, 0)));
     findings
 }
 
-fn lower(path: &str, most: usize, count: usize) -> Finding {
+fn lower_bound(path: &str, most: usize, count: usize) -> Finding {
     let message =
         format!("calls of `sleep` in {path}: {count}; lower its number in `PAUSES` from {most}");
     Finding::error(BOUNDS, 1, message)
@@ -101,11 +101,11 @@ mod tests {
     fn each_file_of_tests_has_the_pauses_of_its_bound() {
         let pause = "fn a() {\n    sleep(A);\n}\n";
         let files = [
-            TextFile::of("crates/x/src/a.rs", pause),
-            TextFile::of("crates/x/src/a/tests.rs", pause),
-            TextFile::of("crates/x/tests/it/as_bound.rs", pause),
-            TextFile::of("crates/x/tests/it/below.rs", pause),
-            TextFile::of("crates/x/tests/it/none.rs", ""),
+            TextFile::new("crates/x/src/a.rs", pause),
+            TextFile::new("crates/x/src/a/tests.rs", pause),
+            TextFile::new("crates/x/tests/it/as_bound.rs", pause),
+            TextFile::new("crates/x/tests/it/below.rs", pause),
+            TextFile::new("crates/x/tests/it/none.rs", ""),
         ];
         let bounds = [
             ("crates/x/tests/it/as_bound.rs", 1),

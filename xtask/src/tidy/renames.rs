@@ -126,7 +126,7 @@ mod tests {
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let renames = unique(RENAMES).unwrap();
-        let findings = old_names(&TextFile::of(path, text), &renames);
+        let findings = old_names(&TextFile::new(path, text), &renames);
         findings.iter().map(|finding| finding.line).collect()
     }
 

@@ -50,7 +50,7 @@ fn opaque(text: &str) -> Option<[usize; 3]> {
     } else if text.starts_with("/*") {
         Some([0, block_comment(text), 0])
     } else {
-        raw_string(text).or_else(|| quoted(text))
+        raw_string(text).or_else(|| quoted_literal(text))
     }
 }
 
@@ -81,7 +81,7 @@ fn raw_string(text: &str) -> Option<[usize; 3]> {
 }
 
 /// Measures a string or character literal; a lifetime is neither.
-fn quoted(text: &str) -> Option<[usize; 3]> {
+fn quoted_literal(text: &str) -> Option<[usize; 3]> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let content = &text[1..];
     if quote == '\'' && !content.starts_with('\\') && content.chars().nth(1) != Some('\'') {

@@ -34,7 +34,7 @@ const SERVING: [&str; 3] = ["serve", "dev", "mcp"];
 
 /// Reports a number of server-starting tests that differs from the limit.
 pub(crate) fn check<'f>(suite: impl Iterator<Item = &'f TextFile>) -> Option<Finding> {
-    compare(starting(suite).len(), MOST_STARTS)
+    compare(functions_that_start(suite).len(), MOST_STARTS)
 }
 
 fn compare(count: usize, most: usize) -> Option<Finding> {
@@ -53,14 +53,14 @@ fn compare(count: usize, most: usize) -> Option<Finding> {
 }
 
 /// Returns the paths of the tests that start a server.
-fn starting<'f>(suite: impl Iterator<Item = &'f TextFile>) -> Vec<String> {
+fn functions_that_start<'f>(suite: impl Iterator<Item = &'f TextFile>) -> Vec<String> {
     let functions = functions(SUITE, suite, &KEEPERS);
-    let tests = reaching(&functions, &starts).into_iter();
+    let tests = reaching(&functions, &starts_server).into_iter();
     let tests = tests.filter(|function| function.is_test);
     tests.map(|test| test.path.clone()).collect()
 }
 
-fn starts(function: &Function) -> bool {
+fn starts_server(function: &Function) -> bool {
     let calls = |name: &&str| function.calls_method(name);
     let serves = |command: &&str| function.has_literal(command);
     calls(&"serve") || STARTS.iter().any(calls) && SERVING.iter().any(serves)
@@ -89,7 +89,7 @@ mod tests {
     );
 
     #[test]
-    fn a_test_starts_a_server_by_itself_or_by_what_it_calls() {
+    fn server_starts_are_found_directly_and_through_calls() {
         let gate = "use crate::home::Home;
             use crate::shared::Tenants;
             #[test] fn a() { Home::new().serve(); }
@@ -105,7 +105,7 @@ mod tests {
             #[test] fn e() { home.serve_to_the_end(); }";
         let files = suite(&[("gate.rs", gate), HOME, ("mcp/tasks.rs", mcp), SHARED]);
         assert_eq!(
-            starting(files.iter()),
+            functions_that_start(files.iter()),
             [
                 "gate::a",
                 "gate::b",

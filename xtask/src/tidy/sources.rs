@@ -83,7 +83,7 @@ fn names(file: &TextFile) -> Vec<Finding> {
         findings.push(Finding::error(&file.path, 1, message));
     }
     for (number, line) in file.text.lines().enumerate() {
-        if let Some(name) = introduced(line).filter(|name| is_empty_name(name)) {
+        if let Some(name) = introduced_name(line).filter(|name| is_empty_name(name)) {
             let message = format!("`{name}` says nothing: name it for what it does");
             findings.push(Finding::error(&file.path, number + 1, message));
         }
@@ -92,7 +92,7 @@ fn names(file: &TextFile) -> Vec<Finding> {
 }
 
 /// Returns the name that a line introduces, if any.
-fn introduced(line: &str) -> Option<&str> {
+fn introduced_name(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let mut rest = line;
     loop {
@@ -151,7 +151,7 @@ mod tests {
         let mut text = "//! x\n".repeat(lines);
         text.push_str("#[cfg(test)]\nmod tests {\n");
         text.push_str(&"x\n".repeat(tests));
-        size(&TextFile::of("crates/x/src/a.rs", &text))
+        size(&TextFile::new("crates/x/src/a.rs", &text))
             .map(|finding| (finding.line, finding.severity))
     }
 
@@ -165,28 +165,28 @@ mod tests {
     #[test]
     fn a_test_file_may_be_long_and_needs_no_page() {
         let text = "x\n".repeat(2_000);
-        assert_eq!(check(&TextFile::of("crates/x/src/a/tests.rs", &text)), []);
-        assert_eq!(check(&TextFile::of("crates/x/tests/a.rs", &text)), []);
+        assert_eq!(check(&TextFile::new("crates/x/src/a/tests.rs", &text)), []);
+        assert_eq!(check(&TextFile::new("crates/x/tests/a.rs", &text)), []);
     }
 
     #[test]
     fn a_file_without_a_page_is_found() {
-        let found = |path: &str| check(&TextFile::of(path, "use a;\n")).len();
+        let found = |path: &str| check(&TextFile::new(path, "use a;\n")).len();
         assert_eq!(found("crates/x/src/a.rs"), 1);
         assert_eq!(found("crates/x/benches/a.rs"), 0);
     }
 
     #[test]
-    fn names_that_say_nothing_are_found() {
+    fn meaningless_names_are_found() {
         let lines = |text: &str| -> Vec<usize> {
-            let findings = names(&TextFile::of("crates/x/src/a.rs", text));
+            let findings = names(&TextFile::new("crates/x/src/a.rs", text));
             findings.iter().map(|finding| finding.line).collect()
         };
         let text = "mod utils;\npub(crate) async fn common() {}\nfn in_common() {}\nstruct RunManager;\ntrait Common {}\nlet manager = 1;\nfn helper_text() {}\n    pub fn path_helper() {}\n";
         assert_eq!(lines(text), [1, 2, 4, 8]);
-        assert_eq!(names(&TextFile::of("crates/x/src/utils.rs", "")).len(), 1);
+        assert_eq!(names(&TextFile::new("crates/x/src/utils.rs", "")).len(), 1);
         assert_eq!(
-            names(&TextFile::of("crates/x/src/common/a.rs", "")).len(),
+            names(&TextFile::new("crates/x/src/common/a.rs", "")).len(),
             1
         );
     }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn unfinished_work_is_found() {
         let text = "fn a() { todo!() }\n#[ignore]\n#[ignore = \"slow\"]\n#[ignore = \"started by b\"]\nfn b() {}\n";
-        let found = check_markers(&TextFile::of("crates/x/src/a.rs", text));
+        let found = check_markers(&TextFile::new("crates/x/src/a.rs", text));
         let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [1, 2, 3]);
     }

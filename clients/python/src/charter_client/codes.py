@@ -57,7 +57,7 @@ class InvalidUtf8(InputFailure):
 
 
 class TooLarge(InputFailure):
-    """What was sent is too large.
+    """The request is too large.
 
     Stay within the limit that the message names. See docs/errors/too_large.md.
     """
@@ -77,14 +77,14 @@ class UnsupportedVersion(InputFailure):
 class UnsupportedFlow(InputFailure):
     """Requests of this kind are not supported yet.
 
-    Ask without `flow`, or register a skill or playbook for it. See docs/errors/unsupported_flow.md.
+    Omit `flow`, or register a skill or playbook for it. See docs/errors/unsupported_flow.md.
     """
 
     code = "unsupported_flow"
 
 
 class UnknownDomain(InputFailure):
-    """The domain is not known or not active.
+    """The domain does not exist or is inactive.
 
     Register the domain first, or correct its name. See docs/errors/unknown_domain.md.
     """
@@ -104,14 +104,14 @@ class DeprecatedCollection(InputFailure):
 class MissingParameters(InputFailure):
     """Some parameters are missing.
 
-    Give the parameters that the message names. See docs/errors/missing_parameters.md.
+    Provide the parameters that the message names. See docs/errors/missing_parameters.md.
     """
 
     code = "missing_parameters"
 
 
 class InvalidParameters(InputFailure):
-    """Some parameters do not fit.
+    """Some parameters are invalid.
 
     Correct the parameters that the message names. See docs/errors/invalid_parameters.md.
     """
@@ -120,9 +120,9 @@ class InvalidParameters(InputFailure):
 
 
 class NotFound(InputFailure):
-    """Nothing was found by that id.
+    """Nothing has this id.
 
-    Check the id; list what is there. See docs/errors/not_found.md.
+    Check the id; list the existing ids. See docs/errors/not_found.md.
     """
 
     code = "not_found"
@@ -131,14 +131,14 @@ class NotFound(InputFailure):
 class NoMatch(InputFailure):
     """Nothing in the catalogue answers this request.
 
-    Ask in other words, or register a skill for it. See docs/errors/no_match.md.
+    Rephrase the request, or register a skill for it. See docs/errors/no_match.md.
     """
 
     code = "no_match"
 
 
 class AlreadyExists(InputFailure):
-    """Something else exists under that id.
+    """The id is already used.
 
     Choose another id. See docs/errors/already_exists.md.
     """
@@ -149,23 +149,23 @@ class AlreadyExists(InputFailure):
 class VersionConflict(InputFailure):
     """The version exists with other content.
 
-    Raise the version, or read the newest state and try again. See docs/errors/version_conflict.md.
+    Raise the version, or read the latest state and retry. See docs/errors/version_conflict.md.
     """
 
     code = "version_conflict"
 
 
 class IllegalTransition(InputFailure):
-    """This is not possible in the present state.
+    """The current state does not allow this.
 
-    Look at the present state first. See docs/errors/illegal_transition.md.
+    Check the current state first. See docs/errors/illegal_transition.md.
     """
 
     code = "illegal_transition"
 
 
 class MethodNotAllowed(InputFailure):
-    """This address does not take this method.
+    """This path does not support this method.
 
     Use one of the methods that the details name. See docs/errors/method_not_allowed.md.
     """
@@ -201,7 +201,7 @@ class RoutingTestFailed(InputFailure):
 
 
 class SessionNotFound(InputFailure):
-    """The session is not known or is over.
+    """The session does not exist or has expired.
 
     Start a new session. See docs/errors/session_not_found.md.
     """
@@ -212,7 +212,7 @@ class SessionNotFound(InputFailure):
 class ModelRouteUnknown(InputFailure):
     """No usable model is configured for this route.
 
-    Look at `models` in the configuration: `charter models list` shows the routes, `charter models test` asks them. See docs/errors/model_route_unknown.md.
+    Check `models` in the configuration: `charter model list` shows the routes, `charter model test` tests them. See docs/errors/model_route_unknown.md.
     """
 
     code = "model_route_unknown"
@@ -230,7 +230,7 @@ class Unauthenticated(PermissionFailure):
 class PermissionDenied(PermissionFailure):
     """This is not allowed.
 
-    Have it done with a credential that may do it; the message names what is needed. See docs/errors/permission_denied.md.
+    Use a credential with the access that the message names. See docs/errors/permission_denied.md.
     """
 
     code = "permission_denied"
@@ -239,7 +239,7 @@ class PermissionDenied(PermissionFailure):
 class GuardrailBlocked(PermissionFailure):
     """A guardrail does not allow this.
 
-    Change what the guardrail's message names, or ask its owner. See docs/errors/guardrail_blocked.md.
+    Follow the guardrail's message, or ask its owner. See docs/errors/guardrail_blocked.md.
     """
 
     code = "guardrail_blocked"
@@ -248,7 +248,7 @@ class GuardrailBlocked(PermissionFailure):
 class ApprovalRequired(PermissionFailure):
     """This needs an approval.
 
-    Have the pending approval decided. See docs/errors/approval_required.md.
+    Ask an approver to decide on the pending approval. See docs/errors/approval_required.md.
     """
 
     code = "approval_required"
@@ -257,32 +257,32 @@ class ApprovalRequired(PermissionFailure):
 class PolicyDenied(PermissionFailure):
     """A policy does not allow this.
 
-    `charter gate explain` shows which policy refuses the call, and why. See docs/errors/policy_denied.md.
+    `charter gate explain` shows which policy denies the call, and why. See docs/errors/policy_denied.md.
     """
 
     code = "policy_denied"
 
 
 class ApprovalRejected(PermissionFailure):
-    """A person did not approve this.
+    """An approver rejected this.
 
-    Read the reason in the run. See docs/errors/approval_rejected.md.
+    The run has the reason. See docs/errors/approval_rejected.md.
     """
 
     code = "approval_rejected"
 
 
 class ApprovalExpired(PermissionFailure):
-    """Nobody approved this in time.
+    """The approval expired.
 
-    Start it again, and have it approved. See docs/errors/approval_expired.md.
+    Start it again, and have it approved in time. See docs/errors/approval_expired.md.
     """
 
     code = "approval_expired"
 
 
 class EgressDenied(PermissionFailure):
-    """This address may not be reached.
+    """Access to this host is denied.
 
     Add the host to the tool's egress list. See docs/errors/egress_denied.md.
     """
@@ -291,9 +291,9 @@ class EgressDenied(PermissionFailure):
 
 
 class ModelAccessDenied(PermissionFailure):
-    """The provider of a model refused access.
+    """The model provider denied access.
 
-    Check the key of the provider, what it may do, and its billing; `charter models test` asks again. See docs/errors/model_access_denied.md.
+    Check the provider's key, its permissions and its billing; `charter model test` tests it. See docs/errors/model_access_denied.md.
     """
 
     code = "model_access_denied"
@@ -302,14 +302,14 @@ class ModelAccessDenied(PermissionFailure):
 class ToolFailed(ExecutionFailure):
     """A tool failed.
 
-    Look at the tool's output in the run. See docs/errors/tool_failed.md.
+    Check the tool's output in the run. See docs/errors/tool_failed.md.
     """
 
     code = "tool_failed"
 
 
 class ToolResultInvalid(ExecutionFailure):
-    """A tool returned something that it does not promise.
+    """A tool returned an invalid result.
 
     Correct the tool or its output schema. See docs/errors/tool_result_invalid.md.
     """
@@ -318,9 +318,9 @@ class ToolResultInvalid(ExecutionFailure):
 
 
 class ModelFailed(ExecutionFailure):
-    """The provider of a model failed.
+    """The model provider failed.
 
-    Try again in a moment. See docs/errors/model_failed.md.
+    Retry in a moment. See docs/errors/model_failed.md.
     """
 
     code = "model_failed"
@@ -329,23 +329,23 @@ class ModelFailed(ExecutionFailure):
 class ModelRefused(ExecutionFailure):
     """A model declined to answer.
 
-    Ask in other words, or use another model for this route. See docs/errors/model_refused.md.
+    Rephrase the request, or use another model for this route. See docs/errors/model_refused.md.
     """
 
     code = "model_refused"
 
 
 class ModelAnswerInvalid(ExecutionFailure):
-    """A model's answer is not what was asked for.
+    """A model returned an invalid answer.
 
-    Ask for less at once, or use a more capable model for this route. See docs/errors/model_answer_invalid.md.
+    Request less at once, or use a more capable model for this route. See docs/errors/model_answer_invalid.md.
     """
 
     code = "model_answer_invalid"
 
 
 class TemplateMissing(ExecutionFailure):
-    """No template fits this output.
+    """No template matches this output.
 
     Register a template for this output type. See docs/errors/template_missing.md.
     """
@@ -356,7 +356,7 @@ class TemplateMissing(ExecutionFailure):
 class PlaceholderMissing(ExecutionFailure):
     """A value for the output is missing.
 
-    Give the values that the message names, or correct the template. See docs/errors/placeholder_missing.md.
+    Provide the values that the message names, or correct the template. See docs/errors/placeholder_missing.md.
     """
 
     code = "placeholder_missing"
@@ -374,7 +374,7 @@ class ExpressionFailed(ExecutionFailure):
 class Cancelled(ExecutionFailure):
     """This was cancelled.
 
-    Start it again if it is still wanted. See docs/errors/cancelled.md.
+    Start it again if it is still needed. See docs/errors/cancelled.md.
     """
 
     code = "cancelled"
@@ -383,7 +383,7 @@ class Cancelled(ExecutionFailure):
 class ToolTimeout(TimeoutFailure):
     """A tool took too long.
 
-    Try again, or raise the tool's time limit. See docs/errors/tool_timeout.md.
+    Retry, or raise the tool's timeout. See docs/errors/tool_timeout.md.
     """
 
     code = "tool_timeout"
@@ -392,7 +392,7 @@ class ToolTimeout(TimeoutFailure):
 class RequestTimeout(TimeoutFailure):
     """The request took too long.
 
-    Try again, or follow the run instead of waiting. See docs/errors/request_timeout.md.
+    Retry, or follow the run instead of waiting. See docs/errors/request_timeout.md.
     """
 
     code = "request_timeout"
@@ -401,14 +401,14 @@ class RequestTimeout(TimeoutFailure):
 class ModelMissing(ResourceFailure):
     """The embedding model is not available.
 
-    Fetch it with `charter model fetch`, or configure where it is. See docs/errors/model_missing.md.
+    Fetch it with `charter model fetch`, or configure its location. See docs/errors/model_missing.md.
     """
 
     code = "model_missing"
 
 
 class ModelMismatch(ResourceFailure):
-    """The index was made with another model.
+    """The index was built with another model.
 
     Run `charter reindex`. See docs/errors/model_mismatch.md.
     """
@@ -437,7 +437,7 @@ class DataDirectoryLocked(ResourceFailure):
 class RateLimited(ResourceFailure):
     """Too many requests.
 
-    Wait as long as the details say. See docs/errors/rate_limited.md.
+    Wait for the time in the details, then retry. See docs/errors/rate_limited.md.
     """
 
     code = "rate_limited"
@@ -446,25 +446,25 @@ class RateLimited(ResourceFailure):
 class Overloaded(ResourceFailure):
     """The server is busy.
 
-    Try again in a moment. See docs/errors/overloaded.md.
+    Retry in a moment. See docs/errors/overloaded.md.
     """
 
     code = "overloaded"
 
 
 class Unavailable(ResourceFailure):
-    """This is not available at the moment.
+    """This is temporarily unavailable.
 
-    Try again in a moment; `charter doctor` shows what is missing. See docs/errors/unavailable.md.
+    Retry in a moment; `charter doctor` shows missing components. See docs/errors/unavailable.md.
     """
 
     code = "unavailable"
 
 
 class Internal(SystemFailure):
-    """Something went wrong in the system.
+    """An internal error occurred.
 
-    Report it with the error id to the operator of the system, whose log has the cause. See docs/errors/internal.md.
+    Report it with the error id to the operator, who finds the cause in the log. See docs/errors/internal.md.
     """
 
     code = "internal"

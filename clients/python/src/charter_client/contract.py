@@ -32,7 +32,7 @@ class A2aErrorError(Wire):
 
 
 class A2aError(Wire):
-    """A failure as the HTTP+JSON binding of A2A has it."""
+    """A failure in the HTTP+JSON binding of A2A."""
 
     error: A2aErrorError
 

@@ -90,7 +90,8 @@ impl Advice {
                 runs::Runs::Start(_) => "Give each with -p NAME=VALUE.",
                 _ => "`charter runs set ID NAME=VALUE` provides them.",
             });
-            advice.documents = Some("`charter validate FILE` checks a plan without starting it.");
+            advice.documents =
+                Some("`charter package validate FILE` checks a plan without starting it.");
         }
         advice
     }
@@ -114,7 +115,7 @@ impl Advice {
             ErrorCode::NotFound | ErrorCode::InvalidRequest => {
                 let what = reported.details.get(WHAT)?.as_str()?;
                 // No command lists requests: an error lists the existing ones.
-                return match (known(reported), self.listing(what)) {
+                return match (known_ids(reported), self.listing(what)) {
                     (Some(known), Some(listing)) => {
                         Some(format!("Known: {known}; `{listing}` shows all."))
                     }
@@ -186,7 +187,7 @@ fn proposed(failure: &ReportedFailure) -> Proposed {
 }
 
 /// The ids that a failure lists, as a part of a sentence.
-fn known(failure: &ReportedFailure) -> Option<String> {
+fn known_ids(failure: &ReportedFailure) -> Option<String> {
     let known = failure.details.get(KNOWN)?.as_array()?;
     let named: Vec<String> = known
         .iter()
@@ -324,7 +325,7 @@ mod tests {
     }
 
     /// The commands that a hint names.
-    fn named(hint: &str) -> impl Iterator<Item = &str> {
+    fn commands_in(hint: &str) -> impl Iterator<Item = &str> {
         let parts = hint.split('`').skip(1).step_by(2);
         parts.filter(|part| part.starts_with("charter "))
     }
@@ -361,7 +362,7 @@ mod tests {
             assert!(exists(&listing), "{listing}");
         }
         for code in ErrorCode::ALL {
-            assert!(named(code.hint()).all(exists), "{code}");
+            assert!(commands_in(code.hint()).all(exists), "{code}");
         }
     }
 
@@ -392,7 +393,7 @@ mod tests {
             (
                 "charter runs start f",
                 ErrorCode::InvalidDocument,
-                "charter validate",
+                "charter package validate FILE",
             ),
             (
                 "charter skills delete x",
@@ -407,7 +408,7 @@ mod tests {
         ] {
             let found = hint(line, code, none()).unwrap();
             assert!(found.contains(expected), "{line}: {found}");
-            assert!(named(&found).all(exists), "{line}: {found}");
+            assert!(commands_in(&found).all(exists), "{line}: {found}");
         }
         for (line, code) in [
             ("charter package unregister x", ErrorCode::StillReferenced),

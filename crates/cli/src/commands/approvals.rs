@@ -131,7 +131,7 @@ async fn send(command: &Approvals, client: &Client) -> anyhow::Result<Value> {
     }
     let decided = client.post(&path, Some(&body)).await?;
     let run = decided["call"]["run_id"].as_str().unwrap_or_default();
-    runs::followed(client, run).await
+    runs::follow_run(client, run).await
 }
 
 /// Reads JSON, either from the argument itself or from the file that it names.

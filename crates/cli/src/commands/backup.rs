@@ -38,7 +38,7 @@ enum BackupCommand {
     },
 }
 
-/// Restore a backup into an empty data directory, or an empty database.
+/// Restore a backup into an empty data directory or database.
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
     /// The directory of the backup.
@@ -103,7 +103,7 @@ pub(crate) async fn restore(
     if !command.resume_runs {
         let by: UserId = Caller::local()?.user;
         let running = boot::start_unloaded(config).await?;
-        let paused = running.engine.pause_all_runs(&by).await;
+        let paused = running.engine.run_recovery().pause_all(&by).await;
         running.stop().await?;
         report["paused_runs"] = json!(paused.map_err(ReportedFailure::from)?);
     }

@@ -18,11 +18,11 @@ use crate::failure::{self, EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format, OutputClosed};
 use crate::telemetry::Telemetry;
 
-/// Work on a package: serve, check and reload it at each change, and show where its routing tests lead.
+/// Serve a package, and check and reload it at each change.
 ///
-/// Uses the server that already holds the data directory or that --server names, if there is one. The package is in
-/// force as a draft: the manifest's version with `+draft.` and a part of the content's hash. After an error, the last
-/// valid draft stays in force.
+/// Shows the results of the package's routing tests after each change. Uses the server that already holds the data
+/// directory or that --server names, if there is one. The package is in force as a draft: the manifest's version with
+/// `+draft.` and a part of the content's hash. After an error, the last valid draft stays in force.
 #[derive(Debug, Args)]
 pub(crate) struct Dev {
     /// The package's directory.
@@ -65,7 +65,12 @@ pub(crate) async fn run(
             // Serving has failed, and reports the error.
             return std::future::pending().await;
         };
-        watch(dir, &served(config, format!("http://{address}")), format).await
+        watch(
+            dir,
+            &with_server(config, format!("http://{address}")),
+            format,
+        )
+        .await
     };
     let served_until = tokio::select! {
         ended = watching => return ended,
@@ -74,14 +79,14 @@ pub(crate) async fn run(
     match served_until {
         Ok(()) => Ok(EXIT_OK),
         Err(error) => match Client::holder(&error) {
-            Some(holder) => watch(dir, &served(config, holder), format).await,
+            Some(holder) => watch(dir, &with_server(config, holder), format).await,
             None => Err(error),
         },
     }
 }
 
 /// The configuration with the server at this address.
-fn served(config: &Config, server: String) -> Config {
+fn with_server(config: &Config, server: String) -> Config {
     Config {
         server: Some(server),
         ..config.clone()

@@ -214,7 +214,7 @@ async fn store(config: &Config) -> (Check, StoredKeys) {
         },
         Ok(store) => match store.check_integrity().await {
             Ok(findings) if findings.is_empty() => {
-                keys = StoredKeys::of(&store.shared()).await;
+                keys = StoredKeys::read(&store.shared()).await;
                 Ok("opens and is intact".to_owned())
             }
             Ok(findings) => Err(findings.join("; ")),
@@ -250,7 +250,7 @@ async fn skill_index(config: &Config) -> Check {
     let found = match boot::skill_index(config) {
         Err(error) => Err(format!("{error:#}")),
         Ok(None) => Ok("in memory".to_owned()),
-        Ok(Some(index)) => asked(config, index.as_ref())
+        Ok(Some(index)) => describe_index(config, index.as_ref())
             .await
             .map_err(|error| format!("{error:#}")),
     };
@@ -260,7 +260,7 @@ async fn skill_index(config: &Config) -> Check {
     }
 }
 
-async fn asked(config: &Config, index: &dyn SkillIndex) -> anyhow::Result<String> {
+async fn describe_index(config: &Config, index: &dyn SkillIndex) -> anyhow::Result<String> {
     let server = index.server().await?;
     let place = index.place();
     let Some(embedder) = boot::embedder(config).await? else {
@@ -279,7 +279,7 @@ async fn asked(config: &Config, index: &dyn SkillIndex) -> anyhow::Result<String
     })
 }
 
-/// Whether the language models are set up correctly; `charter models test` calls them.
+/// Whether the language models are set up correctly; `charter model test` calls them.
 fn models(config: &Config) -> Check {
     let found = match boot::models(config) {
         Err(error) => Err(format!("{error:#}")),

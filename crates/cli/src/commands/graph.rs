@@ -9,7 +9,7 @@ use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::output::{self, Format};
 
-/// Query the expert graph.
+/// Query the expert graph: neighbours, paths, risks and coverage.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Graph {
     /// Run a query.

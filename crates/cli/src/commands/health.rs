@@ -16,7 +16,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
     let server = match &config.server {
         Some(server) => server.trim_end_matches('/').to_owned(),
-        None => format!("http://{}", reached(config.listen)),
+        None => format!("http://{}", probe_address(config.listen)),
     };
     let asked = readiness(config, &server).await;
     let is_ready = matches!(asked, Ok(true));
@@ -48,7 +48,7 @@ async fn readiness(config: &Config, server: &str) -> anyhow::Result<bool> {
 }
 
 /// The address at which a server on this machine is reachable, from its listening address.
-fn reached(listen: SocketAddr) -> SocketAddr {
+fn probe_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -68,7 +68,7 @@ mod tests {
             ("[::]:80", "[::1]:80"),
             ("192.0.2.7:7407", "192.0.2.7:7407"),
         ] {
-            let found = reached(listen.parse().unwrap());
+            let found = probe_address(listen.parse().unwrap());
             assert_eq!(found.to_string(), expected);
         }
     }

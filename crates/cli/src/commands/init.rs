@@ -11,7 +11,9 @@ use super::schema;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Create a package to start from: a skill, its tool, a guardrail and routing tests that pass.
+/// Create a package to start from.
+///
+/// It has a skill, the tool of the skill, a guardrail, and routing tests that pass.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// The package's name.

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 
-/// Add, find and delete memories, and decide on those that agents propose.
+/// Add, find and delete memories, and decide on proposed ones.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
     /// Add a memory.

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
-/// Migrate the data directory, or the database, to this version's layout.
+/// Migrate the data directory or database to this version's layout.
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
     /// Only show the pending migrations; exit 1 when there are any.

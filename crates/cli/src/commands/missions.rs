@@ -21,7 +21,7 @@ pub(crate) use exchange::verify;
 /// Artifacts and missions of one page.
 const PAGE: &str = "1000";
 
-/// Start and watch missions, show what they produced, and decide on their proposals.
+/// Start and watch missions, decide on proposals.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mission {
     Start(start::Start),

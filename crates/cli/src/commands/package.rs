@@ -1,5 +1,7 @@
 //! `charter package …`
 
+pub(super) mod validate;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +11,7 @@ use charter_contract::bounds::{PACKAGE_FILES, PACKAGE_SENT_BYTES};
 use charter_contract::charset::{self, Form};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::package_file::{content_length, content_of, is_binary};
-use charter_engine::{DryRun, Problem, ProblemSeverity};
+use charter_engine::{DryRun, Problem};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -20,14 +22,10 @@ use crate::failure::{EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
-/// Check, compare, register and list packages.
+/// Validate, compare, register and list packages.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Package {
-    /// Check a package; exit 0 when it could be registered, 1 when not.
-    Validate {
-        /// The package's directory.
-        dir: PathBuf,
-    },
+    Validate(validate::Validate),
     /// Compare a package with its version in force; exit 0 when they are equal, 1 when not.
     Diff {
         /// The package's directory.
@@ -91,6 +89,10 @@ impl Scope {
 }
 
 pub(crate) async fn run(command: &Package, config: &Config, format: Format) -> anyhow::Result<u8> {
+    if let Package::Validate(command) = command {
+        // Refused before a store is opened.
+        command.package()?;
+    }
     let client = Client::connect(config).await?;
     let done = execute(command, &client, format).await;
     client.close().await?;
@@ -99,7 +101,7 @@ pub(crate) async fn run(command: &Package, config: &Config, format: Format) -> a
 
 async fn execute(command: &Package, client: &Client, format: Format) -> anyhow::Result<u8> {
     match command {
-        Package::Validate { dir } => validate(dir, client, format).await,
+        Package::Validate(command) => validate::check_package(command, client, format).await,
         Package::Diff { dir } => diff(dir, client, format).await,
         Package::Register { dir, dry_run } => {
             register(dir, DryRun::from(*dry_run), client, format).await
@@ -140,18 +142,6 @@ async fn execute(command: &Package, client: &Client, format: Format) -> anyhow::
             Ok(EXIT_OK)
         }
     }
-}
-
-async fn validate(dir: &Path, client: &Client, format: Format) -> anyhow::Result<u8> {
-    let report = client
-        .post("/v1/packages/validate", Some(&bundle(dir)?))
-        .await?;
-    output::print(format, &report, report_table)?;
-    let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
-    let failed = problems
-        .iter()
-        .any(|problem| problem.severity == ProblemSeverity::Error);
-    Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
 /// How many of a package's routing tests pass; empty without tests.
@@ -287,22 +277,6 @@ fn text_of(path: &Path, content: Vec<u8>) -> anyhow::Result<String> {
     }
     let message = format!("{}:{}: {malformed}", path.display(), malformed.line);
     Err(ReportedFailure::new(ErrorCode::InvalidUtf8, message).into())
-}
-
-fn report_table(report: &Value) -> String {
-    let problems: Vec<Problem> =
-        serde_json::from_value(report["problems"].clone()).unwrap_or_default();
-    let count = problems.len();
-    let named = match report["package"].as_str() {
-        Some(name) => format!("{name} {}", report["version"].as_str().unwrap_or_default()),
-        None => "no name and version can be read in package.yaml".to_owned(),
-    };
-    let what = format!(
-        "{named}: {} document(s), {count} problem(s){}",
-        report["documents"],
-        test_results_text(&report["tests"])
-    );
-    format!("{}{what}", output::problems(&problems))
 }
 
 fn diff_table(diff: &Value) -> String {

@@ -50,5 +50,5 @@ async fn start(command: &Playbook, client: &Client) -> anyhow::Result<Value> {
     }
     let path = format!("/v1/playbooks/{}/runs", encoded(id));
     let started = client.post(&path, Some(&body)).await?;
-    runs::followed(client, started["run_id"].as_str().unwrap_or_default()).await
+    runs::follow_run(client, started["run_id"].as_str().unwrap_or_default()).await
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(command: &PolicyCommand, format: Format) -> anyhow::Result<u8>
 fn schema(dir: Option<&Path>, format: Format) -> anyhow::Result<u8> {
     let mut text = policy::SCHEMA.to_owned();
     if let Some(dir) = dir {
-        let package = sound(dir)?;
+        let package = valid_package(dir)?;
         let tools = package
             .documents
             .iter()
@@ -70,11 +70,11 @@ fn schema(dir: Option<&Path>, format: Format) -> anyhow::Result<u8> {
 fn test(paths: &[PathBuf], with: &[PathBuf], format: Format) -> anyhow::Result<u8> {
     let others: Vec<Package> = with
         .iter()
-        .map(|dir| sound(dir))
+        .map(|dir| valid_package(dir))
         .collect::<Result<_, _>>()?;
     let tested: Vec<PolicyTestRun> = paths
         .iter()
-        .map(|path| PolicyTestRun::of(path, &others))
+        .map(|path| PolicyTestRun::run(path, &others))
         .collect::<Result<_, _>>()?;
     let shown: Vec<Value> = tested.iter().map(PolicyTestRun::to_value).collect();
     output::print(format, &Value::Array(shown), |_| {
@@ -94,7 +94,7 @@ struct PolicyTestRun {
 }
 
 impl PolicyTestRun {
-    fn of(path: &Path, others: &[Package]) -> anyhow::Result<Self> {
+    fn run(path: &Path, others: &[Package]) -> anyhow::Result<Self> {
         let (root, inner) = package_of(path)?;
         let reading = package::read(read(&root)?, &Cancellation::default());
         let mut tested = Self {
@@ -200,7 +200,7 @@ fn read(root: &Path) -> anyhow::Result<PackageBundle> {
 }
 
 /// Reads a package; fails if one of its files has an error.
-fn sound(dir: &Path) -> anyhow::Result<Package> {
+fn valid_package(dir: &Path) -> anyhow::Result<Package> {
     let reading = package::read(read(dir)?, &Cancellation::default());
     match reading.package {
         Some(package) => Ok(package),

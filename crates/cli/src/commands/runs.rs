@@ -19,7 +19,7 @@ pub(super) use start::document;
 
 /// Time between two queries of an active run.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
-/// Start runs of plans, show runs and their journals, and control them.
+/// Start, show and control runs of plans.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Runs {
     /// Run an execution plan, a pipeline or a decision tree from a file.
@@ -127,7 +127,7 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
     let (id, what, body) = match command {
         Runs::Start(command) => {
             let started = client.post("/v1/runs", Some(&command.body()?)).await?;
-            return followed(client, started["run_id"].as_str().unwrap_or_default()).await;
+            return follow_run(client, started["run_id"].as_str().unwrap_or_default()).await;
         }
         Runs::List {
             status,
@@ -161,7 +161,7 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
         }
         Runs::Rollback { id } => {
             let started = client.post(&path(id, "/rollback"), None).await?;
-            return followed(client, started["run_id"].as_str().unwrap_or_default()).await;
+            return follow_run(client, started["run_id"].as_str().unwrap_or_default()).await;
         }
         Runs::Pause { id } => (id, "/pause", json!({})),
         Runs::Resume { id } => (id, "/resume", json!({})),
@@ -176,11 +176,11 @@ async fn send(command: &Runs, client: &Client) -> anyhow::Result<Value> {
         ),
     };
     client.post(&path(id, what), Some(&body)).await?;
-    followed(client, id).await
+    follow_run(client, id).await
 }
 
 /// Returns the run as soon as it no longer advances on its own.
-pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value> {
+pub(super) async fn follow_run(client: &Client, run: &str) -> anyhow::Result<Value> {
     loop {
         let shown = client.get(&format!("/v1/runs/{}", encoded(run))).await?;
         let status: RunStatus = read_field(&shown, "status")?;

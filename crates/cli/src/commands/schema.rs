@@ -39,7 +39,7 @@ pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
             })?;
         }
         Schema::Show { name } => {
-            let entry = named(name)?;
+            let entry = find_schema(name)?;
             let as_json = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
             output::print(format, &entry.of_file(), as_json)?;
         }
@@ -54,7 +54,7 @@ pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
 }
 
 /// Finds a contract by its name.
-pub(super) fn named(name: &str) -> anyhow::Result<&'static SchemaEntry> {
+pub(super) fn find_schema(name: &str) -> anyhow::Result<&'static SchemaEntry> {
     schemas::get(name).ok_or_else(|| {
         let names = schemas::all().map(|entry| entry.name.as_str());
         let meant = nearest(name, names).map(|meant| format!("; {meant}"));

@@ -70,7 +70,7 @@ pub(super) async fn serve(
         stop_signal().await;
         // Running requests and streams end when the runs that they wait for have been released.
         tokio::spawn(async move {
-            engine.drain(patience).await;
+            engine.run_recovery().drain(patience).await;
             engine.interrupt();
         });
     };

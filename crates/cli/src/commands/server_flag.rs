@@ -6,6 +6,7 @@ use charter_contract::error_code::ErrorCode;
 use super::Command;
 use super::evidence::Evidence;
 use super::missions::Mission;
+use super::package::Package;
 use crate::failure::ReportedFailure;
 
 /// The target that a command works on in place of a server.
@@ -59,11 +60,12 @@ fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
         Command::Tenant(_) => ("tenant", LocalTarget::Store),
         Command::Init(_) => ("init", LocalTarget::Files),
         Command::Policy(_) => ("policy", LocalTarget::Files),
-        Command::Validate(_) => ("validate", LocalTarget::Files),
+        Command::Package(Package::Validate(command)) if command.names_file() => {
+            ("package validate FILE", LocalTarget::Files)
+        }
         Command::Evidence(Evidence::Verify(_)) => ("evidence verify", LocalTarget::Files),
         Command::Mission(Mission::Verify(_)) => ("mission verify", LocalTarget::Files),
         Command::Model(_) => ("model", LocalTarget::Configuration),
-        Command::Models(_) => ("models", LocalTarget::Configuration),
         Command::Doctor => ("doctor", LocalTarget::Configuration),
         Command::Schema(_) => ("schema", LocalTarget::Program),
         Command::Completions(_) => ("completions", LocalTarget::Program),
@@ -126,11 +128,15 @@ mod tests {
             ("tenant erase acme", "tenant", "the store"),
             ("init new", "init", "files"),
             ("policy schema", "policy", "files"),
-            ("validate plan.yaml", "validate", "files"),
+            (
+                "package validate Cargo.toml",
+                "package validate FILE",
+                "files",
+            ),
             ("evidence verify log", "evidence verify", "files"),
             ("mission verify bundle", "mission verify", "files"),
             ("model fetch", "model", "the configuration"),
-            ("models list", "models", "the configuration"),
+            ("model list", "model", "the configuration"),
             ("doctor", "doctor", "the configuration"),
             ("schema list", "schema", "this program"),
             ("completions zsh", "completions", "this program"),
@@ -152,6 +158,8 @@ mod tests {
             "mcp",
             "health",
             "package list",
+            "package validate src",
+            "package validate missing",
             "evidence list",
             "evidence export to",
             "mission list",

@@ -28,7 +28,7 @@ struct SourceDescription {
 
 /// Takes the text out of a file; the number is the exit code.
 pub(crate) fn run(file: &Path) -> u8 {
-    // What a reader of PDF says when it panics is for nobody.
+    // The message of a panicking PDF reader is discarded.
     std::panic::set_hook(Box::new(|_| {}));
     let written = extracted(file).and_then(|extracted| {
         let output = std::io::stdout().lock();

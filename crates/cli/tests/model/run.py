@@ -1,4 +1,4 @@
-"""Asks a language model on this machine through a real server of another make: by `charter models test`,
+"""Asks a language model on this machine through a real server of another make: by `charter model test`,
 for the analysis of ten answers (`questions.py`), and for a whole mission (B002-1). Both are replayed when the server is gone.
 
 Without --model it is Gemma 3 270M, which is small and not tuned to follow instructions: the examples of
@@ -70,7 +70,7 @@ def configured(binary, folder, url):
 def test(charter, route, *more):
     if "--timeout-ms" not in more:
         more = ("--timeout-ms", "300000", *more)
-    code, outcomes = charter.run("models", "test", route, *more)
+    code, outcomes = charter.run("model", "test", route, *more)
     [outcome] = outcomes
     shown = {name: outcome.get(name) for name in ("latency_ms", "input_tokens", "output_tokens")}
     print(f"model: {route}: {outcome['state']} {outcome.get('problem', '')} {json.dumps(shown)}")
@@ -87,7 +87,7 @@ def keeps_to_the_schema(charter):
 
 
 def check(charter):
-    code, routes = charter.run("models", "list")
+    code, routes = charter.run("model", "list")
     keys = {route["route"]: (route["provider"], route["key"].split()[0]) for route in routes}
     expected = {
         "messages": ("messages", "environment"),

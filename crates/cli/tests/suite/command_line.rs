@@ -105,7 +105,13 @@ fn a_command_that_fails_unheard_keeps_its_exit_code() {
     let home = Home::new();
     for arguments in [
         &["schema", "show", "no_such"][..],
-        &["validate", "/nowhere.json", "--schema", "no_such"],
+        &[
+            "package",
+            "validate",
+            "/nowhere.json",
+            "--schema",
+            "no_such",
+        ],
         &["runs", "show"],
     ] {
         let mut command = home.bare(arguments);

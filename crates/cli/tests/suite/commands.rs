@@ -8,38 +8,50 @@ use crate::home::{Home, project};
 use crate::packages::{QUESTION, SCRIPT_FILE, SKILL, TOOL_FILE, backups};
 use crate::shared::Tenants;
 
-/// `validate`: 0 valid, 1 invalid, 2 unreadable; the worst counts.
+/// `package validate` with documents: 0 valid, 1 invalid, 2 unreadable; the worst counts.
 #[test]
-fn validate_has_three_exit_codes() {
+fn documents_are_validated_with_three_exit_codes() {
     let home = Home::new();
+    let validate = |arguments: &[&str]| {
+        let command = &["package", "validate"][..];
+        home.run(&[command, arguments].concat())
+    };
     let examples = project().join("crates/contract/tests/examples");
     let valid = examples.join("agent_request.json");
     let valid = valid.to_str().unwrap();
     let invalid = home.path("invalid.yaml");
     std::fs::write(&invalid, "tool_id: a.b\nname: b\nprovider: aws\ntool_class: readonly\ndomain: cost\ndescription: d\nlanguage: cobol\n").unwrap();
     let invalid = invalid.to_str().unwrap();
-    assert_eq!(home.run(&["validate", valid]).code, Some(0));
-    let ran = home.run(&["validate", "--schema", "tool", invalid]);
+    assert_eq!(validate(&[valid]).code, Some(0));
+    let ran = validate(&["--schema", "tool", invalid]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
         ran.out.contains("invalid.yaml:7:1") && ran.out.contains("^^^^^^^^"),
         "{}",
         ran.out
     );
-    assert_eq!(
-        home.run(&["validate", valid, invalid, "/nowhere.json"])
-            .code,
-        Some(2)
-    );
-    assert_eq!(
-        home.run(&["validate", "--schema", "no_such", valid]).code,
-        Some(2)
-    );
-    let report = home.run(&["validate", valid, "--output", "json"]).json(0);
+    let unreadable = validate(&[valid, invalid, "/nowhere.json"]);
+    assert_eq!(unreadable.code, Some(2), "{unreadable:?}");
+    let unknown = validate(&["--schema", "no_such", valid]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    let report = validate(&[valid, "--output", "json"]).json(0);
     assert_eq!(
         report,
         json!([{"file": valid, "schema": "agent_request", "problems": []}])
     );
+    // A directory is a package, which goes alone.
+    let folder = backups().write(&home.path("package"));
+    let folder = folder.as_str();
+    for arguments in [&[folder, valid][..], &[folder, "--schema", "tool"]] {
+        let refused = validate(arguments);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(
+            refused.err.contains("Name the directory of one package"),
+            "{refused:?}"
+        );
+    }
+    let sound = validate(&[folder]);
+    assert_eq!(sound.code, Some(0), "{sound:?}");
 }
 
 /// `package diff`: 0 same, 1 differs, 2 error.

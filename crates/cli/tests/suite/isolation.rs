@@ -18,7 +18,7 @@ use crate::playbooks::{decide, path_of, purge, purge_tool, settled, waiting_run_
 use crate::service::Service;
 use crate::shared::Tenants;
 use document::{Call, Document, Operation};
-use estate::{Estate, Known, MARK, is_of_a_user, is_shared};
+use estate::{Estate, KnownIds, MARK, is_of_a_user, is_shared};
 
 /// Operations that need no key, by their names in the document.
 const PUBLIC: [&str; 5] = [
@@ -66,12 +66,12 @@ fn absent(id: &str) -> String {
 }
 
 /// The same table with unused ids.
-fn nobodys(known: &Known) -> Known {
+fn nobodys(known: &KnownIds) -> KnownIds {
     absent_in(known, |place| !is_shared(place))
 }
 
 /// The same table, with unused ids in some fields.
-fn absent_in(known: &Known, is_absent: impl Fn(&str) -> bool) -> Known {
+fn absent_in(known: &KnownIds, is_absent: impl Fn(&str) -> bool) -> KnownIds {
     let places = known.iter().map(|(place, ids)| {
         let other = |id: &String| match is_absent(place) {
             true => absent(id),
@@ -83,7 +83,7 @@ fn absent_in(known: &Known, is_absent: impl Fn(&str) -> bool) -> Known {
 }
 
 /// The visible part of an answer, without the ids of a table.
-fn told(answer: &Answer, ids: &Known) -> (u16, String) {
+fn told(answer: &Answer, ids: &KnownIds) -> (u16, String) {
     let message = answer.body["user_message"].as_str().unwrap_or_default();
     let mut ids: Vec<&String> = ids.values().flatten().collect();
     ids.sort_by_key(|id| std::cmp::Reverse(id.len()));
@@ -97,7 +97,7 @@ fn told(answer: &Answer, ids: &Known) -> (u16, String) {
 /// A stranger, and what it has created under the tenant's ids.
 struct Stranger<'e> {
     api: Api,
-    ids: [&'e Known; 2],
+    ids: [&'e KnownIds; 2],
     secrets: Vec<&'e str>,
     written: String,
 }

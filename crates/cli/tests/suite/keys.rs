@@ -592,11 +592,8 @@ fn the_first_key_is_made_where_the_data_is() {
     assert_eq!(foreign.code, Some(2));
     drop(server);
     // A server whose only key has ended does not become open again.
-    let id = made["key_id"].as_str().unwrap();
-    home.run(&["key", "--tenant", "acme", "revoke", id, "--output", "json"])
-        .json(0);
-    let revoked = [next, child["key_id"].as_str().unwrap()];
-    for id in revoked {
+    let child = child["key_id"].as_str().unwrap();
+    for id in [made["key_id"].as_str().unwrap(), next, child] {
         home.run(&["key", "--tenant", "acme", "revoke", id, "--output", "json"])
             .json(0);
     }

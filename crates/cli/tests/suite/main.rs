@@ -80,6 +80,7 @@ mod sessions;
 mod skill_index;
 mod skills;
 mod skills_import;
+mod snapshots;
 mod tags;
 mod telemetry;
 mod templates;

@@ -361,7 +361,7 @@ fn large_bodies_at_once_take_no_more_memory_than_there_is_for_them() {
 }
 
 /// An operation, its headers, and its body with a list in it.
-struct Way {
+struct ListBody {
     path: &'static str,
     headers: Vec<(&'static str, &'static str)>,
     body: fn(&str) -> String,
@@ -409,16 +409,16 @@ fn way(
     path: &'static str,
     headers: &[(&'static str, &'static str)],
     body: fn(&str) -> String,
-) -> Way {
+) -> ListBody {
     let headers = headers.to_vec();
-    Way {
+    ListBody {
         path,
         headers,
         body,
     }
 }
 
-fn ways() -> [Way; 7] {
+fn ways() -> [ListBody; 7] {
     let of_mcp = [
         MCP_HEADERS[0],
         MCP_HEADERS[1],

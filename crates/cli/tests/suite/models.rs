@@ -66,12 +66,12 @@ fn routes_are_listed_with_where_their_keys_come_from() {
         "set_by": "server", "key": "none", "key_of": null});
     let fast = json!({"route": "tier_fast", "provider": "lab", "model": "small",
         "set_by": "server", "key": "environment variable LAB_KEY", "key_of": "server"});
-    let listed = home.run(&["models", "list", "--output", "json"]).json(0);
+    let listed = home.run(&["model", "list", "--output", "json"]).json(0);
     assert_eq!(listed, json!([fast, deep]));
 
     let own = json!({"route": "tier_fast", "provider": "lab", "model": "tuned", "set_by": "tenant",
         "key": format!("file {}", home.path("key").display()), "key_of": "tenant"});
-    let of_acme = ["models", "list", "--tenant", "acme", "--output", "json"];
+    let of_acme = ["model", "list", "--tenant", "acme", "--output", "json"];
     assert_eq!(home.run(&of_acme).json(0), json!([own, deep]));
 
     let doctor = home.run(&["doctor", "--output", "json"]);
@@ -86,7 +86,7 @@ fn routes_are_listed_with_where_their_keys_come_from() {
         [&json!({"state": "ok", "check": "language models", "found": found})]
     );
 
-    let table = home.run(&["models", "list"]);
+    let table = home.run(&["model", "list"]);
     let shown = home.run(&["config", "show"]);
     for ran in [table, shown, doctor] {
         assert!(
@@ -103,7 +103,7 @@ fn a_route_is_tested_with_a_tiny_question() {
     let server = HttpStub::start(|_, _| ready()).unwrap();
     let home = home(&server);
     let mut outcome = home
-        .run(&["models", "test", "tier_fast", "--output", "json"])
+        .run(&["model", "test", "tier_fast", "--output", "json"])
         .json(0);
     assert!(outcome[0]["latency_ms"].take().is_u64());
     let expected = json!([{"state": "ok", "route": "tier_fast", "model": "lab/small-2026",
@@ -111,7 +111,7 @@ fn a_route_is_tested_with_a_tiny_question() {
         "attempts": 1, "repairs": 0, "answer": {"ready": true}}]);
     assert_eq!(outcome, expected);
     let of_acme = [
-        "models",
+        "model",
         "test",
         "tier_fast",
         "--tenant",
@@ -142,7 +142,7 @@ fn b003_3_a_route_that_fails_is_told_with_its_code_and_no_key() {
     })
     .unwrap();
     let home = home(&server);
-    let ran = home.run(&["models", "test", "--output", "json"]);
+    let ran = home.run(&["model", "test", "--output", "json"]);
     assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{ran:?}");
     let failed = |route: &str, code: &str, fault: &str, problem: &str| {
         json!({"state": "failed", "route": route, "input_tokens": 0, "output_tokens": 0,
@@ -166,7 +166,7 @@ fn b003_3_a_route_that_fails_is_told_with_its_code_and_no_key() {
     assert_eq!(ran.json(1), expected);
 
     let unknown = home
-        .run(&["models", "test", "tier_unheard_of", "--output", "json"])
+        .run(&["model", "test", "tier_unheard_of", "--output", "json"])
         .json(1);
     assert_eq!(unknown[0]["error_code"], "model_route_unknown");
 }
@@ -175,10 +175,10 @@ fn b003_3_a_route_that_fails_is_told_with_its_code_and_no_key() {
 fn without_models_there_is_nothing_to_test() {
     let home = Home::new();
     assert_eq!(
-        home.run(&["models", "list", "--output", "json"]).json(0),
+        home.run(&["model", "list", "--output", "json"]).json(0),
         json!([])
     );
-    let ran = home.run(&["models", "test"]);
+    let ran = home.run(&["model", "test"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let said = "error[model_route_unknown]: there is no route to test: no models are configured";
     assert!(ran.err.starts_with(said), "{ran:?}");
@@ -200,7 +200,7 @@ fn a_configuration_that_cannot_work_stops_the_start() {
             "the route `deep` uses the provider `nobody`, which is not configured",
         ),
     ] {
-        let ran = home.run(&["models", "list"]);
+        let ran = home.run(&["model", "list"]);
         assert_eq!(
             (ran.code, ran.err.contains(said)),
             (Some(2), true),

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::home::{Home, project, target};
 use crate::isolation::document::{Document, places};
-use crate::isolation::estate::{Estate, Known};
+use crate::isolation::estate::{Estate, KnownIds};
 use crate::packages::backups;
 
 /// The checks of every answer.
@@ -34,7 +34,7 @@ fn schemathesis() -> PathBuf {
 
 /// Runs it on a server, with a key if the server has keys, and with existing ids.
 #[track_caller]
-fn holds(home: &Home, base: &str, key: Option<&str>, known: &Known) {
+fn holds(home: &Home, base: &str, key: Option<&str>, known: &KnownIds) {
     let config = home.path("schemathesis.toml");
     std::fs::write(&config, configuration(known)).unwrap();
     let mut command = Command::new(schemathesis());
@@ -75,7 +75,7 @@ fn holds(home: &Home, base: &str, key: Option<&str>, known: &Known) {
 }
 
 /// Parameters of paths draw from the existing ids.
-fn configuration(known: &Known) -> String {
+fn configuration(known: &KnownIds) -> String {
     let mut text = String::new();
     let mut dictionaries = BTreeMap::new();
     for operation in Document::read().operations() {
@@ -112,7 +112,7 @@ fn answers_keep_what_the_document_promises() {
     let home = Home::new();
     let server = home.serve();
     server.api.register(&backups());
-    holds(&home, &server.api.base, None, &Known::new());
+    holds(&home, &server.api.base, None, &KnownIds::new());
 }
 
 /// A server with tenants, one of which has data of every kind, which most calls are about.

@@ -26,7 +26,7 @@ const KEYS: [(&str, &str, &str, &str); 4] = [
 ];
 
 /// A client of the server. Methods that return a run wait until it has `status`.
-trait Desk {
+trait RemediationClient {
     fn ask(&self, input: &str) -> Value;
     fn give(&self, run: &Value, parameters: &Value, status: &str) -> Value;
     fn confirm(&self, run: &Value, status: &str) -> Value;
@@ -39,7 +39,7 @@ trait Desk {
 
 struct OverTheApi<'s>(&'s Server);
 
-impl Desk for OverTheApi<'_> {
+impl RemediationClient for OverTheApi<'_> {
     fn ask(&self, input: &str) -> Value {
         self.0.key(ANN).ask(&request(input)).expect(200)
     }
@@ -128,7 +128,7 @@ impl ByCommands {
     }
 }
 
-impl Desk for ByCommands {
+impl RemediationClient for ByCommands {
     fn ask(&self, input: &str) -> Value {
         self.run(&["ask", input], None)
     }
@@ -184,7 +184,7 @@ fn text(value: &Value) -> &str {
 /// The state of the story: the estate, the client, and the evidence of answers and runs.
 struct Story<'s> {
     simulator: &'s Simulator,
-    desk: &'s dyn Desk,
+    desk: &'s dyn RemediationClient,
     cited: BTreeSet<String>,
 }
 
@@ -318,7 +318,7 @@ fn evidence_verifies(ann: &Home, server: &Server, cited: &BTreeSet<String>) {
     assert_eq!(verdict["records"], json!(cited.len()), "{verdict:#}");
 }
 
-fn tell(desk: impl Fn(&Server) -> Box<dyn Desk + '_>) {
+fn tell(desk: impl Fn(&Server) -> Box<dyn RemediationClient + '_>) {
     let simulator = Simulator::start();
     let home = simulator
         .granted_to(Home::with_keys(&KEYS))

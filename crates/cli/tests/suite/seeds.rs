@@ -156,7 +156,7 @@ fn output<'r>(run: &'r Value, step: &str) -> &'r Value {
 }
 
 /// A way to request, confirm and approve a change; returns the request and its run.
-trait Desk {
+trait SeedClient {
     fn ask(&self, api: &Api) -> Value;
     fn confirm(&self, api: &Api, run: &Value);
     fn approve(&self, api: &Api, approval: &Value);
@@ -165,7 +165,7 @@ trait Desk {
 
 struct OverTheApi;
 
-impl Desk for OverTheApi {
+impl SeedClient for OverTheApi {
     fn ask(&self, api: &Api) -> Value {
         let mut asked = request("close what the internet reaches");
         let given = json!({"region": REGION, "profile": PROFILE});
@@ -195,7 +195,7 @@ impl ByCommands {
     }
 }
 
-impl Desk for ByCommands {
+impl SeedClient for ByCommands {
     fn ask(&self, _: &Api) -> Value {
         let (region, profile) = (format!("region={REGION}"), format!("profile={PROFILE}"));
         self.run(&[
@@ -226,7 +226,7 @@ impl Desk for ByCommands {
 }
 
 /// The change is executed with a person's approval, the request has its result, and it is rolled back with another.
-fn changed_and_taken_back(simulator: &Simulator, api: &Api, desk: &dyn Desk) {
+fn changed_and_taken_back(simulator: &Simulator, api: &Api, desk: &dyn SeedClient) {
     let before = simulator.expected(REGION);
     let answer = desk.ask(api);
     let run = json!({"run_id": answer["metadata"]["run_ids"][0]});

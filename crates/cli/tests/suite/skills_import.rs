@@ -351,7 +351,7 @@ fn b001_9_every_violation_is_reported_and_the_rest_is_imported() {
     }
     let right = ran.out.contains("pdf-processing");
     assert!(!right, "what is right is not reported");
-    let counted = format!(", {refused} left out");
+    let counted = format!(", {refused} skipped");
     assert!(ran.out.contains(&counted), "{}", ran.out);
     let again = skills(&home, &["import", source, "--output", "json"]).json(1);
     let count = |imported: &Value, field: &str| imported[field].as_array().unwrap().len();

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_found_again_by_its_tool() {
+    fn every_builtin_name_maps_to_its_tool_and_back() {
         for builtin in Builtin::ALL {
             assert_eq!(Builtin::from_tool_id(&builtin.tool_id()), Some(*builtin));
         }

@@ -45,11 +45,11 @@ impl<'d> Heading<'d> {
     }
 
     /// Sets title and summary; empty texts count as absent.
-    fn saying(self, title: Option<&'d str>, summary: Option<&'d str>) -> Self {
-        let said = |text: Option<&'d str>| text.filter(|text| !text.is_empty());
+    fn with_texts(self, title: Option<&'d str>, summary: Option<&'d str>) -> Self {
+        let non_empty = |text: Option<&'d str>| text.filter(|text| !text.is_empty());
         Self {
-            title: said(title),
-            summary: said(summary),
+            title: non_empty(title),
+            summary: non_empty(summary),
             ..self
         }
     }
@@ -67,7 +67,7 @@ impl Headed for Skill {
             is_candidate: self.is_candidate,
             ..Heading::new(self.status, Some(&self.domain))
         };
-        heading.saying(
+        heading.with_texts(
             Some(self.display_name.as_ref()),
             Some(self.description.as_ref()),
         )
@@ -80,21 +80,21 @@ impl Headed for Tool {
             is_internal: self.is_internal(),
             ..Heading::new(self.status, Some(&self.domain))
         };
-        heading.saying(Some(self.name.as_ref()), Some(self.description.as_ref()))
+        heading.with_texts(Some(self.name.as_ref()), Some(self.description.as_ref()))
     }
 }
 
 impl Headed for Guardrail {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, self.domain.as_ref());
-        heading.saying(None, Some(self.rule.as_ref()))
+        heading.with_texts(None, Some(self.rule.as_ref()))
     }
 }
 
 impl Headed for DomainLens {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, Some(&self.domain));
-        heading.saying(Some(self.title.as_ref()), Some(self.description.as_ref()))
+        heading.with_texts(Some(self.title.as_ref()), Some(self.description.as_ref()))
     }
 }
 
@@ -111,7 +111,7 @@ impl Headed for Playbook {
             ..Heading::new(self.status, Some(&self.domain))
         };
         let first = self.trigger_conditions.first();
-        heading.saying(Some(self.name.as_ref()), first.map(AsRef::as_ref))
+        heading.with_texts(Some(self.name.as_ref()), first.map(AsRef::as_ref))
     }
 }
 
@@ -119,14 +119,14 @@ impl Headed for AgentManifest {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, Some(&self.domain));
         let first = self.capabilities.first();
-        heading.saying(Some(self.display_name.as_ref()), first.map(AsRef::as_ref))
+        heading.with_texts(Some(self.display_name.as_ref()), first.map(AsRef::as_ref))
     }
 }
 
 impl Headed for GraphNode {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, self.domain.as_ref());
-        heading.saying(
+        heading.with_texts(
             self.title.as_ref().map(AsRef::as_ref),
             self.description.as_ref().map(AsRef::as_ref),
         )
@@ -142,27 +142,27 @@ impl Headed for GraphEdge {
 impl Headed for Domain {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, Some(&self.domain_id));
-        heading.saying(Some(self.display_name.as_ref()), Some(&self.description))
+        heading.with_texts(Some(self.display_name.as_ref()), Some(&self.description))
     }
 }
 
 impl Headed for Policy {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, self.domain.as_ref());
-        heading.saying(Some(self.title.as_ref()), Some(&self.description))
+        heading.with_texts(Some(self.title.as_ref()), Some(&self.description))
     }
 }
 
 impl Headed for MissionType {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, Some(&self.domain));
-        heading.saying(Some(self.title.as_ref()), Some(self.description.as_ref()))
+        heading.with_texts(Some(self.title.as_ref()), Some(self.description.as_ref()))
     }
 }
 
 impl Headed for PromptTemplate {
     fn heading(&self) -> Heading<'_> {
         let heading = Heading::new(self.status, Some(&self.domain));
-        heading.saying(Some(self.title.as_ref()), None)
+        heading.with_texts(Some(self.title.as_ref()), None)
     }
 }

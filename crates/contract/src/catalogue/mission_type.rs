@@ -56,7 +56,7 @@ pub struct MissionType {
     /// Purpose of such missions.
     pub description: Text,
     /// Default risk level of its missions.
-    #[serde(default = "medium")]
+    #[serde(default = "default_risk")]
     pub risk_level: RiskLevel,
     /// Data sensitivity: `internal_business`.
     pub sensitivity_class: Label,
@@ -103,7 +103,7 @@ pub struct MissionType {
     pub updated_at: Option<Timestamp>,
 }
 
-fn medium() -> RiskLevel {
+fn default_risk() -> RiskLevel {
     RiskLevel::Medium
 }
 
@@ -172,11 +172,11 @@ pub struct WriteBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetRead>,
     /// Whether an approver must approve the change.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub requires_approval: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

@@ -150,7 +150,7 @@ pub struct PlaybookStep {
     /// Tool to call.
     pub tool_id: ToolId,
     /// Whether the run requires the step; true when absent.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub required: bool,
     /// Effect of a failure of the step.
     #[serde(default)]
@@ -163,7 +163,7 @@ pub struct PlaybookStep {
     pub timeout_ms: Option<Positive>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -244,7 +244,7 @@ struct PlaybookNames<'p> {
 }
 
 impl<'p> PlaybookNames<'p> {
-    fn of(playbook: &'p Playbook) -> Self {
+    fn new(playbook: &'p Playbook) -> Self {
         let mut places = BTreeMap::new();
         for (at, step) in playbook.steps.iter().enumerate() {
             places.entry(step.step_id.as_str()).or_insert(at);
@@ -420,7 +420,7 @@ impl Contract for Playbook {
             let message = "context builders are deprecated; the field is ignored".to_owned();
             report.warn("/context/declared_context_builders", "deprecated", message);
         }
-        let known = PlaybookNames::of(self);
+        let known = PlaybookNames::new(self);
         self.check_steps(report);
         self.check_scripts(&known, report);
         self.check_rollback(&known, report);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_stage_is_found_again_by_its_tool() {
+    fn every_stage_maps_to_its_tool_and_back() {
         for stage in Stage::ALL {
             assert_eq!(Stage::from_tool_id(&stage.tool_id()), Some(*stage));
         }

@@ -52,7 +52,7 @@ pub(super) fn source_references(
     for (at, part) in &parts {
         line += source[counted..at.start].matches('\n').count();
         counted = at.start;
-        found.extend(dangling(part, names, pointer).map(|violation| (violation, line)));
+        found.extend(dangling_reference(part, names, pointer).map(|violation| (violation, line)));
     }
     found.truncate(MAX_VIOLATIONS);
     found
@@ -63,14 +63,14 @@ fn text_references(text: &str, names: &Names<'_>, pointer: &str) -> Vec<Violatio
     match segments(text) {
         Ok(parts) => parts
             .iter()
-            .filter_map(|part| dangling(part, names, pointer))
+            .filter_map(|part| dangling_reference(part, names, pointer))
             .take(MAX_VIOLATIONS)
             .collect(),
         Err(error) => vec![violation(pointer, error.to_string())],
     }
 }
 
-fn dangling(part: &Segment<'_>, names: &Names<'_>, pointer: &str) -> Option<Violation> {
+fn dangling_reference(part: &Segment<'_>, names: &Names<'_>, pointer: &str) -> Option<Violation> {
     let message = match part {
         Segment::Text(_) => return None,
         Segment::Placeholder(Placeholder::User(name)) if names.parameters.contains(name) => {

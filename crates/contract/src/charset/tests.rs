@@ -247,7 +247,7 @@ fn uncertain_encodings_are_noted() {
 /// The HTML Standard, "prescan a byte stream to determine its encoding".
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of cases")]
-fn html_declares_its_encoding_as_the_standard_reads_it() {
+fn the_encoding_declaration_of_html_follows_the_standard() {
     let late = format!("<!-- {} --><meta charset=gbk>", "x".repeat(4_000));
     let never = format!(
         "<!-- {} --><meta charset=gbk>",
@@ -345,7 +345,7 @@ fn html_declares_its_encoding_as_the_standard_reads_it() {
 }
 
 #[test]
-fn the_charset_of_a_content_type_is_found_however_it_is_written() {
+fn the_charset_of_a_content_type_is_found_in_any_spelling() {
     for (content_type, label) in [
         ("text/html", None),
         ("text/html;", None),
@@ -375,7 +375,7 @@ fn the_charset_of_a_content_type_is_found_however_it_is_written() {
 
 /// A contract means what it contains: nothing in it is replaced or guessed.
 #[test]
-fn a_document_is_decoded_whole_or_refused_with_its_place() {
+fn a_document_is_decoded_whole_or_refused_with_the_byte_offset() {
     let json = "{\"a\": \"caf\u{e9}\"}";
     let latin = b"{\"a\": \"caf\xe9\"}";
     let wide = |little: bool| -> Vec<u8> {
@@ -452,7 +452,7 @@ fn a_declaration_costs_no_more_than_its_bytes() {
 
 proptest! {
     #[test]
-    fn utf8_is_read_as_it_is(text in "[a-z<>=é\u{1f600}\u{a0}]{0,40}") {
+    fn utf8_is_decoded_unchanged(text in "[a-z<>=é\u{1f600}\u{a0}]{0,40}") {
         let whole = document(text.as_bytes(), Some("gbk"));
         prop_assert_eq!(whole.as_deref(), Ok(text.as_str()));
         let found = page(text.as_bytes(), Form::Text, None);

@@ -13,7 +13,7 @@ const FAULTY_PARTS: usize = 10_000;
 /// The remaining budget for further documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaAllowance {
-    left: usize,
+    remaining: usize,
     spent: SchemaAllowanceSpent,
 }
 
@@ -34,7 +34,7 @@ impl SchemaAllowance {
     #[must_use]
     pub const fn of_package() -> Self {
         Self {
-            left: PACKAGE_SCHEMA_PARTS,
+            remaining: PACKAGE_SCHEMA_PARTS,
             spent: SchemaAllowanceSpent {
                 limit: "PACKAGE_SCHEMA_PARTS",
                 most: PACKAGE_SCHEMA_PARTS,
@@ -47,7 +47,7 @@ impl SchemaAllowance {
     #[must_use]
     pub const fn of_server() -> Self {
         Self {
-            left: SERVER_SCHEMA_PARTS,
+            remaining: SERVER_SCHEMA_PARTS,
             spent: SchemaAllowanceSpent {
                 limit: "SERVER_SCHEMA_PARTS",
                 most: SERVER_SCHEMA_PARTS,
@@ -93,14 +93,14 @@ impl SchemaAllowance {
     }
 
     fn take_parts(&mut self, parts: usize) -> Result<(), SchemaAllowanceSpent> {
-        match self.left.checked_sub(parts) {
-            Some(left) => {
-                self.left = left;
+        match self.remaining.checked_sub(parts) {
+            Some(remaining) => {
+                self.remaining = remaining;
                 Ok(())
             }
             None => {
                 // A smaller schema may still fit.
-                self.left = self.left.saturating_sub(FAULTY_PARTS);
+                self.remaining = self.remaining.saturating_sub(FAULTY_PARTS);
                 Err(self.spent)
             }
         }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_does_not_keep_others_out_until_looking_at_it_took_all() {
+    fn an_oversized_schema_leaves_room_for_others_until_the_work_is_spent() {
         let fields = |count: usize| {
             let fields = (0..count).map(|at| (format!("f{at}"), json!({"type": "string"})));
             let fields: Map<String, Value> = fields.collect();
@@ -141,16 +141,16 @@ mod tests {
         };
         let (large, small) = (fields(1_000), fields(2));
         let mut allowance = SchemaAllowance::of_server();
-        allowance.left = 3 * FAULTY_PARTS / 2;
+        allowance.remaining = 3 * FAULTY_PARTS / 2;
         assert!(allowance.take(&large).is_err());
         assert_eq!(allowance.take(&small), Ok(()));
         assert!(allowance.take(&large).is_err());
-        assert_eq!(allowance.left, 0);
+        assert_eq!(allowance.remaining, 0);
         assert!(allowance.take(&small).is_err());
     }
 
     #[test]
-    fn patterns_and_faulty_schemas_take_from_it_too() {
+    fn patterns_and_faulty_schemas_use_the_allowance() {
         let count = |document: Value| {
             let mut allowance = SchemaAllowance::of_server();
             (0..10_000)

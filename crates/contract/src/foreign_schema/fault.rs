@@ -11,7 +11,7 @@ const MAX_SHOWN: usize = 80;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
     /// Compiling the schema, or validating against it, could exceed a limit.
-    #[error("{} exceeds the limit {limit} of {most}: {advice}", place(.pointer))]
+    #[error("{} exceeds the limit {limit} of {most}: {advice}", quoted_pointer(.pointer))]
     OverLimit {
         /// Location, as a JSON pointer into the schema.
         pointer: String,
@@ -23,7 +23,7 @@ pub enum SchemaFault {
         advice: &'static str,
     },
     /// The schema uses an unsupported feature or has a dangling reference.
-    #[error("{} {what}", place(.pointer))]
+    #[error("{} {what}", quoted_pointer(.pointer))]
     Unsupported {
         /// Location, as a JSON pointer into the schema.
         pointer: String,
@@ -62,7 +62,7 @@ impl SchemaFault {
     }
 }
 
-fn place(pointer: &str) -> String {
+fn quoted_pointer(pointer: &str) -> String {
     if pointer.is_empty() {
         return "the schema".to_owned();
     }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_says_where_and_which_limit() {
+    fn a_fault_names_its_pointer_and_limit() {
         let fault = CHAIN.check(33, "/$defs/a").unwrap_err();
         assert_eq!(
             fault.to_string(),

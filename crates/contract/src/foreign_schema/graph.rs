@@ -7,7 +7,7 @@ use super::walk::{Structure, Subschema};
 
 /// The subschemas that apply to the same value as a given one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Here {
+pub(super) struct SameValueCost {
     /// Length of the longest chain of them.
     pub(super) chain: usize,
     /// Their number, each counted once per path that leads to it.
@@ -22,7 +22,7 @@ pub(super) struct Total {
     /// Number of compiled parts.
     pub(super) parts: usize,
     /// Maximum that applies to one value, for each measure.
-    pub(super) most: Here,
+    pub(super) most: SameValueCost,
 }
 
 impl Total {
@@ -37,7 +37,7 @@ impl Total {
         };
         let mut total = Self {
             parts: 0,
-            most: Here {
+            most: SameValueCost {
                 chain: 0,
                 expansion: 0,
                 name_patterns: 0,
@@ -79,7 +79,7 @@ enum VisitState<T> {
 
 struct Graph<'g> {
     subschemas: &'g [Subschema],
-    here: Vec<VisitState<Here>>,
+    here: Vec<VisitState<SameValueCost>>,
     /// Number of parts that each subschema compiles to.
     compiled: Vec<VisitState<usize>>,
     /// Parts that `unevaluatedProperties` adds for each subschema that applies to the same value.
@@ -87,7 +87,7 @@ struct Graph<'g> {
 }
 
 impl Graph<'_> {
-    fn here(&mut self, at: usize, level: usize) -> Result<Here, SchemaFault> {
+    fn here(&mut self, at: usize, level: usize) -> Result<SameValueCost, SchemaFault> {
         let subschema = &self.subschemas[at];
         match self.here[at] {
             VisitState::Yes(here) => return Ok(here),
@@ -103,7 +103,7 @@ impl Graph<'_> {
         }
         CHAIN.check(level, &subschema.pointer)?;
         self.here[at] = VisitState::Soon;
-        let mut all = Here {
+        let mut all = SameValueCost {
             chain: 1,
             expansion: 1,
             name_patterns: subschema.name_patterns,
@@ -127,7 +127,7 @@ impl Graph<'_> {
         if let VisitState::Yes(parts) = self.compiled[at] {
             return Ok(parts);
         }
-        begin(&mut self.compiled[at], subschema)?;
+        begin_visit(&mut self.compiled[at], subschema)?;
         let mut parts = subschema.weight;
         for part in &subschema.parts {
             if part.applies != Applies::Elsewhere {
@@ -150,7 +150,7 @@ impl Graph<'_> {
         if let VisitState::Yes(parts) = self.marked[at] {
             return Ok(parts);
         }
-        begin(&mut self.marked[at], subschema)?;
+        begin_visit(&mut self.marked[at], subschema)?;
         let mut parts = subschema.weight;
         for part in &subschema.parts {
             if part.marked || part.applies == Applies::Here {
@@ -166,7 +166,7 @@ impl Graph<'_> {
     }
 }
 
-fn begin(known: &mut VisitState<usize>, subschema: &Subschema) -> Result<(), SchemaFault> {
+fn begin_visit(known: &mut VisitState<usize>, subschema: &Subschema) -> Result<(), SchemaFault> {
     if matches!(known, VisitState::Soon) {
         return Err(PARTS.exceeded(&subschema.pointer));
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// Builds a schema in which each `aN` refers twice to the next under `keyword`, for `levels` levels.
-    fn doubling(levels: usize, keyword: &str, more: &Value) -> Value {
+    fn doubling_schema(levels: usize, keyword: &str, more: &Value) -> Value {
         let mut defs = serde_json::Map::new();
         for level in 0..levels {
             let next = json!({"$ref": format!("#/$defs/a{}", level + 1)});
@@ -218,28 +218,34 @@ mod tests {
     }
 
     #[test]
-    fn what_doubles_with_each_reference_is_counted_as_often_as_it_applies() {
+    fn parts_that_double_with_each_reference_are_counted_each_time() {
         let nothing = json!({});
         for keyword in ["allOf", "anyOf", "oneOf"] {
-            let fits = total(&doubling(9, keyword, &nothing)).unwrap();
+            let fits = total(&doubling_schema(9, keyword, &nothing)).unwrap();
             // 2^9 at the bottom, a reference and a list before each, plus the first reference.
             assert_eq!(fits.most.expansion, 2_046, "{keyword}");
-            assert_eq!(limit(&doubling(10, keyword, &nothing)), "SCHEMA_EXPANSION");
-            assert_eq!(limit(&doubling(40, keyword, &nothing)), "SCHEMA_CHAIN");
+            assert_eq!(
+                limit(&doubling_schema(10, keyword, &nothing)),
+                "SCHEMA_EXPANSION"
+            );
+            assert_eq!(
+                limit(&doubling_schema(40, keyword, &nothing)),
+                "SCHEMA_CHAIN"
+            );
         }
         // The items are other values, so the chain does not grow.
-        let items = doubling(40, "prefixItems", &nothing);
+        let items = doubling_schema(40, "prefixItems", &nothing);
         assert_eq!(total(&items).unwrap().most.chain, 2);
     }
 
     #[test]
-    fn what_unevaluated_properties_expands_is_counted() {
+    fn expansion_by_unevaluated_properties_is_counted() {
         let unevaluated = json!({"unevaluatedProperties": false});
-        let few = total(&doubling(3, "allOf", &unevaluated)).unwrap();
+        let few = total(&doubling_schema(3, "allOf", &unevaluated)).unwrap();
         assert!(few.parts < 2_000, "{few:?}");
-        let more = total(&doubling(9, "allOf", &unevaluated)).unwrap();
+        let more = total(&doubling_schema(9, "allOf", &unevaluated)).unwrap();
         assert!(more.parts > 80_000, "{more:?}");
-        let many = doubling(10, "allOf", &unevaluated);
+        let many = doubling_schema(10, "allOf", &unevaluated);
         assert_eq!(limit(&many), "SCHEMA_EXPANSION");
         // Each level has its own `unevaluatedProperties`, without a reference.
         let nested = (0..14).fold(
@@ -250,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subschema_that_leads_back_to_itself_applies_to_something_smaller() {
+    fn recursion_must_apply_to_a_smaller_value() {
         for schema in [
             json!({"allOf": [{"$ref": "#"}]}),
             json!({"$ref": "#"}),
@@ -288,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_what_unevaluated_properties_compiles_is_refused() {
+    fn a_cycle_through_unevaluated_properties_is_refused() {
         let schema = json!({"additionalProperties": {"$ref": "#", "unevaluatedProperties": false}});
         assert_eq!(limit(&schema), "SCHEMA_PARTS");
         let tree = json!({

@@ -113,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    fn found(keyword: &str, value: &Value) -> Vec<String> {
+    fn subschema_pointers(keyword: &str, value: &Value) -> Vec<String> {
         let found = holder(keyword).unwrap().subschemas(keyword, value);
         found.into_iter().map(|(pointer, _)| pointer).collect()
     }
@@ -121,22 +121,25 @@ mod tests {
     #[test]
     fn subschemas_are_found_in_every_form() {
         let one = json!({"type": "null"});
-        assert_eq!(found("items", &one), ["/items"]);
+        assert_eq!(subschema_pointers("items", &one), ["/items"]);
         assert_eq!(
-            found("items", &json!([one, true])),
+            subschema_pointers("items", &json!([one, true])),
             ["/items/0", "/items/1"]
         );
         assert_eq!(
-            found("properties", &json!({"a/b": one})),
+            subschema_pointers("properties", &json!({"a/b": one})),
             ["/properties/a~1b"]
         );
         let dependencies = json!({"a": ["b"], "c": one});
-        assert_eq!(found("dependencies", &dependencies), ["/dependencies/c"]);
         assert_eq!(
-            found("additionalProperties", &json!(false)),
+            subschema_pointers("dependencies", &dependencies),
+            ["/dependencies/c"]
+        );
+        assert_eq!(
+            subschema_pointers("additionalProperties", &json!(false)),
             ["/additionalProperties"]
         );
-        assert_eq!(found("not", &json!("x")), Vec::<String>::new());
+        assert_eq!(subschema_pointers("not", &json!("x")), Vec::<String>::new());
         assert_eq!(holder("const"), None);
     }
 }

@@ -40,7 +40,7 @@ impl Outline {
         let patterns = Patterns::measure(&structure.patterns)?;
         let mut prepared = given.clone();
         for subschema in &structure.subschemas {
-            Change::between(subschema, &structure).apply(&mut prepared, structure.id);
+            Change::new(subschema, &structure).apply(&mut prepared, structure.id);
         }
         Ok(Self {
             prepared,
@@ -118,7 +118,7 @@ struct Change {
 }
 
 impl Change {
-    fn between(subschema: &Subschema, structure: &Structure<'_>) -> Self {
+    fn new(subschema: &Subschema, structure: &Structure<'_>) -> Self {
         let reference = subschema.reference;
         let reference = reference.map(|at| fragment(&structure.subschemas[at].pointer));
         Self {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compiled_has_references_from_the_top_and_a_type_everywhere() {
+    fn compiled_schemas_have_root_references_and_a_type_everywhere() {
         let schema = json!({"$id": "https://a.example", "title": "A", "properties": {"title": {"$ref": "#n"}},
             "$defs": {"a b": {"$anchor": "n", "type": "null", "default": 1}}, "not": false});
         let expected = json!({"properties": {"title": {"$ref": "#/$defs/a%20b", "type": any_type()}},

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_patterns_take_one_look_at_each_byte() {
+    fn usual_patterns_read_each_byte_once() {
         for pattern in [
             "^sg-",
             "^[a-z]{2}(-[a-z]+)+-[0-9]+$",
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_weighs_what_finding_that_out_does() {
+    fn an_invalid_pattern_weighs_what_its_parsing_costs() {
         assert_eq!(memory("*.log"), 0);
         assert_eq!(memory(&"(".repeat(SCHEMA_PATTERN_TEXT)), PATTERN_SIZE);
         assert_eq!(memory("(a{1000}){1000}"), PATTERN_SIZE);

@@ -39,7 +39,7 @@ fn nested(levels: usize, bottom: Value) -> Value {
 }
 
 /// Builds definitions in which each `aN` refers twice to the next; `level` combines the two references.
-fn doubling(levels: usize, level: impl Fn(Value, Value) -> Value, last: Value) -> Value {
+fn doubling_schema(levels: usize, level: impl Fn(Value, Value) -> Value, last: Value) -> Value {
     let mut defs = Map::new();
     for at in 0..levels {
         let next = json!({"$ref": format!("#/$defs/a{}", at + 1)});
@@ -56,8 +56,8 @@ fn schemas_whose_references_double_are_refused_before_they_are_compiled() {
     let any = |one: Value, other: Value| json!({"anyOf": [one, other]});
     for levels in [10, 12, 14, 16, 40, 240] {
         for bomb in [
-            doubling(levels, unevaluated, json!({})),
-            doubling(levels, any, json!({"type": "null"})),
+            doubling_schema(levels, unevaluated, json!({})),
+            doubling_schema(levels, any, json!({"type": "null"})),
         ] {
             let fault = schema(&bomb).fault().unwrap();
             assert_eq!(fault.keyword(), "schema_limit", "{levels}: {fault}");
@@ -69,7 +69,7 @@ fn schemas_whose_references_double_are_refused_before_they_are_compiled() {
 #[test]
 fn alternatives_that_double_with_each_level_of_the_value_end_with_the_budget() {
     let below = |one: Value, other: Value| json!({"anyOf": [{"properties": {"x": one}}, {"properties": {"x": other}}]});
-    let bomb = doubling(30, below, json!({"type": "null"}));
+    let bomb = doubling_schema(30, below, json!({"type": "null"}));
     assert_eq!(schema(&bomb).fault(), None);
     assert_eq!(violations(&bomb, &nested(30, json!(1))), limit(""));
     // The same schema still validates ordinary values.
@@ -78,7 +78,7 @@ fn alternatives_that_double_with_each_level_of_the_value_end_with_the_budget() {
 }
 
 #[test]
-fn recursion_through_alternatives_names_what_is_wrong_or_says_that_it_is_too_much() {
+fn recursion_through_alternatives_reports_the_fault_or_the_spent_budget() {
     let node = json!({"$ref": "#/$defs/a"});
     for alternatives in [
         json!({"oneOf": [
@@ -156,7 +156,7 @@ fn large_values_of_usual_schemas_are_checked() {
 }
 
 #[test]
-fn a_value_is_accepted_at_once_when_its_schema_is_compiled_and_the_work_is_little() {
+fn a_compiled_schema_checks_a_small_value_at_once() {
     let numbers = schema(&json!({"items": {"type": "integer"}}));
     let few = json!([1, 2, 3]);
     assert!(!numbers.accepts_at_once(&few), "nothing is compiled yet");
@@ -170,18 +170,18 @@ fn a_value_is_accepted_at_once_when_its_schema_is_compiled_and_the_work_is_littl
 }
 
 #[test]
-fn a_schema_that_compiles_to_much_more_than_it_holds_is_not_kept() {
+fn a_schema_that_compiles_to_a_large_form_is_not_cached() {
     let one =
         |one: Value, other: Value| json!({"allOf": [one, other], "unevaluatedProperties": false});
-    let large = schema(&doubling(8, one, json!({})));
+    let large = schema(&doubling_schema(8, one, json!({})));
     assert_eq!(large.fault(), None);
     assert!(large.violations(&json!({})).is_empty());
     assert!(!large.accepts_at_once(&json!({})));
 }
 
 #[test]
-fn a_schema_over_a_limit_is_read_and_says_so_when_it_is_used() {
-    let bomb = doubling(
+fn a_schema_over_a_limit_is_read_and_fails_on_use() {
+    let bomb = doubling_schema(
         40,
         |one: Value, other: Value| json!({"anyOf": [one, other]}),
         json!({}),
@@ -202,7 +202,7 @@ fn a_schema_over_a_limit_is_read_and_says_so_when_it_is_used() {
 }
 
 #[test]
-fn faults_are_reported_where_they_are() {
+fn faults_are_reported_with_their_pointers() {
     let mut report = Report::new();
     schema(&json!({"items": {"$dynamicRef": "#a"}})).check("/output_schema", &mut report);
     schema(&json!({"type": "lots"})).check("/output_schema", &mut report);
@@ -330,7 +330,7 @@ fn subschema() -> impl Strategy<Value = Value> {
     })
 }
 
-fn whole() -> impl Strategy<Value = Value> {
+fn any_schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": ["string", "null"]})),
         Just(json!({"required": ["a"]})),
@@ -342,7 +342,7 @@ fn whole() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn counting_changes_no_verdict_and_no_fault_and_counts_each_subschema(
-        json in whole(), value in value()
+        json in any_schema(), value in value()
     ) {
         let visits = Arc::new(AtomicU64::new(0));
         let plain = plain(&json, &visits);

@@ -22,7 +22,7 @@ const REFERENCES_STAND_ALONE: [&str; 3] = ["draft-04", "draft-06", "draft-07"];
 
 /// A subschema inside another.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct NestedSubschema {
     /// Index of the subschema.
     pub(super) at: usize,
     pub(super) applies: Applies,
@@ -34,7 +34,7 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) struct Subschema {
     pub(super) pointer: String,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<NestedSubschema>,
     /// Index of the subschema that it refers to.
     pub(super) reference: Option<usize>,
     /// Weight without nested subschemas, in parts.
@@ -223,7 +223,7 @@ impl<'s> Walk<'s> {
         }
         for (suffix, schema) in found {
             let part = self.add(schema, format!("{pointer}{suffix}"), resource)?;
-            self.structure.subschemas[at].parts.push(Part {
+            self.structure.subschemas[at].parts.push(NestedSubschema {
                 at: part,
                 applies: holder.applies,
                 marked: holder.marked,
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_called_like_a_keyword_is_none() {
+    fn a_field_named_like_a_keyword_is_not_a_keyword() {
         let schema = json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"},
             "allOf": {"items": {}}}, "enum": [{"$ref": "#/x"}]});
         let structure = Structure::parse(&schema).unwrap();

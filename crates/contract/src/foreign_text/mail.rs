@@ -120,7 +120,7 @@ fn signature(rest: &str) -> Option<usize> {
 mod tests {
     use super::super::{ForeignKind, blanked, foreign};
 
-    fn own(text: &str) -> String {
+    fn own_text(text: &str) -> String {
         let pieces = foreign(text);
         assert!(pieces.iter().all(|piece| piece.kind == ForeignKind::Mail));
         let own = blanked(text, &pieces);
@@ -128,24 +128,24 @@ mod tests {
     }
 
     #[test]
-    fn the_frame_of_a_mail_is_not_what_it_says() {
+    fn mail_headers_quotes_and_signatures_are_excluded() {
         assert_eq!(
-            own(
+            own_text(
                 "From: Ann <ann@example.com>\nDate: Mon, 4 May 2026\n\nHi all,\n\nwhich hosts are down?\n\n\
                  Best regards,\nAnn Other\nOperations\n"
             ),
             "which hosts are down?"
         );
         assert_eq!(
-            own("stop the relay\n-- \nAnn Other\n+49 30 1234"),
+            own_text("stop the relay\n-- \nAnn Other\n+49 30 1234"),
             "stop the relay"
         );
         assert_eq!(
-            own("is it still down?\n\nOn Monday, Bob wrote:\n> the relay is down\n> again"),
+            own_text("is it still down?\n\nOn Monday, Bob wrote:\n> the relay is down\n> again"),
             "is it still down?"
         );
         assert_eq!(
-            own("count the hosts\nSent from my phone"),
+            own_text("count the hosts\nSent from my phone"),
             "count the hosts"
         );
     }
@@ -161,7 +161,7 @@ mod tests {
             "the best\nhosts",
         ] {
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert_eq!(own(text), words);
+            assert_eq!(own_text(text), words);
         }
     }
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::*;
 
 #[test]
-fn catalogue_ids_keep_to_the_safe_alphabet() {
+fn catalogue_ids_use_the_safe_alphabet() {
     for good in [
         "a",
         "0",
@@ -34,7 +34,7 @@ fn catalogue_ids_keep_to_the_safe_alphabet() {
 }
 
 #[test]
-fn an_id_error_says_what_was_expected() {
+fn an_id_error_names_the_expected_form() {
     assert_eq!(
         ToolId::parse("a b").map_err(|error| error.to_string()),
         Err(
@@ -105,16 +105,16 @@ proptest! {
 
     #[test]
     fn parse_and_json_schema_pattern_agree(text in "(req-|ev_|step-|tool-|req_|sess_)?[a-zA-Z0-9._ -]{0,40}") {
-        agree::<SkillId>(&text, SkillId::parse(&text).is_ok())?;
-        agree::<RequestId>(&text, RequestId::parse(&text).is_ok())?;
-        agree::<EvidenceId>(&text, EvidenceId::parse(&text).is_ok())?;
-        agree::<PlanStepId>(&text, PlanStepId::parse(&text).is_ok())?;
-        agree::<ToolDefinitionId>(&text, ToolDefinitionId::parse(&text).is_ok())?;
-        agree::<TagRequestId>(&text, TagRequestId::parse(&text).is_ok())?;
+        check_agreement::<SkillId>(&text, SkillId::parse(&text).is_ok())?;
+        check_agreement::<RequestId>(&text, RequestId::parse(&text).is_ok())?;
+        check_agreement::<EvidenceId>(&text, EvidenceId::parse(&text).is_ok())?;
+        check_agreement::<PlanStepId>(&text, PlanStepId::parse(&text).is_ok())?;
+        check_agreement::<ToolDefinitionId>(&text, ToolDefinitionId::parse(&text).is_ok())?;
+        check_agreement::<TagRequestId>(&text, TagRequestId::parse(&text).is_ok())?;
     }
 }
 
-fn agree<T: schemars::JsonSchema>(text: &str, parsed: bool) -> Result<(), TestCaseError> {
+fn check_agreement<T: schemars::JsonSchema>(text: &str, parsed: bool) -> Result<(), TestCaseError> {
     let schema = schemars::schema_for!(T).to_value();
     let valid = jsonschema::is_valid(&schema, &serde_json::Value::from(text));
     prop_assert_eq!(parsed, valid, "{} {:?}", T::schema_name(), text);

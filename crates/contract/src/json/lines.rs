@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_refused_leaves_the_others_as_they_are() {
+    fn a_refused_line_does_not_affect_other_lines() {
         let long = "[1e400]";
         let large = "x".repeat(40);
         let sent = format!("{{}}\n{long}\n\n{large}\n{large}{large}\n[1]\n{{\"cut\"");

@@ -87,7 +87,7 @@ impl Meter {
                 }
             };
         }
-        self.extent.within(self.profile)
+        self.extent.check_memory(self.profile)
     }
 
     /// Returns the extent of all pieces so far.
@@ -147,7 +147,7 @@ impl Meter {
             // A part of a number or a word.
             _ => return Ok(()),
         }
-        self.extent.within(self.profile)
+        self.extent.check_memory(self.profile)
     }
 
     /// Counts the digits of a number.

@@ -23,7 +23,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), JsonLimitExceeded> {
                 let number = number_at(text, at);
                 if !is_kept(number) {
                     return Err(JsonLimitExceeded::Number {
-                        number: shown(number),
+                        number: shortened(number),
                         pointer: pointer_to(text, at),
                     });
                 }
@@ -55,7 +55,7 @@ fn is_kept(number: &[u8]) -> bool {
     number.parse::<f64>().map_or(true, f64::is_finite)
 }
 
-fn shown(number: &[u8]) -> String {
+fn shortened(number: &[u8]) -> String {
     shorten::to_chars(&String::from_utf8_lossy(number), SHOWN).into_owned()
 }
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_keeps_its_digits_or_is_refused_with_its_place() {
+    fn an_integer_keeps_its_digits_or_is_refused_with_its_pointer() {
         for kept in [
             "18446744073709551615",
             "-9223372036854775808",
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_says_what_to_do() {
+    fn the_error_names_the_remedy() {
         let error = decode::<Value>(br#"{"id": 123456789012345678901}"#, Profile::MESSAGE);
         assert_eq!(
             error.unwrap_err().to_string(),

@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn pieces_have_the_extent_of_the_whole(
+    fn the_extent_of_pieces_is_that_of_the_whole_text(
         text in prop_oneof![
             values().prop_map(|value| value.to_string().into_bytes()),
             prop::collection::vec(prop::sample::select(b"[]{}\",:\\ 0a\xff".to_vec()), 0..200),
@@ -86,14 +86,14 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_no_json_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn bytes_that_are_not_json_are_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let read = decode::<Value>(&bytes, Profile::MESSAGE).ok();
         prop_assert_eq!(read, serde_json::from_slice(&bytes).ok());
     }
 }
 
 #[test]
-fn a_profile_allows_as_many_levels_as_it_says_and_no_more() {
+fn a_profile_bounds_the_nesting_levels() {
     for profile in [
         Profile::MESSAGE,
         Profile::OUTPUT,
@@ -133,7 +133,7 @@ fn brackets_and_quotes_within_texts_do_not_count() {
 
 /// Documented sizes are accepted: an output or a package that is nearly all text.
 #[test]
-fn long_texts_weigh_what_they_are_long() {
+fn the_weight_of_a_long_text_is_its_length() {
     let text = json!({"files": {"a.py": "x".repeat(15 << 20)}}).to_string();
     let extent = extent(text.as_bytes(), Profile::MESSAGE).unwrap();
     assert!(extent.memory < (15 << 20) + 2_000, "{extent:?}");
@@ -186,7 +186,7 @@ fn a_document_is_bounded_in_bytes_before_anything_else() {
 
 /// Editors and servers write byte order marks, and a parser may ignore them (RFC 8259, section 8.1).
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_document() {
+fn a_byte_order_mark_is_not_part_of_a_document() {
     let text = r#"{"a": ["\ud83e\udd80", "é"]}"#;
     let wanted = json!({"a": ["\u{1f980}", "é"]});
     let wide = |little: bool| -> Vec<u8> {
@@ -277,7 +277,7 @@ fn a_stored_document_is_bounded_in_memory() {
 }
 
 #[test]
-fn a_length_is_that_of_the_text_and_fields_weigh_about_what_their_object_does() {
+fn length_and_memory_of_fields_match_the_document() {
     for value in [
         json!({"a": [1, 2.5, null, {"b": "\"é\n"}], "c": {}}),
         json!([]),

@@ -47,14 +47,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_takes_no_more_than_is_counted() {
+    fn the_memory_of_a_value_is_within_the_count() {
         assert!(size_of::<Value>() <= VALUE);
         // A field: hash, name and value.
         assert!(8 + size_of::<String>() + size_of::<Value>() <= FIELD);
     }
 
     #[test]
-    fn the_room_of_a_list_is_counted_as_it_grows() {
+    fn the_capacity_of_a_growing_list_is_counted() {
         let mut items: Vec<Value> = Vec::new();
         for count in 1..2_000 {
             items.push(Value::Null);

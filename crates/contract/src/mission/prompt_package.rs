@@ -68,14 +68,14 @@ pub struct PromptPackage {
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Constraints {
     /// Whether empty citations are refused (B002-6); true when absent.
-    #[serde(default = "holds")]
+    #[serde(default = "default_true")]
     pub must_cite_sources: bool,
     /// Whether proposals before the review are refused (B002-6); true when absent.
-    #[serde(default = "holds")]
+    #[serde(default = "default_true")]
     pub must_not_writeback_directly: bool,
 }
 
-fn holds() -> bool {
+fn default_true() -> bool {
     true
 }
 

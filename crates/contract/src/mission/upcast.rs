@@ -130,7 +130,7 @@ mod tests {
 
     /// Every chain of steps ends at the written version, and none is a cycle.
     #[test]
-    fn b002_1_every_step_leads_towards_the_present_form() {
+    fn b002_1_every_upcast_leads_to_a_newer_version() {
         let present = MissionSchemaVersion::default().as_str();
         for first in UPCASTERS {
             let mut version = first.from;

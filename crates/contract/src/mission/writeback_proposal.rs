@@ -43,7 +43,7 @@ pub struct WritebackProposal {
     /// Data of the change.
     pub payload: Map<String, Value>,
     /// Whether an approver must approve the change; true when absent.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub requires_approval: bool,
     /// Creation time.
     pub created_at: Timestamp,
@@ -51,7 +51,7 @@ pub struct WritebackProposal {
     pub producer: Label,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 

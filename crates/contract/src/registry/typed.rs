@@ -97,10 +97,10 @@ mod tests {
     use crate::ids::ToolId;
     use crate::schema::SchemaName;
 
-    /// A shelf of a library.
+    /// A bookcase of a library.
     #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
-    struct Shelf {
+    struct Bookcase {
         room: String,
         #[serde(default)]
         order: Option<Order>,
@@ -118,8 +118,8 @@ mod tests {
         ByAuthor,
     }
 
-    fn found(text: &str) -> Vec<(String, String, Option<String>)> {
-        let violations = parse_typed::<Shelf>(text.as_bytes(), Profile::MESSAGE).unwrap_err();
+    fn violations_in(text: &str) -> Vec<(String, String, Option<String>)> {
+        let violations = parse_typed::<Bookcase>(text.as_bytes(), Profile::MESSAGE).unwrap_err();
         let shown = violations.into_iter().map(|found| {
             let Violation {
                 pointer,
@@ -132,7 +132,7 @@ mod tests {
         shown.collect()
     }
 
-    fn one(
+    fn expected(
         pointer: &str,
         keyword: &str,
         suggestion: Option<&str>,
@@ -143,40 +143,40 @@ mod tests {
 
     /// B003-2
     #[test]
-    fn every_fault_of_a_body_is_reported_with_its_place() {
+    fn every_fault_of_a_body_is_reported_with_its_pointer() {
         let text =
             r#"{"rom": "west", "order": "by_auhtor", "places": [1, 0, "x"], "keeper": "a b"}"#;
-        let mut found = found(text);
+        let mut found = violations_in(text);
         found.sort();
         assert_eq!(
             found,
             [
-                one("", "required", None),
-                one("/keeper", "pattern", None),
-                one("/order", "enum", Some("by_author")),
-                one("/places/1", "minimum", None),
-                one("/places/2", "type", None),
-                one("/rom", "additionalProperties", Some("room")),
+                expected("", "required", None),
+                expected("/keeper", "pattern", None),
+                expected("/order", "enum", Some("by_author")),
+                expected("/places/1", "minimum", None),
+                expected("/places/2", "type", None),
+                expected("/rom", "additionalProperties", Some("room")),
             ]
         );
     }
 
     #[test]
-    fn what_a_schema_does_not_say_is_reported_as_well() {
+    fn faults_outside_the_schema_are_reported() {
         assert_eq!(
-            found(r#"{"room": "a", "room": "b"}"#),
-            [one("", "json", None)]
+            violations_in(r#"{"room": "a", "room": "b"}"#),
+            [expected("", "json", None)]
         );
-        assert_eq!(found("{"), [one("", "json", None)]);
+        assert_eq!(violations_in("{"), [expected("", "json", None)]);
         let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
-        assert_eq!(found(&deep), [one("", "json", None)]);
-        assert_eq!(found("[]"), [one("", "type", None)]);
+        assert_eq!(violations_in(&deep), [expected("", "json", None)]);
+        assert_eq!(violations_in("[]"), [expected("", "type", None)]);
     }
 
     #[test]
-    fn a_good_body_is_read() {
+    fn a_valid_body_is_read() {
         let text = br#"{"room": "west", "order": "by_title", "places": [1]}"#;
-        let expected = Shelf {
+        let expected = Bookcase {
             room: "west".to_owned(),
             order: Some(Order::ByTitle),
             places: vec![1],
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_inside_of_a_body_is_checked_with_the_rest() {
+    fn a_contract_inside_a_body_is_checked_with_the_body() {
         let text = br#"{"edge": {"from": 7}, "note": 8}"#;
         let found = parse_typed::<Carrier>(text, Profile::MESSAGE).unwrap_err();
         let mut pointers: Vec<&str> = found.iter().map(|one| one.pointer.as_str()).collect();

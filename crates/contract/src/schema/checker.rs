@@ -7,8 +7,8 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::counted::{Counted, Part};
-use super::meter::{Budget, Costs, spend, within};
+use super::counted::{Counted, CountedValue};
+use super::meter::{Budget, Costs, spend, with_budget};
 use crate::bounds::{PATTERN_CACHE, PATTERN_SIZE, SCHEMA_FAULT_MEMORY, SCHEMA_FAULT_STEPS};
 use crate::deeply::deeply;
 use crate::json::{Profile, decode_text};
@@ -62,7 +62,7 @@ impl Checker {
                         .dfa_size_limit(PATTERN_CACHE),
                 )
                 .build(schema)
-                .map_err(|error| words(&error))
+                .map_err(|error| message_of(&error))
         };
         match deeply(|| contained(build)) {
             Some(Ok(validator)) => Ok(Self { validator, costs }),
@@ -76,7 +76,7 @@ impl Checker {
         let check = || {
             jsonschema::meta::validate(schema)
                 .err()
-                .map(|error| words(&error))
+                .map(|error| message_of(&error))
         };
         deeply(|| contained(check)).flatten()
     }
@@ -92,8 +92,8 @@ impl Checker {
             steps: steps as u64,
             faults: 0,
         };
-        let check = || self.validator.is_valid(Part(value));
-        match deeply(|| contained(|| within(budget, self.costs, check))) {
+        let check = || self.validator.is_valid(CountedValue(value));
+        match deeply(|| contained(|| with_budget(budget, self.costs, check))) {
             Some((accepted, took)) => (accepted.ok_or(Unchecked::TooMuchWork), took),
             None => (Err(Unchecked::Broken), budget.steps),
         }
@@ -106,9 +106,10 @@ impl Checker {
             steps: SCHEMA_FAULT_STEPS as u64,
             faults,
         };
-        let find = || self.validator.iter_errors(Part(value)).collect();
+        let find = || self.validator.iter_errors(CountedValue(value)).collect();
         let found: Option<Vec<ValidationError<'v>>> =
-            deeply(|| contained(|| within(all, self.costs, find))).and_then(|(found, _)| found);
+            deeply(|| contained(|| with_budget(all, self.costs, find)))
+                .and_then(|(found, _)| found);
         if let Some(found) = found.filter(|found| !found.is_empty()) {
             return Faults::All(found);
         }
@@ -116,8 +117,8 @@ impl Checker {
             steps: steps as u64,
             faults,
         };
-        let find = || self.validator.validate(Part(value)).err();
-        let first = deeply(|| contained(|| within(one, self.costs, find)));
+        let find = || self.validator.validate(CountedValue(value)).err();
+        let first = deeply(|| contained(|| with_budget(one, self.costs, find)));
         match first.and_then(|(first, _)| first).flatten() {
             Some(first) => Faults::First(first),
             None => Faults::Unknown,
@@ -174,7 +175,7 @@ impl Reach {
     }
 }
 
-fn words(error: &ValidationError<'_>) -> String {
+fn message_of(error: &ValidationError<'_>) -> String {
     error.to_string().chars().take(MAX_REASON).collect()
 }
 
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_are_ours_say_what_the_validators_own_say() {
+    fn custom_formats_agree_with_the_validators_formats() {
         let schema = |format: &str| json!({"type": "string", "format": format});
         for (format, text, expected) in [
             ("regex", "^[a-z]+$", true),

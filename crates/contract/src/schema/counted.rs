@@ -24,10 +24,10 @@ pub(crate) struct Counted;
 
 /// A value, or a part of one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'a>(pub(super) &'a Value);
+pub(crate) struct CountedValue<'a>(pub(super) &'a Value);
 
 impl Json for Counted {
-    type Node<'a> = Part<'a>;
+    type Node<'a> = CountedValue<'a>;
     type PreparedKey = String;
     type StringBuffer = Value;
 
@@ -37,54 +37,58 @@ impl Json for Counted {
         key.to_owned()
     }
 
-    fn with_string_node<T>(buffer: &mut Value, string: &str, f: impl FnOnce(Part<'_>) -> T) -> T {
+    fn with_string_node<T>(
+        buffer: &mut Value,
+        string: &str,
+        f: impl FnOnce(CountedValue<'_>) -> T,
+    ) -> T {
         *buffer = Value::String(string.to_owned());
-        f(Part(buffer))
+        f(CountedValue(buffer))
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> CountedValue<'a> {
     /// Returns the value if the budget allows an access.
-    fn look(self) -> Option<&'a Value> {
+    fn charged_value(self) -> Option<&'a Value> {
         spend(1).then_some(self.0)
     }
 }
 
-impl<'a> Node<'a, Counted> for Part<'a> {
+impl<'a> Node<'a, Counted> for CountedValue<'a> {
     type Object = Fields<'a>;
     type Array = Items<'a>;
     type Number = &'a Number;
 
     fn as_object(&self) -> Option<Fields<'a>> {
-        self.look()?.as_object().map(Fields)
+        self.charged_value()?.as_object().map(Fields)
     }
 
     fn as_array(&self) -> Option<Items<'a>> {
-        self.look()?.as_array().map(|items| Items(items))
+        self.charged_value()?.as_array().map(|items| Items(items))
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        let text = self.look()?.as_str()?;
+        let text = self.charged_value()?.as_str()?;
         // The type remains a string, but text beyond the budget is not read.
         let paid = spend(meter::costs().of_text(text.len()));
         Some(Cow::Borrowed(if paid { text } else { "" }))
     }
 
     fn as_number(&self) -> Option<&'a Number> {
-        let number = self.look()?.as_number()?;
+        let number = self.charged_value()?.as_number()?;
         spend(cost_of(number)).then_some(number)
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        self.look()?.as_bool()
+        self.charged_value()?.as_bool()
     }
 
     fn is_null(&self) -> bool {
-        self.look().is_some_and(Value::is_null)
+        self.charged_value().is_some_and(Value::is_null)
     }
 
     fn is_number(&self) -> bool {
-        self.look().is_some_and(Value::is_number)
+        self.charged_value().is_some_and(Value::is_number)
     }
 
     fn json_type(&self) -> JsonType {
@@ -94,18 +98,18 @@ impl<'a> Node<'a, Counted> for Part<'a> {
     }
 
     fn string_length(&self) -> Option<u64> {
-        let text = self.look()?.as_str()?;
+        let text = self.charged_value()?.as_str()?;
         let paid = spend((text.len() / LENGTH_UNIT) as u64);
         Some(if paid { text.chars().count() as u64 } else { 0 })
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        sameness::same(self.0, expected)
+        sameness::are_equal(self.0, expected)
     }
 
     fn to_value(&self) -> Cow<'a, Value> {
         if meter::spend_fault() {
-            shown(self.0)
+            shortened(self.0)
         } else {
             Cow::Owned(Value::Null)
         }
@@ -126,7 +130,7 @@ impl<'a> Node<'a, Counted> for Part<'a> {
 pub(crate) struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Object<'a, Counted> for Fields<'a> {
-    type Node = Part<'a>;
+    type Node = CountedValue<'a>;
     type MemberName = &'a str;
     type MembersIter = FieldsIter<'a>;
 
@@ -135,11 +139,11 @@ impl<'a> Object<'a, Counted> for Fields<'a> {
         self.0.len()
     }
 
-    fn get(&self, key: &String) -> Option<Part<'a>> {
+    fn get(&self, key: &String) -> Option<CountedValue<'a>> {
         if !spend(1 + (key.len() / LENGTH_UNIT) as u64) {
             return None;
         }
-        self.0.get(key).map(Part)
+        self.0.get(key).map(CountedValue)
     }
 
     fn members(&self) -> FieldsIter<'a> {
@@ -163,14 +167,14 @@ pub(crate) enum FieldsIter<'a> {
 }
 
 impl<'a> Iterator for FieldsIter<'a> {
-    type Item = (&'a str, Part<'a>);
+    type Item = (&'a str, CountedValue<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = match self {
             Self::AsStored(fields) => fields.next()?,
             Self::Sorted(fields) => fields.next()?,
         };
-        spend(meter::costs().of_name(name.len())).then_some((name.as_str(), Part(value)))
+        spend(meter::costs().of_name(name.len())).then_some((name.as_str(), CountedValue(value)))
     }
 }
 
@@ -179,7 +183,7 @@ impl<'a> Iterator for FieldsIter<'a> {
 pub(crate) struct Items<'a>(&'a [Value]);
 
 impl<'a> Array<'a, Counted> for Items<'a> {
-    type Node = Part<'a>;
+    type Node = CountedValue<'a>;
     type ElementsIter = ItemsIter<'a>;
 
     fn len(&self) -> usize {
@@ -201,11 +205,11 @@ impl<'a> Array<'a, Counted> for Items<'a> {
 pub(crate) struct ItemsIter<'a>(slice::Iter<'a, Value>);
 
 impl<'a> Iterator for ItemsIter<'a> {
-    type Item = Part<'a>;
+    type Item = CountedValue<'a>;
 
-    fn next(&mut self) -> Option<Part<'a>> {
+    fn next(&mut self) -> Option<CountedValue<'a>> {
         let item = self.0.next()?;
-        spend(1).then_some(Part(item))
+        spend(1).then_some(CountedValue(item))
     }
 }
 
@@ -229,7 +233,7 @@ fn cost_of(number: &Number) -> u64 {
 }
 
 /// Shortens a value for a fault: there may be many faults, and some are copied with their values.
-fn shown(value: &Value) -> Cow<'_, Value> {
+fn shortened(value: &Value) -> Cow<'_, Value> {
     let mut parts = SHOWN_PARTS;
     if is_small(value, &mut parts) {
         return Cow::Borrowed(value);
@@ -281,20 +285,23 @@ mod tests {
     #[test]
     fn a_fault_shows_little_of_a_large_value() {
         let small = json!({"a": [1, "two"], "b": null});
-        assert_eq!(shown(&small).as_ref(), &small);
-        assert!(matches!(shown(&small), Cow::Borrowed(_)));
+        assert_eq!(shortened(&small).as_ref(), &small);
+        assert!(matches!(shortened(&small), Cow::Borrowed(_)));
         let text = json!("ä".repeat(2_000));
-        assert_eq!(shown(&text).as_ref(), &json!("ä".repeat(SHOWN_CHARACTERS)));
+        assert_eq!(
+            shortened(&text).as_ref(),
+            &json!("ä".repeat(SHOWN_CHARACTERS))
+        );
         let list: Value = (0..100).collect();
-        assert_eq!(shown(&list).as_ref(), &json!([]));
+        assert_eq!(shortened(&list).as_ref(), &json!([]));
         let names = (0..100).map(|at| (format!("{at:03}"), json!([at])));
         let object = Value::Object(names.collect());
         let first: Map<String, Value> = (0..16)
             .map(|at| (format!("{at:03}"), Value::Null))
             .collect();
-        assert_eq!(shown(&object).as_ref(), &Value::Object(first));
+        assert_eq!(shortened(&object).as_ref(), &Value::Object(first));
         // Each part is one level.
         let deep = (0..100).fold(json!(1), |inside, _| json!({ "a": inside }));
-        assert_eq!(shown(&deep).as_ref(), &json!({"a": null}));
+        assert_eq!(shortened(&deep).as_ref(), &json!({"a": null}));
     }
 }

@@ -103,7 +103,7 @@ impl Meter {
 
 /// Runs `work` within the budget. The result is `None` if the budget was spent; the second value is the number of
 /// steps.
-pub(super) fn within<T>(
+pub(super) fn with_budget<T>(
     budget: Budget,
     costs: Costs,
     work: impl FnOnce() -> T,
@@ -165,20 +165,20 @@ mod tests {
 
     #[test]
     fn work_within_the_budget_is_done_and_counted() {
-        let done = deeply(|| within(FEW, Costs::PLAIN, || spend(4) && spend(6)));
+        let done = deeply(|| with_budget(FEW, Costs::PLAIN, || spend(4) && spend(6)));
         assert_eq!(done, (Some(true), 10));
     }
 
     #[test]
-    fn once_the_budget_is_spent_nothing_is_paid_for_any_more() {
+    fn after_the_budget_is_spent_no_work_is_done() {
         let done = deeply(|| {
-            within(FEW, Costs::PLAIN, || {
+            with_budget(FEW, Costs::PLAIN, || {
                 assert!(spend(9) && !spend(2));
                 assert!(!spend(0));
             })
         });
         assert_eq!(done, (None, 9));
-        let faults = deeply(|| within(FEW, Costs::PLAIN, || spend_fault() && spend_fault()));
+        let faults = deeply(|| with_budget(FEW, Costs::PLAIN, || spend_fault() && spend_fault()));
         assert_eq!(faults.0, None);
         assert!(!spend(0), "outside of a validation nothing is paid for");
     }
@@ -193,13 +193,13 @@ mod tests {
             steps: u64::MAX,
             faults: 0,
         };
-        let (done, took) = deeply(|| within(budget, Costs::PLAIN, || down(0)));
+        let (done, took) = deeply(|| with_budget(budget, Costs::PLAIN, || down(0)));
         assert_eq!(done, None);
         assert!(took > 100, "{took}");
     }
 
     #[test]
-    fn a_name_costs_as_often_as_it_is_compared() {
+    fn each_comparison_of_a_name_is_charged() {
         let costs = Costs {
             names: 3,
             ..Costs::PLAIN

@@ -16,7 +16,7 @@ use super::meter::spend;
 const TEXT_UNIT: usize = 64;
 
 /// Whether two values are equal.
-pub(super) fn same(left: &Value, right: &Value) -> bool {
+pub(super) fn are_equal(left: &Value, right: &Value) -> bool {
     if !spend(1) {
         return false;
     }
@@ -26,13 +26,13 @@ pub(super) fn same(left: &Value, right: &Value) -> bool {
                 && left
                     .iter()
                     .zip(right)
-                    .all(|(left, right)| same(left, right))
+                    .all(|(left, right)| are_equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(name, value)| right.get(name).is_some_and(|other| same(value, other)))
+                && left.iter().all(|(name, value)| {
+                    right.get(name).is_some_and(|other| are_equal(value, other))
+                })
         }
         (Value::String(left), Value::String(right)) => {
             left.len() == right.len() && spend_text(left) && left == right
@@ -47,7 +47,7 @@ pub(super) fn all_differ(values: &[Value]) -> bool {
     let mut seen: HashMap<u64, Vec<&Value>> = HashMap::new();
     for value in values {
         let alike = seen.entry(hash(value, &keys)).or_default();
-        if alike.iter().any(|other| same(other, value)) {
+        if alike.iter().any(|other| are_equal(other, value)) {
             return false;
         }
         alike.push(value);
@@ -105,11 +105,11 @@ mod tests {
 
     use super::*;
     use crate::deeply::deeply;
-    use crate::schema::meter::{Budget, Costs, within};
+    use crate::schema::meter::{Budget, Costs, with_budget};
 
     fn within_steps<T>(steps: u64, work: impl FnOnce() -> T) -> (Option<T>, u64) {
         let budget = Budget { steps, faults: 0 };
-        deeply(|| within(budget, Costs::PLAIN, work))
+        deeply(|| with_budget(budget, Costs::PLAIN, work))
     }
 
     fn differ(values: &Value) -> bool {

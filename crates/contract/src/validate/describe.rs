@@ -83,11 +83,11 @@ fn describe(error: &ValidationError<'_>, schema: &Map<String, Value>, report: &m
                     return;
                 }
                 let place = format!("{here}/{}", pointer_segment(field));
-                let name = brief(field);
+                let name = shortened(field);
                 if let Some(pattern) = pattern {
                     let message = format!(
                         "the name `{name}` does not match the pattern {}",
-                        brief(pattern)
+                        shortened(pattern)
                     );
                     report.push(plain(&place, "propertyNames", message));
                     continue;
@@ -197,7 +197,7 @@ fn not_one_field(
     {
         return None;
     }
-    let listed = names.iter().map(|name| format!("`{}`", brief(name)));
+    let listed = names.iter().map(|name| format!("`{}`", shortened(name)));
     let message = format!("needs exactly one of {}", joined(listed));
     let mut found = plain(error.instance_path().as_str(), "exactly_one", message);
     found.suggestion = report.suggest(|| {
@@ -338,7 +338,7 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::Required { property } => {
             format!(
                 "the field `{}` is missing",
-                brief(property.as_str().unwrap_or_default())
+                shortened(property.as_str().unwrap_or_default())
             )
         }
         ValidationErrorKind::Type { kind } => {
@@ -352,13 +352,17 @@ fn in_words(error: &ValidationError<'_>, kind: &ValidationErrorKind) -> String {
             format!("{} is not {}", given(), quoted(expected_value))
         }
         ValidationErrorKind::Pattern { pattern } => {
-            format!("{} does not match the pattern {}", given(), brief(pattern))
+            format!(
+                "{} does not match the pattern {}",
+                given(),
+                shortened(pattern)
+            )
         }
         ValidationErrorKind::Format { format } if format == "date-time" => {
             format!("{} is not {}", given(), crate::time::EXPECTED)
         }
         ValidationErrorKind::Format { format } => {
-            format!("{} is not a {}", given(), brief(format))
+            format!("{} is not a {}", given(), shortened(format))
         }
         ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
         ValidationErrorKind::MinLength { limit } => format!("needs at least {limit} characters"),
@@ -391,7 +395,7 @@ fn type_of(value: &Value) -> &'static str {
 }
 
 /// Shortens a name or a pattern for a message.
-fn brief(text: &str) -> Cow<'_, str> {
+fn shortened(text: &str) -> Cow<'_, str> {
     shorten::to_chars(text, MAX_QUOTED)
 }
 

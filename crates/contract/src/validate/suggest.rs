@@ -8,7 +8,7 @@ pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -
     if given.len() > MAX_COMPARED {
         return None;
     }
-    let given = PreparedName::of(given);
+    let given = PreparedName::new(given);
     candidates
         .into_iter()
         .filter(|candidate| !candidate.starts_with('_') && candidate.len() <= MAX_COMPARED)
@@ -26,7 +26,7 @@ struct PreparedName {
 }
 
 impl PreparedName {
-    fn of(given: &str) -> Self {
+    fn new(given: &str) -> Self {
         let lowered = given.to_lowercase();
         Self {
             squeezed: squeezed(&lowered),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn near_words_are_suggested_and_far_ones_are_not() {
+    fn near_words_are_suggested_and_distant_words_are_not() {
         let fields = ["purpose", "display_name", "skill_id", "_id"];
         for (given, expected) in [
             ("purpos", Some("did you mean `purpose`?")),

@@ -34,14 +34,14 @@ const RESULT: &str = include_str!("../seeds/worker_result.json");
 const SKILL: &str = include_str!("../seeds/skill.json");
 
 /// Returns the pointer, keyword and message of each violation.
-fn said(found: Vec<Violation>) -> Vec<(String, String, String)> {
+fn violation_fields(found: Vec<Violation>) -> Vec<(String, String, String)> {
     found
         .into_iter()
         .map(|v| (v.pointer, v.keyword, v.message))
         .collect()
 }
 
-fn line(pointer: &str, keyword: &str, message: &str) -> (String, String, String) {
+fn expected_violation(pointer: &str, keyword: &str, message: &str) -> (String, String, String) {
     (pointer.to_owned(), keyword.to_owned(), message.to_owned())
 }
 
@@ -50,16 +50,20 @@ fn b002_1_an_artifact_is_read_by_its_schema_name_and_version() {
     let artifact = Artifact::parse(RESULT.as_bytes()).unwrap();
     assert_eq!(artifact.name(), SchemaName::WorkerResult);
     assert_eq!(
-        said(Artifact::parse(RESULT.replace("\"v1\"", "\"v7\"").as_bytes()).unwrap_err()),
-        [line(
+        violation_fields(
+            Artifact::parse(RESULT.replace("\"v1\"", "\"v7\"").as_bytes()).unwrap_err()
+        ),
+        [expected_violation(
             "/schema_version",
             "unsupported_version",
             "the version `v7` is not supported; known: `v1`"
         )]
     );
     let skill = RESULT.replace("worker_result\"", "skill\"");
-    let [(pointer, keyword, message)] =
-        <[_; 1]>::try_from(said(Artifact::parse(skill.as_bytes()).unwrap_err())).unwrap();
+    let [(pointer, keyword, message)] = <[_; 1]>::try_from(violation_fields(
+        Artifact::parse(skill.as_bytes()).unwrap_err(),
+    ))
+    .unwrap();
     assert_eq!(
         (pointer.as_str(), keyword.as_str()),
         ("/schema_name", "enum")
@@ -87,14 +91,14 @@ fn b002_3_a_stored_artifact_has_the_root_metadata_of_its_mission() {
     foreign.tenant_id = Some(TenantId::parse("other").unwrap());
     foreign.created_at = Timestamp::parse("2026-04-14T11:59:59Z").unwrap();
     assert_eq!(
-        said(Stored::stamp(foreign, &mission).unwrap_err()),
+        violation_fields(Stored::stamp(foreign, &mission).unwrap_err()),
         [
-            line(
+            expected_violation(
                 "/tenant_id",
                 "root_metadata",
                 "`other` differs from the mission's tenant_id, `tenant_velocity`"
             ),
-            line(
+            expected_violation(
                 "/created_at",
                 "root_metadata",
                 "2026-04-14T11:59:59Z is before the mission's start, 2026-04-14T12:00:00Z"
@@ -104,7 +108,7 @@ fn b002_3_a_stored_artifact_has_the_root_metadata_of_its_mission() {
 }
 
 #[test]
-fn structure_is_judged_first_with_line_and_column() {
+fn structure_faults_come_first_with_line_and_column() {
     let message = |bytes: &[u8]| {
         let [found] = <[Violation; 1]>::try_from(parse::<Skill>(bytes).unwrap_err()).unwrap();
         (found.stage.as_str(), found.message)
@@ -142,7 +146,7 @@ fn structure_is_judged_first_with_line_and_column() {
 
 /// A report is for people: for a document with very many faults, it contains the first.
 #[test]
-fn of_a_document_with_very_many_parts_the_first_violation_is_reported() {
+fn the_first_violation_of_a_very_large_document_is_reported() {
     let found = |examples: usize| {
         let skill = json!({"examples": vec![0; examples]});
         validate(SchemaName::Skill, &skill).len()
@@ -184,7 +188,7 @@ fn ruling_1_withdrawn_collections_name_their_successor() {
 }
 
 #[test]
-fn documents_of_every_kind_answer_alike() {
+fn documents_of_every_kind_have_the_same_interface() {
     let edge = json!({ "from": "a", "type": "requires", "to": "b", "domain": "security" });
     let (edge, warnings) = Document::from_value(DocumentKind::GraphEdge, &edge).unwrap();
     assert_eq!(
@@ -214,8 +218,8 @@ fn documents_of_every_kind_answer_alike() {
         assert!(!stored.is_candidate());
     }
     assert_eq!(
-        said(Document::from_value(DocumentKind::Evidence, &json!({})).unwrap_err()),
-        [line(
+        violation_fields(Document::from_value(DocumentKind::Evidence, &json!({})).unwrap_err()),
+        [expected_violation(
             "",
             "registrable",
             "`evidence` is written by the server and cannot be registered"
@@ -263,8 +267,8 @@ fn lists_of_mission_types_and_prompt_templates_are_bounded() {
         *document.pointer_mut(list).unwrap() = many(most + 1);
         let message = format!("allows at most {most} items");
         assert_eq!(
-            said(Document::from_value(kind, &document).unwrap_err()),
-            [line(list, "maxItems", &message)]
+            violation_fields(Document::from_value(kind, &document).unwrap_err()),
+            [expected_violation(list, "maxItems", &message)]
         );
         assert!(Document::from_stored(kind, &document.to_string()).is_err());
     }
@@ -427,7 +431,7 @@ fn parameter() -> impl Strategy<Value = ParameterDefinition> {
 proptest! {
     /// Ruling 26: conversion to JSON Schema's list of required names and back loses nothing.
     #[test]
-    fn ruling_26_parameters_go_to_json_schema_and_back(
+    fn ruling_26_parameters_survive_a_round_trip_through_json_schema(
         parameters in prop::collection::btree_map("[a-zA-Z~/ ]{1,8}", parameter(), 0..5),
     ) {
         let schema = parameters_to_schema(&parameters);

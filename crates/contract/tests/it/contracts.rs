@@ -47,7 +47,7 @@ macro_rules! typed_contracts {
     ($($path:path),+ $(,)?) => { [$( (<$path as Contract>::NAME, typed::<$path>()) ),+] };
 }
 
-fn of(name: SchemaName) -> Typed {
+fn typed_contract(name: SchemaName) -> Typed {
     use charter_contract::agentic as a;
     use charter_contract::catalogue as c;
     use charter_contract::mission as m;
@@ -146,7 +146,7 @@ fn every_example_of_the_seeds_validates_and_is_recognised() {
     for (name, path, value) in seeds {
         assert_eq!(validate(name, &value), vec![], "{}", path.display());
         assert!(
-            (of(name).parses)(value.to_string().as_bytes()),
+            (typed_contract(name).parses)(value.to_string().as_bytes()),
             "{}",
             path.display()
         );
@@ -169,12 +169,12 @@ fn every_contract_has_an_example_that_validates_and_is_recognised() {
 /// Ruling 15: the second form is stored; a stored document is read back unchanged, without the slow path, and keeps
 /// its contract.
 #[test]
-fn ruling_15_stored_documents_read_back_as_themselves() {
+fn ruling_15_stored_documents_survive_a_round_trip() {
     for (name, path, value) in all_examples() {
-        let stored = (of(name).stores)(value.to_string().as_bytes()).unwrap();
-        let again = (of(name).stores)(stored.to_string().as_bytes()).unwrap();
+        let stored = (typed_contract(name).stores)(value.to_string().as_bytes()).unwrap();
+        let again = (typed_contract(name).stores)(stored.to_string().as_bytes()).unwrap();
         assert_eq!(stored, again, "{}", path.display());
-        assert!((of(name).reads)(&stored), "{}", path.display());
+        assert!((typed_contract(name).reads)(&stored), "{}", path.display());
         assert_eq!(validate(name, &stored), vec![], "{}", path.display());
         let underscored = |field: &String| field.starts_with('_');
         assert!(
@@ -270,12 +270,12 @@ fn b003_1_authored_contracts_are_marked_and_the_seeds_are_verbatim() {
 }
 
 /// Lists the pointers to every part of a value.
-fn places(value: &Value, here: &str, found: &mut Vec<String>) {
+fn pointers_in(value: &Value, here: &str, found: &mut Vec<String>) {
     found.push(here.to_owned());
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {
-                places(
+                pointers_in(
                     field,
                     &format!("{here}/{}", name.replace('~', "~0").replace('/', "~1")),
                     found,
@@ -284,7 +284,7 @@ fn places(value: &Value, here: &str, found: &mut Vec<String>) {
         }
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                places(item, &format!("{here}/{at}"), found);
+                pointers_in(item, &format!("{here}/{at}"), found);
             }
         }
         _ => {}
@@ -382,7 +382,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 
 fn mutate(value: &mut Value, mutation: &Mutation) {
     let mut found = Vec::new();
-    places(value, "", &mut found);
+    pointers_in(value, "", &mut found);
     let odd = odd_values();
     match mutation {
         Mutation::Remove(at) => {
@@ -440,8 +440,8 @@ fn uses_stored_spellings(name: SchemaName, value: &Value) -> bool {
 }
 
 /// Checks that the typed reader, the schema with meaning, and the two paths agree.
-fn agree(name: SchemaName, value: &Value) -> Result<(), TestCaseError> {
-    let typed = of(name);
+fn check_agreement(name: SchemaName, value: &Value) -> Result<(), TestCaseError> {
+    let typed = typed_contract(name);
     let schema = name.entry().accepts(value).unwrap();
     let violations = validate(name, value);
     if uses_stored_spellings(name, value) {
@@ -494,12 +494,12 @@ fn typed_reading_agrees_with_schema_and_meaning_in_every_place() {
     let odd = odd_values();
     for (name, path, example) in all_examples() {
         let mut found = Vec::new();
-        places(&example, "", &mut found);
+        pointers_in(&example, "", &mut found);
         for place in &found {
             for value in &odd {
                 let mut changed = example.clone();
                 *changed.pointer_mut(place).unwrap() = value.clone();
-                agree(name, &changed)
+                check_agreement(name, &changed)
                     .unwrap_or_else(|why| panic!("{} {place}: {why}", path.display()));
             }
             let mut changed = example.clone();
@@ -509,7 +509,8 @@ fn typed_reading_agrees_with_schema_and_meaning_in_every_place() {
             if let Some(Value::Object(fields)) = changed.pointer_mut(parent) {
                 fields.remove(field);
             }
-            agree(name, &changed).unwrap_or_else(|why| panic!("{} {place}: {why}", path.display()));
+            check_agreement(name, &changed)
+                .unwrap_or_else(|why| panic!("{} {place}: {why}", path.display()));
         }
     }
 }
@@ -529,7 +530,7 @@ proptest! {
         for mutation in &mutations {
             mutate(&mut value, mutation);
         }
-        agree(*name, &value)?;
+        check_agreement(*name, &value)?;
     }
 }
 

@@ -17,12 +17,12 @@ struct Case {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     remove: Vec<String>,
     #[serde(default)]
-    violations: Vec<Said>,
+    violations: Vec<ExpectedViolation>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct ExpectedViolation {
     stage: String,
     pointer: String,
     keyword: String,
@@ -47,7 +47,7 @@ fn example(name: SchemaName) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-fn put(document: &mut Value, pointer: &str, value: Value) {
+fn set_at_pointer(document: &mut Value, pointer: &str, value: Value) {
     let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a field");
     match document
         .pointer_mut(parent)
@@ -60,7 +60,7 @@ fn put(document: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-fn take(document: &mut Value, pointer: &str) {
+fn remove_at_pointer(document: &mut Value, pointer: &str) {
     let (parent, name) = pointer.rsplit_once('/').expect("a pointer to a field");
     let parent = document.pointer_mut(parent).and_then(Value::as_object_mut);
     assert!(
@@ -69,18 +69,18 @@ fn take(document: &mut Value, pointer: &str) {
     );
 }
 
-fn said_about(name: SchemaName, case: &Case) -> Vec<Said> {
+fn said_about(name: SchemaName, case: &Case) -> Vec<ExpectedViolation> {
     let mut document = example(name);
     for (pointer, value) in &case.change {
-        put(&mut document, pointer, value.clone());
+        set_at_pointer(&mut document, pointer, value.clone());
     }
     for pointer in &case.remove {
-        take(&mut document, pointer);
+        remove_at_pointer(&mut document, pointer);
     }
     violations(name, &document)
 }
 
-fn violations(name: SchemaName, document: &Value) -> Vec<Said> {
+fn violations(name: SchemaName, document: &Value) -> Vec<ExpectedViolation> {
     let found = serde_json::to_value(validate(name, document)).unwrap();
     serde_json::from_value(found).unwrap()
 }
@@ -117,7 +117,7 @@ fn b002_2_an_envelope_has_thirteen_fields_and_positive_budgets() {
     let mut required = Vec::new();
     for field in envelope.as_object().unwrap().keys() {
         let mut document = envelope.clone();
-        take(&mut document, &format!("/{field}"));
+        remove_at_pointer(&mut document, &format!("/{field}"));
         if !violations(name, &document).is_empty() {
             required.push(field.as_str());
         }

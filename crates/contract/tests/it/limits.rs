@@ -35,7 +35,7 @@ fn more_parameters_than_a_list_may_declare_are_refused() {
 
 /// The condition of each step names the last step.
 #[test]
-fn a_plan_of_many_steps_is_judged_in_one_walk() {
+fn a_plan_of_many_steps_is_validated_in_linear_time() {
     let condition = json!({"type": "step_success", "step_id": "step-999"});
     let mut steps = vec![
         json!({"id": "step-001", "tool": "t", "parameters": {}, "condition": condition});
@@ -58,7 +58,7 @@ fn a_plan_of_many_steps_is_judged_in_one_walk() {
 }
 
 #[test]
-fn a_long_list_is_looked_through_for_repeats_in_one_walk() {
+fn duplicates_in_a_long_list_are_found_in_linear_time() {
     let mut skills: Vec<String> = (0..100_000).map(|at| format!("s.{at}")).collect();
     skills.push("s.7".to_owned());
     let agent = json!({
@@ -80,7 +80,7 @@ fn a_long_list_is_looked_through_for_repeats_in_one_walk() {
 
 /// Each of a thousand violations has its own pointer.
 #[test]
-fn a_pointer_has_the_beginning_of_a_long_name() {
+fn a_pointer_shortens_a_long_name() {
     assert_eq!(pointer_segment("a/b~"), "a~1b~0");
     assert_eq!(pointer_segment(&"é".repeat(128)), "é".repeat(128));
     assert_eq!(

@@ -24,7 +24,7 @@ fn value(text: &str) -> Value {
 }
 
 /// Returns the artifact with one field replaced or removed.
-fn with(text: &str, field: &str, new: Option<Value>) -> String {
+fn with_field(text: &str, field: &str, new: Option<Value>) -> String {
     let mut value = value(text);
     match new {
         Some(new) => value[field] = new,
@@ -34,17 +34,17 @@ fn with(text: &str, field: &str, new: Option<Value>) -> String {
 }
 
 /// Returns the pointer, keyword and message of each violation.
-fn said(found: Vec<Violation>) -> Vec<(String, String, String)> {
-    let said = |v: Violation| (v.pointer, v.keyword, v.message);
-    found.into_iter().map(said).collect()
+fn violation_fields(found: Vec<Violation>) -> Vec<(String, String, String)> {
+    let fields = |v: Violation| (v.pointer, v.keyword, v.message);
+    found.into_iter().map(fields).collect()
 }
 
-fn line(pointer: &str, keyword: &str, message: &str) -> (String, String, String) {
+fn expected_violation(pointer: &str, keyword: &str, message: &str) -> (String, String, String) {
     (pointer.to_owned(), keyword.to_owned(), message.to_owned())
 }
 
 #[test]
-fn b002_1_an_older_version_is_read_as_the_present_one() {
+fn b002_1_an_older_version_is_read_as_the_current_version() {
     for (old, now) in [(RESULT, RESULT_NOW), (REVIEW, REVIEW_NOW)] {
         assert_eq!(upcast(value(old), &mission()), Ok(value(now)));
         let read = read_stored(old, &mission()).unwrap();
@@ -79,8 +79,8 @@ fn b002_1_every_older_version_has_a_fixture() {
 fn b002_1_an_older_version_is_never_accepted_where_artifacts_are_written() {
     for old in [RESULT, REVIEW] {
         assert_eq!(
-            said(Artifact::parse(old.as_bytes()).unwrap_err()),
-            [line(
+            violation_fields(Artifact::parse(old.as_bytes()).unwrap_err()),
+            [expected_violation(
                 "/schema_version",
                 "unsupported_version",
                 "the version `v0` is not supported; known: `v1`"
@@ -101,65 +101,65 @@ fn b002_1_an_unknown_version_is_refused_and_never_coerced() {
             "v0",
         ),
     ] {
-        let text = with(&text, "schema_version", Some(json!(version)));
-        let found = said(read_stored(&text, &mission()).unwrap_err());
+        let text = with_field(&text, "schema_version", Some(json!(version)));
+        let found = violation_fields(read_stored(&text, &mission()).unwrap_err());
         let message = format!("the version `{version}` is not supported; known: `v1`");
-        let expected = line("/schema_version", "unsupported_version", &message);
+        let expected = expected_violation("/schema_version", "unsupported_version", &message);
         assert_eq!(found, [expected]);
     }
 }
 
 /// The faults of an older artifact are reported, not repaired.
 #[test]
-fn b002_1_an_older_version_is_held_to_its_own_form() {
+fn b002_1_an_older_version_is_validated_by_its_own_schema() {
     let cases = [
         (
-            with(RESULT, "confidence", Some(json!(0.5))),
-            line(
+            with_field(RESULT, "confidence", Some(json!(0.5))),
+            expected_violation(
                 "/confidence",
                 "additionalProperties",
                 "unknown field `confidence`",
             ),
         ),
         (
-            with(RESULT, "confidence_percent", Some(json!(101))),
-            line("/confidence", "maximum", "1.01 is greater than 1"),
+            with_field(RESULT, "confidence_percent", Some(json!(101))),
+            expected_violation("/confidence", "maximum", "1.01 is greater than 1"),
         ),
         (
-            with(RESULT, "confidence_percent", None),
-            line("", "required", "the field `confidence` is missing"),
+            with_field(RESULT, "confidence_percent", None),
+            expected_violation("", "required", "the field `confidence` is missing"),
         ),
         (
-            with(RESULT, "sources", Some(json!([7]))),
-            line("/citations/0/ref", "type", "expected string, found number"),
+            with_field(RESULT, "sources", Some(json!([7]))),
+            expected_violation("/citations/0/ref", "type", "expected string, found number"),
         ),
         (
-            with(RESULT, "sources", Some(json!("lead_123"))),
-            line(
+            with_field(RESULT, "sources", Some(json!("lead_123"))),
+            expected_violation(
                 "/sources",
                 "additionalProperties",
                 "unknown field `sources`",
             ),
         ),
         (
-            with(REVIEW, "review_status", Some(json!("approved_with_edits"))),
-            line(
+            with_field(REVIEW, "review_status", Some(json!("approved_with_edits"))),
+            expected_violation(
                 "/review_status",
                 "enum",
                 "`approved_with_edits` is not one of `approved`, `needs_edits`, `rejected`",
             ),
         ),
         (
-            with(REVIEW, "issues", Some(json!([]))),
-            line(
+            with_field(REVIEW, "issues", Some(json!([]))),
+            expected_violation(
                 "/required_edits",
                 "minItems",
                 "a review that is approved_with_edits needs at least one edit",
             ),
         ),
         (
-            with(REVIEW, "mission_id", Some(json!("other"))),
-            line(
+            with_field(REVIEW, "mission_id", Some(json!("other"))),
+            expected_violation(
                 "/mission_id",
                 "root_metadata",
                 "`other` differs from the mission's mission_id, `uuid`",
@@ -167,7 +167,7 @@ fn b002_1_an_older_version_is_held_to_its_own_form() {
         ),
     ];
     for (text, expected) in cases {
-        let found = said(read_stored(&text, &mission()).unwrap_err());
+        let found = violation_fields(read_stored(&text, &mission()).unwrap_err());
         assert_eq!(found, [expected], "{text}");
     }
 }

@@ -107,6 +107,7 @@ impl Observed {
         let status = run.status().as_str();
         let states: BTreeMap<StepId, &'static str> = run
             .steps()
+            .states()
             .map(|(step, state)| (step.clone(), state.word()))
             .collect();
         run.apply(event, now()?)?;
@@ -121,7 +122,7 @@ impl Observed {
             self.laid_out(run, &name);
             return Ok(());
         }
-        for (step, state) in run.steps() {
+        for (step, state) in run.steps().states() {
             let own = about.as_deref() == Some(step.as_ref());
             let was = states.get(step).copied().unwrap_or(EDGE);
             if was != state.word() || own {
@@ -140,7 +141,7 @@ impl Observed {
 
     /// Records the initial states of the steps.
     fn laid_out(&mut self, run: &Run, by: &str) {
-        for (_, state) in run.steps() {
+        for (_, state) in run.steps().states() {
             observe(&mut self.steps, EDGE, state.word(), by);
         }
     }
@@ -194,7 +195,7 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
     if run.deadline().is_some() {
         all.push(Command::TimeUp);
     }
-    for (step, state) in run.steps() {
+    for (step, state) in run.steps().states() {
         all.extend(beginnings(run, step, state)?);
         all.extend(decisions(step, state, &by));
         all.extend(ends(step)?);

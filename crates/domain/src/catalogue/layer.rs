@@ -20,7 +20,7 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::PackageName;
 
 use super::lookup::{IndexedShelves, Lookup};
-use super::{CatalogueEntry, Origin, Shelf};
+use super::{CatalogueEntry, DocumentsById, Origin};
 
 /// Evaluates an expression on the map of a kind.
 macro_rules! on_shelf {
@@ -52,31 +52,31 @@ macro_rules! on_shelf {
 #[derive(Debug, Default, Clone)]
 pub struct Layer {
     /// Skills by id.
-    pub skills: Shelf<Skill>,
+    pub skills: DocumentsById<Skill>,
     /// Tools by id.
-    pub tools: Shelf<Tool>,
+    pub tools: DocumentsById<Tool>,
     /// Guardrails by id.
-    pub guardrails: Shelf<Guardrail>,
+    pub guardrails: DocumentsById<Guardrail>,
     /// Domain lenses by id.
-    pub lenses: Shelf<DomainLens>,
+    pub lenses: DocumentsById<DomainLens>,
     /// Templates by id.
-    pub templates: Shelf<Template>,
+    pub templates: DocumentsById<Template>,
     /// Playbooks by id.
-    pub playbooks: Shelf<Playbook>,
+    pub playbooks: DocumentsById<Playbook>,
     /// Agents by id.
-    pub agents: Shelf<AgentManifest>,
+    pub agents: DocumentsById<AgentManifest>,
     /// Expert graph nodes by id.
-    pub nodes: Shelf<GraphNode>,
+    pub nodes: DocumentsById<GraphNode>,
     /// Expert graph edges by `from type to`.
-    pub edges: Shelf<GraphEdge>,
+    pub edges: DocumentsById<GraphEdge>,
     /// Domains by id.
-    pub domains: Shelf<Domain>,
+    pub domains: DocumentsById<Domain>,
     /// Policies by id.
-    pub policies: Shelf<Policy>,
+    pub policies: DocumentsById<Policy>,
     /// Kinds of missions by id.
-    pub mission_types: Shelf<MissionType>,
+    pub mission_types: DocumentsById<MissionType>,
     /// Prompt templates by id.
-    pub prompts: Shelf<PromptTemplate>,
+    pub prompts: DocumentsById<PromptTemplate>,
     /// Built on first use, and discarded on every change.
     lookup: OnceLock<Arc<Lookup>>,
 }

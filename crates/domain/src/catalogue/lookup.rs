@@ -10,16 +10,16 @@ use charter_contract::catalogue::guardrail::{Glob, Guardrail, GuardrailScope};
 use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::vocabulary::Status;
 
-use super::{CatalogueEntry, Conditions, Shelf};
+use super::{CatalogueEntry, Conditions, DocumentsById};
 use crate::glob;
 
 /// The documents of a layer that are indexed.
 pub(super) struct IndexedShelves<'l> {
-    pub(super) guardrails: &'l Shelf<Guardrail>,
-    pub(super) policies: &'l Shelf<Policy>,
-    pub(super) edges: &'l Shelf<GraphEdge>,
-    pub(super) nodes: &'l Shelf<GraphNode>,
-    pub(super) agents: &'l Shelf<AgentManifest>,
+    pub(super) guardrails: &'l DocumentsById<Guardrail>,
+    pub(super) policies: &'l DocumentsById<Policy>,
+    pub(super) edges: &'l DocumentsById<GraphEdge>,
+    pub(super) nodes: &'l DocumentsById<GraphNode>,
+    pub(super) agents: &'l DocumentsById<AgentManifest>,
 }
 
 /// Indexes over one layer's documents.

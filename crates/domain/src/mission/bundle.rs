@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evidence_log::Hash;
 use crate::run::chain::EventHash;
-use crate::run::{FoldError, Run, RunEvent};
+use crate::run::{FoldError, Run, RunEvent, StrictReplay};
 use manifest::{Link, entries};
 
 pub use verify::{BundleDefect, MAX_BUNDLE_BYTES, verify};
@@ -145,7 +145,7 @@ impl Bundle {
                 }
             }
         }
-        let replayed = match Run::replay_strictly(events) {
+        let replayed = match StrictReplay::replay(events) {
             Ok(replayed) => replayed,
             Err(error) => return Err(unknown.unwrap_or_else(|| not_begun(&error))),
         };

@@ -46,10 +46,10 @@ fn ended_by(cause: &StopCause) -> MissionState {
 }
 
 fn under_way(run: &Run) -> MissionState {
-    let state = |name| once(name).ok().and_then(|step| run.state_of(&step));
+    let state = |name| once(name).ok().and_then(|step| run.steps().state_of(&step));
     let succeeded = |name| matches!(state(name), Some(StepState::Succeeded));
     let begun = |name| state(name).is_some_and(has_begun);
-    if run.steps().any(|(step, _)| is_change(step)) {
+    if run.steps().states().any(|(step, _)| is_change(step)) {
         return MissionState::AwaitingApproval;
     }
     if begun(Once::Review) {
@@ -66,7 +66,7 @@ fn under_way(run: &Run) -> MissionState {
         };
     }
     let works = |(step, state): (&StepId, &StepState)| is_of_a_task(step) && has_begun(state);
-    if run.steps().any(works) {
+    if run.steps().states().any(works) {
         MissionState::Running
     } else {
         MissionState::Prompted
@@ -145,9 +145,9 @@ impl ProposalState {
     #[must_use]
     pub fn in_run(run: &Run, proposal: &ProposalId) -> Option<Self> {
         let step = change_step(proposal.as_str()).ok()?;
-        Some(match run.state_of(&step)? {
+        Some(match run.steps().state_of(&step)? {
             StepState::Pending | StepState::AwaitingApproval { .. } => {
-                if run.is_granted(&step) {
+                if run.steps().is_granted(&step) {
                     Self::Approved
                 } else {
                     Self::Proposed

@@ -225,7 +225,7 @@ fn b000_12_what_does_not_compile_is_refused() {
     let found = problems(&[("guardrails/g.yaml", &excepted)]);
     assert!(
         found[0].starts_with(
-            "guardrails/g.yaml:9:6 there is no `now`: an expression depends on its inputs only"
+            "guardrails/g.yaml:9:6 `now` is not available: an expression depends only on its inputs"
         ),
         "{found:?}"
     );

@@ -252,7 +252,7 @@ mod tests {
         let told: Vec<String> = reply.unclear.iter().map(ToString::to_string).collect();
         assert_eq!(
             told,
-            ["`mars` gives no `region`: `region` must match `^[a-z]{2}-[0-9]$`"]
+            ["`mars` is not a value for `region`: `region` must match `^[a-z]{2}-[0-9]$`"]
         );
     }
 }

@@ -480,10 +480,7 @@ fn a_run_is_judged_by_the_tool_that_it_pinned() {
         ..call()
     };
     let decided = now.decide(&view(&[changed], &policies, &[])).to_string();
-    assert!(
-        decided.starts_with("denied: `p.one` failed: "),
-        "{decided}"
-    );
+    assert!(decided.starts_with("denied: `p.one` failed: "), "{decided}");
 }
 
 #[test]

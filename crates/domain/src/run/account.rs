@@ -102,19 +102,19 @@ pub enum UndoneReason {
     DryRun,
 }
 
-impl Run {
-    /// Returns the summary of the run so far.
+impl<'r> RunAccount<'r> {
+    /// Summarizes a run so far.
     #[must_use]
-    pub fn account(&self) -> RunAccount<'_> {
-        let written = self.written().filter(|_| !self.is_dry_run());
-        let doubted: BTreeSet<&StepId> = self.in_doubt().collect();
-        let steps = self.graph().steps().iter().zip(self.steps());
+    pub fn new(run: &'r Run) -> Self {
+        let written = run.steps().written().filter(|_| !run.is_dry_run());
+        let doubted: BTreeSet<&StepId> = run.steps().in_doubt().collect();
+        let steps = run.graph().steps().iter().zip(run.steps().states());
         let forward = steps.filter(|(step, _)| step.reverses.is_none());
-        RunAccount {
-            changes: written.map(|step| self.change(step)).collect(),
+        Self {
+            changes: written.map(|step| change(run, step)).collect(),
             undone: forward
                 .filter_map(|(step, (_, state))| {
-                    let (why, detail) = self.why_undone(step, state, &doubted)?;
+                    let (why, detail) = why_undone(run, step, state, &doubted)?;
                     Some(UndoneStep {
                         step: &step.id,
                         tool: step.tool(),
@@ -122,152 +122,150 @@ impl Run {
                         why,
                         detail,
                         would: (why == UndoneReason::DryRun)
-                            .then(|| self.outputs().get(&step.id).map(ChangeState::Whole))
+                            .then(|| run.outputs().get(&step.id).map(ChangeState::Whole))
                             .flatten(),
                     })
                 })
                 .collect(),
         }
     }
+}
 
-    fn change<'r>(&'r self, step: &'r Step) -> RunChange<'r> {
-        let [before, after] = SIDES;
-        let output = self.outputs().get(&step.id);
-        let own = |side: &str| output.and_then(|output| side_of(output, side));
-        RunChange {
-            step: &step.id,
-            tool: step.tool(),
-            before: own(before)
-                .or_else(|| self.read_before(step, before))
-                .or_else(|| self.made_from(step)),
-            after: own(after)
-                .or_else(|| self.read_after(step, after))
-                .or_else(|| {
-                    output
-                        .filter(|output| !output.is_null())
-                        .map(ChangeState::Whole)
-                }),
-            reversed: self.is_reversed(&step.id),
-        }
-    }
-
-    /// Returns the outputs of the reading steps, in listed order.
-    fn reads(&self) -> impl DoubleEndedIterator<Item = (&Step, &Value)> {
-        let steps = self.graph().steps().iter();
-        let reads = steps.filter(|step| !step.writes());
-        reads.filter_map(move |step| Some((step, self.outputs().get(&step.id)?)))
-    }
-
-    /// Returns the state before a write, from the last earlier step that has one.
-    fn read_before(&self, step: &Step, side: &str) -> Option<ChangeState<'_>> {
-        let place = self.graph().place(&step.id);
-        let mut before = self
-            .reads()
-            .rev()
-            .filter(|(read, _)| self.graph().place(&read.id) < place);
-        before.find_map(|(_, output)| side_of(output, side))
-    }
-
-    /// Returns the state after a write, from the first later step that has one.
-    fn read_after(&self, step: &Step, side: &str) -> Option<ChangeState<'_>> {
-        let place = self.graph().place(&step.id);
-        let mut after = self
-            .reads()
-            .filter(|(read, _)| self.graph().place(&read.id) > place);
-        after.find_map(|(_, output)| side_of(output, side))
-    }
-
-    /// Returns the outputs of the reading steps that a write refers to.
-    fn made_from(&self, step: &Step) -> Option<ChangeState<'_>> {
-        let edges = step.entry.edges.iter();
-        let sources: BTreeSet<&StepId> = edges
-            .filter(|edge| edge.on == EdgeCondition::Success)
-            .map(|edge| &edge.from)
-            .collect();
-        let read: Vec<(&Step, &Value)> = self
-            .reads()
-            .filter(|(read, _)| sources.contains(&read.id))
-            .collect();
-        match read.as_slice() {
-            [] => None,
-            [(_, output)] => Some(ChangeState::Whole(output)),
-            several => Some(ChangeState::Parts(
-                several
-                    .iter()
-                    .map(|(read, output)| (read.id.as_str(), *output))
-                    .collect(),
-            )),
-        }
-    }
-
-    /// Returns the reason why a forward step is not done; `None` if it is done.
-    fn why_undone(
-        &self,
-        step: &Step,
-        state: &StepState,
-        doubted: &BTreeSet<&StepId>,
-    ) -> Option<(UndoneReason, String)> {
-        if doubted.contains(&step.id) {
-            let begun = "it was started, and its outcome is unknown";
-            let detail = failure_of(state).unwrap_or(begun).to_owned();
-            return Some((UndoneReason::InDoubt, detail));
-        }
-        match state {
-            StepState::Succeeded => self.why_not_kept(step),
-            StepState::Failed { failure } => Some((UndoneReason::Failed, failure.message.clone())),
-            StepState::Skipped { reason } => Some(match reason {
-                SkipReason::DryRun => (UndoneReason::DryRun, DRY.to_owned()),
-                SkipReason::Source { step } => {
-                    let detail = format!("it depends on `{step}`, which did not happen");
-                    (UndoneReason::Skipped, detail)
-                }
-                SkipReason::Condition => {
-                    (UndoneReason::Skipped, "its condition is false".to_owned())
-                }
+fn change<'r>(run: &'r Run, step: &'r Step) -> RunChange<'r> {
+    let [before, after] = SIDES;
+    let output = run.outputs().get(&step.id);
+    let own = |side: &str| output.and_then(|output| side_of(output, side));
+    RunChange {
+        step: &step.id,
+        tool: step.tool(),
+        before: own(before)
+            .or_else(|| read_before(run, step, before))
+            .or_else(|| made_from(run, step)),
+        after: own(after)
+            .or_else(|| read_after(run, step, after))
+            .or_else(|| {
+                output
+                    .filter(|output| !output.is_null())
+                    .map(ChangeState::Whole)
             }),
-            StepState::Pending
-            | StepState::AwaitingApproval { .. }
-            | StepState::Running { .. }
-            | StepState::Retrying { .. }
-            | StepState::Cancelled => {
-                let detail = "the run ended before it was executed".to_owned();
-                Some((UndoneReason::NotBegun, detail))
-            }
-        }
+        reversed: run.steps().is_reversed(&step.id),
     }
+}
 
-    /// Returns the reason why a step's write is not in effect, or remains in effect although the run rolled back.
-    fn why_not_kept(&self, step: &Step) -> Option<(UndoneReason, String)> {
-        if !step.writes() {
-            return None;
-        }
-        if self.is_dry_run() {
-            return Some((UndoneReason::DryRun, DRY.to_owned()));
-        }
-        if self.is_reversed(&step.id) {
-            let detail = "it was executed and reversed".to_owned();
-            return Some((UndoneReason::Reversed, detail));
-        }
-        let stands = matches!(
-            self.outcome(),
-            Some(RunOutcome::RollbackFailed { left, .. }) if left.contains(&step.id)
-        );
-        stands.then(|| {
-            let detail = match self.reversal_of(&step.id).map(|reversal| &reversal.id) {
-                None => "it was executed and has no reversal".to_owned(),
-                Some(reversal) => match self.state_of(reversal) {
-                    Some(StepState::Failed { failure }) => {
-                        format!(
-                            "it was executed, and its reversal failed: {}",
-                            failure.message
-                        )
-                    }
-                    _ => "it was executed and not reversed".to_owned(),
-                },
-            };
-            (UndoneReason::ReversalFailed, detail)
-        })
+/// Returns the outputs of the reading steps, in listed order.
+fn reads(run: &Run) -> impl DoubleEndedIterator<Item = (&Step, &Value)> {
+    let steps = run.graph().steps().iter();
+    let reads = steps.filter(|step| !step.writes());
+    reads.filter_map(move |step| Some((step, run.outputs().get(&step.id)?)))
+}
+
+/// Returns the state before a write, from the last earlier step that has one.
+fn read_before<'r>(run: &'r Run, step: &Step, side: &str) -> Option<ChangeState<'r>> {
+    let place = run.graph().place(&step.id);
+    let mut before = reads(run)
+        .rev()
+        .filter(|(read, _)| run.graph().place(&read.id) < place);
+    before.find_map(|(_, output)| side_of(output, side))
+}
+
+/// Returns the state after a write, from the first later step that has one.
+fn read_after<'r>(run: &'r Run, step: &Step, side: &str) -> Option<ChangeState<'r>> {
+    let place = run.graph().place(&step.id);
+    let mut after = reads(run).filter(|(read, _)| run.graph().place(&read.id) > place);
+    after.find_map(|(_, output)| side_of(output, side))
+}
+
+/// Returns the outputs of the reading steps that a write refers to.
+fn made_from<'r>(run: &'r Run, step: &Step) -> Option<ChangeState<'r>> {
+    let edges = step.entry.edges.iter();
+    let sources: BTreeSet<&StepId> = edges
+        .filter(|edge| edge.on == EdgeCondition::Success)
+        .map(|edge| &edge.from)
+        .collect();
+    let read: Vec<(&Step, &Value)> = reads(run)
+        .filter(|(read, _)| sources.contains(&read.id))
+        .collect();
+    match read.as_slice() {
+        [] => None,
+        [(_, output)] => Some(ChangeState::Whole(output)),
+        several => Some(ChangeState::Parts(
+            several
+                .iter()
+                .map(|(read, output)| (read.id.as_str(), *output))
+                .collect(),
+        )),
     }
+}
+
+/// Returns the reason why a forward step is not done; `None` if it is done.
+fn why_undone(
+    run: &Run,
+    step: &Step,
+    state: &StepState,
+    doubted: &BTreeSet<&StepId>,
+) -> Option<(UndoneReason, String)> {
+    if doubted.contains(&step.id) {
+        let begun = "it was started, and its outcome is unknown";
+        let detail = failure_of(state).unwrap_or(begun).to_owned();
+        return Some((UndoneReason::InDoubt, detail));
+    }
+    match state {
+        StepState::Succeeded => why_not_kept(run, step),
+        StepState::Failed { failure } => Some((UndoneReason::Failed, failure.message.clone())),
+        StepState::Skipped { reason } => Some(match reason {
+            SkipReason::DryRun => (UndoneReason::DryRun, DRY.to_owned()),
+            SkipReason::Source { step } => {
+                let detail = format!("it depends on `{step}`, which did not happen");
+                (UndoneReason::Skipped, detail)
+            }
+            SkipReason::Condition => (UndoneReason::Skipped, "its condition is false".to_owned()),
+        }),
+        StepState::Pending
+        | StepState::AwaitingApproval { .. }
+        | StepState::Running { .. }
+        | StepState::Retrying { .. }
+        | StepState::Cancelled => {
+            let detail = "the run ended before it was executed".to_owned();
+            Some((UndoneReason::NotBegun, detail))
+        }
+    }
+}
+
+/// Returns the reason why a step's write is not in effect, or remains in effect although the run rolled back.
+fn why_not_kept(run: &Run, step: &Step) -> Option<(UndoneReason, String)> {
+    if !step.writes() {
+        return None;
+    }
+    if run.is_dry_run() {
+        return Some((UndoneReason::DryRun, DRY.to_owned()));
+    }
+    if run.steps().is_reversed(&step.id) {
+        let detail = "it was executed and reversed".to_owned();
+        return Some((UndoneReason::Reversed, detail));
+    }
+    let stands = matches!(
+        run.outcome(),
+        Some(RunOutcome::RollbackFailed { left, .. }) if left.contains(&step.id)
+    );
+    stands.then(|| {
+        let detail = match run
+            .steps()
+            .reversal_of(&step.id)
+            .map(|reversal| &reversal.id)
+        {
+            None => "it was executed and has no reversal".to_owned(),
+            Some(reversal) => match run.steps().state_of(reversal) {
+                Some(StepState::Failed { failure }) => {
+                    format!(
+                        "it was executed, and its reversal failed: {}",
+                        failure.message
+                    )
+                }
+                _ => "it was executed and not reversed".to_owned(),
+            },
+        };
+        (UndoneReason::ReversalFailed, detail)
+    })
 }
 
 /// The reason why a dry run leaves a write undone.

@@ -1,50 +1,13 @@
-//! The events that follow from a run's state alone: skipped steps, choices, the end; and the next action of a worker.
+//! The events that follow from a run's state alone: skipped steps, choices, the end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use charter_contract::ids::Label;
 
-use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
-use charter_contract::filling::FillBudget;
-use charter_contract::ids::StepId;
-use charter_contract::time::Timestamp;
-use serde_json::{Value, json};
-
-use super::event::{
-    ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, TokenUsage,
-};
-use super::standing::{StepState, Stop};
-use super::{IllegalTransition, Run};
-use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Numbers};
-use crate::graph::{Edge, EdgeCondition, Join, Step, StepAction};
-use crate::reference::{ReferenceError, resolve};
-
-/// The field of a choice's output that names the chosen step.
-const CHOSEN: &str = "chosen";
-
-/// The output, in expressions, of a step without one.
-static NO_OUTPUT: Value = Value::Null;
-
-/// The next action of a worker.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
-    /// Start these steps in parallel, in this order. A step that is already running was interrupted and is started
-    /// again, unless it is [not repeated](Run::not_repeated).
-    Start(Vec<StepId>),
-    /// Wait for a running step, for a person, or until a point in time.
-    Wait {
-        /// The time at which something is due even if nothing else happens.
-        until: Option<Timestamp>,
-    },
-    /// The run has ended.
-    Ended,
-}
-
-/// The next transition of a step whose sources have settled.
-enum StepReadiness {
-    /// A worker starts it.
-    Start,
-    /// The machine decides it immediately.
-    Event(Box<RunEvent>),
-}
+use super::Run;
+use super::event::{RunEvent, StopCause};
+use super::readiness::{StepReadiness, next_reversal};
+use super::standing::Stop;
+use crate::expression::Budget;
+use crate::graph::StepAction;
 
 impl Run {
     /// Returns the events that follow without a command; empty if there are none. Call it again after applying them.
@@ -53,28 +16,26 @@ impl Run {
         if self.outcome().is_some() || self.paused {
             return Vec::new();
         }
-        if self.is_open() || self.stop.is_some() {
+        if self.opening().is_met() || self.stop.is_some() {
             // The expressions of all ready steps share a budget, because they are evaluated again after each event.
             let budget = &mut Budget::default();
             // A choice may skip a step that another event would start, so events are processed one at a time.
-            let decided = self
-                .ready
-                .iter()
-                .find_map(|at| match self.fate(*at, budget) {
-                    StepReadiness::Event(event) => Some(*event),
-                    StepReadiness::Start => None,
-                });
+            let mut ready = self.steps.ready.iter();
+            let decided = ready.find_map(|at| match StepReadiness::of_step(self, *at, budget) {
+                StepReadiness::Event(event) => Some(*event),
+                StepReadiness::Start => None,
+            });
             if let Some(event) = decided {
                 return vec![event];
             }
-            if self.is_out_of_tokens() {
+            if is_out_of_tokens(self) {
                 return vec![RunEvent::Stopping {
                     cause: StopCause::TokenBudgetExhausted,
                     roll_back: false,
                 }];
             }
-            if self.ready.is_empty() && self.live.is_empty() && self.next_reversal().is_none() {
-                return vec![self.conclusion()];
+            if self.steps.is_idle() && next_reversal(self).is_none() {
+                return vec![conclusion(self)];
             }
         }
         Vec::new()
@@ -83,366 +44,55 @@ impl Run {
     /// Returns whether [`Run::advance`] evaluates expressions of ready steps, which may take long.
     #[must_use]
     pub fn asks_expressions(&self) -> bool {
-        let steps = self.graph.steps();
-        self.ready.iter().any(|at| {
+        let steps = self.graph().steps();
+        self.steps.ready.iter().any(|at| {
             let step = &steps[*at];
             step.entry.when.is_some() || matches!(step.action, StepAction::Choose { .. })
         })
     }
+}
 
-    /// Returns whether a step that uses tokens would begin, and no tokens are left. Steps that have begun continue to
-    /// their end, and their outputs are kept (B002-17).
-    fn is_out_of_tokens(&self) -> bool {
-        let budget = self.graph.token_budget();
-        let used_up = budget > 0 && self.tokens().total() >= budget;
-        let steps = self.graph.steps();
-        used_up && self.stop.is_none() && self.ready.iter().any(|at| steps[*at].spends)
-    }
+/// Returns whether a step that uses tokens would begin, and no tokens are left. Steps that have begun continue to their
+/// end, and their outputs are kept (B002-17).
+fn is_out_of_tokens(run: &Run) -> bool {
+    let budget = run.graph().token_budget();
+    let used_up = budget > 0 && run.tokens().total() >= budget;
+    let steps = run.graph().steps();
+    used_up && run.stop.is_none() && run.steps.ready.iter().any(|at| steps[*at].spends)
+}
 
-    fn fate(&self, at: usize, budget: &mut Budget) -> StepReadiness {
-        let event = |event| StepReadiness::Event(Box::new(event));
-        let step = &self.graph.steps()[at];
-        // The step no longer waits and was approved, so it starts regardless of its expression.
-        if self.slots[at].grant.is_some() {
-            return StepReadiness::Start;
-        }
-        if let Some(step_id) = self.unmet(step) {
-            let reason = SkipReason::Source { step: step_id };
-            return event(skipped(step, reason));
-        }
-        let when = step.entry.when.as_deref();
-        match when.map(|when| self.holds(when, budget)) {
-            None | Some(Ok(true)) => {}
-            Some(Ok(false)) => return event(skipped(step, SkipReason::Condition)),
-            Some(Err(error)) => return event(unanswered(step, &error)),
-        }
-        match &step.action {
-            StepAction::Call { .. } => StepReadiness::Start,
-            StepAction::Conclude { output } => {
-                let left = RUN_MEMORY.saturating_sub(self.memory());
-                let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
-                event(match resolve(output, self.bindings(), &mut filling) {
-                    Ok(output) => decided(step, output),
-                    Err(error) => unresolved(step, &error),
-                })
-            }
-            StepAction::Choose {
-                branches,
-                otherwise,
-            } => {
-                for branch in branches {
-                    match self.holds(&branch.when, budget) {
-                        Ok(true) => return event(chosen(step, &branch.next)),
-                        Ok(false) => {}
-                        Err(error) => return event(unanswered(step, &error)),
-                    }
-                }
-                event(chosen(step, otherwise))
-            }
-        }
-    }
-
-    /// Returns the first source without the result that the step requires; `None` if the step may start.
-    fn unmet(&self, step: &Step) -> Option<StepId> {
-        let edges = &step.entry.edges;
-        let unmet = edges.iter().find(|edge| !self.is_met(step, edge));
-        let blocks = match step.entry.join {
-            Join::All => unmet.is_some(),
-            Join::Any => !edges.is_empty() && !edges.iter().any(|edge| self.is_met(step, edge)),
+/// Returns the end of a run with no remaining steps, or its continuation with the fallback.
+fn conclusion(run: &Run) -> RunEvent {
+    let Some(Stop { cause, roll_back }) = run.stop.clone() else {
+        return RunEvent::Completed {
+            missing_evidence: missing_evidence(run),
         };
-        unmet.filter(|_| blocks).map(|edge| edge.from.clone())
-    }
-
-    fn is_met(&self, step: &Step, edge: &Edge) -> bool {
-        let state = self.state_of(&edge.from);
-        match edge.on {
-            EdgeCondition::Success => matches!(state, Some(StepState::Succeeded)),
-            EdgeCondition::Failure => matches!(state, Some(StepState::Failed { .. })),
-            EdgeCondition::Settled => state.is_some_and(StepState::is_settled),
-            EdgeCondition::Chosen => {
-                let output = self.outputs().get(&edge.from);
-                let chosen = output.and_then(|output| output.get(CHOSEN));
-                chosen.and_then(Value::as_str) == Some(step.id.as_ref())
+    };
+    match cause {
+        StopCause::Failure { step, .. } if !roll_back && run.graph().fallback().is_some() => {
+            RunEvent::FallbackStarted { step }
+        }
+        cause if !roll_back => RunEvent::Failed { cause },
+        cause => {
+            let left = run.steps.left_behind();
+            if left.is_empty() {
+                RunEvent::RolledBack { cause }
+            } else {
+                RunEvent::RollbackFailed { cause, left }
             }
-        }
-    }
-
-    /// Evaluates an expression over `parameters` and `steps`. Of each step that it names and that has ended, `state`
-    /// and `output` are available under the step's id.
-    fn holds(&self, expression: &str, budget: &mut Budget) -> Result<bool, ExpressionError> {
-        budget.compile(expression)?;
-        let condition = Condition::of_plan(expression)?;
-        let reads = condition.reads();
-        let steps = self.steps().filter(|(id, state)| {
-            let id: &str = id.as_ref();
-            state.is_settled() && reads.steps.contains(id)
-        });
-        let steps = steps.map(|(id, state)| {
-            let output = self.outputs().get(id).unwrap_or(&NO_OUTPUT);
-            let known = [
-                ("state", Fact::Text(state.word())),
-                ("output", Fact::Value(output)),
-            ];
-            (id.as_ref() as &str, Fact::Fields(BTreeMap::from(known)))
-        });
-        let numbers = self.graph.numbers().iter();
-        let numbers: Numbers<'_> = numbers.map(|(name, kind)| (name.as_str(), *kind)).collect();
-        let facts: Facts<'_> = [
-            ("parameters", Fact::Parameters(self.parameters(), numbers)),
-            ("steps", Fact::Fields(steps.collect())),
-        ]
-        .into_iter()
-        .collect();
-        condition.holds(&facts, budget)
-    }
-
-    /// Returns the end of a run with no remaining steps, or its continuation with the fallback.
-    fn conclusion(&self) -> RunEvent {
-        let Some(Stop { cause, roll_back }) = self.stop.clone() else {
-            return RunEvent::Completed {
-                missing_evidence: self.missing_evidence(),
-            };
-        };
-        match cause {
-            StopCause::Failure { step, .. } if !roll_back && self.graph.fallback().is_some() => {
-                RunEvent::FallbackStarted { step }
-            }
-            cause if !roll_back => RunEvent::Failed { cause },
-            cause => {
-                let left = self.left_behind();
-                if left.is_empty() {
-                    RunEvent::RolledBack { cause }
-                } else {
-                    RunEvent::RollbackFailed { cause, left }
-                }
-            }
-        }
-    }
-
-    fn missing_evidence(&self) -> Vec<charter_contract::ids::Label> {
-        if self.is_dry_run() {
-            return Vec::new();
-        }
-        let has = |key: &str| {
-            self.outputs()
-                .values()
-                .any(|output| output.get(key).is_some())
-        };
-        let wanted = self.graph.evidence().iter();
-        wanted.filter(|key| !has(key.as_ref())).cloned().collect()
-    }
-
-    /// Returns steps whose writes remain in effect, or may: completed and not reversed, cut off by a time limit, or
-    /// interrupted and not repeated.
-    fn left_behind(&self) -> Vec<StepId> {
-        let stands = |at: usize| match self.graph.reversal_of(at) {
-            None => true,
-            Some(reversal) => self.slots[reversal].state != StepState::Succeeded,
-        };
-        let written = self.written.iter().copied().filter(|at| stands(*at));
-        let left: BTreeSet<usize> = written.chain(self.uncertain()).collect();
-        let steps = self.graph.steps();
-        left.into_iter().map(|at| steps[at].id.clone()).collect()
-    }
-
-    /// Returns writes that began and have an unknown outcome.
-    pub fn in_doubt(&self) -> impl Iterator<Item = &StepId> {
-        let steps = self.graph.steps();
-        self.uncertain().map(|at| &steps[at].id)
-    }
-
-    /// Returns whether no write succeeded or has an unknown outcome, so that the run may be repeated.
-    #[must_use]
-    pub fn wrote_nothing(&self) -> bool {
-        self.written.is_empty() && self.in_doubt().next().is_none()
-    }
-
-    /// Returns writes that were cut off by a time limit, or interrupted and not repeated.
-    fn uncertain(&self) -> impl Iterator<Item = usize> {
-        let steps = self.graph.steps().iter().zip(&self.slots).enumerate();
-        steps.filter_map(|(at, (step, slot))| {
-            let cut_off = matches!(
-                &slot.state,
-                StepState::Failed { failure } if failure.kind == ErrorKind::TimeoutError
-            );
-            let forward = step.writes() && step.reverses.is_none();
-            (forward && (cut_off || slot.unheard)).then_some(at)
-        })
-    }
-
-    /// Returns whether any of its writes can be reversed.
-    pub(super) fn can_roll_back(&self) -> bool {
-        self.graph
-            .steps()
-            .iter()
-            .any(|step| step.reverses.is_some())
-    }
-
-    pub(super) fn reverses(&self, at: usize) -> bool {
-        self.graph.steps()[at].reverses.is_some()
-    }
-
-    /// Returns the next reversal once no forward step remains: the last write is reversed first, and no reversal
-    /// follows a failed one.
-    fn next_reversal(&self) -> Option<usize> {
-        let reversing = self.stop.as_ref().is_some_and(|stop| stop.roll_back);
-        if !reversing {
-            return None;
-        }
-        for write in self.written.iter().rev() {
-            let Some(reversal) = self.graph.reversal_of(*write) else {
-                continue;
-            };
-            match self.slots[reversal].state {
-                StepState::Succeeded => {}
-                StepState::Failed { .. } | StepState::Skipped { .. } | StepState::Cancelled => {
-                    return None;
-                }
-                StepState::Pending
-                | StepState::AwaitingApproval { .. }
-                | StepState::Running { .. }
-                | StepState::Retrying { .. } => return Some(reversal),
-            }
-        }
-        None
-    }
-
-    /// Returns the next action of a worker, apart from the steps that it has `in_hand`; `has_come` returns whether a
-    /// time has passed.
-    #[must_use]
-    pub fn next(&self, in_hand: &BTreeSet<StepId>, has_come: impl Fn(Timestamp) -> bool) -> Next {
-        if self.outcome().is_some() {
-            return Next::Ended;
-        }
-        let steps = self.graph.steps();
-        let mut startable: BTreeSet<usize> = BTreeSet::new();
-        if !self.paused && self.is_open() {
-            startable.extend(self.ready.iter());
-        }
-        startable.extend(
-            self.live
-                .iter()
-                .filter(|at| self.may_go_on(**at, &has_come)),
-        );
-        if self.live.is_empty() && self.ready.is_empty() {
-            startable.extend(self.next_reversal());
-        }
-        let startable: Vec<StepId> = startable
-            .into_iter()
-            .map(|at| &steps[at].id)
-            .filter(|id| !in_hand.contains(*id))
-            .cloned()
-            .collect();
-        if startable.is_empty() {
-            Next::Wait { until: self.due() }
-        } else {
-            Next::Start(startable)
-        }
-    }
-
-    /// Returns whether a live step is to begin again: it was interrupted, or its delay has passed.
-    fn may_go_on(&self, at: usize, has_come: impl Fn(Timestamp) -> bool) -> bool {
-        match self.slots[at].state {
-            StepState::Running { .. } => true,
-            StepState::Retrying { due } => !self.paused && has_come(due),
-            _ => false,
-        }
-    }
-
-    /// Returns the failure of a read that was interrupted while the run stops because of an order, its time limit or
-    /// its token budget: its result is no longer needed, so it does not begin again. A write begins again, or needs
-    /// approval, because it may have happened. In a run that stops because of a failure, steps that have begun continue
-    /// to their end.
-    #[must_use]
-    pub fn not_repeated(&self, step: &StepId) -> Option<StepFailure> {
-        let at = self.graph.place(step)?;
-        let stopped = self.stop.as_ref().is_some_and(|stop| !stop.is_failure());
-        let reads = !self.graph.steps()[at].writes() && !self.reverses(at);
-        (stopped && reads && self.is_interrupted(step)).then(|| StepFailure {
-            kind: ErrorKind::SystemError,
-            code: "cancelled".to_owned(),
-            message: format!(
-                "the step `{step}` was interrupted and is not restarted: the run stops"
-            ),
-            retryable: false,
-        })
-    }
-
-    /// Returns the next time at which something is due.
-    fn due(&self) -> Option<Timestamp> {
-        let steps = self
-            .live
-            .iter()
-            .filter_map(|at| match self.slots[*at].state {
-                StepState::Retrying { due } => (!self.paused).then_some(due),
-                StepState::AwaitingApproval { expires_at, .. } => Some(expires_at),
-                _ => None,
-            });
-        steps.chain(self.deadline()).min()
-    }
-
-    /// Returns the index of a step that may begin now: ready, interrupted, due for a retry, or the next reversal.
-    pub(super) fn may_begin(&self, step: &StepId) -> Result<usize, IllegalTransition> {
-        let at = self.known(step)?;
-        let open = self.is_open() && !self.paused;
-        let allowed = match self.slots[at].state {
-            StepState::Pending if self.ready.contains(&at) => {
-                open && matches!(self.fate(at, &mut Budget::default()), StepReadiness::Start)
-            }
-            StepState::Pending => {
-                self.live.is_empty() && self.ready.is_empty() && self.next_reversal() == Some(at)
-            }
-            StepState::Running { .. } | StepState::Retrying { .. } => true,
-            _ => false,
-        };
-        if allowed {
-            Ok(at)
-        } else {
-            Err(self.refused(at, "begun"))
         }
     }
 }
 
-fn skipped(step: &Step, reason: SkipReason) -> RunEvent {
-    RunEvent::StepSkipped {
-        step: step.id.clone(),
-        reason,
+fn missing_evidence(run: &Run) -> Vec<Label> {
+    if run.is_dry_run() {
+        return Vec::new();
     }
-}
-
-fn decided(step: &Step, output: Value) -> RunEvent {
-    RunEvent::StepSucceeded {
-        step: step.id.clone(),
-        output,
-        source: ResultSource::Decided,
-        duration_ms: 0,
-        brings: Box::default(),
-    }
-}
-
-fn chosen(step: &Step, next: &StepId) -> RunEvent {
-    decided(step, json!({CHOSEN: next}))
-}
-
-/// B003-9: an expression that cannot be evaluated fails its step.
-fn unanswered(step: &Step, error: &ExpressionError) -> RunEvent {
-    failed(step, ErrorKind::ExecutionError, "expression_failed", error)
-}
-
-/// Fails a conclusion that refers to a missing value.
-fn unresolved(step: &Step, error: &ReferenceError) -> RunEvent {
-    failed(step, ErrorKind::InputError, "invalid_parameters", error)
-}
-
-fn failed(step: &Step, kind: ErrorKind, code: &str, error: &dyn std::fmt::Display) -> RunEvent {
-    RunEvent::StepFailed {
-        step: step.id.clone(),
-        failure: StepFailure {
-            kind,
-            code: code.to_owned(),
-            message: format!("the step `{}`: {error}", step.id),
-            retryable: false,
-        },
-        tokens: TokenUsage::default(),
-    }
+    let has = |key: &str| {
+        run.outputs()
+            .values()
+            .any(|output| output.get(key).is_some())
+    };
+    let wanted = run.graph().evidence().iter();
+    wanted.filter(|key| !has(key.as_ref())).cloned().collect()
 }

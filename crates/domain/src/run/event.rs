@@ -162,6 +162,24 @@ pub struct RunPrerequisites {
     pub tokens: TokenUsage,
 }
 
+impl RunPrerequisites {
+    /// Returns whether the first step may start: the plan is confirmed, and every mandatory parameter has a value.
+    #[must_use]
+    pub fn is_met(&self) -> bool {
+        !self.confirm && self.missing.is_empty()
+    }
+
+    /// Records that values were supplied, with the sources of all values and the parameters that are still missing.
+    pub(super) fn give(&mut self, missing: Vec<Label>, sources: BTreeMap<String, ValueSource>) {
+        let is_missing = |name: &String| missing.iter().any(|one| one.as_str() == name);
+        self.unclear.retain(|name, _| is_missing(name));
+        self.missing = missing;
+        if !sources.is_empty() {
+            self.sources = sources;
+        }
+    }
+}
+
 /// A run's first event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunStarted")]

@@ -1,15 +1,22 @@
 //! Granted approvals and the calls that they cover: exactly the approved call, until the approval lapses. Knows neither
 //! stored approvals nor the rules about approvers.
 
-use charter_contract::ids::UserId;
+use charter_contract::ids::{StepId, UserId};
 use charter_contract::time::Timestamp;
 
-use super::Run;
 use super::standing::Grant;
+use super::steps::RunSteps;
 use crate::approval::ExactCall;
 use crate::gate::{GateDecision, RuleKind};
 
-impl Run {
+impl RunSteps {
+    /// Returns whether a person approved a call of the step.
+    #[must_use]
+    pub fn is_granted(&self, step: &StepId) -> bool {
+        let at = self.graph.place(step);
+        at.is_some_and(|at| self.slots[at].grant.is_some())
+    }
+
     /// Returns whether a call may happen at `now`: the gate allows it, or the required approval exists.
     #[must_use]
     pub fn permits(&self, call: &ExactCall, decision: &GateDecision, now: Timestamp) -> bool {
@@ -28,8 +35,7 @@ impl Run {
         decision: &GateDecision,
         now: Timestamp,
     ) -> Option<&UserId> {
-        let at = self.graph.place(&call.step)?;
-        self.grant(at, call, decision, now).map(|grant| &grant.by)
+        self.grant_for(call, decision, now).map(|grant| &grant.by)
     }
 
     /// Returns the time at which the approval lapses that a call would begin with at `now`; `None` if it needs none or
@@ -44,8 +50,7 @@ impl Run {
         match decision {
             GateDecision::Allow { .. } | GateDecision::Deny { .. } => None,
             GateDecision::NeedsApproval { .. } => {
-                let at = self.graph.place(&call.step)?;
-                let grant = self.grant(at, call, decision, now)?;
+                let grant = self.grant_for(call, decision, now)?;
                 Some(grant.expires_at)
             }
         }
@@ -63,24 +68,23 @@ impl Run {
 
     /// Returns the reason that lifts the requirement of approval.
     fn lifting(&self, call: &ExactCall, decision: &GateDecision, now: Timestamp) -> Option<String> {
-        let at = self.graph.place(&call.step)?;
-        if let Some(grant) = self.grant(at, call, decision, now) {
+        if let Some(grant) = self.grant_for(call, decision, now) {
             return Some(grant.approval.to_string());
         }
         // The approval of a write covers its reversal, but not a repeat of the reversal.
-        let reversed = self.graph.steps()[at].reverses.as_ref()?;
+        let reversed = self.graph.step(&call.step)?.reverses.as_ref()?;
         (!asks_to_repeat(decision)).then(|| format!("reversal of {reversed}"))
     }
 
     /// Returns the approval that covers a call: one for exactly this call that has not lapsed. If the question is
     /// whether to repeat an interrupted call, an approval with which an attempt began does not count.
-    fn grant(
+    fn grant_for(
         &self,
-        at: usize,
         call: &ExactCall,
         decision: &GateDecision,
         now: Timestamp,
     ) -> Option<&Grant> {
+        let at = self.graph.place(&call.step)?;
         let grant = self.slots[at].grant.as_ref()?;
         let spent = grant.used && asks_to_repeat(decision);
         let lapsed = now >= grant.expires_at;

@@ -54,11 +54,13 @@ pub fn rolling_back(run: &Run) -> Result<StepGraph, Unreversible> {
     let mut filling = FillBudget::with_limit(JSON_MEMORY);
     let mut steps: Vec<Step> = Vec::new();
     for written in run
+        .steps()
         .written()
         .rev()
-        .filter(|step| !run.is_reversed(&step.id))
+        .filter(|step| !run.steps().is_reversed(&step.id))
     {
         let reversal = run
+            .steps()
             .reversal_of(&written.id)
             .ok_or_else(|| Unreversible::NoReversal(written.id.clone()))?;
         let before = steps.last().map(|step| step.id.clone());
@@ -76,7 +78,7 @@ pub fn rolling_back(run: &Run) -> Result<StepGraph, Unreversible> {
         });
     }
     if steps.is_empty() {
-        let doubtful: Vec<StepId> = run.in_doubt().cloned().collect();
+        let doubtful: Vec<StepId> = run.steps().in_doubt().cloned().collect();
         return Err(match doubtful.is_empty() {
             true => Unreversible::Nothing,
             false => Unreversible::InDoubt(doubtful),

@@ -118,6 +118,11 @@ impl Slot {
             waits_for,
         }
     }
+
+    /// Records that an interrupted attempt is not immediately repeated: its outcome remains unknown.
+    pub(super) fn leave(&mut self) {
+        self.unheard |= matches!(self.state, StepState::Running { .. });
+    }
 }
 
 /// The reason why a run ends early, and whether it is rolled back.

@@ -1,93 +1,57 @@
-//! The state of a run, folded from its events. Folding decides nothing and has no effect. The next transitions can be
-//! derived from the state without a scan of all steps.
+//! The state of a run, folded from its events. Folding decides nothing and has no effect.
 
 mod view;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{ApprovalId, Label, RunId, StepId, ToolId, UserId};
+use charter_contract::ids::{RunId, StepId, UserId};
 use charter_contract::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::event::{
-    ApprovalRequest, DocumentPin, EffectStart, RunEvent, RunPrerequisites, RunStart, StepFailure,
-    StepYield, StopCause, TokenUsage,
+    DocumentPin, RunEvent, RunPrerequisites, RunStart, StepFailure, StepYield, StopCause,
+    TokenUsage,
 };
-use super::standing::{Grant, RunOutcome, Slot, StepState, Stop};
-use crate::graph::{AfterFailure, EdgeCondition, GraphAdditions, GraphError, StepGraph, sources};
+use super::fold_error::FoldError;
+use super::requesters::Requesters;
+use super::standing::{RunOutcome, StepState, Stop};
+use super::steps::RunSteps;
+use super::work_time::WorkTime;
+use crate::graph::AfterFailure;
 use crate::guardrail::RequestTags;
-use crate::parameters::ValueSource;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     id: RunId,
     by: UserId,
-    /// The owner. Like the next three fields, it is not part of the serialized state, so that digests of states do not
-    /// change: all four follow from the same events.
+    /// The owner. Like the next two fields, it is not part of the serialized state, so that digests of states do not
+    /// change: all three follow from the same events.
     #[serde(skip)]
     owner: UserId,
     /// The request that the run is for.
     #[serde(skip)]
     tags: Option<RequestTags>,
-    /// The users that requested it, with the makers of their keys.
     #[serde(skip)]
-    pub(super) requesters: BTreeSet<UserId>,
-    /// The users that reported results, by step, with the makers of their keys.
-    #[serde(skip)]
-    pub(super) reported: BTreeMap<StepId, BTreeSet<UserId>>,
+    requesters: Requesters,
     role: Role,
-    pub(super) graph: StepGraph,
     parameters: Map<String, Value>,
     pins: Vec<DocumentPin>,
     dry_run: bool,
     opening: RunPrerequisites,
-    pub(super) slots: Vec<Slot>,
-    /// Forward steps without a decision whose sources have all settled.
-    pub(super) ready: BTreeSet<usize>,
-    /// Steps that have begun, or wait for an approval or for a retry.
-    pub(super) live: BTreeSet<usize>,
-    outputs: BTreeMap<StepId, Value>,
-    /// Successful writes, in their order.
-    pub(super) written: Vec<usize>,
+    #[serde(flatten)]
+    pub(super) steps: RunSteps,
     pub(super) paused: bool,
     pub(super) stop: Option<Stop>,
-    /// The number of fallbacks so far.
-    fallbacks: u32,
     /// Tokens that models used so far.
     #[serde(skip_serializing_if = "TokenUsage::is_none")]
     tokens: TokenUsage,
-    /// Calls and approvals before the last fallback: policies consider the whole run.
-    earlier_calls: BTreeMap<ToolId, u64>,
-    earlier_approvals: usize,
-    worked_us: u64,
-    last_at: Timestamp,
+    #[serde(flatten)]
+    work: WorkTime,
     outcome: Option<RunOutcome>,
     /// The memory of the values in its journal. It follows from the journal and is not part of the state's digest.
     #[serde(skip)]
     memory: usize,
-}
-
-/// The reason why a journal cannot be folded: this machine did not write it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FoldError {
-    /// The first event is not a start event, or a later one is.
-    #[error("the journal does not start with its start event")]
-    Start,
-    /// An event names a step that the run does not have.
-    #[error("the journal names an unknown step `{0}`")]
-    UnknownStep(StepId),
-    /// An event continues with a fallback that does not exist.
-    #[error("corrupt journal: fallback event without a fallback plan")]
-    NoFallback,
-    /// A result adds steps that do not fit the graph.
-    #[error("the journal adds invalid steps: {0}")]
-    GraphAdditions(GraphError),
-    /// An event follows the last one.
-    #[error("the journal continues after its end")]
-    Ended,
 }
 
 impl Run {
@@ -115,37 +79,25 @@ impl Run {
         } = *started;
         askers.insert(by.clone());
         let tokens = opening.tokens;
-        let mut run = Self {
+        Ok(Self {
             id: run_id,
             owner: owner.unwrap_or_else(|| by.clone()),
             tags,
             by,
-            requesters: askers,
-            reported: BTreeMap::new(),
+            requesters: Requesters::new(askers),
             role,
-            graph,
             parameters,
             pins,
             dry_run,
             opening,
-            slots: Vec::new(),
-            ready: BTreeSet::new(),
-            live: BTreeSet::new(),
-            outputs: BTreeMap::new(),
-            written: Vec::new(),
+            steps: RunSteps::new(graph),
             paused: false,
             stop: None,
-            fallbacks: 0,
             tokens,
-            earlier_calls: BTreeMap::new(),
-            earlier_approvals: 0,
-            worked_us: 0,
-            last_at: at,
+            work: WorkTime::start(at),
             outcome: None,
             memory,
-        };
-        run.lay_out();
-        Ok(run)
+        })
     }
 
     /// Folds a whole journal.
@@ -162,20 +114,6 @@ impl Run {
         Ok(run)
     }
 
-    /// Resets every step of the graph to its initial state.
-    fn lay_out(&mut self) {
-        let steps = self.graph.steps();
-        self.slots = steps
-            .iter()
-            .map(|step| Slot::before_start(sources(step).len()))
-            .collect();
-        let first = |(at, slot): (usize, &Slot)| {
-            (slot.waits_for == 0 && steps[at].reverses.is_none()).then_some(at)
-        };
-        self.ready = self.slots.iter().enumerate().filter_map(first).collect();
-        self.live.clear();
-    }
-
     /// Folds one more event, which happened at `at`.
     ///
     /// # Errors
@@ -185,7 +123,7 @@ impl Run {
             return Err(FoldError::Ended);
         }
         self.count_work(at);
-        self.note_askers(&event);
+        self.requesters.note(&event);
         self.memory = self.memory.saturating_add(event.memory());
         match event {
             RunEvent::Started(_) => return Err(FoldError::Start),
@@ -194,12 +132,15 @@ impl Run {
                 missing,
                 sources,
                 ..
-            } => self.given(parameters, missing, sources),
+            } => {
+                self.parameters = parameters;
+                self.opening.give(missing, sources);
+            }
             RunEvent::Confirmed { .. } => self.opening.confirm = false,
-            RunEvent::StepBegun(begun) => self.begun(&begun)?,
+            RunEvent::StepBegun(begun) => self.steps.begin(&begun)?,
             RunEvent::StepRefused { step, failure, .. } => {
-                let at = self.place(&step)?;
-                self.leave(at);
+                let at = self.steps.place(&step)?;
+                self.steps.slots[at].leave();
                 self.failed(&step, failure)?;
             }
             RunEvent::ApprovalDenied { step, failure, .. } => self.failed(&step, failure)?,
@@ -211,28 +152,23 @@ impl Run {
                 self.tokens = self.tokens.and(tokens);
                 self.failed(&step, failure)?;
             }
-            RunEvent::ApprovalRequested(asked) => self.asked(*asked)?,
+            RunEvent::ApprovalRequested(asked) => self.steps.request_approval(*asked)?,
             RunEvent::ApprovalGranted { step, approval, by } => {
-                self.granted(&step, approval, by)?;
+                self.steps.grant(&step, approval, by)?;
             }
             RunEvent::StepSucceeded {
                 step,
                 output,
                 brings,
                 ..
-            } => self.succeeded(step, output, *brings)?,
+            } => self.succeeded(&step, output, *brings)?,
             RunEvent::RetryScheduled {
                 step, due, tokens, ..
             } => {
-                let at = self.place(&step)?;
+                self.steps.retry(&step, due)?;
                 self.tokens = self.tokens.and(tokens);
-                self.slots[at].failures += 1;
-                self.slots[at].state = StepState::Retrying { due };
             }
-            RunEvent::StepSkipped { step, reason } => {
-                let at = self.place(&step)?;
-                self.settle(at, StepState::Skipped { reason });
-            }
+            RunEvent::StepSkipped { step, reason } => self.steps.skip(&step, reason)?,
             RunEvent::Paused { .. } => self.paused = true,
             RunEvent::Resumed { .. } => self.paused = false,
             RunEvent::Stopping { cause, roll_back } => self.stopping(Stop { cause, roll_back }),
@@ -249,147 +185,39 @@ impl Run {
         Ok(())
     }
 
-    fn given(
-        &mut self,
-        parameters: Map<String, Value>,
-        missing: Vec<Label>,
-        sources: BTreeMap<String, ValueSource>,
-    ) {
-        self.parameters = parameters;
-        let is_missing = |name: &String| missing.iter().any(|one| one.as_str() == name);
-        self.opening.unclear.retain(|name, _| is_missing(name));
-        self.opening.missing = missing;
-        if !sources.is_empty() {
-            self.opening.sources = sources;
-        }
-    }
-
     /// Counts the time while the run works, but not while it waits for people.
     fn count_work(&mut self, at: Timestamp) {
         if self.is_working() {
-            let passed = at.as_micros().saturating_sub(self.last_at.as_micros());
-            self.worked_us += u64::try_from(passed).unwrap_or(0);
+            self.work.count_until(at);
+        } else {
+            self.work.skip_until(at);
         }
-        self.last_at = at;
-    }
-
-    fn begun(&mut self, begun: &EffectStart) -> Result<(), FoldError> {
-        let at = self.place(&begun.step)?;
-        let slot = &mut self.slots[at];
-        slot.attempts = begun.attempt;
-        slot.unheard = false;
-        slot.state = StepState::Running {
-            attempt: begun.attempt,
-        };
-        if let Some(grant) = &mut slot.grant {
-            grant.used = true;
-        }
-        self.ready.remove(&at);
-        self.live.insert(at);
-        Ok(())
-    }
-
-    fn asked(&mut self, asked: ApprovalRequest) -> Result<(), FoldError> {
-        let at = self.place(&asked.step)?;
-        self.leave(at);
-        self.slots[at].state = StepState::AwaitingApproval {
-            approval: asked.approval,
-            digest: asked.digest,
-            expires_at: asked.expires_at,
-        };
-        self.ready.remove(&at);
-        self.live.insert(at);
-        Ok(())
-    }
-
-    /// Records that an interrupted attempt is not immediately repeated: its outcome remains unknown.
-    fn leave(&mut self, at: usize) {
-        let slot = &mut self.slots[at];
-        slot.unheard |= matches!(slot.state, StepState::Running { .. });
-    }
-
-    fn granted(
-        &mut self,
-        step: &StepId,
-        approval: ApprovalId,
-        by: UserId,
-    ) -> Result<(), FoldError> {
-        let at = self.place(step)?;
-        let slot = &mut self.slots[at];
-        if let StepState::AwaitingApproval {
-            digest, expires_at, ..
-        } = &slot.state
-        {
-            slot.grant = Some(Grant {
-                approval,
-                by,
-                digest: digest.clone(),
-                expires_at: *expires_at,
-                used: false,
-            });
-        }
-        slot.state = StepState::Pending;
-        self.live.remove(&at);
-        self.ready.insert(at);
-        Ok(())
     }
 
     fn succeeded(
         &mut self,
-        step: StepId,
+        step: &StepId,
         output: Value,
         brings: StepYield,
     ) -> Result<(), FoldError> {
-        let at = self.place(&step)?;
+        let at = self.steps.place(step)?;
         self.tokens = self.tokens.and(brings.tokens);
         // Before the step settles, because steps that get further dependencies must not start.
-        self.grow(&brings.growth)?;
-        self.pins.extend(brings.pins);
-        if self.graph.steps()[at].writes() && self.graph.steps()[at].reverses.is_none() {
-            self.written.push(at);
-        }
-        // This also applies to a step whose outcome a person reported.
-        self.slots[at].unheard = false;
-        self.outputs.insert(step, output);
-        self.settle(at, StepState::Succeeded);
-        Ok(())
-    }
-
-    fn grow(&mut self, growth: &GraphAdditions) -> Result<(), FoldError> {
-        if growth.is_empty() {
-            return Ok(());
-        }
-        let first = self.graph.grow(growth).map_err(FoldError::GraphAdditions)?;
-        for at in first..self.graph.steps().len() {
-            self.slots.push(Slot::before_start(0));
-            let waits_for = self.unsettled_sources(at);
-            self.slots[at].waits_for = waits_for;
-            if waits_for == 0 {
-                self.ready.insert(at);
+        if !brings.growth.is_empty() {
+            self.steps.grow(&brings.growth)?;
+            if let Some(stop) = &self.stop {
+                self.steps.cancel_waiting(stop);
             }
         }
-        for claim in &growth.claims {
-            let at = self.place(&claim.step)?;
-            self.slots[at].waits_for = self.unsettled_sources(at);
-        }
-        self.cancel_if_stopping();
+        self.pins.extend(brings.pins);
+        self.steps.succeed(at, output);
         Ok(())
-    }
-
-    /// Returns the number of distinct sources of a step that have not settled.
-    fn unsettled_sources(&self, at: usize) -> usize {
-        let sources = sources(&self.graph.steps()[at]);
-        let open = sources.into_iter().filter(|id| {
-            let slot = self.graph.place(id).map(|at| &self.slots[at]);
-            slot.is_some_and(|slot| !slot.state.is_settled())
-        });
-        open.count()
     }
 
     /// Stops the run if a required step failed.
     fn failed(&mut self, step: &StepId, failure: StepFailure) -> Result<(), FoldError> {
-        let at = self.place(step)?;
-        let of = &self.graph.steps()[at];
+        let at = self.steps.place(step)?;
+        let of = &self.steps.graph.steps()[at];
         let roll_back = match of.after_failure {
             _ if of.reverses.is_some() => None,
             AfterFailure::Abort => Some(false),
@@ -403,7 +231,7 @@ impl Run {
             },
             roll_back,
         });
-        self.settle(at, StepState::Failed { failure });
+        self.steps.settle(at, StepState::Failed { failure });
         if let Some(stop) = stop {
             self.stopping(stop);
         }
@@ -420,69 +248,14 @@ impl Run {
                 ..earlier
             },
         };
-        self.stop = Some(stop);
-        self.cancel_if_stopping();
+        self.steps.cancel_waiting(self.stop.insert(stop));
         self.paused = false;
     }
 
-    /// In a stopping run, cancels the steps that have not started, except those that run after a failure. This includes
-    /// steps that a result adds only then.
-    fn cancel_if_stopping(&mut self) {
-        let Some(failure_only) = self.stop.as_ref().map(Stop::is_failure) else {
-            return;
-        };
-        for at in 0..self.slots.len() {
-            let step = &self.graph.steps()[at];
-            let handles = step
-                .entry
-                .edges
-                .iter()
-                .any(|edge| edge.on == EdgeCondition::Failure);
-            let waiting = match self.slots[at].state {
-                StepState::Pending | StepState::AwaitingApproval { .. } => true,
-                StepState::Retrying { .. } => !failure_only,
-                _ => false,
-            };
-            if waiting && step.reverses.is_none() && !(handles && failure_only) {
-                self.settle(at, StepState::Cancelled);
-            }
-        }
-    }
-
     fn fell_back(&mut self) -> Result<(), FoldError> {
-        let fallback = self.graph.fallback().ok_or(FoldError::NoFallback)?;
-        let fallback = fallback.clone();
-        (self.earlier_calls, self.earlier_approvals) = (self.calls(), self.approvals());
-        self.graph = fallback;
-        self.fallbacks += 1;
+        self.steps.fall_back()?;
         self.stop = None;
-        self.written.clear();
-        self.outputs.clear();
-        self.reported.clear();
-        self.lay_out();
+        self.requesters.forget_reports();
         Ok(())
-    }
-
-    /// Settles a step, so that its dependants wait for one source fewer.
-    fn settle(&mut self, at: usize, state: StepState) {
-        let slot = &mut self.slots[at];
-        if slot.state.is_settled() {
-            return;
-        }
-        slot.state = state;
-        self.ready.remove(&at);
-        self.live.remove(&at);
-        for follower in self.graph.followers(at) {
-            let slot = &mut self.slots[*follower];
-            slot.waits_for -= 1;
-            if slot.waits_for == 0 && slot.state == StepState::Pending {
-                self.ready.insert(*follower);
-            }
-        }
-    }
-
-    pub(super) fn place(&self, step: &StepId) -> Result<usize, FoldError> {
-        let found = self.graph.place(step);
-        found.ok_or_else(|| FoldError::UnknownStep(step.clone()))
     }
 }

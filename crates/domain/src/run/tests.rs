@@ -20,12 +20,14 @@ mod written;
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{ApprovalId, Label, RunId, ToolId};
-use serde_json::json;
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, ToolId, UserId};
+use charter_contract::time::Timestamp;
+use serde_json::{Map, Value, json};
 
+use super::replay::check_event;
 use super::*;
-use crate::approval::ExactCall;
-use crate::gate::RuleResult;
+use crate::approval::{Digest, ExactCall};
+use crate::gate::{GateDecision, RuleKind, RuleResult};
 use crate::graph::{
     AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphParts, Retry, Step, StepAction,
     StepGraph,
@@ -191,7 +193,7 @@ impl Driven {
 
     fn apply(&mut self, events: &[RunEvent]) {
         for event in events {
-            self.run.follows(event, at(self.clock)).unwrap();
+            check_event(&self.run, event, at(self.clock)).unwrap();
             self.run.apply(event.clone(), at(self.clock)).unwrap();
             self.journal.push((event.clone(), at(self.clock)));
         }
@@ -272,7 +274,7 @@ impl Driven {
     fn grant(&mut self, step: &str) -> Result<Vec<RunEvent>, IllegalTransition> {
         let Some(StepState::AwaitingApproval {
             approval, digest, ..
-        }) = self.run.state_of(&id(step)).cloned()
+        }) = self.run.steps().state_of(&id(step)).cloned()
         else {
             panic!("`{step}` waits for nobody");
         };
@@ -287,7 +289,7 @@ impl Driven {
     fn report(&mut self, step: &str) -> Result<Vec<RunEvent>, IllegalTransition> {
         let Some(StepState::AwaitingApproval {
             approval, digest, ..
-        }) = self.run.state_of(&id(step)).cloned()
+        }) = self.run.steps().state_of(&id(step)).cloned()
         else {
             panic!("`{step}` waits for nobody");
         };
@@ -308,7 +310,7 @@ impl Driven {
     }
 
     fn state(&self, step: &str) -> &'static str {
-        self.run.state_of(&id(step)).unwrap().word()
+        self.run.steps().state_of(&id(step)).unwrap().word()
     }
 
     fn outcome(&self) -> &'static str {

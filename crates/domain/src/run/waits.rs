@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Run;
 use super::standing::StepState;
-use crate::graph::EdgeCondition;
+use crate::graph::{EdgeCondition, Step};
 
 /// A condition that a step waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -50,59 +50,60 @@ pub enum StepWait {
     },
 }
 
-impl Run {
-    /// Returns the conditions that a step waits for; empty if a worker begins it next, if it has begun or ended, or if
+impl StepWait {
+    /// Lists the conditions that a step waits for; empty if a worker begins it next, if it has begun or ended, or if
     /// there is no such step.
     #[must_use]
-    pub fn waits(&self, step: &StepId) -> Vec<StepWait> {
-        let Some(at) = self.graph.place(step).filter(|_| self.outcome().is_none()) else {
+    pub fn list(run: &Run, step: &StepId) -> Vec<Self> {
+        let Some(at) = run.graph().place(step).filter(|_| run.outcome().is_none()) else {
             return Vec::new();
         };
-        let step = &self.graph.steps()[at];
-        let of_step = match &self.slots[at].state {
+        let step = &run.graph().steps()[at];
+        let of_step = match &run.steps.slots[at].state {
             StepState::Pending => match &step.reverses {
-                Some(of) => return vec![StepWait::Rollback { of: of.clone() }],
-                None => self.sources_of(at),
+                Some(of) => return vec![Self::Rollback { of: of.clone() }],
+                None => of_sources(run, step),
             },
             StepState::AwaitingApproval {
                 approval,
                 expires_at,
                 ..
-            } => vec![StepWait::Approval {
+            } => vec![Self::Approval {
                 approval: approval.clone(),
                 expires_at: *expires_at,
             }],
-            StepState::Retrying { due } => vec![StepWait::Moment { due: *due }],
+            StepState::Retrying { due } => vec![Self::Moment { due: *due }],
             StepState::Running { .. }
             | StepState::Succeeded
             | StepState::Failed { .. }
             | StepState::Skipped { .. }
             | StepState::Cancelled => return Vec::new(),
         };
-        self.of_run().chain(of_step).collect()
+        of_run(run).chain(of_step).collect()
     }
+}
 
-    /// Returns the conditions that the whole run waits for.
-    fn of_run(&self) -> impl Iterator<Item = StepWait> {
-        let opening = self.opening();
-        let missing = (!opening.missing.is_empty()).then(|| StepWait::Parameters {
-            missing: opening.missing.clone(),
-        });
-        let confirm = opening.confirm.then_some(StepWait::Confirmation);
-        let paused = self.is_paused().then_some(StepWait::Resumption);
-        missing.into_iter().chain(confirm).chain(paused)
-    }
+/// Returns the conditions that the whole run waits for.
+fn of_run(run: &Run) -> impl Iterator<Item = StepWait> {
+    let opening = run.opening();
+    let missing = (!opening.missing.is_empty()).then(|| StepWait::Parameters {
+        missing: opening.missing.clone(),
+    });
+    let confirm = opening.confirm.then_some(StepWait::Confirmation);
+    let paused = run.is_paused().then_some(StepWait::Resumption);
+    missing.into_iter().chain(confirm).chain(paused)
+}
 
-    fn sources_of(&self, at: usize) -> Vec<StepWait> {
-        let edges = self.graph.steps()[at].entry.edges.iter();
-        let open = edges.filter(|edge| {
-            let state = self.state_of(&edge.from);
-            !state.is_some_and(StepState::is_settled)
-        });
-        open.map(|edge| StepWait::Step {
-            step: edge.from.clone(),
-            on: edge.on,
-        })
-        .collect()
-    }
+/// Returns the sources of a step that have not ended.
+fn of_sources(run: &Run, step: &Step) -> Vec<StepWait> {
+    let edges = step.entry.edges.iter();
+    let open = edges.filter(|edge| {
+        let state = run.steps.state_of(&edge.from);
+        !state.is_some_and(StepState::is_settled)
+    });
+    open.map(|edge| StepWait::Step {
+        step: edge.from.clone(),
+        on: edge.on,
+    })
+    .collect()
 }

@@ -47,7 +47,7 @@ mod tests {
         }
     }
 
-    fn asked(names: &Value) -> Result<Value, (ErrorType, String)> {
+    fn read_variables(names: &Value) -> Result<Value, (ErrorType, String)> {
         let given = Map::from_iter([("names".to_owned(), names.clone())]);
         let got = get(&given, &grants());
         got.map(|success| success.output)
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn b003_only_granted_variables_are_read() {
-        let mut answered = asked(&json!(["REGION"])).unwrap();
+        let mut answered = read_variables(&json!(["REGION"])).unwrap();
         let actions = answered["actions"].take();
         assert_eq!(
             answered,
@@ -65,17 +65,17 @@ mod tests {
         assert_eq!(actions[0]["action_type"], "command_execution");
         assert_eq!(actions[0]["details"]["names"], json!(["REGION"]));
         // PATH is set in every environment, but not granted here.
-        let refused = asked(&json!(["REGION", "PATH"]));
+        let refused = read_variables(&json!(["REGION", "PATH"]));
         let message = "the variable `PATH` is not granted, or not set".to_owned();
         assert_eq!(refused, Err((ErrorType::PermissionError, message)));
         for wrong in [json!([]), json!(["A=B"]), json!("REGION"), json!(null)] {
-            let kind = asked(&wrong).map_err(|(kind, _)| kind);
+            let kind = read_variables(&wrong).map_err(|(kind, _)| kind);
             assert_eq!(kind, Err(ErrorType::InputError), "{wrong}");
         }
     }
 
     #[test]
-    fn b003_values_are_not_shown_by_what_logs_a_call() {
+    fn b003_values_of_variables_are_not_logged() {
         let shown = format!("{:?}", grants());
         assert!(
             shown.contains("REGION") && !shown.contains("eu\""),

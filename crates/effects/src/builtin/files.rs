@@ -141,7 +141,7 @@ impl Task {
     }
 
     /// Fails unless a file has the expected content.
-    fn expect(&self, place: &EntryLocation, found: &Content) -> Result<(), Failure> {
+    fn check_hash(&self, place: &EntryLocation, found: &Content) -> Result<(), Failure> {
         match &self.operation.expected_hash {
             Some(expected) if expected.as_str() != found.hash => {
                 let message = format!(

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_is_bounded_as_its_document_says() {
+    fn the_bounds_of_a_query_match_its_document() {
         let long = |word: &str, times: usize| json!({"query": word.repeat(times)});
         for given in [
             long("ä", 400),

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_admits_names_below_it_only() {
+    fn a_wildcard_matches_only_subdomains() {
         let pattern: HostPattern = "*.Amazonaws.com".parse().unwrap();
         let admitted = |host: &str, port| pattern.admits_host(&normalise(host), port);
         assert!(admitted("ec2.us-east-1.amazonaws.com", 443));

@@ -141,7 +141,7 @@ mod tests {
     use crate::extract::{Mark, MarkKind};
 
     #[test]
-    fn a_text_keeps_its_letters_and_loses_its_layout() {
+    fn a_plain_text_keeps_its_letters_and_loses_its_layout() {
         for (text, wanted) in [
             ("plain\n\ttext\n", "plain\n\ttext\n"),
             ("trans\u{ad}port\u{ad}able", "transportable"),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_loses_the_mark_of_the_link_to_itself() {
+    fn anchor_marks_are_removed_from_headings() {
         for (heading, wanted) in [
             ("Keys¶", "Keys"),
             ("Keys ¶ ", "Keys"),
@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_plain_stays(text in "[a-c\n\r\u{ad}\u{a0}\u{200b}\u{2028}\u{2029}¶ \u{e9}]{0,40}") {
+        fn plain_text_is_unchanged(text in "[a-c\n\r\u{ad}\u{a0}\u{200b}\u{2028}\u{2029}¶ \u{e9}]{0,40}") {
             let once = plain(&text).into_owned();
             prop_assert_eq!(plain(&once), once.as_str());
             let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();

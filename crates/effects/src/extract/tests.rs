@@ -36,7 +36,7 @@ fn b000_16_html_becomes_lines_of_text_with_headings() {
 }
 
 #[test]
-fn b000_16_a_navigation_that_never_ends_takes_nothing_along() {
+fn b000_16_an_unclosed_navigation_does_not_remove_the_text() {
     assert_eq!(html("<nav>Home<p>Text").text, "Home\n\nText");
 }
 
@@ -179,7 +179,7 @@ fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
 
 /// One wrong byte does not hide a page; a notice reports it.
 #[test]
-fn b000_16_what_does_not_fit_is_replaced_and_noted() {
+fn b000_16_undecodable_bytes_are_replaced_and_noted() {
     use MediaType::{Html, Markdown, Text};
     let replaced = "byte 3 is not UTF-8; invalid bytes were replaced by U+FFFD";
     let unknown = "the declared charset \"klingon\" is unknown and was ignored";
@@ -243,7 +243,7 @@ fn b000_16_what_does_not_fit_is_replaced_and_noted() {
 
 /// The text that is indexed and quoted has the letters that people read.
 #[test]
-fn b000_16_html_loses_what_only_its_layout_needs() {
+fn b000_16_layout_elements_of_html_are_removed() {
     for (page, text) in [
         ("<p>trans&shy;port&#173;able", "transportable"),
         ("<p>long&#8203;name<wbr>s", "longnames"),
@@ -263,7 +263,7 @@ fn b000_16_html_loses_what_only_its_layout_needs() {
 /// Documentation generators put a link to itself beside each heading and definition.
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of cases")]
-fn b000_16_links_of_headings_to_themselves_are_left_out() {
+fn b000_16_self_links_of_headings_are_omitted() {
     for (page, text, title) in [
         (
             "<h2>Keys<a class=headerlink href='#keys' title='Link to this heading'>¶</a></h2>x",
@@ -464,7 +464,7 @@ fn b000_16_a_truncated_or_broken_pdf_is_refused() {
 }
 
 #[test]
-fn a_line_loses_its_tags_and_keeps_what_only_speaks_of_them() {
+fn tags_are_removed_from_a_line_and_text_about_them_is_kept() {
     for (html, text) in [
         ("A <strong>b</strong>&nbsp;&amp; c", "A b & c"),
         ("a<br>b <p>c", "a b c"),

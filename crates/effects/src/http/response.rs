@@ -28,7 +28,7 @@ pub(crate) struct HttpAnswer {
 
 impl HttpAnswer {
     /// Sends a request and keeps the answer, with at most `limit` bytes of body.
-    pub(crate) async fn to(
+    pub(crate) async fn fetch(
         client: &Client,
         request: Request,
         limit: usize,
@@ -128,8 +128,8 @@ pub(crate) async fn read(
     if !status.is_success() {
         let beginning = answer.body.beginning(redactor.beyond(QUOTED_BYTES));
         let beginning = beginning.unwrap_or_default();
-        let said = redactor.apply_head(&beginning, QUOTED_BYTES);
-        return Err(failed(status, &said));
+        let message = redactor.apply_head(&beginning, QUOTED_BYTES);
+        return Err(failed(status, &message));
     }
     let HttpAnswer { headers, body, .. } = answer;
     let content_type = content_type(&headers);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn json_is_read_whatever_its_encoding() {
+    async fn json_is_read_in_every_unicode_encoding() {
         let wanted = json!({"name": "Zoë \u{1f980}"});
         let text = r#"{"name": "Zoë \ud83e\udd80"}"#;
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -357,7 +357,7 @@ mod tests {
             let found = answered(content_type, &body).await;
             assert_eq!(found, Ok((wanted.clone(), String::new())), "{content_type}");
         }
-        for (content_type, body, said) in [
+        for (content_type, body, reason) in [
             (
                 "application/json",
                 &b"{\"a\": \"\xeb\"}"[..],
@@ -381,13 +381,13 @@ mod tests {
         ] {
             let message = answered(content_type, body).await.unwrap_err();
             let wanted =
-                format!("the host answered 200 OK with a body that is not valid JSON: {said}");
+                format!("the host answered 200 OK with a body that is not valid JSON: {reason}");
             assert_eq!(message, wanted, "{content_type}");
         }
     }
 
     #[tokio::test]
-    async fn other_text_is_read_in_its_encoding_and_what_is_replaced_is_logged() {
+    async fn text_is_read_in_its_encoding_and_replacements_are_logged() {
         let replaced = "body: byte 3 is not UTF-8; invalid bytes were replaced by U+FFFD\n";
         for (content_type, body, text, log) in [
             ("text/plain", &b"caf\xc3\xa9"[..], "café", ""),

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn ruling_13_a_value_in_a_url_stays_one_value() {
+    fn ruling_13_a_value_in_a_url_is_encoded_as_one_value() {
         assert_eq!(
             url("https://x.${user.region}.example.com/v1/${user.id}?n=${n}"),
             Ok("https://x.eu-west-1.example.com/v1/a%2Fb%3Fc%3Dd%26e%23f%20%24%7Buser.n%7D%20%C3%A9?n=7".to_owned())
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn json_values_keep_their_types_and_absent_ones_are_left_out() {
+    fn json_values_keep_their_types_and_absent_values_are_omitted() {
         let template = json!({
             "n": "${user.n}", "list": "${user.list}", "text": "n=${user.n}", "token": "Bearer ${env.TOKEN}",
             "escaped": "$${{ github.sha }} ${user.n}", "whole": "$${user.n}",
@@ -298,7 +298,7 @@ mod tests {
 
     /// `$${` produces a literal `${`, also in headers and addresses.
     #[test]
-    fn an_escape_is_what_it_writes() {
+    fn an_escape_produces_its_literal_text() {
         let header = with_values(|values| values.text("$${user.n}=${user.n}"));
         assert_eq!(header.as_deref(), Ok("${user.n}=7"));
         let address = url("https://x/y?q=$${user.n}&n=${user.n}");

@@ -276,10 +276,10 @@ async fn open_once(
             if let Some(process) = process {
                 process.end().await;
             }
-            let said = reason_of(&error);
+            let message = reason_of(&error);
             Err(match traces.reason() {
-                Some(reason) => format!("{said}; {reason}"),
-                None => said,
+                Some(reason) => format!("{message}; {reason}"),
+                None => message,
             })
         }
     }
@@ -392,10 +392,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn of_what_a_server_writes_to_its_standard_error_the_end_is_kept() {
+    async fn the_end_of_a_servers_standard_error_is_kept() {
         let traces = Traces::default();
-        let said = format!("{}\nbefore\n  the end\n\n", "x".repeat(100_000));
-        keep_tail(said.as_bytes(), Arc::clone(&traces.stderr)).await;
+        let message = format!("{}\nbefore\n  the end\n\n", "x".repeat(100_000));
+        keep_tail(message.as_bytes(), Arc::clone(&traces.stderr)).await;
         assert_eq!(traces.stderr.lock().unwrap().len(), KEPT_STDERR_BYTES);
         let reason = traces.reason();
         let cut = "x".repeat(SHOWN_OF_LINE);
@@ -408,7 +408,7 @@ mod tests {
 
     /// A late answer with the newest revision counts more than the failure of the first attempt.
     #[test]
-    fn a_failed_handshake_leads_to_the_one_that_the_server_needs() {
+    fn a_failed_handshake_determines_the_next_one() {
         let refused = NotOpened::Refused("it ended".to_owned());
         let timed_out = NotOpened::TimedOut(Duration::from_secs(60));
         for (error, knows_newest, next) in [
@@ -426,7 +426,7 @@ mod tests {
 
     /// The reason holds neither Rust types nor the SDK's own words, and one reason of two handshakes is shown once.
     #[tokio::test]
-    async fn an_unreachable_server_is_refused_with_the_cause_alone() {
+    async fn an_unreachable_server_is_refused_with_only_the_cause() {
         let http = crate::http::HttpRunner::new().unwrap();
         let closed = "127.0.0.1:1".parse().unwrap();
         let client = http
@@ -457,7 +457,7 @@ mod tests {
 
     /// As npm and Node.js fail: the cause is above the last line.
     #[test]
-    fn the_last_words_hold_the_cause_and_no_stack() {
+    fn the_reported_end_has_the_cause_and_no_stack_trace() {
         let installer = "error code E403\nerror 403 Forbidden - GET https://packages.example/x\nerror A complete log \
                          of this run is in /home/x.log\n";
         assert_eq!(

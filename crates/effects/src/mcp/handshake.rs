@@ -195,8 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_older_server_that_starts_slowly_is_connected_to_whatever_its_late_answer_looks_like()
-     {
+    async fn a_slow_older_server_connects_after_any_late_answer() {
         let as_it_is: fn(&Value) -> Value = |asked| asked["id"].clone();
         let as_text: fn(&Value) -> Value = |asked| json!(asked["id"].to_string());
         let without: fn(&Value) -> Value = |_| Value::Null;
@@ -210,7 +209,7 @@ mod tests {
 
     /// If `initialize` is refused, the handshake fails, even after a late answer.
     #[tokio::test(start_paused = true)]
-    async fn the_answer_to_initialize_counts_also_after_a_late_one() {
+    async fn the_answer_to_initialize_is_accepted_after_a_late_answer() {
         let refuses = |asked: &Value| vec![refused(asked, &asked["id"])];
         let (opened, newest) = shaken(Handshake::Newest, 11, refuses).await;
         let said = opened.unwrap_err();
@@ -221,7 +220,7 @@ mod tests {
     /// A slow server of the newest revision is recognised by its late answer; the second attempt has its whole start
     /// timeout.
     #[tokio::test(start_paused = true)]
-    async fn a_newer_server_that_starts_slowly_is_known_by_its_late_answer() {
+    async fn a_slow_newer_server_is_recognised_by_its_late_answer() {
         let answer = |asked: &Value| match asked["method"].as_str() {
             Some("server/discover") => {
                 vec![json!({"jsonrpc": "2.0", "id": asked["id"], "result": {

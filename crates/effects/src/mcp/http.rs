@@ -182,7 +182,7 @@ async fn answered(
 ) -> Result<StreamableHttpPostResponse, Refused> {
     let status = response.status();
     let empty = status.is_success() && response.content_length() == Some(0);
-    let request = asked(message);
+    let request = request_id(message);
     if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT)
         || (empty && request.is_none())
     {
@@ -268,7 +268,7 @@ pub(super) fn failure_of(request: RequestId, said: &str) -> ServerJsonRpcMessage
 }
 
 /// Returns the id of a request; other messages have none.
-fn asked(message: &ClientJsonRpcMessage) -> Option<RequestId> {
+fn request_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
     match message {
         ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
         ClientJsonRpcMessage::Response(_)

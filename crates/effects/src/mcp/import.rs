@@ -108,13 +108,13 @@ fn hash(text: &str) -> String {
 }
 
 /// Parts of a tool that are left out, each with its reason.
-type Without = Vec<(String, String)>;
+type OmittedParts = Vec<(String, String)>;
 
 fn document(
     options: &McpServerOptions,
     tool: &rmcp::model::Tool,
     schemas: &mut SchemaAllowance,
-) -> Result<(ImportedTool, Without), String> {
+) -> Result<(ImportedTool, OmittedParts), String> {
     let size = json!(tool).to_string().len();
     if size > MAX_DEFINITION_BYTES {
         return Err(format!(
@@ -138,7 +138,7 @@ fn document(
         format!("The MCP server `{server}` describes it as: {said}")
     };
     let Parameters { written, left_out } = parameters(&tool.input_schema)?;
-    let mut without: Without = Vec::new();
+    let mut without: OmittedParts = Vec::new();
     for (name, reason) in left_out {
         let name = clean(&name, MAX_PLACE);
         without.push((format!("the parameter `{name}`"), reason));
@@ -180,7 +180,7 @@ fn document(
 }
 
 /// Returns the document of a tool; without its output schema, if that is its only fault.
-fn read(mut document: Value, without: &mut Without) -> Result<Tool, String> {
+fn read(mut document: Value, without: &mut OmittedParts) -> Result<Tool, String> {
     let violations = match validate::read_value::<Tool>(&document) {
         Ok((tool, _)) => return Ok(tool),
         Err(violations) => violations,

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_message_is_bounded_and_not_all_of_them_together() {
+    async fn the_bound_applies_to_each_message_separately() {
         let line = [vec![b'x'; JSON_BYTES], vec![b'\n']].concat();
         let deep = "[".repeat(80) + &"]".repeat(80) + "\n";
         let heavy = "{\"\":0},".repeat(70_000);
@@ -183,7 +183,7 @@ mod tests {
 
     /// Servers whose runtime writes byte order marks begin a line, often the first, with one.
     #[tokio::test]
-    async fn a_byte_order_mark_is_no_part_of_a_message() {
+    async fn a_byte_order_mark_is_not_part_of_a_message() {
         let message = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         let sent = format!("\u{feff}{message}\n{message}\n\u{feff}{message}\n");
         let mut bounded = Bounded::new(sent.as_bytes(), Arc::default());
@@ -194,7 +194,7 @@ mod tests {
 
     /// One request fails, and the connection continues.
     #[tokio::test]
-    async fn an_answer_whose_number_would_be_rounded_becomes_the_failure_of_its_request() {
+    async fn an_answer_with_a_rounded_number_fails_its_request() {
         let long = "123456789012345678901";
         let answer = |id: &str| {
             format!(

@@ -90,7 +90,7 @@ fn looks_again(fake: &Fake) -> bool {
 }
 
 #[tokio::test]
-async fn an_answer_as_large_as_the_bound_is_kept_and_a_larger_one_is_not() {
+async fn an_answer_within_the_bound_is_kept_and_a_larger_one_refused() {
     let output = json!({"text": "x".repeat(100)});
     let bytes = output.to_string().len();
     let (fake, _connection) = Fake::new(one_tool(text(&"x".repeat(100)))).await;
@@ -127,7 +127,7 @@ async fn a_server_failure_is_redacted_and_bounded() {
 }
 
 #[tokio::test]
-async fn a_secret_that_a_server_answers_is_taken_out() {
+async fn a_secret_in_an_answer_of_a_server_is_redacted() {
     let (fake, _connection) = Fake::new(one_tool(text(&format!("given: {SECRET}")))).await;
     let said = called(&fake, imported(Repeat::Safe), Limits::default()).await;
     let output = json!({"text": "given: [redacted:FILES_TOKEN]"});
@@ -155,7 +155,7 @@ async fn traces_are_propagated_when_configured() {
 
 /// Elicitation and tasks are not supported: such an answer ends the call.
 #[tokio::test]
-async fn a_call_that_asks_for_more_is_a_failure() {
+async fn a_call_that_needs_input_or_a_task_fails() {
     let questions = json!({"resultType": "input_required", "requestState": "s"});
     let task = json!({"resultType": "task", "taskId": "t", "status": "working",
         "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z", "ttlMs": 1});
@@ -167,7 +167,7 @@ async fn a_call_that_asks_for_more_is_a_failure() {
 
 /// The client offers nothing in its handshake, and refuses such requests.
 #[tokio::test]
-async fn a_server_that_asks_for_a_model_for_folders_or_a_person_gets_nothing() {
+async fn requests_of_a_server_to_the_client_get_nothing() {
     let (fake, _connection) = Fake::new(|_| None).await;
     let hello = &fake.heard("initialize")[0]["params"];
     assert_eq!(hello["capabilities"], json!({}));
@@ -242,7 +242,7 @@ async fn a_cancelled_call_ends_and_the_server_is_notified() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_gone_or_another_than_was_imported_is_not_called() {
+async fn a_removed_or_changed_tool_is_not_called() {
     let (fake, _connection) = Fake::new(one_tool(text("done"))).await;
     let gone = McpTool {
         name: "gone".to_owned(),
@@ -271,7 +271,7 @@ async fn a_tool_that_is_gone_or_another_than_was_imported_is_not_called() {
 
 /// If a call may have been executed, its failure is retryable only if repeating it is safe.
 #[tokio::test]
-async fn a_connection_that_ends_under_a_call_lets_only_safe_ones_be_repeated() {
+async fn after_a_lost_connection_only_safe_calls_are_retryable() {
     for repeat in [Repeat::Safe, Repeat::Unsafe] {
         let (fake, Connection { mut service, .. }) = Fake::new(|asked| {
             let list = asked["method"] == "tools/list";
@@ -298,7 +298,7 @@ async fn a_connection_that_ends_under_a_call_lets_only_safe_ones_be_repeated() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_or_unknown_fails_the_call_at_once() {
+async fn an_unavailable_or_unknown_server_fails_the_call_immediately() {
     let (fake, _connection) = Fake::new(|_| None).await;
     let reason = "it burnt down".to_owned();
     fake.server.link.send_replace(Link::Down { reason });
@@ -331,7 +331,7 @@ async fn listed(pages: usize, tools: usize, bytes: usize) -> Result<usize, Strin
 
 /// An entry that is not a tool is reported, and does not affect the others.
 #[tokio::test]
-async fn a_list_with_something_in_it_that_is_no_tool_keeps_the_others() {
+async fn invalid_entries_of_a_tool_list_are_skipped() {
     let (_fake, connection) = Fake::new(|_| {
         Some(json!({"tools": [
             {"name": "bare"},
@@ -363,7 +363,7 @@ async fn a_list_with_something_in_it_that_is_no_tool_keeps_the_others() {
 
 /// A server gets arguments by its own names, and null for omitted arguments that it requires.
 #[tokio::test]
-async fn arguments_go_by_the_names_of_the_server_and_null_where_it_wants_them_named() {
+async fn arguments_use_the_servers_names_and_null_for_required_ones() {
     let schema = json!({"type": "object", "required": ["$from", "until"], "properties": {
         "$from": {"type": "string"}, "until": {"type": ["string", "null"]}, "limit": {"type": ["integer", "null"]},
     }});
@@ -404,7 +404,7 @@ async fn a_list_of_tools_is_bounded_in_pages_tools_and_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_of_tools_that_does_not_come_is_given_up() {
+async fn a_list_of_tools_that_does_not_arrive_times_out() {
     let (_fake, connection) = Fake::new(|_| None).await;
     let began = Instant::now();
     let listed = keep::list(&connection.peer).await;
@@ -431,7 +431,7 @@ async fn keeper(server: &Arc<Server>) -> (Keeper, watch::Receiver<Arc<Imports>>)
 }
 
 #[tokio::test(start_paused = true)]
-async fn tools_are_listed_again_in_their_time_and_no_faster_than_the_gap_when_told() {
+async fn tools_are_listed_on_schedule_and_rate_limited_on_notification() {
     let (fake, connection) = Fake::new(one_tool(Value::Null)).await;
     let (keeper, _imports) = keeper(&fake.server).await;
     let serving = tokio::spawn(async move { keeper.serve(connection).await });
@@ -451,7 +451,7 @@ async fn tools_are_listed_again_in_their_time_and_no_faster_than_the_gap_when_to
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_server_is_tried_again_with_growing_pauses_and_its_tools_stay() {
+async fn a_lost_server_is_retried_with_backoff_and_keeps_its_tools() {
     let (sandbox, _folder) = sandbox().await;
     // The egress policy refuses it, so that each attempt fails at once.
     let server = Arc::new(Server::new(options("http://127.0.0.1:1/"), &sandbox));

@@ -165,7 +165,7 @@ mod tests {
 
     /// Inside a stream there is no status, so every code counts.
     #[test]
-    fn inside_of_a_stream_the_words_or_a_number_say_what_it_is() {
+    fn stream_failures_are_classified_by_words_or_number() {
         let inside = |error: Value| Complaint::inside(&error).fault;
         for (word, fault) in [
             ("request_too_large", ModelFault::ContextTooLong),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn b003_3_what_operators_read_is_bounded_and_holds_no_key() {
+    fn b003_3_messages_for_operators_are_bounded_and_contain_no_key() {
         let redactor = Redactor::new(&[("THE_KEY".to_owned(), "sk-secret-value".to_owned())]);
         let body = format!("sent sk-secret-value \u{1b}[31m{}", "x".repeat(1_000));
         let complaint = Complaint::from_response(StatusCode::BAD_REQUEST, &body);

@@ -73,11 +73,11 @@ fn turn(turn: &RejectedAnswer) -> (String, String) {
     if turn.wrong.len() > MAX_FAULTS {
         faults.push(format!("and {} more", turn.wrong.len() - MAX_FAULTS));
     }
-    let said = format!(
+    let text = format!(
         "This answer is invalid. The data lists its faults. Answer again, with the whole JSON object.\n{}",
         data(&json!({"wrong": faults}))
     );
-    (answered, said)
+    (answered, text)
 }
 
 #[cfg(test)]
@@ -137,8 +137,8 @@ mod tests {
             let told = build(&request, structured, &turns);
             assert!(!told.system.contains("MARK") && !told.task.contains("MARK"));
             let data = told.data.unwrap();
-            let (_, said) = &told.turns[0];
-            for text in [&data, said] {
+            let (_, text) = &told.turns[0];
+            for text in [&data, text] {
                 let (inside, outside) = apart(text);
                 assert!(inside.contains("MARK"), "{text}");
                 assert!(!outside.contains("MARK"), "{text}");
@@ -162,9 +162,9 @@ mod tests {
             answered: "ä".repeat(MAX_ANSWER_BYTES),
             wrong: (0..25).map(|n| format!("/{n}: wrong")).collect(),
         };
-        let (answered, said) = turn(&many);
+        let (answered, text) = turn(&many);
         assert_eq!(answered.len(), MAX_ANSWER_BYTES + '…'.len_utf8());
-        let (faults, _) = apart(&said);
+        let (faults, _) = apart(&text);
         let faults: Value = serde_json::from_str(&faults).unwrap();
         let faults = faults["wrong"].as_array().unwrap();
         assert_eq!(faults.len(), MAX_FAULTS + 1);
@@ -173,9 +173,9 @@ mod tests {
             answered: " ".to_owned(),
             wrong: vec!["ä".repeat(MAX_FAULT_BYTES)],
         };
-        let (answered, said) = turn(&nothing);
+        let (answered, text) = turn(&nothing);
         assert_eq!(answered, "(no answer)");
         let fault = format!("{}…", "ä".repeat(MAX_FAULT_BYTES / 2));
-        assert!(said.contains(&json!([fault]).to_string()), "{said}");
+        assert!(text.contains(&json!([fault]).to_string()), "{text}");
     }
 }

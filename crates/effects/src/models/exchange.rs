@@ -165,29 +165,29 @@ pub(super) struct WireRequest<'a> {
 pub(super) async fn attempt(
     client: &Client,
     url: &Url,
-    asked: &ProviderRequest<'_>,
+    provider_request: &ProviderRequest<'_>,
     sent: WireRequest<'_>,
     meter: &mut Meter,
     listener: &dyn ModelListener,
 ) -> Result<Reply, ModelFailure> {
-    let mut headers = asked.headers(sent.idempotency_key)?;
+    let mut headers = provider_request.headers(sent.idempotency_key)?;
     sent.trace.add_to(&mut headers);
     let request = client.post(url.clone()).headers(headers).body(sent.body);
     let sent = request.send().await;
-    let response = sent.map_err(|error| unanswered(asked, error))?;
+    let response = sent.map_err(|error| unanswered(provider_request, error))?;
     if !response.status().is_success() {
-        return Err(refused(asked, response).await);
+        return Err(refused(provider_request, response).await);
     }
     let mut hearing = ListenerState::new(listener);
     let reply = if is_stream(&response) {
-        read_stream(asked, response, meter, &mut hearing).await?
+        read_stream(provider_request, response, meter, &mut hearing).await?
     } else {
-        let reply = read_whole(asked, response, meter).await?;
-        hearing.goes_on(&reply);
+        let reply = read_whole(provider_request, response, meter).await?;
+        hearing.report_new_text(&reply);
         reply
     };
     match reply.fault() {
-        Some(fault) => Err(asked.fail(fault)),
+        Some(fault) => Err(provider_request.fail(fault)),
         None => Ok(reply),
     }
 }
@@ -204,7 +204,7 @@ fn is_stream(response: &Response) -> bool {
     })
 }
 
-fn unanswered(asked: &ProviderRequest<'_>, error: reqwest::Error) -> ModelFailure {
+fn unanswered(provider_request: &ProviderRequest<'_>, error: reqwest::Error) -> ModelFailure {
     let fault = if error.is_connect() {
         ModelFault::Unreachable
     } else if error.is_timeout() {
@@ -213,35 +213,35 @@ fn unanswered(asked: &ProviderRequest<'_>, error: reqwest::Error) -> ModelFailur
         ModelFault::Truncated
     };
     let said = chain(&error.without_url());
-    asked.fail(fault).with_detail(Some(said))
+    provider_request.fail(fault).with_detail(Some(said))
 }
 
-async fn refused(asked: &ProviderRequest<'_>, response: Response) -> ModelFailure {
+async fn refused(provider_request: &ProviderRequest<'_>, response: Response) -> ModelFailure {
     let status = response.status();
     let wait = retry_after(response.headers(), SystemTime::now());
     // A truncated body is used as far as it arrived: the status is more important.
     let (body, _) = read_within(response, MAX_REFUSAL_BYTES).await;
     let complaint = Complaint::from_response(status, &String::from_utf8_lossy(&body));
-    let mut failure = asked.complain(&complaint);
+    let mut failure = provider_request.complain(&complaint);
     failure.retry_after = wait;
     failure
 }
 
 async fn read_whole(
-    asked: &ProviderRequest<'_>,
+    provider_request: &ProviderRequest<'_>,
     response: Response,
     meter: &mut Meter,
 ) -> Result<Reply, ModelFailure> {
-    let limit = asked.provider.output_bytes * BYTES_PER_WRITTEN_BYTE + BYTES_BESIDE;
+    let limit = provider_request.provider.output_bytes * BYTES_PER_WRITTEN_BYTE + BYTES_BESIDE;
     let (body, end) = read_within(response, limit).await;
     match end {
         End::Whole => {}
-        End::TooLong => return Err(asked.fail(ModelFault::TooMuchOutput)),
-        End::BrokenOff(_) => return Err(asked.fail(ModelFault::Truncated)),
+        End::TooLong => return Err(provider_request.fail(ModelFault::TooMuchOutput)),
+        End::BrokenOff(_) => return Err(provider_request.fail(ModelFault::Truncated)),
     }
     let text = String::from_utf8_lossy(&body);
     let mut reply = Reply::default();
-    let taken = asked.take(&mut reply, &text);
+    let taken = provider_request.take(&mut reply, &text);
     meter.current = reply.usage;
     taken?;
     Ok(reply)
@@ -271,7 +271,7 @@ impl<'l> ListenerState<'l> {
     }
 
     /// Passes new text to the listener. Text before the tool call is not part of the draft.
-    fn goes_on(&mut self, reply: &Reply) {
+    fn report_new_text(&mut self, reply: &Reply) {
         if reply.tool.is_some() && !self.of_tool {
             (self.of_tool, self.bytes) = (true, 0);
             self.listener.begins();
@@ -286,7 +286,7 @@ impl<'l> ListenerState<'l> {
 }
 
 async fn read_stream(
-    asked: &ProviderRequest<'_>,
+    provider_request: &ProviderRequest<'_>,
     response: Response,
     meter: &mut Meter,
     hearing: &mut ListenerState<'_>,
@@ -296,11 +296,11 @@ async fn read_stream(
     let mut events = SseStream::new(Box::pin(body));
     let mut reply = Reply::default();
     while let Some(event) = events.next().await {
-        let event = event.map_err(|error| broken_off(asked, &error))?;
+        let event = event.map_err(|error| broken_off(provider_request, &error))?;
         let Some(data) = event.data else { continue };
-        let taken = asked.take(&mut reply, &data);
+        let taken = provider_request.take(&mut reply, &data);
         meter.current = reply.usage;
-        hearing.goes_on(&reply);
+        hearing.report_new_text(&reply);
         if taken? == Progress::Ended {
             break;
         }
@@ -308,16 +308,16 @@ async fn read_stream(
     Ok(reply)
 }
 
-fn broken_off(asked: &ProviderRequest<'_>, error: &sse_stream::Error) -> ModelFailure {
+fn broken_off(provider_request: &ProviderRequest<'_>, error: &sse_stream::Error) -> ModelFailure {
     let sse_stream::Error::Body(cause) = error else {
-        return asked.fail(ModelFault::Malformed);
+        return provider_request.fail(ModelFault::Malformed);
     };
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(cause.as_ref());
     while let Some(error) = cause {
         if error.is::<LengthLimitError>() {
-            return asked.fail(ModelFault::TooMuchOutput);
+            return provider_request.fail(ModelFault::TooMuchOutput);
         }
         cause = error.source();
     }
-    asked.fail(ModelFault::Truncated)
+    provider_request.fail(ModelFault::Truncated)
 }

@@ -92,7 +92,7 @@ impl ModelProviders {
                 ended.map_err(|_| ModelFault::Timeout)
             }
         };
-        match ended.unwrap_or_else(|fault| Err(asked(request, way).fail(fault))) {
+        match ended.unwrap_or_else(|fault| Err(provider_request(request, way).fail(fault))) {
             Ok(answer) => Ok(ModelAnswer {
                 usage: meter.usage(),
                 attempts: meter.attempts,
@@ -120,7 +120,7 @@ impl ModelProviders {
         compiles(&request.schema).await?;
         let asking = DeadlinedRequest {
             connection,
-            asked: asked(request, way),
+            provider_request: provider_request(request, way),
             options: &self.options,
             until,
             listener,
@@ -150,10 +150,10 @@ impl Models for ModelProviders {
         };
         let started = Instant::now();
         let (stage, tenant) = (request.stage.as_str(), request.tenant.as_str());
-        let told = Completion::begins(way.target, way.provider.api, stage, tenant);
+        let completion = Completion::begins(way.target, way.provider.api, stage, tenant);
         let completing = self.complete_within(request, &way, started, cancel, listener);
-        let result = completing.instrument(told.span()).await;
-        told.ends(&result, started.elapsed().as_secs_f64());
+        let result = completing.instrument(completion.span()).await;
+        completion.ends(&result, started.elapsed().as_secs_f64());
         result
     }
 
@@ -162,7 +162,7 @@ impl Models for ModelProviders {
     }
 }
 
-fn asked<'a>(request: &'a ModelRequest, way: &ResolvedRoute<'a>) -> ProviderRequest<'a> {
+fn provider_request<'a>(request: &'a ModelRequest, way: &ResolvedRoute<'a>) -> ProviderRequest<'a> {
     ProviderRequest {
         request,
         provider: way.provider,
@@ -190,7 +190,7 @@ async fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
 /// One request, with its deadline.
 struct DeadlinedRequest<'a> {
     connection: &'a Connection,
-    asked: ProviderRequest<'a>,
+    provider_request: ProviderRequest<'a>,
     options: &'a ModelOptions,
     until: Instant,
     listener: &'a dyn ModelListener,
@@ -199,8 +199,8 @@ struct DeadlinedRequest<'a> {
 impl DeadlinedRequest<'_> {
     /// Requests an answer, and sends back answers that do not conform to the schema.
     async fn answer(&self, meter: &mut Meter) -> Result<ModelAnswer, ModelFailure> {
-        let schema = &self.asked.request.schema.schema;
-        let mut turns = self.asked.request.earlier.clone();
+        let schema = &self.provider_request.request.schema.schema;
+        let mut turns = self.provider_request.request.earlier.clone();
         let mut retries = self.options.patience.retries;
         let mut repairs = 0;
         loop {
@@ -209,8 +209,8 @@ impl DeadlinedRequest<'_> {
                 Ok(draft) => return Ok(self.done(draft, reply.model, repairs)),
                 Err(no_draft) if repairs < self.options.repairs.0 => {
                     tracing::debug!(
-                        model = %self.asked.target,
-                        route = %self.asked.request.route,
+                        model = %self.provider_request.target,
+                        route = %self.provider_request.request.route,
                         fault = no_draft.fault.as_str(),
                         "a model's answer is invalid; asking for a correction"
                     );
@@ -222,14 +222,17 @@ impl DeadlinedRequest<'_> {
                 }
                 Err(no_draft) => {
                     let first = no_draft.wrong.into_iter().next();
-                    return Err(self.asked.fail(no_draft.fault).with_detail(first));
+                    return Err(self
+                        .provider_request
+                        .fail(no_draft.fault)
+                        .with_detail(first));
                 }
             }
         }
     }
 
     fn done(&self, draft: Value, model: Option<String>, repairs: u32) -> ModelAnswer {
-        let target = self.asked.target;
+        let target = self.provider_request.target;
         let model = model.unwrap_or_else(|| target.model.clone());
         ModelAnswer {
             draft,
@@ -249,9 +252,9 @@ impl DeadlinedRequest<'_> {
         retries: &mut u32,
         meter: &mut Meter,
     ) -> Result<Reply, ModelFailure> {
-        let body = self.asked.body(turns)?;
+        let body = self.provider_request.body(turns)?;
         // Each repair is a new request; a retry repeats the same one.
-        let key = format!("{}-{repair}", self.asked.request.idempotency_key);
+        let key = format!("{}-{repair}", self.provider_request.request.idempotency_key);
         let mut retry = 0;
         loop {
             let failure = match self.attempt(&body, &key, meter).await {
@@ -268,8 +271,8 @@ impl DeadlinedRequest<'_> {
                 return Err(failure);
             }
             tracing::warn!(
-                model = %self.asked.target,
-                route = %self.asked.request.route,
+                model = %self.provider_request.target,
+                route = %self.provider_request.request.route,
                 fault = failure.fault.as_str(),
                 detail = failure.detail,
                 pause_ms = pause.as_millis(),
@@ -288,19 +291,19 @@ impl DeadlinedRequest<'_> {
         meter: &mut Meter,
     ) -> Result<Reply, ModelFailure> {
         let Ok(_slot) = self.connection.slots.acquire().await else {
-            return Err(self.asked.fail(ModelFault::System));
+            return Err(self.provider_request.fail(ModelFault::System));
         };
         meter.begin();
         let Connection { client, url, .. } = self.connection;
-        let asked = &self.asked;
+        let provider_request = &self.provider_request;
         let sent = WireRequest {
             body: body.to_vec(),
             idempotency_key: key,
             trace: self.options.trace,
         };
-        let attempt = attempt(client, url, asked, sent, meter, self.listener);
-        tokio::time::timeout(asked.provider.attempt_timeout, attempt)
+        let attempt = attempt(client, url, provider_request, sent, meter, self.listener);
+        tokio::time::timeout(provider_request.provider.attempt_timeout, attempt)
             .await
-            .unwrap_or_else(|_| Err(asked.fail(ModelFault::Timeout)))
+            .unwrap_or_else(|_| Err(provider_request.fail(ModelFault::Timeout)))
     }
 }

@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &str, stop: Option<Stop>) -> Reply {
+    fn reply(text: &str, stop: Option<Stop>) -> Reply {
         Reply {
             text: text.to_owned(),
             stop,
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_on_in_only_when_the_model_was_done() {
+    fn an_answer_is_used_only_if_the_model_finished() {
         let faults = [
             (None, Some(ModelFault::Truncated)),
             (Some(Stop::Done), None),
@@ -143,15 +143,15 @@ mod tests {
             (Some(Stop::Refused), Some(ModelFault::Refused)),
         ];
         for (stop, fault) in faults {
-            assert_eq!(said("{}", stop).fault(), fault, "{stop:?}");
+            assert_eq!(reply("{}", stop).fault(), fault, "{stop:?}");
         }
-        let mut declined = said("", Some(Stop::Done));
+        let mut declined = reply("", Some(Stop::Done));
         declined.declined = true;
         assert_eq!(declined.fault(), Some(ModelFault::Refused));
     }
 
     #[tokio::test]
-    async fn a_draft_is_one_json_value_that_keeps_to_the_schema() {
+    async fn a_draft_is_one_json_value_that_satisfies_the_schema() {
         let schema = json!({"type": "object", "required": ["ready"], "additionalProperties": false,
             "properties": {"ready": {"type": "boolean"}}});
         let schema = &ForeignSchema::from(schema.as_object().unwrap().clone());
@@ -161,11 +161,11 @@ mod tests {
             "```json\n{\"ready\": true}\n```",
             "```\n{\"ready\": true}```",
         ] {
-            let draft = said(text, Some(Stop::Done)).draft(schema).await;
+            let draft = reply(text, Some(Stop::Done)).draft(schema).await;
             assert_eq!(draft, Ok(json!({"ready": true})), "{text:?}");
         }
         for text in ["", "yes", "{\"ready\": true", "{\"ready\": true} {}"] {
-            let draft = said(text, Some(Stop::Done)).draft(schema).await;
+            let draft = reply(text, Some(Stop::Done)).draft(schema).await;
             assert_eq!(draft.unwrap_err().fault, ModelFault::Malformed, "{text:?}");
         }
         // Seven bytes a value, half a KiB of memory each.
@@ -178,20 +178,20 @@ mod tests {
                 "/: it has so many values that it takes more than 16777216 bytes of memory; send fewer",
             ),
         ] {
-            let none = said(&text, Some(Stop::Done)).draft(schema).await;
+            let none = reply(&text, Some(Stop::Done)).draft(schema).await;
             let none = none.unwrap_err();
             assert_eq!(none.fault, ModelFault::Malformed);
             assert_eq!(none.wrong, [wrong]);
         }
         let called = |given: &str| Reply {
             tool: Some(given.to_owned()),
-            ..said("{\"ready\": false}", Some(Stop::Done))
+            ..reply("{\"ready\": false}", Some(Stop::Done))
         };
         let given = called("{\"ready\": true}").draft(schema).await;
         assert_eq!(given, Ok(json!({"ready": true})));
         let nothing = called("").draft(schema).await.unwrap_err();
         assert_eq!(nothing.fault, ModelFault::SchemaViolated);
-        let other = said("{\"ready\": 1, \"x\": 2}", Some(Stop::Done));
+        let other = reply("{\"ready\": 1, \"x\": 2}", Some(Stop::Done));
         let other = other.draft(schema).await.unwrap_err();
         assert_eq!(other.fault, ModelFault::SchemaViolated);
         assert_eq!(other.wrong.len(), 2, "{other:?}");

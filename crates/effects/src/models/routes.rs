@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_never_shows_itself() {
+    fn a_key_is_never_displayed() {
         assert_eq!(
             format!("{:?}", key("SERVER_KEY")),
             "Secret(… from environment variable SERVER_KEY)"

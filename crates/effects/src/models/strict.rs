@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_closed_objects_of_known_keywords_are_strict() {
+    fn only_closed_objects_with_supported_keywords_are_strict() {
         let part = json!({"type": "object", "properties": {"a": {"type": "integer"}},
             "required": ["a"], "additionalProperties": false});
         let with = |change: &dyn Fn(&mut Value)| {

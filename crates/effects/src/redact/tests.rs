@@ -11,20 +11,20 @@ use super::*;
 /// Every character that encoders treat differently, and a letter outside ASCII.
 const SECRET: &str = "Zq7/x+9 w\"T'k&é=<END>~_.-!";
 
-fn named(name: &str, value: &str) -> (String, String) {
+fn variable(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
 fn redactor() -> Redactor {
     Redactor::new(&[
-        named("TOKEN", "abcd\"efgh"),
-        named("LONGER", "abcd\"efgh-and-more"),
-        named("SHORT", "x"),
+        variable("TOKEN", "abcd\"efgh"),
+        variable("LONGER", "abcd\"efgh-and-more"),
+        variable("SHORT", "x"),
     ])
 }
 
 fn of_secret() -> Redactor {
-    Redactor::for_output(&[named("SECRET", SECRET)], &BTreeSet::new())
+    Redactor::for_output(&[variable("SECRET", SECRET)], &BTreeSet::new())
 }
 
 #[test]
@@ -36,11 +36,11 @@ fn every_form_of_a_value_is_replaced_longest_first() {
 }
 
 #[test]
-fn an_output_loses_secrets_everywhere_and_keeps_plain_and_short_values() {
+fn secrets_are_removed_from_outputs_and_short_values_are_kept() {
     let granted = [
-        named("TOKEN", "s3cr3t-value"),
-        named("REGION", "eu-central-1"),
-        named("WORD", "latest"),
+        variable("TOKEN", "s3cr3t-value"),
+        variable("REGION", "eu-central-1"),
+        variable("WORD", "latest"),
     ];
     let plain = BTreeSet::from(["REGION".to_owned()]);
     let output = json!({
@@ -70,8 +70,8 @@ fn b003_3_paths_become_relative_to_their_folder() {
 }
 
 #[test]
-fn a_value_cut_in_two_by_the_bound_leaves_no_rest() {
-    let redactor = Redactor::new(&[named("TOKEN", "secretvalue")]);
+fn a_secret_split_by_the_length_limit_leaves_no_fragment() {
+    let redactor = Redactor::new(&[variable("TOKEN", "secretvalue")]);
     // The capture starts inside an occurrence.
     let filling = ".".repeat(redactor.longest());
     let captured = format!("retvalue{filling} and then secretvalue end");
@@ -81,8 +81,8 @@ fn a_value_cut_in_two_by_the_bound_leaves_no_rest() {
 
 /// The quoted head of a long text ends before a value that the cut divides.
 #[test]
-fn a_head_ends_before_a_value_that_is_cut_in_two() {
-    let redactor = Redactor::new(&[named("TOKEN", "secretvalue")]);
+fn a_truncated_text_ends_before_a_split_secret() {
+    let redactor = Redactor::new(&[variable("TOKEN", "secretvalue")]);
     let text = "secretvalue".repeat(1_000);
     for limit in 0..200 {
         let head = redactor.apply_head(text.as_bytes(), limit);
@@ -153,7 +153,7 @@ fn wrapped(text: &str, width: usize, by: &str) -> String {
 /// A value in each of these encodings is wholly replaced by its mark, at the beginning, in the middle and at the end of
 /// a text.
 #[test]
-fn a_value_is_found_however_characters_are_coded() {
+fn a_secret_is_found_in_every_character_encoding() {
     let all_units = SECRET.encode_utf16().map(|unit| format!("\\u{unit:04X}"));
     for (what, form) in [
         ("as it is", SECRET.to_owned()),
@@ -199,7 +199,7 @@ fn a_value_is_found_however_characters_are_coded() {
 
 /// Of base64 only digits at both ends may remain, which other bytes contribute to.
 #[test]
-fn a_value_is_found_in_base64_at_every_offset() {
+fn a_secret_is_found_in_base64_at_every_offset() {
     let engines = [STANDARD, URL_SAFE, STANDARD_NO_PAD, URL_SAFE_NO_PAD];
     for engine in engines {
         for before in 0..6 {
@@ -241,12 +241,12 @@ fn a_value_is_found_in_base64_at_every_offset() {
 
 /// A numeric value is also found after it became a JSON number.
 #[test]
-fn a_number_is_found_as_a_number() {
+fn a_numeric_secret_is_found_as_a_number() {
     let values = [
-        named("WHOLE", "918273645546372819"),
-        named("PADDED", "000123456789"),
-        named("BROKEN", "12345678.50"),
-        named("LARGE", "123456789012345678901234567890"),
+        variable("WHOLE", "918273645546372819"),
+        variable("PADDED", "000123456789"),
+        variable("BROKEN", "12345678.50"),
+        variable("LARGE", "123456789012345678901234567890"),
     ];
     let redactor = Redactor::for_output(&values, &BTreeSet::new());
     let large: f64 = "123456789012345678901234567890".parse().unwrap();
@@ -262,8 +262,8 @@ fn a_number_is_found_as_a_number() {
 }
 
 #[test]
-fn each_line_of_a_value_is_found() {
-    let redactor = Redactor::new(&[named("KEY", "first-line-of-it\nsecond-line-of-it\n")]);
+fn each_line_of_a_secret_is_found() {
+    let redactor = Redactor::new(&[variable("KEY", "first-line-of-it\nsecond-line-of-it\n")]);
     assert_eq!(
         redactor.apply("a second-line-of-it b first-line-of-it\\nsecond-line-of-it"),
         "a [redacted:KEY] b [redacted:KEY]\\n[redacted:KEY]"
@@ -272,7 +272,7 @@ fn each_line_of_a_value_is_found() {
 
 /// Text without a value is unchanged, even if it seems to be encoded.
 #[test]
-fn text_without_a_value_is_left_as_it_is() {
+fn text_without_a_secret_is_unchanged() {
     let redactor = of_secret();
     for text in [
         "",
@@ -293,7 +293,7 @@ fn no_encoding_of_a_random_value_survives() {
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..500 {
         let value: String = (0..12).map(|_| random.char(' '..='~')).collect();
-        let redactor = Redactor::for_output(&[named("KEY", &value)], &BTreeSet::new());
+        let redactor = Redactor::for_output(&[variable("KEY", &value)], &BTreeSet::new());
         let before: Vec<u8> = (0..random.usize(0..20)).map(|_| random.u8(..)).collect();
         let bytes = [before.as_slice(), value.as_bytes()].concat();
         let part: String = value
@@ -322,7 +322,7 @@ fn no_encoding_of_a_random_value_survives() {
 
 /// A long text is scanned in parts; a value at the end of a part is whole in the next, in every encoding.
 #[test]
-fn values_are_found_wherever_a_long_text_is_divided() {
+fn secrets_are_found_across_the_chunks_of_a_long_text() {
     let redactor = of_secret();
     let coded = utf8_percent_encode(SECRET, NON_ALPHANUMERIC).to_string();
     let base64 = STANDARD.encode(SECRET);

@@ -54,7 +54,7 @@ fn a_tree_deeper_than_any_path_or_stack_is_removed() {
 }
 
 #[test]
-fn everything_goes_whatever_it_is_called_and_links_are_not_followed() {
+fn a_tree_is_removed_completely_and_links_are_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("kept"), "kept").unwrap();
     let dir = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn everything_goes_whatever_it_is_called_and_links_are_not_followed() {
 }
 
 #[test]
-fn modes_that_forbid_the_removal_do_not_hinder_it() {
+fn folders_without_write_permission_are_removed() {
     as_ordinary_user(|| {
         let dir = tempfile::tempdir().unwrap();
         for (at, mode) in [0o555, 0o000, 0o300, 0o500, 0o666].into_iter().enumerate() {
@@ -101,7 +101,7 @@ fn modes_that_forbid_the_removal_do_not_hinder_it() {
 }
 
 #[test]
-fn a_folder_of_another_user_stays_and_all_others_go() {
+fn only_the_folder_of_another_user_is_kept() {
     if !geteuid().is_root() {
         // Only root can make such a folder.
         return;
@@ -121,7 +121,7 @@ fn a_folder_of_another_user_stays_and_all_others_go() {
 }
 
 #[test]
-fn a_temporary_folder_is_gone_at_once_and_removed_soon() {
+fn a_temporary_folder_disappears_immediately_and_is_removed_later() {
     as_ordinary_user(|| {
         let dir = tempfile::tempdir().unwrap();
         let bin = TrashFolder::new(dir.path().join("rubbish")).unwrap();

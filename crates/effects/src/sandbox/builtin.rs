@@ -91,7 +91,7 @@ impl Sandbox {
         };
         let run = self.start_and_supervise(&launch, command.input.as_bytes(), &redactor, cancel);
         let (ending, remains) = run.await?;
-        let ended = ended(ending, remains, call, &redactor).await?;
+        let ended = read_result(ending, remains, call, &redactor).await?;
         command.answer(ended)
     }
 }
@@ -118,7 +118,7 @@ async fn run_files(
 }
 
 /// Reads the outcome of a program. One that ended by itself has an answer, with any exit code.
-async fn ended(
+async fn read_result(
     ending: Ending,
     remains: ProcessOutcome,
     call: &ToolCall,

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn b000_16_a_reader_that_does_not_end_is_ended_and_its_source_refused() {
+    async fn b000_16_a_reader_that_hangs_is_killed_and_its_source_refused() {
         let short = Limits {
             timeout: Duration::from_millis(200),
             ..Limits::default()

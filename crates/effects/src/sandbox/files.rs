@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_private_key_of_the_system_is_beneath_what_scripts_read() {
+    fn scripts_cannot_read_private_keys_of_the_system() {
         for key in [
             "/etc/ssl/private/server.key",
             "/etc/pki/tls/private/server.key",

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_decoded_once_complete_and_only_those_of_scripts() {
+    fn only_complete_groups_of_scripts_are_decoded() {
         let sent: Vec<u8> = [7, 0, 1, -1, 300]
             .into_iter()
             .flat_map(i32::to_ne_bytes)
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_without_its_leader_is_tracked_as_long_as_it_has_members() {
+    fn a_group_is_tracked_until_its_last_member_ends() {
         use std::io::{BufRead, BufReader, Read};
         use std::os::unix::process::CommandExt;
         let mut command = Command::new("/bin/sh");

@@ -311,20 +311,20 @@ fn open(thread: u32, reference: &FileReference) -> Result<OwnedFd, Errno> {
         return rustix::fs::open(path.as_c_str(), flags, Mode::empty());
     }
     let base = match at {
-        libc::AT_FDCWD => named(&format!("/proc/{thread}/cwd"))?,
+        libc::AT_FDCWD => open_link(&format!("/proc/{thread}/cwd"))?,
         number => descriptor(thread, number)?,
     };
     rustix::fs::openat(&base, path.as_c_str(), flags, Mode::empty())
 }
 
 fn descriptor(thread: u32, number: i32) -> Result<OwnedFd, Errno> {
-    named(&format!("/proc/{thread}/fd/{number}")).map_err(|errno| match errno {
+    open_link(&format!("/proc/{thread}/fd/{number}")).map_err(|errno| match errno {
         Errno::NOENT => Errno::BADF,
         errno => errno,
     })
 }
 
-fn named(link: &str) -> Result<OwnedFd, Errno> {
+fn open_link(link: &str) -> Result<OwnedFd, Errno> {
     rustix::fs::open(link, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 

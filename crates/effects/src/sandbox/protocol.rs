@@ -80,7 +80,7 @@ pub(super) async fn read(
     redactor: &Redactor,
     room: &dyn OutputBudget,
 ) -> Result<(Value, String), Failure> {
-    let log = ended(&remains, limits, redactor)?;
+    let log = log_or_failure(&remains, limits, redactor)?;
     let read = remains.stdout.into_value(room).await;
     match read {
         Ok(output) => Ok((output, log)),
@@ -92,7 +92,7 @@ pub(super) async fn read(
 }
 
 /// Returns the log of a successful process, or the failure of another.
-fn ended(
+fn log_or_failure(
     remains: &ProcessOutcome,
     limits: &Limits,
     redactor: &Redactor,
@@ -205,7 +205,7 @@ mod tests {
             stderr_cut: Cut::Whole,
             last_refusal: None,
         };
-        ended(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
+        log_or_failure(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
     }
 
     fn kind_and_log(raw_status: i32, stderr: &str) -> (ErrorType, String) {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_is_the_report_and_the_rest_the_log() {
+    fn the_last_line_is_the_report_and_earlier_lines_are_the_log() {
         let failure = failed(
             1 << 8,
             "one\ntwo\n{\"error_type\":\"permission_error\",\"message\":\"no\",\"retryable\":true}\n\n",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_an_unknown_type_is_no_report() {
+    fn a_report_of_an_unknown_type_is_ignored() {
         let text = "{\"error_type\":\"oops\",\"message\":\"no\"}";
         assert_eq!(
             kind_and_log(1 << 8, text),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_show_in_signals_shell_codes_and_memory_errors() {
+    fn exceeded_limits_are_recognised_by_signal_exit_code_and_memory_error() {
         for (status, stderr) in [
             (libc::SIGXCPU, ""),
             (libc::SIGKILL, ""),

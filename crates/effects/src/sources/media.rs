@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn b000_16_the_header_decides_then_the_first_bytes_then_the_name() {
+    fn b000_16_the_media_type_comes_from_header_content_or_name() {
         use MediaType::{Html, Markdown, Pdf, Text};
         for (content_type, name, bytes, expected) in [
             ("text/html; charset=utf-8", "a.pdf", "%PDF-1.4", Html),

@@ -39,7 +39,7 @@ pub(super) struct KeySet {
 }
 
 impl KeysLocation {
-    pub(super) fn of(options: &IssuerOptions) -> Result<Self, IssuerError> {
+    pub(super) fn from_options(options: &IssuerOptions) -> Result<Self, IssuerError> {
         let address = |url: &str| {
             base(url, PlainHttp::Loopback).map_err(|what| IssuerError::Address {
                 issuer: options.issuer.clone(),

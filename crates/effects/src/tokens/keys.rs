@@ -62,7 +62,7 @@ pub(super) struct Keys {
     timeout: Duration,
     fetched: ArcSwapOption<Fetched>,
     /// Time of the last fetch; held during a fetch, so that one caller fetches and the others wait.
-    asked: Mutex<Option<Instant>>,
+    last_fetch: Mutex<Option<Instant>>,
 }
 
 impl Keys {
@@ -76,7 +76,7 @@ impl Keys {
             refresh: options.refresh,
             timeout: options.timeout,
             fetched: ArcSwapOption::empty(),
-            asked: Mutex::new(None),
+            last_fetch: Mutex::new(None),
         }
     }
 
@@ -111,25 +111,25 @@ impl Keys {
 
     /// Whether a fetch after the last successful one failed.
     async fn failed_since(&self, answered: Instant) -> bool {
-        self.asked
+        self.last_fetch
             .lock()
             .await
-            .is_some_and(|asked| asked > answered)
+            .is_some_and(|last_fetch| last_fetch > answered)
     }
 
     /// Fetches the keys, unless the last fetch was too recent or the issuer does not answer. Of concurrent callers one
     /// fetches.
     async fn ask(&self, seen: Option<Instant>) -> Option<Arc<Fetched>> {
-        let mut asked = self.asked.lock().await;
+        let mut last_fetch = self.last_fetch.lock().await;
         let newest = self.fetched.load_full();
         if newest.as_deref().map(|fetched| fetched.at) > seen {
             return newest;
         }
-        if asked.is_some_and(|asked| asked.elapsed() < self.refresh) {
+        if last_fetch.is_some_and(|last_fetch| last_fetch.elapsed() < self.refresh) {
             return None;
         }
         let set = self.place.keys(&self.client, self.timeout).await;
-        *asked = Some(Instant::now());
+        *last_fetch = Some(Instant::now());
         match set {
             Ok(set) => {
                 let keys = set.keys.into_iter().filter_map(VerificationKey::read);

@@ -84,7 +84,7 @@ impl WebSearch {
 
     async fn attempt(&self, query: &Query) -> Result<Vec<Hit>, SearchAttemptError> {
         let limit = self.options.attempt_timeout;
-        let exchange = HttpAnswer::to(
+        let exchange = HttpAnswer::fetch(
             &self.client,
             self.request(query)?,
             self.options.answer_bytes,
@@ -130,7 +130,7 @@ impl WebSearch {
         let answer: Option<Value> = json::decode(body, Profile::MESSAGE).ok();
         let hits = match (self.provider(), &answer) {
             (SearchProvider::Brave, Some(answer)) => brave::hits(answer),
-            (SearchProvider::SearxNg, Some(answer)) => match searxng::found(answer) {
+            (SearchProvider::SearxNg, Some(answer)) => match searxng::parse_response(answer) {
                 Some(found) if found.hits.is_empty() && found.silent_engines > 0 => {
                     let silent = format!(
                         "found nothing, and {} of its engines did not answer",

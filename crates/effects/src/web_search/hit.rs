@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_made_anew_from_its_texts_and_its_link() {
+    fn a_result_is_rebuilt_from_its_texts_and_its_link() {
         let result = json!({
             "title": "<b>Flood</b> &amp; <i>tide</i>\n gates\u{202e}\u{0}", "url": "HTTPS://Example.org/a b?q=<x>",
             "content": "One<br>two<script>alert(1)</script> <img src=x onerror=alert(1)>three \u{1b}[31m",
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_are_none_or_hide_where_they_lead_are_dropped() {
+    fn invalid_and_misleading_links_are_dropped() {
         for url in [
             json!("javascript:alert(1)"),
             json!("data:text/html,x"),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_other_types_are_empty_and_long_ones_are_cut() {
+    fn texts_of_other_types_are_empty_and_long_texts_are_truncated() {
         let url = "https://example.org/";
         let odd =
             json!({"title": {"a": 1}, "url": url, "content": 7, "publishedDate": "yesterday"});

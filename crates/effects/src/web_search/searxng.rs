@@ -45,7 +45,7 @@ fn age(freshness: Freshness) -> &'static str {
 }
 
 /// Returns the results, or `None` if the answer is not one of this API.
-pub(super) fn found(answer: &Value) -> Option<SearxngResponse> {
+pub(super) fn parse_response(answer: &Value) -> Option<SearxngResponse> {
     let results = answer.get("results")?.as_array()?.iter();
     let silent = answer.get("unresponsive_engines").and_then(Value::as_array);
     Some(SearxngResponse {

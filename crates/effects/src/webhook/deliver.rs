@@ -80,8 +80,8 @@ struct OutgoingMessage<'d> {
 impl OutgoingMessage<'_> {
     async fn deliver(&self, cancel: &CancellationToken) -> Result<Delivered, DeliveryFailed> {
         if self.body.len() > MAX_BODY_BYTES {
-            let said = format!("takes more than {MAX_BODY_BYTES} bytes, and was not sent");
-            return Err(self.failed(DeliveryFault::Forbidden, &said));
+            let message = format!("takes more than {MAX_BODY_BYTES} bytes, and was not sent");
+            return Err(self.failed(DeliveryFault::Forbidden, &message));
         }
         let patience = &self.webhooks.patience;
         for retry in 0..patience.retries {
@@ -93,7 +93,7 @@ impl OutgoingMessage<'_> {
                 return Err(missed.failed);
             };
             let pause = patience.pause(retry, asked);
-            let Some(pause) = pause.filter(|pause| *pause < self.left()) else {
+            let Some(pause) = pause.filter(|pause| *pause < self.remaining()) else {
                 return Err(missed.failed);
             };
             tokio::select! {
@@ -106,34 +106,34 @@ impl OutgoingMessage<'_> {
     }
 
     /// Returns the remaining time.
-    fn left(&self) -> Duration {
+    fn remaining(&self) -> Duration {
         self.delivery.timeout.saturating_sub(self.began.elapsed())
     }
 
     async fn attempt(&self, cancel: &CancellationToken) -> Result<Delivered, DeliveryAttemptError> {
-        if cancel.is_cancelled() || self.left().is_zero() {
-            return Err(self.never(
+        if cancel.is_cancelled() || self.remaining().is_zero() {
+            return Err(self.permanent_failure(
                 DeliveryFault::Unavailable,
                 "was not sent: the time limit is reached",
             ));
         }
         let client = self.client().await?;
         let request = self.request().map_err(|error| {
-            let said = format!("cannot be sent as a request: {}", chain(&error));
-            self.never(DeliveryFault::Forbidden, &said)
+            let message = format!("cannot be sent as a request: {}", chain(&error));
+            self.permanent_failure(DeliveryFault::Forbidden, &message)
         })?;
-        let limit = self.system.attempt_timeout.min(self.left());
+        let limit = self.system.attempt_timeout.min(self.remaining());
         let answered = async {
             let response = client.execute(request).await;
             let response = response.map_err(|error| self.unanswered(&error))?;
-            self.told(response).await
+            self.interpret(response).await
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(self.unknown("was cancelled before an answer came")),
+            () = cancel.cancelled() => Err(self.unknown_outcome("was cancelled before an answer came")),
             answered = tokio::time::timeout(limit, answered) => answered.unwrap_or_else(|_| {
-                let said = format!("was not answered within {} ms", limit.as_millis());
-                Err(self.unknown(&said))
+                let message = format!("was not answered within {} ms", limit.as_millis());
+                Err(self.unknown_outcome(&message))
             }),
         }
     }
@@ -147,28 +147,28 @@ impl OutgoingMessage<'_> {
             .http
             .client_to(host, &addresses, Redirects::None);
         client.map_err(|error| {
-            let said = format!("was not sent: preparing the HTTP client: {}", chain(&error));
-            self.never(DeliveryFault::Forbidden, &said)
+            let message = format!("was not sent: preparing the HTTP client: {}", chain(&error));
+            self.permanent_failure(DeliveryFault::Forbidden, &message)
         })
     }
 
     async fn addresses(&self) -> Result<Vec<SocketAddr>, DeliveryAttemptError> {
         let port = self.url.port_or_known_default().unwrap_or_default();
         let found = self.system.wall.addresses(self.host(), port);
-        let found = tokio::time::timeout(self.left(), found).await;
-        let found =
-            found.map_err(|_| self.passing("was not sent: the time limit is reached", None))?;
+        let found = tokio::time::timeout(self.remaining(), found).await;
+        let found = found
+            .map_err(|_| self.retryable_failure("was not sent: the time limit is reached", None))?;
         found.map_err(|refusal| {
             let name = &self.system.name;
             match refusal {
-                EgressRefusal::NotListed { host, port } => self.never(
+                EgressRefusal::NotListed { host, port } => self.permanent_failure(
                     DeliveryFault::Forbidden,
                     &format!(
                         "was not sent: the port of {host}:{port} is not a default port, and the `egress` of the \
                          system of record `{name}` does not list it"
                     ),
                 ),
-                EgressRefusal::PrivateAddress { host, address } => self.never(
+                EgressRefusal::PrivateAddress { host, address } => self.permanent_failure(
                     DeliveryFault::Forbidden,
                     &format!(
                         "was not sent: {host} is {address}, a private or local address that the `egress` of the \
@@ -176,8 +176,8 @@ impl OutgoingMessage<'_> {
                     ),
                 ),
                 EgressRefusal::Unresolved { host, source } => {
-                    let said = format!("was not sent: {host} cannot be resolved: {source}");
-                    self.passing(&said, None)
+                    let message = format!("was not sent: {host} cannot be resolved: {source}");
+                    self.retryable_failure(&message, None)
                 }
             }
         })
@@ -209,7 +209,7 @@ impl OutgoingMessage<'_> {
     }
 
     /// Interprets an answer.
-    async fn told(&self, response: Response) -> Result<Delivered, DeliveryAttemptError> {
+    async fn interpret(&self, response: Response) -> Result<Delivered, DeliveryAttemptError> {
         let status = response.status();
         if status.is_success() {
             return Ok(Delivered {
@@ -218,62 +218,62 @@ impl OutgoingMessage<'_> {
         }
         let asked = retry_after(response.headers(), SystemTime::now());
         if status.is_redirection() {
-            let said = format!("was answered {status}; redirects are not followed");
-            return Err(self.never(DeliveryFault::Refused, &said));
+            let message = format!("was answered {status}; redirects are not followed");
+            return Err(self.permanent_failure(DeliveryFault::Refused, &message));
         }
         let (body, _) = read_within(response, ANSWER_BYTES).await;
         let words = clean(&String::from_utf8_lossy(&body), MAX_RESPONSE_EXCERPT);
-        let said = if words.is_empty() {
+        let message = if words.is_empty() {
             format!("was answered {status}")
         } else {
             format!("was answered {status}: {words:?}")
         };
         Err(match status {
             StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED => {
-                self.never(DeliveryFault::Conflict, &said)
+                self.permanent_failure(DeliveryFault::Conflict, &message)
             }
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
-                self.passing(&said, asked)
+                self.retryable_failure(&message, asked)
             }
-            status if status.is_server_error() => self.passing(&said, asked),
-            _ => self.never(DeliveryFault::Refused, &said),
+            status if status.is_server_error() => self.retryable_failure(&message, asked),
+            _ => self.permanent_failure(DeliveryFault::Refused, &message),
         })
     }
 
     /// Classifies a request without an answer. Without a connection nothing was sent.
     fn unanswered(&self, error: &reqwest::Error) -> DeliveryAttemptError {
         if error.is_connect() {
-            self.passing(&format!("was not sent: {}", chain(error)), None)
+            self.retryable_failure(&format!("was not sent: {}", chain(error)), None)
         } else {
-            self.unknown(&format!("was not answered: {}", chain(error)))
+            self.unknown_outcome(&format!("was not answered: {}", chain(error)))
         }
     }
 
-    fn unknown(&self, said: &str) -> DeliveryAttemptError {
-        let said =
-            format!("{said}; its outcome is unknown: look up this id in the system of record");
-        self.never(DeliveryFault::Unknown, &said)
+    fn unknown_outcome(&self, message: &str) -> DeliveryAttemptError {
+        let message =
+            format!("{message}; its outcome is unknown: look up this id in the system of record");
+        self.permanent_failure(DeliveryFault::Unknown, &message)
     }
 
-    fn passing(&self, said: &str, asked: Option<Duration>) -> DeliveryAttemptError {
+    fn retryable_failure(&self, message: &str, asked: Option<Duration>) -> DeliveryAttemptError {
         DeliveryAttemptError {
-            failed: self.failed(DeliveryFault::Unavailable, said),
+            failed: self.failed(DeliveryFault::Unavailable, message),
             again: DeliveryRetry::After(asked),
         }
     }
 
-    fn never(&self, fault: DeliveryFault, said: &str) -> DeliveryAttemptError {
+    fn permanent_failure(&self, fault: DeliveryFault, message: &str) -> DeliveryAttemptError {
         DeliveryAttemptError {
-            failed: self.failed(fault, said),
+            failed: self.failed(fault, message),
             again: DeliveryRetry::Never,
         }
     }
 
-    fn failed(&self, fault: DeliveryFault, said: &str) -> DeliveryFailed {
+    fn failed(&self, fault: DeliveryFault, message: &str) -> DeliveryFailed {
         let (id, name) = (&self.delivery.id, &self.system.name);
         DeliveryFailed {
             fault,
-            message: format!("the message {id} to the system of record `{name}` {said}"),
+            message: format!("the message {id} to the system of record `{name}` {message}"),
         }
     }
 }

@@ -86,7 +86,7 @@ mod tests {
 
     /// The test vector of the official libraries.
     #[test]
-    fn a_signature_is_the_one_that_the_official_libraries_make() {
+    fn signatures_match_the_official_libraries() {
         let secret = secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let secret = SigningSecret::read(&secret).unwrap();
         let id = MessageId("msg_p5jXN8AQM9LWM0D4loKWxJek".to_owned());

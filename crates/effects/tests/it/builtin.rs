@@ -43,7 +43,7 @@ fn command(program: &str) -> BuiltinGrants {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_a_command_gets_its_arguments_as_data_and_nothing_else() {
+async fn b003_a_command_gets_its_arguments_as_data_only() {
     let fixture = sandbox().await;
     let arguments = json!(["%s\n", "$(id)", "`id`", "; rm -rf /", "a b"]);
     let given = json!({"command": "it", "arguments": arguments});
@@ -79,7 +79,7 @@ async fn b003_a_command_gets_its_arguments_as_data_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_a_command_works_in_its_root_as_it_is_granted() {
+async fn b003_a_command_has_the_granted_access_to_its_root() {
     let fixture = sandbox().await;
     let work = fixture.directory.path().join("work");
     std::fs::create_dir(&work).unwrap();
@@ -173,7 +173,7 @@ fn hosts(host: &str) -> BuiltinGrants {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_requests_go_to_granted_hosts_alone() {
+async fn b003_requests_reach_only_granted_hosts() {
     let fixture = sandbox().await;
     let stub = server();
     let local = stub.address().to_string();
@@ -206,7 +206,7 @@ async fn b003_requests_go_to_granted_hosts_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_methods_and_redirects_are_what_the_call_says() {
+async fn b003_methods_and_redirects_follow_the_call() {
     let fixture = sandbox().await;
     let stub = server();
     let local = stub.address().to_string();
@@ -264,7 +264,7 @@ async fn b003_methods_and_redirects_are_what_the_call_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_files_and_charts_go_the_same_way() {
+async fn b003_files_and_charts_use_the_same_checks() {
     let fixture = sandbox().await;
     let root = Root {
         path: fixture.directory.path().to_owned(),

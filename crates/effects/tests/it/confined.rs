@@ -62,7 +62,7 @@ fn page() -> RawSource {
 }
 
 #[tokio::test]
-async fn a_filter_and_a_template_that_do_not_end_are_ended_in_time() {
+async fn a_filter_and_a_template_that_hang_time_out() {
     let mark = mark("late");
     let fixture = endless_sandbox(&mark).await;
     for language in [Language::Filter, Language::Template] {

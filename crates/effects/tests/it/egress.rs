@@ -64,7 +64,7 @@ fn trying(egress: &[String], tries: &Value) -> ToolCall {
 }
 
 #[tokio::test]
-async fn a_listed_host_is_reached_through_the_proxy_and_only_so() {
+async fn a_listed_host_is_reached_only_through_the_proxy() {
     let stub = serve();
     let server = stub.address();
     let port = server.port();
@@ -103,7 +103,7 @@ async fn a_host_outside_the_list_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_a_private_address_is_refused() {
+async fn a_name_that_resolves_to_a_private_address_is_refused() {
     let stub = serve();
     let server = stub.address();
     let port = server.port();
@@ -200,7 +200,7 @@ async fn a_missing_network_namespace_is_reported() {
 }
 
 #[tokio::test]
-async fn in_a_network_namespace_the_proxys_port_leads_nowhere_else() {
+async fn in_a_network_namespace_only_the_proxy_is_reachable() {
     let fixture = sandbox_with(NamespaceUse::Required).await;
     // The port that scripts may connect to, on another address of this machine.
     let elsewhere = tokio::net::TcpListener::bind("127.0.0.77:3128")

@@ -362,7 +362,7 @@ async fn a_silent_host_times_out_and_a_call_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_listen_may_be_tried_again() {
+async fn a_refused_connection_is_retryable() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

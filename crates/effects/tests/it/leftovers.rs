@@ -39,7 +39,7 @@ async fn runs_a_script(sandbox: &Sandbox, source: &str) {
 }
 
 #[test]
-fn a_folder_whose_modes_forbid_it_is_removed() {
+fn a_folder_without_write_permission_is_removed() {
     as_ordinary_user(|| async {
         let dir = tempfile::tempdir().unwrap();
         let options = SandboxOptions::new(dir.path().join("sandbox"));
@@ -100,7 +100,7 @@ fn members(group: i64) -> usize {
 
 /// As required of the first process of a container, where no other process reaps orphans.
 #[tokio::test]
-async fn no_zombie_is_left() {
+async fn every_ended_process_is_reaped() {
     let fixture = sandbox().await;
     let source =
         "for i in 1 2 3 4 5 6 7 8; do (sleep 1000 & sleep 1000 &) ; done; sleep 1000 & echo $$";
@@ -160,7 +160,7 @@ fn the_first_process_reaps_every_orphan() {
         }
     }
     let own = std::env::current_exe().unwrap();
-    for test in [ORPHAN_TEST, "leftovers::no_zombie_is_left"] {
+    for test in [ORPHAN_TEST, "leftovers::every_ended_process_is_reaped"] {
         let ran = within(&[own.to_str().unwrap(), "--exact", test, "--include-ignored"]).unwrap();
         let said = String::from_utf8_lossy(&ran.stdout);
         assert!(said.contains("1 passed"), "{said}{ran:?}");

@@ -124,7 +124,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_touches_what_it_was_given_keeps_its_folder_and_ends_with_the_connections() {
+async fn a_server_uses_only_its_grants_and_ends_with_its_connections() {
     let fixture = sandbox().await;
     let folder = fixture.directory.path().to_owned();
     for name in ["open", "shared", "closed"] {

@@ -128,7 +128,7 @@ async fn tried(fixture: &Fixture) -> Value {
 }
 
 #[tokio::test]
-async fn modes_owners_times_and_attributes_outside_stay_as_they_are() {
+async fn metadata_outside_the_private_folder_is_unchanged() {
     if cfg!(not(target_arch = "x86_64")) {
         // The script has the system call numbers of this architecture only.
         return;
@@ -154,7 +154,7 @@ print(json.dumps({**changes, "text": open("renamed").read()}))
 
 /// Without mounts or notifications, the kernel refuses a change; files can still be written.
 #[tokio::test]
-async fn where_nothing_confines_changes_they_are_refused_in_the_private_folder_too() {
+async fn without_confinement_metadata_changes_are_refused_everywhere() {
     let fixture = without_notifications().await;
     let refused = rustix::io::Errno::PERM.raw_os_error();
     assert_eq!(
@@ -172,7 +172,7 @@ async fn where_nothing_confines_changes_they_are_refused_in_the_private_folder_t
 }
 
 #[tokio::test]
-async fn the_sandbox_names_the_means_that_protects_metadata() {
+async fn the_sandbox_reports_how_metadata_is_protected() {
     for fixture in both().await {
         let capabilities = fixture.sandbox.capabilities().await.into_iter();
         let mut named = capabilities.filter(|capability| capability.name == "metadata");

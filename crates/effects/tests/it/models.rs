@@ -117,7 +117,7 @@ async fn ask(models: &dyn Models) -> Result<ModelAnswer, ModelFailure> {
 }
 
 /// Sends a request to a server with a sequence of answers.
-async fn asked(
+async fn ask_stubbed(
     api: ModelApi,
     replies: Vec<Reply>,
     change: impl FnOnce(&mut ModelOptions),

@@ -60,7 +60,7 @@ async fn b003_7_a_timeout_kills_the_script_and_its_grandchildren() {
 }
 
 #[tokio::test]
-async fn children_left_behind_by_a_script_that_ended_are_killed() {
+async fn remaining_children_of_an_ended_script_are_killed() {
     let fixture = sandbox().await;
     match fixture
         .run(bash_call(&format!("{STRAGGLERS}\necho 1")))
@@ -116,7 +116,7 @@ async fn dropping_the_future_kills_the_group() {
         _ = has_started(&fixture) => {}
     }
     let deadline = Instant::now() + Duration::from_secs(5);
-    while named("charter-effects-dropped") {
+    while is_running("charter-effects-dropped") {
         assert!(Instant::now() < deadline, "the child outlived its call");
         tokio::task::yield_now().await;
     }
@@ -124,7 +124,7 @@ async fn dropping_the_future_kills_the_group() {
 
 /// The kernel ends a confined process with the thread that started it, so that must not be the caller's thread.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_script_goes_on_when_the_thread_that_asked_for_it_is_gone() {
+async fn a_script_outlives_the_thread_that_started_it() {
     let fixture = sandbox().await;
     let call = bash_call(&format!(
         "{READY}; until [ -e \"$TMPDIR/go\" ]; do sleep 0.01; done; echo 1"
@@ -162,7 +162,7 @@ async fn has_started(fixture: &Fixture) -> PathBuf {
     }
 }
 
-fn named(name: &str) -> bool {
+fn is_running(name: &str) -> bool {
     std::fs::read_dir("/proc")
         .unwrap()
         .flatten()

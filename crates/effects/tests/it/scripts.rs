@@ -104,7 +104,7 @@ async fn output_that_is_not_one_json_value_is_quoted_and_redacted() {
 
 /// A successful script may have had its effect, even if its output is unusable: the failure reports that.
 #[tokio::test]
-async fn an_output_is_measured_before_it_is_read_and_its_script_has_answered() {
+async fn an_unusable_output_is_refused_unread_and_its_script_counts_as_run() {
     let fixture = sandbox().await;
     let lists = |levels: usize| {
         let source = format!("print('[' * {levels} + ']' * {levels})");
@@ -183,7 +183,7 @@ async fn granted_values_are_redacted_from_log_and_message() {
 }
 
 #[tokio::test]
-async fn granted_values_are_redacted_from_what_an_exception_says_and_from_outputs() {
+async fn granted_values_are_redacted_from_exceptions_and_outputs() {
     let fixture = sandbox().await;
     let mut raising = python_call("import os\nraise RuntimeError('no: ' + os.environ['TOKEN'])");
     raising.environment = vec![("TOKEN".into(), "s3cr3t-value".into())];
@@ -366,7 +366,7 @@ async fn the_private_folder_is_fresh_and_does_not_outlive_the_call() {
 }
 
 #[tokio::test]
-async fn ways_around_the_walls_are_refused() {
+async fn attempts_to_escape_the_sandbox_are_refused() {
     let fixture = sandbox().await;
     let mut call = python_call(
         r#"

@@ -43,7 +43,7 @@ async fn text(request: &SourceRequest) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b000_16_private_addresses_are_refused_unless_named() {
+async fn b000_16_private_addresses_are_refused_unless_listed() {
     let server = serve("127.0.0.1", |_| Reply::text(200, "hello"));
     let address = server.address();
     let named = request(address, "/");
@@ -90,7 +90,7 @@ async fn b000_16_a_redirect_to_a_private_address_is_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b000_16_a_page_of_50_mib_is_refused_announced_or_not() {
+async fn b000_16_a_page_of_50_mib_is_refused_with_and_without_content_length() {
     const SIZE: usize = 50 << 20;
     let bytes = |body: Vec<u8>| Reply::new(200, "application/octet-stream", body);
     // 50 MiB of one letter, compressed to some 50 KiB.
@@ -115,7 +115,7 @@ async fn b000_16_a_page_of_50_mib_is_refused_announced_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b000_16_what_did_not_change_is_not_sent_again() {
+async fn b000_16_an_unchanged_source_is_not_fetched_again() {
     let server = HttpStub::start(|request, _| {
         let known = request.headers.get("if-none-match");
         match known.map(String::as_str) {

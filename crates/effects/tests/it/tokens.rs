@@ -68,10 +68,10 @@ fn untrusted<T: std::fmt::Debug>(result: Result<T, TokenRefused>, why: &str) {
 
 /// Each algorithm; the keys are found by the discovery document, and fetched once.
 #[tokio::test]
-async fn a_signed_token_is_believed() {
+async fn a_validly_signed_token_is_accepted() {
     let rsa = rsa::RsaPrivateKey::new(&mut rand_core::OsRng, 2048).unwrap();
     let rsa = EncodingKey::from_rsa_der(rsa.to_pkcs1_der().unwrap().as_bytes());
-    let rsa = TokenKey::of("r", Algorithm::RS256, rsa);
+    let rsa = TokenKey::new("r", Algorithm::RS256, rsa);
     let (ed, ec) = (
         TokenKey::ed25519("e").unwrap(),
         TokenKey::p256("p").unwrap(),
@@ -121,7 +121,7 @@ async fn a_token_for_another_audience_or_time_is_refused() {
 /// A token is refused if it is unsigned, signed with a shared secret or another issuer's key, or with another algorithm
 /// than its key's.
 #[tokio::test]
-async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
+async fn a_token_not_signed_by_its_issuer_is_refused() {
     let (key, other) = (
         TokenKey::ed25519("e").unwrap(),
         TokenKey::ed25519("e").unwrap(),
@@ -139,7 +139,7 @@ async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
     // The public key used as a shared secret.
     let public = key.public().unwrap()["x"].as_str().unwrap().to_owned();
     for secret in [public.as_bytes(), b""] {
-        let shared = TokenKey::of("e", Algorithm::HS256, EncodingKey::from_secret(secret));
+        let shared = TokenKey::new("e", Algorithm::HS256, EncodingKey::from_secret(secret));
         untrusted(
             issuers.believe(&shared.sign(&claims).unwrap()).await,
             "not accepted",
@@ -188,7 +188,7 @@ async fn a_token_that_is_not_signed_by_its_issuer_is_not_believed() {
 
 /// A new key is found when a token names it, as soon as the issuer may be contacted again.
 #[tokio::test]
-async fn a_new_key_of_the_issuer_is_found() {
+async fn a_new_key_of_the_issuer_is_fetched() {
     let (old, new) = (
         TokenKey::ed25519("1").unwrap(),
         TokenKey::p256("2").unwrap(),
@@ -216,7 +216,7 @@ async fn a_new_key_of_the_issuer_is_found() {
 
 /// The issuer is contacted once in the configured time, for all hostile tokens together.
 #[tokio::test]
-async fn unknown_keys_do_not_make_the_issuer_be_asked() {
+async fn unknown_keys_do_not_trigger_repeated_fetches() {
     let key = TokenKey::ed25519("e").unwrap();
     let server = started(&[&key]);
     let issuers = issuers(options(&server));
@@ -239,7 +239,7 @@ async fn unknown_keys_do_not_make_the_issuer_be_asked() {
 
 /// Cached keys stay valid for a limited time when the issuer is down; not every token causes a request.
 #[tokio::test]
-async fn keys_of_an_issuer_that_is_down_go_on_for_a_while() {
+async fn cached_keys_of_an_unreachable_issuer_stay_valid_for_a_time() {
     let key = TokenKey::ed25519("e").unwrap();
     let server = started(&[&key]);
     let mut short = options(&server);
@@ -297,7 +297,7 @@ async fn keys_that_are_not_for_signing_are_not_used() {
             .unwrap()
             .as_bytes(),
     );
-    let weak = TokenKey::of("w", Algorithm::RS256, weak);
+    let weak = TokenKey::new("w", Algorithm::RS256, weak);
     server.set_keys(vec![key.public().unwrap(), weak.public().unwrap()]);
     let short = weak.sign(&claims(&server, json!({}))).unwrap();
     untrusted(
@@ -308,7 +308,7 @@ async fn keys_that_are_not_for_signing_are_not_used() {
 }
 
 #[tokio::test]
-async fn a_discovery_document_is_about_its_issuer() {
+async fn a_discovery_document_must_name_its_issuer() {
     let key = TokenKey::ed25519("e").unwrap();
     let server = started(&[&key]);
     let issuers = issuers(options(&server));
@@ -320,7 +320,7 @@ async fn a_discovery_document_is_about_its_issuer() {
 
 /// Settings that would accept every token, or none, prevent the start.
 #[test]
-fn an_issuer_has_tls_an_audience_and_a_way_of_signing() {
+fn an_issuer_needs_tls_an_audience_and_an_algorithm() {
     let fine = IssuerOptions {
         issuer: "https://id.example.com".to_owned(),
         audiences: vec!["charter".to_owned()],

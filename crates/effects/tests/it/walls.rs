@@ -61,7 +61,7 @@ print(json.dumps(connected))
 }
 
 #[tokio::test]
-async fn asyncio_and_nodes_children_work() {
+async fn asyncio_and_node_child_processes_work() {
     for fixture in both().await {
         let call = python_call(
             r#"
@@ -177,7 +177,7 @@ print(json.dumps([[seen(path) for path in p["seen"]], [read(path) for path in p[
 "#;
 
 #[tokio::test]
-async fn the_servers_data_is_not_in_sight() {
+async fn the_servers_data_is_hidden() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let (key, granted) = (directory.path().join("evidence.key"), data.join("granted"));

@@ -77,7 +77,7 @@ fn granted(search: Option<Arc<WebSearch>>, parameters: &Value) -> ToolCall {
 }
 
 /// Sends a request to a server with a sequence of answers.
-async fn asked(
+async fn search_stubbed(
     provider: SearchProvider,
     replies: Vec<Reply>,
     change: impl FnOnce(&mut SearchOptions),
@@ -120,12 +120,12 @@ fn expected(provider: &str) -> Value {
 
 /// Both providers yield equal results, with their actions.
 #[tokio::test(flavor = "multi_thread")]
-async fn both_providers_answers_come_to_the_same_results() {
+async fn answers_of_both_providers_give_the_same_results() {
     for (provider, body) in [
         (BRAVE, recorded!("brave/success.json")),
         (SEARXNG, recorded!("searxng/success.json")),
     ] {
-        let (outcome, _) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
+        let (outcome, _) = search_stubbed(provider, vec![Reply::json(200, body)], |_| {}).await;
         let mut found = output(outcome);
         let actions = found.as_object_mut().unwrap().remove("actions").unwrap();
         assert_eq!(found, expected(provider.as_str()));
@@ -143,12 +143,12 @@ async fn both_providers_answers_come_to_the_same_results() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_without_results_is_an_answer() {
+async fn an_answer_without_results_is_valid() {
     for (provider, body) in [
         (BRAVE, recorded!("brave/empty.json")),
         (SEARXNG, recorded!("searxng/empty.json")),
     ] {
-        let (outcome, seen) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
+        let (outcome, seen) = search_stubbed(provider, vec![Reply::json(200, body)], |_| {}).await;
         assert_eq!(output(outcome)["results"], json!([]));
         assert_eq!(seen.len(), 1);
     }
@@ -156,7 +156,7 @@ async fn an_answer_without_results_is_an_answer() {
 
 /// The key goes to Brave in its header, and the query is data in the address.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_says_what_the_provider_knows_and_no_more() {
+async fn a_request_contains_only_supported_parameters() {
     let given = json!({
         "query": "a&count=99#ä +b", "count": 3, "freshness": "week", "language": "ja",
     });
@@ -197,7 +197,7 @@ async fn a_request_says_what_the_provider_knows_and_no_more() {
 
 /// A dry run also searches, because it only reads.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_searches_as_it_reads() {
+async fn a_dry_run_performs_the_search() {
     let body = recorded!("searxng/success.json");
     let server = HttpStub::answering(vec![Reply::json(200, body)]).unwrap();
     let call = ToolCall {

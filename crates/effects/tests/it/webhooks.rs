@@ -174,7 +174,7 @@ async fn b002_13_each_answer_has_its_failure() {
 
 /// The result of a message without an answer is unknown; it is not retried.
 #[tokio::test(flavor = "multi_thread")]
-async fn b002_13_silence_is_no_failure_that_passes() {
+async fn b002_13_an_unanswered_message_is_not_retryable() {
     let server = HttpStub::answering(vec![Reply::never()]).unwrap();
     let mut slow = system(&server, "/hooks");
     slow.attempt_timeout = Duration::from_millis(200);
@@ -187,7 +187,7 @@ async fn b002_13_silence_is_no_failure_that_passes() {
 
 /// A message to an unreachable server was not sent, and may be retried.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_there_may_be_later() {
+async fn an_unreachable_server_is_retryable() {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);
@@ -206,7 +206,7 @@ async fn a_server_that_is_not_there_may_be_later() {
 
 /// If the caller cancels before the answer, the result is unknown.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_is_given_up_is_not_called_unsent() {
+async fn an_abandoned_message_is_not_reported_as_unsent() {
     let cancel = CancellationToken::new();
     let seen = cancel.clone();
     let server = HttpStub::start(move |_, _| {
@@ -252,7 +252,7 @@ fn body_of(message: &str) -> Value {
 
 /// A tenant's own system takes precedence, and other tenants cannot use it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenants_own_system_is_its_alone() {
+async fn a_tenants_system_is_used_only_by_that_tenant() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let mut all = options(system(&server, "/hooks"));
     let mut own = system(&server, "/hooks");

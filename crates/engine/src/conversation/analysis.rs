@@ -48,7 +48,7 @@ impl Drafting {
         let step = &analysis_step(run.graph())?.id;
         let output = run.outputs().get(step);
         let read = output.map(AnalysisResult::deserialize);
-        Some(match (read, run.state_of(step)) {
+        Some(match (read, run.steps().state_of(step)) {
             (Some(Ok(result)), _) => Self::Done {
                 run: run.id().clone(),
                 result: Box::new(result),
@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Runs an analysis. A model with a small context window gets less data.
-    pub(crate) async fn run_analysis(
+    pub(crate) async fn analyse_results(
         &self,
         work: AnalysisWork,
         cancel: &CancellationToken,

@@ -23,7 +23,7 @@ use crate::registry::routing::RoutingService;
 use crate::registry::tool_search::ToolSearchService;
 
 /// The services below runs.
-pub(super) struct Services {
+pub(crate) struct Services {
     pub(super) peers: Arc<Peers>,
     pub(super) keys: Arc<KeyService>,
     pub(super) vectors: Arc<TextVectors>,
@@ -34,7 +34,7 @@ pub(super) struct Services {
     pub(super) memories: Arc<MemoryService>,
     pub(super) agent_skills: Arc<AgentSkillService>,
     pub(super) routing: Arc<RoutingService>,
-    pub(super) packages: Arc<PackageService>,
+    pub(crate) packages: Arc<PackageService>,
     pub(super) route_examples: Arc<RouteExampleService>,
     pub(super) tool_search: Arc<ToolSearchService>,
 }

@@ -1,21 +1,38 @@
-//! Engines for tests: plain ports over an SQLite store in a directory. A test replaces the ports that it exercises, as
+//! Engines, and the services of execution without an engine, for tests: plain ports over an SQLite store in a directory. A test replaces the ports that it exercises, as
 //! in `Ports { sources, ..ports(store, tools) }`.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::TenantId;
+use async_trait::async_trait;
+use charter_contract::ids::{PlaybookId, RunId, TenantId};
 use charter_domain::clock::{Clock, SystemClock};
+use charter_domain::run::Run;
 use charter_effects::webhook::NoWebhooks;
 use charter_effects::{
-    Imports, LandlockUse, Models, NoModels, NoSources, Sandbox, SandboxOptions, ToolRunner,
+    Imports, LandlockUse, Models, NoModels, NoSources, Sandbox, SandboxOptions, ToolCall,
+    ToolOutcome, ToolRunner,
 };
 use charter_store::SharedStore;
+use charter_store::mission::ArtifactRecord;
+use charter_store::request::RequestRecord;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use crate::ground::questions::MAX_CONCURRENT;
-use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
+use super::execution_services::{ExecutionParts, ExecutionServices};
+use super::services::Services;
+use crate::execution::executors::ClientCalls;
+use crate::execution::runs::{
+    AnalysisDone, AnalysisWork, MissionDocuments, RunClients, StageFailure, StageRunner,
+};
+use crate::ground::confined::Computations;
+use crate::ground::core_ports::BackgroundTasks;
+use crate::ground::questions::{MAX_CONCURRENT, QuestionSlots};
+use crate::identity::quotas::TenantQuotas;
+use crate::{Composer, Engine, EngineError, EvidenceKey, Ports, RandomIds, Settings};
 
 /// The store in a directory.
 pub(crate) fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -27,6 +44,17 @@ pub(crate) async fn sandbox(dir: &Path) -> Sandbox {
     let mut options = SandboxOptions::new(dir.join("sandbox"));
     options.landlock = LandlockUse::WhenAvailable;
     Sandbox::new(options).await.unwrap()
+}
+
+/// Tools for a test that calls none.
+#[derive(Debug)]
+pub(crate) struct NoTools;
+
+#[async_trait]
+impl ToolRunner for NoTools {
+    async fn run(&self, call: ToolCall, _cancel: CancellationToken) -> ToolOutcome {
+        panic!("`{}` is not expected to be called", call.tool_id)
+    }
 }
 
 /// Ports without models, lenses, embeddings or other systems, with the machine's clock.
@@ -45,6 +73,97 @@ pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
         clock: Arc::new(SystemClock::start().unwrap()),
         ids: Arc::new(RandomIds),
         evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
+    }
+}
+
+/// The storeys above runs, for a test without them.
+struct NoClients;
+
+#[async_trait]
+impl RunClients for NoClients {
+    async fn stage_runner(
+        self: Arc<Self>,
+        _tenant: &TenantId,
+        _run: &Run,
+        _documents: MissionDocuments,
+        _unstored: &[ArtifactRecord],
+    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
+        Ok(None)
+    }
+
+    async fn run_analysis(
+        &self,
+        work: AnalysisWork,
+        _cancel: &CancellationToken,
+    ) -> Result<AnalysisDone, StageFailure> {
+        panic!("no analysis is expected: {work:?}")
+    }
+
+    async fn record_end(&self, _tenant: &TenantId, _run: &Run) {}
+
+    async fn planned_by(
+        &self,
+        _tenant: &TenantId,
+        _run: &RunId,
+    ) -> Option<(RequestRecord, PlaybookId)> {
+        None
+    }
+
+    async fn suggest_started(&self, _request: &RequestRecord, _playbook: &PlaybookId) {}
+
+    fn has_active_requests(&self) -> bool {
+        false
+    }
+}
+
+/// The services of execution and those below, without missions and conversations.
+pub(crate) struct ExecutionRig {
+    pub(crate) below: Services,
+    pub(crate) services: ExecutionServices,
+    _clients: Arc<NoClients>,
+}
+
+/// The services of execution over these ports.
+pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRig {
+    let background = BackgroundTasks {
+        shutdown: CancellationToken::new(),
+        tasks: TaskTracker::new(),
+    };
+    let (news, holder) = (Arc::new(Notify::new()), "worker-test".to_owned());
+    let below = Services::new(
+        ports,
+        settings,
+        background.clone(),
+        Arc::clone(&news),
+        holder.clone(),
+    );
+    below.catalogue.reload_catalogue().await.unwrap();
+    let computations = Computations::new(Arc::clone(&ports.tools), background.shutdown.clone());
+    let quotas = TenantQuotas::new(
+        settings.quotas.clone(),
+        Arc::clone(&ports.store),
+        Arc::clone(&ports.clock),
+    );
+    let clients = Arc::new(NoClients);
+    let weak = Arc::downgrade(&clients);
+    let parts = ExecutionParts {
+        ports,
+        settings,
+        draining: background.shutdown.child_token(),
+        background,
+        news,
+        holder,
+        tools: Arc::clone(&ports.tools),
+        calls: Arc::new(ClientCalls::new(settings.executor_lease)),
+        computations: Arc::new(computations),
+        questions: QuestionSlots::default(),
+        quotas: Arc::new(quotas),
+        clients: weak,
+    };
+    ExecutionRig {
+        services: ExecutionServices::new(&below, &parts),
+        below,
+        _clients: clients,
     }
 }
 

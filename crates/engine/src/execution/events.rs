@@ -13,19 +13,21 @@ use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::run::Run;
+use charter_store::SharedStore;
 use charter_store::approval::ApprovalChange;
-use charter_store::journal::Append;
 use charter_store::outbox::{Message, NewMessage};
 use charter_store::request::RequestRecord;
 use futures_util::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
+use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
 use crate::identity::keys::KeyEventRef;
 use crate::registry::route_examples::RouteExampleEventRef;
-use crate::{AccessScope, Caller, Engine, EngineError, Role};
+use crate::{AccessScope, Caller, EngineError, Role};
 
 /// Maximum events of a page, and of one read of a stream.
 const BATCH: usize = 500;
@@ -178,22 +180,40 @@ fn is_for(caller: &Caller, message: &NewMessage) -> bool {
         && (!of_a_user || caller.sees(message.user_id.as_ref()))
 }
 
-impl Engine {
+/// The events of all tenants.
+pub struct EventService {
+    store: SharedStore,
+    news: Arc<Notify>,
+    shutdown: CancellationToken,
+}
+
+impl std::fmt::Debug for EventService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventService").finish_non_exhaustive()
+    }
+}
+
+impl EventService {
+    pub(crate) fn new(store: SharedStore, news: Arc<Notify>, shutdown: CancellationToken) -> Self {
+        Self {
+            store,
+            news,
+            shutdown,
+        }
+    }
+
     /// Returns the tenant's events that are visible to the caller, and those of the global catalogue, after an id,
     /// oldest first. Optionally restricted to a topic and those below it. Events are kept as long as runs.
     ///
     /// # Errors
     /// If storage fails.
-    pub async fn events(
+    pub async fn list(
         &self,
         caller: &Caller,
         after: u64,
         topic: Option<&str>,
     ) -> Result<EventPage, EngineError> {
-        let messages = self
-            .store()
-            .messages_of(&caller.tenant, after, BATCH)
-            .await?;
+        let messages = self.store.messages_of(&caller.tenant, after, BATCH).await?;
         let next = messages.last().map_or(after, |message| message.id);
         let wanted = messages.into_iter().filter(|message| {
             let found = &message.message.topic;
@@ -211,14 +231,14 @@ impl Engine {
 
     /// Streams the events of the caller's tenant after an id, or from now on. Ends when the engine stops or storage
     /// fails; the reader resumes after the last event that it received.
-    pub fn follow_events(
+    pub fn follow(
         self: &Arc<Self>,
         caller: Caller,
         after: Option<u64>,
         topic: Option<String>,
     ) -> impl Stream<Item = Event> + Send + 'static {
         let reader = Reader {
-            engine: Arc::clone(self),
+            events: Arc::clone(self),
             caller,
             after,
             topic,
@@ -234,16 +254,6 @@ impl Engine {
                 }
             }
         })
-    }
-
-    /// Appends to a journal and notifies the watchers.
-    pub(crate) async fn append(&self, append: Append) -> Result<u64, EngineError> {
-        let announces = !append.messages.is_empty();
-        let version = self.store().append(append).await?;
-        if announces {
-            self.notify_watchers();
-        }
-        Ok(version)
     }
 }
 
@@ -336,7 +346,7 @@ fn read(message: Message) -> Result<Event, EngineError> {
 
 /// The position of a stream.
 struct Reader {
-    engine: Arc<Engine>,
+    events: Arc<EventService>,
     caller: Caller,
     after: Option<u64>,
     topic: Option<String>,
@@ -347,7 +357,7 @@ impl Reader {
     async fn next(&mut self) -> Result<Option<Event>, EngineError> {
         let mut after = match self.after {
             Some(after) => after,
-            None => self.engine.store().last_message().await?,
+            None => self.events.store.last_message().await?,
         };
         loop {
             self.after = Some(after);
@@ -355,20 +365,23 @@ impl Reader {
                 return Ok(Some(event));
             }
             // Registered before looking, so that no notification in between is missed.
-            let engine = Arc::clone(&self.engine);
-            let change = engine.register_for_change();
+            let events = Arc::clone(&self.events);
+            let change = ChangeWait::register(&events.news);
             let topic = self.topic.as_deref();
-            let found = self.engine.events(&self.caller, after, topic).await?;
+            let found = events.list(&self.caller, after, topic).await?;
             let moved = found.next != after;
             after = found.next;
             self.read.extend(found.entries);
             if moved {
                 continue;
             }
-            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+            match change.wait(POLL_INTERVAL, &events.shutdown).await {
                 WaitEnd::LookAgain => {}
                 WaitEnd::Stopped => return Ok(None),
             }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

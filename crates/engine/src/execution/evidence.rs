@@ -3,6 +3,7 @@
 mod list;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use charter_contract::catalogue::evidence::{
     Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource, EvidenceType,
@@ -15,13 +16,16 @@ use charter_contract::json::{Profile, extent_of, text_length};
 use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
+use charter_domain::clock::Clock;
 use charter_domain::console_link;
-use charter_store::StoreError;
+use charter_store::{SharedStore, StoreError};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use self::list::redacted;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::ground::confined::Computations;
+use crate::ground::core_ports::CorePorts;
+use crate::{Caller, EngineError, Role};
 
 pub use list::{EvidenceEntry, EvidencePage, EvidenceQuery};
 pub(crate) use list::{check_range, withheld};
@@ -78,17 +82,17 @@ impl CapturedResult<'_> {
     /// If the values of the tool's filters do not form a record: reported as the tool's fault.
     pub(crate) async fn record<'f>(
         &self,
-        engine: &Engine,
+        evidence: &EvidenceService,
         tenant: &TenantId,
         run: &RunId,
         findings: impl Iterator<Item = &'f Finding>,
     ) -> Result<EvidenceOutcome, EngineError> {
         let declared = match &self.tool.evidence {
             Some(declared) => Cow::Borrowed(declared),
-            None => Cow::Owned(undeclared(self.tool, engine.page_of_run(run))),
+            None => Cow::Owned(undeclared(self.tool, evidence.page_of_run(run))),
         };
         let declared: &ToolEvidence = &declared;
-        let source = self.source(engine, tenant, declared).await?;
+        let source = self.source(evidence, tenant, declared).await?;
         let page = declared.console.as_ref();
         let link = match console_link::link(declared.evidence_type, &source, page) {
             Some(link) => link,
@@ -97,7 +101,7 @@ impl CapturedResult<'_> {
             }
             None => return Err(self.fault(&format!("no console shows `{}`", source.system))),
         };
-        let summary = self.summary(engine, tenant, declared).await?;
+        let summary = self.summary(evidence, tenant, declared).await?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
         let label = Text::parse(&link.label).map_err(|error| self.fault(&error.to_string()))?;
         let attached = findings.take(MAX_ATTACHED).map(|finding| Attachment {
@@ -147,7 +151,7 @@ impl CapturedResult<'_> {
     /// Evaluates the tool's filters; returns nothing if it declares none.
     async fn filtered(
         &self,
-        engine: &Engine,
+        evidence: &EvidenceService,
         tenant: &TenantId,
         declared: &ToolEvidence,
     ) -> Result<Value, EngineError> {
@@ -169,8 +173,8 @@ impl CapturedResult<'_> {
         let program = format!("{{{}}}", fields.join(", "));
         let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
         let context = || self.context();
-        let given = engine
-            .computations()
+        let given = evidence
+            .computations
             .filter(tenant, &what, &program, context, 1)
             .await?;
         Ok(given.into_iter().next().unwrap_or_default())
@@ -179,11 +183,11 @@ impl CapturedResult<'_> {
     /// Builds the source from the values of the tool's filters; `null` counts as absent.
     async fn source(
         &self,
-        engine: &Engine,
+        evidence: &EvidenceService,
         tenant: &TenantId,
         declared: &ToolEvidence,
     ) -> Result<EvidenceSource, EngineError> {
-        let given = self.filtered(engine, tenant, declared).await?;
+        let given = self.filtered(evidence, tenant, declared).await?;
         let text = |field: &str| match given.get(field) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
@@ -235,7 +239,7 @@ impl CapturedResult<'_> {
     /// Returns the summary that the tool declares, or why it is not available.
     async fn summary(
         &self,
-        engine: &Engine,
+        evidence: &EvidenceService,
         tenant: &TenantId,
         declared: &ToolEvidence,
     ) -> Result<Result<Text, String>, EngineError> {
@@ -248,8 +252,8 @@ impl CapturedResult<'_> {
         let values = values.as_object_mut().map(std::mem::take);
         let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
         let structure = Value::String(summary.to_string());
-        let filled = engine
-            .computations()
+        let filled = evidence
+            .computations
             .fill_in(tenant, &what, &structure, values.unwrap_or_default())
             .await?;
         Ok(filled.and_then(|filled| {
@@ -316,10 +320,38 @@ fn sha256(value: &Value) -> String {
     digits.strip_prefix("sha256:").unwrap_or(digits).to_owned()
 }
 
-impl Engine {
+/// The evidence of all tenants.
+pub struct EvidenceService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    computations: Arc<Computations>,
+    /// This server's public https address.
+    public_url: Option<HttpsUrl>,
+}
+
+impl std::fmt::Debug for EvidenceService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EvidenceService").finish_non_exhaustive()
+    }
+}
+
+impl EvidenceService {
+    pub(crate) fn new(
+        ports: CorePorts,
+        computations: Arc<Computations>,
+        public_url: Option<HttpsUrl>,
+    ) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            computations,
+            public_url,
+        }
+    }
+
     /// Returns the page of a run in the console, if this server has a public https address.
     fn page_of_run(&self, run: &RunId) -> Option<ConsolePage> {
-        let base = self.settings().public_url.as_ref()?.as_str();
+        let base = self.public_url.as_ref()?.as_str();
         let href = format!("{}/console/runs/{run}", base.trim_end_matches('/'));
         Some(ConsolePage {
             label: Text::parse("View the run in Charter").ok()?,
@@ -330,12 +362,11 @@ impl Engine {
     /// Returns whether the result of a tool leaves evidence.
     pub(crate) fn is_shown(&self, tool: &Tool) -> bool {
         let is_known = || console_link::is_known(system_of(tool).as_str());
-        !tool.is_internal()
-            && (tool.evidence.is_some() || self.settings().public_url.is_some() || is_known())
+        !tool.is_internal() && (tool.evidence.is_some() || self.public_url.is_some() || is_known())
     }
 
     /// Stores records that are not stored yet. Their ids follow from their subjects.
-    pub(crate) async fn keep_evidence(
+    pub(crate) async fn keep(
         &self,
         tenant: &TenantId,
         records: &[EvidenceRecord],
@@ -343,13 +374,13 @@ impl Engine {
         if records.is_empty() {
             return Ok(());
         }
-        match self.store().put_evidence(tenant, records).await {
+        match self.store.put_evidence(tenant, records).await {
             Err(StoreError::AlreadyExists { .. }) => {}
             done => return Ok(done?),
         }
         for record in records {
             let record = std::slice::from_ref(record);
-            match self.store().put_evidence(tenant, record).await {
+            match self.store.put_evidence(tenant, record).await {
                 Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -361,21 +392,21 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for one that is not visible to the caller.
-    pub async fn evidence(
+    pub async fn get(
         &self,
         caller: &Caller,
         id: &EvidenceId,
     ) -> Result<EvidenceRecord, EngineError> {
-        self.must_see_evidence(caller, id).await?;
-        let found = self.store().evidence(&caller.tenant, id).await?;
+        self.must_see(caller, id).await?;
+        let found = self.store.evidence(&caller.tenant, id).await?;
         match found {
             Some(record) => redacted(caller, record),
-            None => Err(self.no_evidence(caller, id).await?),
+            None => Err(self.no_record(caller, id).await?),
         }
     }
 
     /// Checks that a record is visible to the caller: to the user whose run captured it, and to operators.
-    pub(crate) async fn must_see_evidence(
+    pub(crate) async fn must_see(
         &self,
         caller: &Caller,
         id: &EvidenceId,
@@ -383,10 +414,10 @@ impl Engine {
         if caller.only_own().is_none() {
             return Ok(());
         }
-        let owner = self.store().evidence_user(&caller.tenant, id).await?;
+        let owner = self.store.evidence_user(&caller.tenant, id).await?;
         match caller.sees(owner.as_ref()) {
             true => Ok(()),
-            false => Err(self.no_evidence(caller, id).await?),
+            false => Err(self.no_record(caller, id).await?),
         }
     }
 
@@ -396,23 +427,26 @@ impl Engine {
     /// # Errors
     /// `permission_denied` for callers below operator; `not_found`, also for another tenant's; `too_large` for a record
     /// with too many attachments.
-    pub async fn attach_evidence(
+    pub async fn attach(
         &self,
         caller: &Caller,
         id: &EvidenceId,
         attachment: &Attachment,
     ) -> Result<EvidenceRecord, EngineError> {
         caller.must_be(Role::Operator, "only operators can attach evidence")?;
-        let record = self.evidence(caller, id).await?;
+        let record = self.get(caller, id).await?;
         let known = record.attached_to.contains(attachment);
         if !known && record.attached_to.len() >= MAX_ATTACHMENTS {
             let message = format!("a record can have at most {MAX_ATTACHMENTS} attachments");
             return Err(EngineError::new(ErrorCode::TooLarge, message));
         }
         let attached = self
-            .store()
-            .attach_evidence(&caller.tenant, id, attachment, self.now());
+            .store
+            .attach_evidence(&caller.tenant, id, attachment, self.clock.now());
         attached.await?;
-        self.evidence(caller, id).await
+        self.get(caller, id).await
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

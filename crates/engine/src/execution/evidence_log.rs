@@ -8,16 +8,21 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, TenantId};
+use charter_domain::clock::Clock;
 use charter_domain::evidence_log::note::NoteError;
 use charter_domain::evidence_log::proof::TreeHead;
 use charter_domain::evidence_log::tree::{self, MissingNode};
 use charter_domain::evidence_log::{Checkpoint, Cover, Hash, KeyName, Signer, origin};
+use charter_store::SharedStore;
 use charter_store::evidence_log::PublishedCheckpoint;
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
+use crate::execution::evidence::EvidenceService;
+use crate::ground::core_ports::CorePorts;
 use crate::ground::moments;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 mod export;
 
@@ -109,13 +114,48 @@ pub struct LogHead {
     pub checkpoint: Option<String>,
 }
 
-impl Engine {
+/// The evidence logs of all tenants.
+pub struct EvidenceLogService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    shutdown: CancellationToken,
+    evidence: Arc<EvidenceService>,
+    key: EvidenceKey,
+    /// How long payloads are kept; forever when absent.
+    retention: Option<Duration>,
+}
+
+impl std::fmt::Debug for EvidenceLogService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EvidenceLogService").finish_non_exhaustive()
+    }
+}
+
+impl EvidenceLogService {
+    /// Creates the service; payloads are kept for `retention`, or forever.
+    pub(crate) fn new(
+        ports: CorePorts,
+        shutdown: CancellationToken,
+        evidence: Arc<EvidenceService>,
+        key: EvidenceKey,
+        retention: Option<Duration>,
+    ) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            shutdown,
+            evidence,
+            key,
+            retention,
+        }
+    }
+
     /// Returns the public key that signs the tenant's log.
     ///
     /// # Errors
     /// None in practice: names were checked at the start.
-    pub fn evidence_key(&self, caller: &Caller) -> Result<LogKey, EngineError> {
-        let signer = self.log_key().signer(&caller.tenant)?;
+    pub fn key(&self, caller: &Caller) -> Result<LogKey, EngineError> {
+        let signer = self.key.signer(&caller.tenant)?;
         let verifier = signer.verifier();
         Ok(LogKey {
             key: verifier.to_string(),
@@ -129,8 +169,8 @@ impl Engine {
     ///
     /// # Errors
     /// If storage fails.
-    pub async fn evidence_checkpoint(&self, caller: &Caller) -> Result<LogCheckpoint, EngineError> {
-        let size = self.store().log_size(&caller.tenant).await?;
+    pub async fn checkpoint(&self, caller: &Caller) -> Result<LogCheckpoint, EngineError> {
+        let size = self.store.log_size(&caller.tenant).await?;
         self.checkpoint_at(&caller.tenant, size).await
     }
 
@@ -139,7 +179,7 @@ impl Engine {
         tenant: &TenantId,
         size: u64,
     ) -> Result<LogCheckpoint, EngineError> {
-        let signer = self.log_key().signer(tenant)?;
+        let signer = self.key.signer(tenant)?;
         let root = self.log_root(tenant, size).await?;
         let checkpoint = Checkpoint {
             origin: signer.verifier().name().clone(),
@@ -151,10 +191,10 @@ impl Engine {
         let published = PublishedCheckpoint {
             size,
             key_id: signer.verifier().id(),
-            at: self.now(),
+            at: self.clock.now(),
             note: note.clone(),
         };
-        self.store().publish_checkpoint(tenant, &published).await?;
+        self.store.publish_checkpoint(tenant, &published).await?;
         Ok(LogCheckpoint {
             origin: checkpoint.origin.to_string(),
             size,
@@ -167,14 +207,14 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_request` if `to` exceeds the log, or is less than `from`.
-    pub async fn evidence_consistency(
+    pub async fn consistency(
         &self,
         caller: &Caller,
         from: u64,
         to: u64,
     ) -> Result<LogConsistency, EngineError> {
         let tenant = &caller.tenant;
-        let size = self.store().log_size(tenant).await?;
+        let size = self.store.log_size(tenant).await?;
         let plan = tree::consistency(from, to).filter(|_| to <= size);
         let plan = plan.ok_or_else(|| {
             let message = format!(
@@ -193,29 +233,29 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for a record that is not visible to the caller.
-    pub async fn evidence_proof(
+    pub async fn proof(
         &self,
         caller: &Caller,
         id: &EvidenceId,
     ) -> Result<EvidenceProof, EngineError> {
-        self.must_see_evidence(caller, id).await?;
-        let leaves = self.store().log_leaves_of(&caller.tenant, id).await?;
+        self.evidence.must_see(caller, id).await?;
+        let leaves = self.store.log_leaves_of(&caller.tenant, id).await?;
         if leaves.is_empty() {
-            return Err(self.no_evidence(caller, id).await?);
+            return Err(self.evidence.no_record(caller, id).await?);
         }
         self.proof_of(caller, leaves).await
     }
 
     /// Removes payloads past their retention, at the start and then hourly, until the engine shuts down. Returns at
     /// once if payloads are kept forever.
-    pub(crate) async fn retain_evidence_forever(self: Arc<Self>) {
-        let Some(retention) = self.settings().evidence_retention else {
+    pub(crate) async fn retain_forever(self: Arc<Self>) {
+        let Some(retention) = self.retention else {
             return;
         };
         let mut ticks = tokio::time::interval(RETAIN_EVERY);
         loop {
             tokio::select! {
-                () = self.shutdown().cancelled() => return,
+                () = self.shutdown.cancelled() => return,
                 _ = ticks.tick() => {}
             }
             match self.remove_payloads(retention).await {
@@ -236,23 +276,23 @@ impl Engine {
     /// # Errors
     /// If storage fails.
     pub async fn remove_payloads(&self, retention: Duration) -> Result<usize, EngineError> {
-        let now = self.now();
+        let now = self.clock.now();
         let before = moments::before(now, retention);
         let mut removed = 0;
         loop {
             let batch = self
-                .store()
+                .store
                 .remove_payloads(before, now, REMOVE_BATCH)
                 .await?;
             removed += batch;
-            if batch < REMOVE_BATCH || self.shutdown().is_cancelled() {
+            if batch < REMOVE_BATCH || self.shutdown.is_cancelled() {
                 return Ok(removed);
             }
         }
     }
 
     async fn log_head(&self, tenant: &TenantId, size: u64) -> Result<LogHead, EngineError> {
-        let published = self.store().published_checkpoint(tenant, size).await?;
+        let published = self.store.published_checkpoint(tenant, size).await?;
         Ok(LogHead {
             size,
             root: self.log_root(tenant, size).await?,
@@ -262,13 +302,13 @@ impl Engine {
 
     async fn log_root(&self, tenant: &TenantId, size: u64) -> Result<Hash, EngineError> {
         let plan = tree::head(size);
-        let read = self.store().log_nodes(tenant, plan.nodes()).await?;
+        let read = self.store.log_nodes(tenant, plan.nodes()).await?;
         plan.fold(&read).map_err(damaged)
     }
 
     async fn folded(&self, tenant: &TenantId, plan: &[Cover]) -> Result<Vec<Hash>, EngineError> {
         let nodes: Vec<_> = plan.iter().flat_map(Cover::nodes).copied().collect();
-        let read = self.store().log_nodes(tenant, &nodes).await?;
+        let read = self.store.log_nodes(tenant, &nodes).await?;
         let folded = plan.iter().map(|cover| cover.fold(&read).map_err(damaged));
         folded.collect()
     }
@@ -277,3 +317,6 @@ impl Engine {
 fn damaged(missing: MissingNode) -> EngineError {
     EngineError::internal("reading the evidence log", missing)
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,9 +31,10 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::EngineError;
+use crate::ground::ids::IdSource;
 use crate::ground::settings::ClientTools;
 use crate::identity::caller::{Caller, Role};
-use crate::{Engine, EngineError};
 pub(crate) use queue::ClientCalls;
 use queue::{ExecutorCapabilities, LeaseNotHeld};
 
@@ -119,7 +120,35 @@ pub struct LeaseRenewal {
     pub lease_ms: u64,
 }
 
-impl Engine {
+/// The executors' side of the calls of client tools.
+pub struct ExecutorService {
+    ids: Arc<dyn IdSource>,
+    shutdown: CancellationToken,
+    calls: Arc<ClientCalls>,
+    client_tools: ClientTools,
+}
+
+impl std::fmt::Debug for ExecutorService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExecutorService").finish_non_exhaustive()
+    }
+}
+
+impl ExecutorService {
+    pub(crate) fn new(
+        ids: Arc<dyn IdSource>,
+        shutdown: CancellationToken,
+        calls: Arc<ClientCalls>,
+        client_tools: ClientTools,
+    ) -> Self {
+        Self {
+            ids,
+            shutdown,
+            calls,
+            client_tools,
+        }
+    }
+
     /// Leases the next client tool call of the caller's tenant to this executor; `None` if there is none during its
     /// wait, at most `longest`. Only the first renewal marks the call as begun: without one it is offered again, even
     /// if it must not begin twice.
@@ -127,7 +156,7 @@ impl Engine {
     /// # Errors
     /// `permission_denied` for callers below operator; `illegal_transition` if this server runs client tools itself,
     /// for an executor without handlers; `invalid_request` for too many handlers.
-    pub async fn lease_call(
+    pub async fn lease(
         &self,
         caller: &Caller,
         asked: LeaseRequest,
@@ -147,7 +176,7 @@ impl Engine {
             let mut offered = std::pin::pin!(calls.offered());
             // From here on, no new call is missed.
             offered.as_mut().enable();
-            let id = LeaseId::from_uuid(self.new_uuid());
+            let id = LeaseId::from_uuid(self.ids.uuid());
             let (tenant, now) = (&caller.tenant, Instant::now());
             if let Some(taken) = calls.take(tenant, &asked.executor, &carries, id, now) {
                 return wire::call(&taken, calls.lease())
@@ -159,7 +188,7 @@ impl Engine {
             tokio::select! {
                 () = offered => {}
                 () = tokio::time::sleep_until(until) => return Ok(None),
-                () = self.shutdown().cancelled() => return Ok(None),
+                () = self.shutdown.cancelled() => return Ok(None),
             }
         }
     }
@@ -167,12 +196,8 @@ impl Engine {
     /// Renews a lease for another term; the first renewal marks the call as begun.
     ///
     /// # Errors
-    /// As [`Engine::lease_call`]; `illegal_transition` for a lease that is not held (any more).
-    pub fn renew_call(
-        &self,
-        caller: &Caller,
-        lease: &LeaseId,
-    ) -> Result<LeaseRenewal, EngineError> {
+    /// As [`ExecutorService::lease`]; `illegal_transition` for a lease that is not held (any more).
+    pub fn renew(&self, caller: &Caller, lease: &LeaseId) -> Result<LeaseRenewal, EngineError> {
         let calls = self.calls_for(caller)?;
         calls
             .renew(&caller.tenant, lease, Instant::now())
@@ -184,12 +209,8 @@ impl Engine {
     /// Returns the files that a leased script may open or import.
     ///
     /// # Errors
-    /// As [`Engine::renew_call`]; `not_found` for a call without files.
-    pub fn files_of_call(
-        &self,
-        caller: &Caller,
-        lease: &LeaseId,
-    ) -> Result<PackageBundle, EngineError> {
+    /// As [`ExecutorService::renew`]; `not_found` for a call without files.
+    pub fn files(&self, caller: &Caller, lease: &LeaseId) -> Result<PackageBundle, EngineError> {
         let held = self
             .calls_for(caller)?
             .held(&caller.tenant, lease, Instant::now());
@@ -208,9 +229,9 @@ impl Engine {
     /// Accepts the outcome of a leased call; its run continues. The lease ends.
     ///
     /// # Errors
-    /// As [`Engine::renew_call`]; `too_large` for an output over the call's limit, and `overloaded` if there is no
+    /// As [`ExecutorService::renew`]; `too_large` for an output over the call's limit, and `overloaded` if there is no
     /// memory for it, after which the lease is still held.
-    pub async fn report_call(
+    pub async fn report(
         &self,
         caller: &Caller,
         lease: &LeaseId,
@@ -247,7 +268,7 @@ impl Engine {
     /// become evidence.
     fn calls_for(&self, caller: &Caller) -> Result<&ClientCalls, EngineError> {
         caller.must_be(Role::Operator, "only operators can lease calls")?;
-        Ok(self.executors())
+        Ok(&self.calls)
     }
 
     /// Refuses an executor that would wait forever.
@@ -261,7 +282,7 @@ impl Engine {
             let message = "an executor that only takes calls for its handlers needs some: name tools in `handlers`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
-        if handlers == 0 && self.settings().client_tools == ClientTools::Here {
+        if handlers == 0 && self.client_tools == ClientTools::Here {
             let message = "this server runs client tools itself: it leaves them to executors when \
                            `tools.client_tools` is \"executor\", and tools without an implementation to those that \
                            have handlers for them";
@@ -278,4 +299,36 @@ fn not_held(lease: &LeaseId) -> EngineError {
          nothing was recorded"
     );
     EngineError::new(ErrorCode::IllegalTransition, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RandomIds;
+
+    /// Without a call an executor waits as long as it may; one that could never run a call is refused.
+    #[tokio::test]
+    async fn an_executor_leases_nothing_where_there_is_no_call() {
+        let calls = Arc::new(ClientCalls::new(Duration::from_secs(15)));
+        let service = |client_tools| {
+            let (ids, shutdown) = (Arc::new(RandomIds), CancellationToken::new());
+            ExecutorService::new(ids, shutdown, Arc::clone(&calls), client_tools)
+        };
+        let caller = Caller::local().unwrap();
+        let asked = LeaseRequest {
+            executor: Label::parse("laptop").unwrap(),
+            wait_ms: 1,
+            handlers: BTreeSet::new(),
+            only_handlers: false,
+        };
+        let executors = service(ClientTools::Executors);
+        let leased = executors.lease(&caller, asked.clone(), MAX_WAIT).await;
+        assert!(leased.unwrap().is_none());
+        let id = LeaseId::from_uuid(RandomIds.uuid());
+        let refused = executors.renew(&caller, &id).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::IllegalTransition);
+        let here = service(ClientTools::Here);
+        let refused = here.lease(&caller, asked, MAX_WAIT).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::IllegalTransition);
+    }
 }

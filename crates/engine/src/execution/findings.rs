@@ -1,6 +1,7 @@
 //! From a run's results to findings with evidence, rendered by templates.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::skill::Skill;
@@ -12,15 +13,18 @@ use charter_contract::time::Timestamp;
 use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::answer::AnalysisResult;
 use charter_domain::catalogue::ResolvedDocument;
+use charter_domain::clock::Clock;
 use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{Run, RunEvent};
 use charter_domain::template::{self, TemplateLookup};
 use serde_json::{Map, Value, json};
 
-use crate::execution::evidence::{CapturedResult, EvidenceOutcome};
+use crate::EngineError;
+use crate::catalogue::live::CatalogueService;
+use crate::execution::evidence::{CapturedResult, EvidenceOutcome, EvidenceService};
 use crate::execution::runs::{HistoryEvent, LoadedRun, guardrail_warnings};
-use crate::ground::confined::fill_in_here;
-use crate::{Engine, EngineError};
+use crate::ground::confined::{Computations, fill_in_here};
+use crate::knowledge::expert_graph::ExpertGraphService;
 
 /// Maximum template failures that an answer lists; each finding may have its own.
 const TEMPLATE_WARNINGS: usize = 20;
@@ -38,7 +42,32 @@ pub(crate) struct ExaminedRun {
     pub(crate) warnings: Vec<String>,
 }
 
-impl Engine {
+/// The findings in the results of runs.
+pub(crate) struct FindingService {
+    clock: Arc<dyn Clock>,
+    catalogue: Arc<CatalogueService>,
+    expert_graph: Arc<ExpertGraphService>,
+    evidence: Arc<EvidenceService>,
+    computations: Arc<Computations>,
+}
+
+impl FindingService {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        catalogue: Arc<CatalogueService>,
+        expert_graph: Arc<ExpertGraphService>,
+        evidence: Arc<EvidenceService>,
+        computations: Arc<Computations>,
+    ) -> Self {
+        Self {
+            clock,
+            catalogue,
+            expert_graph,
+            evidence,
+            computations,
+        }
+    }
+
     /// Applies the skill's rules to the run's outputs, and records one evidence record per tool result. On the advanced
     /// tier, adds data of the expert graph.
     pub(crate) async fn examine(
@@ -49,14 +78,14 @@ impl Engine {
         history: &[HistoryEvent],
     ) -> Result<ExaminedRun, EngineError> {
         let (skill, tags) = (&pinned.skill()?, &pinned.workspace.tags);
-        let mut findings = self.findings(tenant, skill, run).await?;
+        let mut findings = self.found(tenant, skill, run).await?;
         self.arrange(tenant, tags, skill, &mut findings);
         let mut warnings = guardrail_warnings(history);
         let records = self
             .evidence_of(pinned, run, history, &findings, &mut warnings)
             .await?;
         let captured: Vec<EvidenceRecord> = records.values().cloned().collect();
-        self.keep_evidence(tenant, &captured).await?;
+        self.evidence.keep(tenant, &captured).await?;
         for (finding, step) in &mut findings {
             finding.evidence_ids = records
                 .get(step)
@@ -70,7 +99,7 @@ impl Engine {
         let found_in = found_in.collect();
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         warnings.extend(unproven(&findings));
-        self.expert_graph()
+        self.expert_graph
             .relate(tenant, tags.tier, &skill.domain, &mut findings);
         let evidence = records.into_iter().map(|(step, record)| (step, record.id));
         Ok(ExaminedRun {
@@ -82,7 +111,7 @@ impl Engine {
     }
 
     /// Returns findings with the step of each, most severe first.
-    async fn findings(
+    async fn found(
         &self,
         tenant: &TenantId,
         skill: &Skill,
@@ -104,7 +133,7 @@ impl Engine {
                 continue;
             };
             looked_at.push(step);
-            let findings = self.findings_in(tenant, skill, step, output).await?;
+            let findings = self.in_output(tenant, skill, step, output).await?;
             found.extend(findings.into_iter().map(|finding| (finding, step.clone())));
         }
         found.sort_by(|(a, _), (b, _)| {
@@ -123,7 +152,7 @@ impl Engine {
         skill: &Skill,
         findings: &mut [(Finding, StepId)],
     ) {
-        let template = self.template_of(tenant, tags, skill);
+        let template = self.template(tenant, tags, skill);
         let field = template
             .as_ref()
             .and_then(|found| template::sort_field(found.document()));
@@ -133,7 +162,7 @@ impl Engine {
     }
 
     /// Returns the findings of the skill's rules in the output of one step of its plan.
-    pub(crate) async fn findings_in(
+    pub(crate) async fn in_output(
         &self,
         tenant: &TenantId,
         skill: &Skill,
@@ -148,7 +177,7 @@ impl Engine {
         for rule in rules.filter(|rule| rule.from == *step) {
             let what = format!("the rule `{}` of `{}`", rule.rule_id, skill.skill_id);
             let emitted = self
-                .computations()
+                .computations
                 .filter(
                     tenant,
                     &what,
@@ -193,9 +222,12 @@ impl Engine {
                 step,
                 parameters: begun_with(history, step),
                 output,
-                at: succeeded_at(history, step).unwrap_or_else(|| self.now()),
+                at: succeeded_at(history, step).unwrap_or_else(|| self.clock.now()),
             };
-            match captured.record(self, tenant, run.id(), supported).await? {
+            match captured
+                .record(&self.evidence, tenant, run.id(), supported)
+                .await?
+            {
                 EvidenceOutcome::Recorded(made) => {
                     warnings.extend(made.fault);
                     records.insert(step.clone(), made.record);
@@ -223,7 +255,7 @@ impl Engine {
         if findings.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(template) = self.template_of(tenant, tags, skill) else {
+        let Some(template) = self.template(tenant, tags, skill) else {
             return Ok(vec![format!(
                 "there is no template for `{}`; findings are not rendered",
                 skill.output_type
@@ -240,7 +272,7 @@ impl Engine {
                 let all = findings.iter();
                 let all = all.map(|finding| values(finding, proof, drafted));
                 let all = all.collect();
-                self.computations()
+                self.computations
                     .evaluate(tenant, &what, &structure, all)
                     .await?
             }
@@ -260,13 +292,13 @@ impl Engine {
     }
 
     /// Returns the template of a skill's findings, for the persona and tier of the request.
-    pub(crate) fn template_of(
+    pub(crate) fn template(
         &self,
         tenant: &TenantId,
         tags: &RequestTags,
         skill: &Skill,
     ) -> Option<ResolvedDocument<Template>> {
-        let view = self.live().view(tenant);
+        let view = self.catalogue.live().view(tenant);
         let agent = view.owner_of(skill.skill_id.as_ref());
         let wanted = TemplateLookup {
             output_type: skill.output_type.as_ref(),
@@ -299,7 +331,7 @@ impl Engine {
         let summary = Value::String(summary);
         Ok(
             match self
-                .computations()
+                .computations
                 .fill_in(tenant, &what, &summary, values)
                 .await?
             {

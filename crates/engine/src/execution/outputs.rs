@@ -18,8 +18,8 @@ use charter_effects::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::EngineError;
 use crate::identity::shares::{Share, Shares};
-use crate::{Engine, EngineError};
 
 pub(crate) use room::{RunMemory, RunMemoryShare};
 
@@ -27,7 +27,7 @@ pub(crate) use room::{RunMemory, RunMemoryShare};
 pub(crate) const VALUES_TIMEOUT: Duration = Duration::from_millis(VALUES_WAIT_MS as u64);
 
 /// The memory for large outputs and journals.
-pub(crate) fn values() -> Shares {
+fn values() -> Shares {
     Shares::new(
         "bytes in outputs and journals",
         "VALUES_MEMORY",
@@ -37,7 +37,7 @@ pub(crate) fn values() -> Shares {
 }
 
 /// The memory for the values of driven runs.
-pub(crate) fn run_values() -> Shares {
+fn run_values() -> Shares {
     Shares::new("bytes in runs", "RUNS_MEMORY", RUNS_MEMORY, || {})
 }
 
@@ -92,21 +92,44 @@ impl OutputBudget for OutputAllocation {
     }
 }
 
-impl Engine {
+/// The memory of this process for large values. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct ValueMemory {
+    /// For large outputs and journals.
+    values: Shares,
+    /// For the values of driven runs.
+    runs: Shares,
+}
+
+impl Default for ValueMemory {
+    fn default() -> Self {
+        Self {
+            values: values(),
+            runs: run_values(),
+        }
+    }
+}
+
+impl ValueMemory {
     /// Creates the memory budget for the output of a run's call.
-    pub(crate) fn room_for_output(&self, run: &Arc<RunMemory>) -> Arc<OutputAllocation> {
+    pub(crate) fn for_output(&self, run: &Arc<RunMemory>) -> Arc<OutputAllocation> {
         Arc::new(OutputAllocation {
-            shares: self.values().clone(),
+            shares: self.values.clone(),
             run: Arc::clone(run),
             taken: Mutex::default(),
         })
+    }
+
+    /// Creates the memory budget for the values of a tenant's run.
+    pub(crate) fn for_run(&self, tenant: &TenantId) -> Arc<RunMemory> {
+        RunMemory::new(&self.runs, tenant)
     }
 
     /// Reserves memory for this many bytes of values that are processed for a tenant; none for small values.
     ///
     /// # Errors
     /// `overloaded` if memory does not become available in time.
-    pub(crate) async fn memory_for(
+    pub(crate) async fn reserve(
         &self,
         tenant: &TenantId,
         bytes: usize,
@@ -114,7 +137,7 @@ impl Engine {
         if bytes <= LARGE_OUTPUT {
             return Ok(None);
         }
-        let waited = self.values().wait_for_tenant(tenant, bytes, VALUES_TIMEOUT);
+        let waited = self.values.wait_for_tenant(tenant, bytes, VALUES_TIMEOUT);
         waited.await.map(Some)
     }
 }
@@ -236,5 +259,21 @@ mod tests {
         let deep = (0..70).fold(Value::Null, |inside, _| Value::Array(vec![inside]));
         let (kind, _) = admitted(&deep, &room).await.unwrap_err();
         assert_eq!(kind, ErrorKind::ExecutionError);
+    }
+
+    /// Values of one tenant wait for each other, outputs and journals alike; small values wait for nothing.
+    #[tokio::test]
+    async fn large_values_of_a_tenant_share_the_memory() {
+        let memory = ValueMemory::default();
+        let acme = TenantId::parse("acme").unwrap();
+        let held = memory.reserve(&acme, VALUES_MEMORY).await.unwrap();
+        assert!(held.is_some());
+        assert!(memory.reserve(&acme, LARGE_OUTPUT).await.unwrap().is_none());
+        let output = memory.for_output(&memory.for_run(&acme));
+        let mut waiting = output.set_aside(LARGE);
+        assert!(waits(waiting.as_mut()));
+        drop(held);
+        waiting.await.unwrap();
+        assert!(output.take().is_some());
     }
 }

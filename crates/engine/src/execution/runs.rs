@@ -5,74 +5,142 @@
 
 mod approvals;
 mod call;
+mod claims;
 mod control;
-mod decisions;
 mod divergence;
 mod drive;
 mod drivers;
 mod effect;
 mod evidence;
-mod explain;
 mod follow;
 mod gate;
 mod journal;
-mod list;
 mod manage;
-mod once;
-pub(crate) mod orders;
+mod orders;
 mod pinned;
 mod progress;
+mod recovery;
 mod resumable;
-mod second_person;
-mod show;
-mod wait;
-mod warnings;
+mod tool_calls;
+mod view;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use async_trait::async_trait;
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::mission_type::MissionType;
+use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
-use charter_contract::parameter::Parameter;
-use charter_domain::catalogue::{CatalogueEntry, Origin, ResolvedDocument, View};
-use charter_domain::graph::{self, StepGraph};
+use charter_contract::ids::{PlaybookId, RunId, TenantId, ToolId, UserId};
+use charter_domain::catalogue::{CatalogueEntry, Origin, View};
+use charter_domain::clock::Clock;
+use charter_domain::graph::StepGraph;
 use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{DocumentPin, Run, RunEvent, RunPrerequisites, RunStart};
-use charter_domain::tier::skill_served;
+use charter_store::SharedStore;
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::mission::ArtifactRecord;
+use charter_store::request::RequestRecord;
 use serde_json::{Map, Value};
-use tokio::sync::SetOnce;
+use tokio::sync::{Notify, SetOnce};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use self::journal::PendingEvent;
-use crate::catalogue::documents::unseen;
+use self::orders::Orders;
 use crate::execution::events;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::execution::outputs::ValueMemory;
+use crate::ground::core_ports::{BackgroundTasks, CorePorts};
+use crate::ground::ids::IdSource;
+use crate::ground::moments::Deadlines;
+use crate::ground::questions::QuestionSlots;
+use crate::ground::settings::ProcessRole;
+use crate::identity::rate_limits::RateLimits;
+use crate::{EngineError, Role};
 
-pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
-pub use decisions::{RunExplanation, StepExplanation};
+pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalService};
+pub(crate) use approvals::{ApprovalParts, RunApprovals};
+pub(crate) use claims::RunClaims;
 pub use divergence::ReplayDivergence;
-pub(crate) use drivers::{Decided, Driven, Drivers, held_elsewhere};
+pub(crate) use drivers::{Driven, Drivers};
 pub(crate) use effect::{
     AnalysisDone, AnalysisOrder, AnalysisWork, PinnedTool, StageFailure, StageResult, StageRunner,
     StageWork, Workspace, failure,
 };
 pub use evidence::RunEvidence;
-pub(crate) use explain::check_depth;
-pub use explain::{AssumedFacts, CallExplanation, CallOrigin, HypotheticalCall};
+pub(crate) use evidence::RunEvidenceService;
 pub(crate) use follow::FollowedEvent;
-pub use follow::{RunEventPage, RunEventView};
+pub(crate) use gate::ExplainedDecision;
 pub use journal::HistoryEvent;
-pub use list::{RunPage, RunQuery, RunSummary};
-pub use manage::{Confirmation, RollBack};
-pub use once::{IdempotencyKey, RunStarted};
-pub(crate) use once::{MAX_CLIENT_ID, derived};
-pub(crate) use pinned::LoadedRun;
+pub(crate) use journal::JournalService;
+pub use manage::{Confirmation, RollBack, RunManagementService};
+pub(crate) use pinned::{LoadedRun, PinnedDocumentParts, PinnedDocumentService};
 pub use progress::{Progress, ProgressEvent};
-pub use show::{Replayed, RunAt, RunState, RunView, StepView};
-pub(crate) use warnings::guardrail_warnings;
+pub use recovery::RunRecoveryService;
+pub(crate) use recovery::{RecoveryParts, RecoverySettings};
+pub(crate) use tool_calls::{ToolCallPorts, ToolCallService};
+pub use view::{
+    Replayed, RunAt, RunEventPage, RunEventView, RunExplanation, RunPage, RunQuery, RunState,
+    RunSummary, RunView, RunViewService, StepExplanation, StepView,
+};
+pub(crate) use view::{RunViewParts, guardrail_warnings};
+
+/// The documents of a mission that its run pins.
+#[derive(Debug)]
+pub(crate) struct MissionDocuments {
+    /// The mission's type, if it names one.
+    pub(crate) kind: Option<MissionType>,
+    pub(crate) prompts: Vec<PromptTemplate>,
+}
+
+/// The storeys above runs. Missions and conversations start runs and use their results; this is what runs need from
+/// them.
+#[async_trait]
+pub(crate) trait RunClients: Send + Sync {
+    /// Returns the context of a mission run's stages; `None` for a run that is not a mission. `unstored` has the
+    /// artifacts for creating the run, while the run is not in storage.
+    async fn stage_runner(
+        self: Arc<Self>,
+        tenant: &TenantId,
+        run: &Run,
+        documents: MissionDocuments,
+        unstored: &[ArtifactRecord],
+    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError>;
+
+    /// Analyses the results of runs.
+    async fn run_analysis(
+        &self,
+        work: AnalysisWork,
+        cancel: &CancellationToken,
+    ) -> Result<AnalysisDone, StageFailure>;
+
+    /// Records the result of the request that a run was started for, if there is one and the run has ended. A failure
+    /// is logged.
+    async fn record_end(&self, tenant: &TenantId, run: &Run);
+
+    /// Returns the request that planned a run, with its playbook, until the request has a result. A failure is logged.
+    async fn planned_by(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Option<(RequestRecord, PlaybookId)>;
+
+    /// Suggests the sentence of a request as an example of the playbook that was started for it. A failure is logged.
+    async fn suggest_started(&self, request: &RequestRecord, playbook: &PlaybookId);
+
+    /// Returns whether this process is answering requests.
+    fn has_active_requests(&self) -> bool;
+}
+
+/// Returns the storeys above runs, which exist as long as the engine.
+///
+/// # Errors
+/// `unavailable` if the engine has stopped.
+fn held(clients: &Weak<dyn RunClients>) -> Result<Arc<dyn RunClients>, EngineError> {
+    clients.upgrade().ok_or_else(EngineError::interrupted)
+}
 
 /// The input for creating a run.
 #[derive(Debug, Clone)]
@@ -100,8 +168,8 @@ pub(crate) struct NewRun {
 
 /// A run that is not in storage yet.
 #[derive(Debug)]
-struct PendingRun {
-    run: Run,
+pub(crate) struct PendingRun {
+    pub(crate) run: Run,
     record: RunRecord,
     started: PendingEvent,
     artifacts: Vec<ArtifactRecord>,
@@ -109,13 +177,123 @@ struct PendingRun {
     stored: Arc<SetOnce<()>>,
 }
 
-impl Engine {
+/// The settings of runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunSettings {
+    /// This process's role.
+    pub(crate) duty: ProcessRole,
+    /// Term of a lease on a run.
+    pub(crate) lease: Duration,
+    /// How long an approval waits for a decision.
+    pub(crate) approval_ttl: Duration,
+}
+
+/// The parts of a process that drives runs.
+pub(crate) struct RunPorts {
+    pub(crate) core: CorePorts,
+    pub(crate) background: BackgroundTasks,
+    /// Cancelled when no new work may begin.
+    pub(crate) draining: CancellationToken,
+    /// Wakes the readers of events.
+    pub(crate) news: Arc<Notify>,
+    /// The name of this process in leases.
+    pub(crate) holder: String,
+    pub(crate) deadlines: Arc<Deadlines>,
+    pub(crate) questions: QuestionSlots,
+    pub(crate) rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
+    pub(crate) memory: ValueMemory,
+    pub(crate) settings: RunSettings,
+    pub(crate) clients: Weak<dyn RunClients>,
+}
+
+/// The services that runs are driven with.
+pub(crate) struct RunParts {
+    pub(crate) drivers: Drivers,
+    pub(crate) claims: Arc<RunClaims>,
+    pub(crate) calls: Arc<ToolCallService>,
+    pub(crate) journals: Arc<JournalService>,
+    pub(crate) pinned: Arc<PinnedDocumentService>,
+    pub(crate) approvals: Arc<RunApprovals>,
+    pub(crate) evidence: Arc<RunEvidenceService>,
+}
+
+/// Drives the runs of this process, and passes commands to them.
+pub(crate) struct RunService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    background: BackgroundTasks,
+    draining: CancellationToken,
+    news: Arc<Notify>,
+    holder: String,
+    deadlines: Arc<Deadlines>,
+    questions: QuestionSlots,
+    rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
+    memory: ValueMemory,
+    settings: RunSettings,
+    clients: Weak<dyn RunClients>,
+    drivers: Drivers,
+    claims: Arc<RunClaims>,
+    calls: Arc<ToolCallService>,
+    journals: Arc<JournalService>,
+    pinned: Arc<PinnedDocumentService>,
+    approvals: Arc<RunApprovals>,
+    evidence: Arc<RunEvidenceService>,
+    /// Commands that other processes apply for this one.
+    orders: Orders,
+}
+
+impl RunService {
+    pub(crate) fn new(ports: RunPorts, parts: RunParts) -> Self {
+        Self {
+            store: ports.core.store,
+            clock: ports.core.clock,
+            ids: ports.core.ids,
+            background: ports.background,
+            draining: ports.draining,
+            news: ports.news,
+            holder: ports.holder,
+            deadlines: ports.deadlines,
+            questions: ports.questions,
+            rate_limits: ports.rate_limits,
+            memory: ports.memory,
+            settings: ports.settings,
+            clients: ports.clients,
+            drivers: parts.drivers,
+            claims: parts.claims,
+            calls: parts.calls,
+            journals: parts.journals,
+            pinned: parts.pinned,
+            approvals: parts.approvals,
+            evidence: parts.evidence,
+            orders: Orders::default(),
+        }
+    }
+
+    /// Returns the drivers of this process.
+    pub(crate) fn drivers(&self) -> &Drivers {
+        &self.drivers
+    }
+
+    /// Spawns work on runs. The storeys above exist at least until it ends.
+    fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let clients = self.clients.upgrade();
+        self.background.tasks.spawn(async move {
+            let done = work.await;
+            drop(clients);
+            done
+        })
+    }
+
     /// Creates a run, or finds the run that an earlier attempt at the same request created. Then this process or a
     /// worker drives it in the background. Returns whether the run is new.
-    pub(crate) async fn start_run(self: &Arc<Self>, new: NewRun) -> Result<bool, EngineError> {
+    pub(crate) async fn start(self: &Arc<Self>, new: NewRun) -> Result<bool, EngineError> {
         let new = self.unstored(new)?;
         let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
-        let place = self.drives_runs().then(|| self.drivers().acquire(&run));
+        let place = self.drives_runs().then(|| self.drivers.acquire(&run));
         let (is_driven, stored) = match place {
             Some(Ok(place)) => (true, self.spawn_new_run(place, new).await),
             // Another task of this process is deciding on this run, or starts it too.
@@ -142,16 +320,16 @@ impl Engine {
         } = new;
         let told = events::about_run(&record.tenant_id, &run, None, &[], record.created_at);
         let events = journal::chain(GENESIS, 0, vec![started]);
-        self.store()
+        self.store
             .create_run(&record, events, artifacts, told)
             .await?;
-        self.notify_watchers();
+        self.news.notify_waiters();
         Ok(())
     }
 
     /// Builds a run that is not in storage yet, with its first event.
-    fn unstored(&self, new: NewRun) -> Result<PendingRun, EngineError> {
-        let at = self.now();
+    pub(crate) fn unstored(&self, new: NewRun) -> Result<PendingRun, EngineError> {
+        let at = self.clock.now();
         let started = RunEvent::Started(Box::new(RunStart {
             run_id: new.run_id.clone(),
             owner: (new.owner != new.by).then_some(new.owner),
@@ -174,7 +352,7 @@ impl Engine {
             user_id: Some(run.owner().clone()),
             title: new.title,
             // A run that starts by waiting for a person is not runnable yet.
-            phase: if run.is_open() {
+            phase: if run.opening().is_met() {
                 RunPhase::Runnable
             } else {
                 RunPhase::Waiting
@@ -191,64 +369,6 @@ impl Engine {
             started: unwritten,
             artifacts: new.artifacts,
             stored: Arc::default(),
-        })
-    }
-}
-
-/// A skill's plan, with the versions that its run pins.
-#[derive(Debug)]
-pub(crate) struct PlannedSkill {
-    pub(crate) found: ResolvedDocument<Skill>,
-    /// The skill's own parameters, and those that its tools need in addition.
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) graph: StepGraph,
-    pub(crate) pins: Vec<DocumentPin>,
-}
-
-impl Engine {
-    /// Returns the parameters of a skill, and those that its tools need in addition.
-    ///
-    /// # Errors
-    /// `not_found`; `invalid_document` for a plan that cannot be compiled.
-    pub fn skill_parameters(
-        &self,
-        caller: &Caller,
-        skill: &SkillId,
-    ) -> Result<Vec<Parameter>, EngineError> {
-        self.planned_skill(caller, skill)
-            .map(|planned| planned.parameters)
-    }
-
-    /// Compiles the plan of a skill that is visible to the caller and within the caller's tier.
-    ///
-    /// # Errors
-    /// `not_found`; `permission_denied` for a skill above the tier; `invalid_document` for a plan that cannot be
-    /// compiled.
-    pub(crate) fn planned_skill(
-        &self,
-        caller: &Caller,
-        skill: &SkillId,
-    ) -> Result<PlannedSkill, EngineError> {
-        let view = self.live().view(&caller.tenant);
-        let found = view
-            .skill(skill.as_ref())
-            .ok_or_else(|| unseen(&view, DocumentKind::Skill, skill.as_ref()))?;
-        let served = skill_served(&view, found.document());
-        caller.must_reach(served, "skill", skill.as_ref())?;
-        caller.must_be_usable(&view, "skill", skill.as_ref())?;
-        let wired = graph::wired(found.document(), &view);
-        let graph = graph::from_skill(&wired).map_err(|error| {
-            let message = format!("the plan of `{skill}`: {error}");
-            EngineError::new(ErrorCode::InvalidDocument, message)
-        })?;
-        let mut pins = vec![pin(DocumentKind::Skill, skill.as_ref(), &found.entry)];
-        pins.extend(pins_of_graph(&view, &graph)?);
-        let parameters = wired.parameters.clone();
-        Ok(PlannedSkill {
-            found,
-            parameters,
-            graph,
-            pins,
         })
     }
 }

@@ -218,7 +218,7 @@ impl SkillSearch {
     }
 }
 
-/// What skills are served from, and how they are searched.
+/// The sources of served skills, and the settings of their search.
 pub(crate) struct SkillPorts {
     /// The skills that are served now.
     pub(crate) indexes: Arc<SkillIndexes>,
@@ -248,7 +248,7 @@ pub struct AgentSkillService {
     node: Option<Arc<dyn SkillIndex>>,
     kept: SkillVectors,
     duty: ProcessRole,
-    /// What this process knows of that index.
+    /// The state of that index, as known to this process.
     mirror: Mirror,
     /// Digests of skills' archives, by their content.
     archive_digests: Cache<[u8; 32], ContentHash>,

@@ -7,6 +7,7 @@ mod alike;
 mod draft;
 mod find;
 mod index;
+mod propose;
 mod reindex;
 mod shown;
 mod similar;

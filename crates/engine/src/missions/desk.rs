@@ -15,11 +15,13 @@ use charter_domain::mission::admit::{Inventory, TOOL_SCOPE};
 
 use super::begun::MissionStart;
 use super::prompts;
-use crate::Tier;
+use crate::{Engine, Tier};
 
 /// A running mission in this process.
 #[derive(Debug)]
 pub(super) struct MissionContext {
+    /// The use cases that its stages call.
+    pub(super) engine: Arc<Engine>,
     pub(super) envelope: MissionEnvelope,
     pub(super) kind: MissionType,
     /// Whether the offline provider answers, without a model.
@@ -52,6 +54,7 @@ impl Plan {
 
 impl MissionContext {
     pub(super) fn new(
+        engine: Arc<Engine>,
         envelope: MissionEnvelope,
         kind: MissionType,
         prompts: BTreeMap<Role, PromptTemplate>,
@@ -59,6 +62,7 @@ impl MissionContext {
         inventory: Inventory,
     ) -> Self {
         Self {
+            engine,
             envelope,
             kind,
             offline: begun.offline,

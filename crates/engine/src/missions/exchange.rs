@@ -196,9 +196,9 @@ impl Engine {
     ) -> Result<Bundle, EngineError> {
         let mut record = self.mission_record(caller, mission).await?;
         let run_id = &record.run_id;
-        let mut run = self.record_of(caller, run_id).await?;
+        let mut run = self.run_views().record(caller, run_id).await?;
         // A running mission is exported as of one event of its journal.
-        let (events, _memory) = self.journal(&caller.tenant, run_id).await?;
+        let (events, _memory) = self.journals().stored(&caller.tenant, run_id).await?;
         let written = events.len() as u64;
         let mut artifacts = self.stored_artifacts(&caller.tenant, mission).await?;
         artifacts.retain(|artifact| artifact.event <= written);
@@ -274,7 +274,7 @@ impl Engine {
             let kind = stored.record.kind.as_str();
             read.map_err(|found| EngineError::violations(kind, &found))
         });
-        let folded = self.fold(&caller.tenant, &record.run_id).await?;
+        let folded = self.journals().fold(&caller.tenant, &record.run_id).await?;
         let run = folded.run;
         let time_ms = match (folded.first, folded.last) {
             (Some(first), Some(last)) => last.as_micros().abs_diff(first.as_micros()) / 1_000,

@@ -75,7 +75,9 @@ impl Engine {
         limit: usize,
     ) -> Result<MissionEventPage, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let page = self.journal_page(&record.tenant_id, &record.run_id, stands, after, limit);
+        let page = self
+            .journals()
+            .page(&record.tenant_id, &record.run_id, stands, after, limit);
         let (found, next) = page.await?;
         Ok(MissionEventPage {
             entries: found.into_iter().map(MissionEvent::from).collect(),
@@ -95,7 +97,9 @@ impl Engine {
         after: u64,
     ) -> Result<impl Stream<Item = MissionEvent> + Send + use<>, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let followed = self.follow_journal(record.tenant_id, record.run_id, stands, after);
+        let followed = self
+            .journals()
+            .follow(record.tenant_id, record.run_id, stands, after);
         Ok(followed.map(MissionEvent::from))
     }
 
@@ -110,7 +114,9 @@ impl Engine {
         patience: Duration,
     ) -> Result<MissionView, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        self.await_run(caller, &record.run_id, patience).await?;
+        self.run_views()
+            .wait(caller, &record.run_id, patience)
+            .await?;
         self.show_mission(caller, mission).await
     }
 }

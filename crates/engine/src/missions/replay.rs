@@ -50,7 +50,7 @@ impl Engine {
         mission: &MissionId,
     ) -> Result<MissionReplay, EngineError> {
         let record = self.mission_record(caller, mission).await?;
-        let replayed = self.replay_run(caller, &record.run_id).await?;
+        let replayed = self.run_views().replay(caller, &record.run_id).await?;
         let mut found = MissionReplay {
             mission_id: mission.clone(),
             run_id: record.run_id.clone(),
@@ -64,7 +64,10 @@ impl Engine {
         if found.divergence.is_some() {
             return Ok(found);
         }
-        let history = self.history(&record.tenant_id, &record.run_id).await?;
+        let history = self
+            .journals()
+            .history(&record.tenant_id, &record.run_id)
+            .await?;
         let made = match RecomputedArtifacts::of(&history) {
             Ok(made) => made,
             Err(divergence) => {

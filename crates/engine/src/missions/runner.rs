@@ -20,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use super::desk::MissionContext;
 use super::failures::{lost, unfit};
 use super::stage::StageExecution;
-use crate::Engine;
 use crate::execution::runs::{StageFailure, StageResult, StageRunner, StageWork};
 
 impl StageRunner for MissionContext {
@@ -110,11 +109,8 @@ impl StageRunner for MissionContext {
 
 #[async_trait]
 impl StageWork for StageExecution {
-    async fn run(
-        self: Box<Self>,
-        engine: &Arc<Engine>,
-        cancel: &CancellationToken,
-    ) -> Result<StageResult, StageFailure> {
+    async fn run(self: Box<Self>, cancel: &CancellationToken) -> Result<StageResult, StageFailure> {
+        let engine = Arc::clone(&self.desk.engine);
         engine.run_stage(*self, cancel).await
     }
 }

@@ -189,7 +189,10 @@ impl Engine {
         &self,
         record: MissionRecord,
     ) -> Result<(MissionView, MissionStart), EngineError> {
-        let folded = self.fold(&record.tenant_id, &record.run_id).await?;
+        let folded = self
+            .journals()
+            .fold(&record.tenant_id, &record.run_id)
+            .await?;
         // The journal may have grown since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));
         let run = folded.run;
@@ -248,11 +251,14 @@ impl Engine {
             if self.store().run(tenant, &id).await?.is_none() {
                 continue;
             }
-            let playbook = self.fold(tenant, &id).await?.run;
-            let waits = playbook.steps().find_map(|(_, state)| match state {
-                StepState::AwaitingApproval { approval, .. } => Some(approval.clone()),
-                _ => None,
-            });
+            let playbook = self.journals().fold(tenant, &id).await?.run;
+            let waits = playbook
+                .steps()
+                .states()
+                .find_map(|(_, state)| match state {
+                    StepState::AwaitingApproval { approval, .. } => Some(approval.clone()),
+                    _ => None,
+                });
             shown.approval_id = shown.approval_id.take().or(waits);
             shown.run_id = Some(id);
         }
@@ -294,7 +300,8 @@ impl Engine {
             let message = "an imported mission is read-only";
             return Err(EngineError::new(ErrorCode::IllegalTransition, message));
         }
-        self.abort_run(caller, &record.run_id, reason, RollBack::No)
+        self.run_management()
+            .abort(caller, &record.run_id, reason, RollBack::No)
             .await?;
         self.show_mission(caller, mission).await
     }
@@ -326,7 +333,7 @@ fn tasks(run: &Run, plan: &MissionTaskGraph) -> Vec<MissionTaskView> {
     let ends = ends_of(plan).unwrap_or_default();
     let shown = plan.tasks.iter().map(|task| {
         let (state, reason) = match ends.get(&task.task_id) {
-            Some(end) => by_turns(run, task, run.state_of(end)),
+            Some(end) => by_turns(run, task, run.steps().state_of(end)),
             None => own(run, plan, task.role_type),
         };
         MissionTaskView {
@@ -351,7 +358,9 @@ fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (MissionTaskStat
     let turns =
         (1..=charter_domain::mission::MAX_TURNS).map(|number| turn_step(&task.task_id, number));
     let steps = std::iter::once(pass_step(&task.task_id)).chain(turns);
-    let states: Vec<&StepState> = steps.filter_map(|step| run.state_of(&step.ok()?)).collect();
+    let states: Vec<&StepState> = steps
+        .filter_map(|step| run.steps().state_of(&step.ok()?))
+        .collect();
     let failed = states.iter().find_map(|state| match state {
         StepState::Failed { failure } => Some(failure.message.clone()),
         _ => None,
@@ -369,7 +378,10 @@ fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (MissionTaskStat
 /// Returns the state of a task that the mission adds itself.
 fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (MissionTaskState, Option<String>) {
     let steps = own_steps(plan, role).unwrap_or_default();
-    let states: Vec<&StepState> = steps.iter().filter_map(|step| run.state_of(step)).collect();
+    let states: Vec<&StepState> = steps
+        .iter()
+        .filter_map(|step| run.steps().state_of(step))
+        .collect();
     let any = |is: fn(&StepState) -> bool| states.iter().any(|state| is(state));
     let failed = states.iter().find_map(|state| match state {
         StepState::Failed { failure } => Some(failure.message.clone()),
@@ -404,7 +416,7 @@ fn begun(state: &StepState) -> bool {
 fn proposed(run: &Run, proposal: WritebackProposal) -> Option<ProposalView> {
     let state = ProposalState::in_run(run, &proposal.proposal_id)?;
     let step = change_step(proposal.proposal_id.as_str()).ok()?;
-    let (approval_id, reason) = match run.state_of(&step) {
+    let (approval_id, reason) = match run.steps().state_of(&step) {
         Some(StepState::AwaitingApproval { approval, .. }) => (Some(approval.clone()), None),
         Some(StepState::Failed { failure }) => (None, Some(failure.message.clone())),
         Some(StepState::Skipped { .. }) => (None, Some("its target could not be read".to_owned())),

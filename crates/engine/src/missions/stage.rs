@@ -63,7 +63,7 @@ impl StageExecution {
                 profile: None,
                 credential: CredentialId::Local,
                 // The requesters of the mission count as requesters of every run that a stage starts.
-                makers: run.askers(),
+                makers: run.requesters().all(),
             },
             tokens_left: (budget > 0).then_some(left),
             timeout: STAGE_TIMEOUT,
@@ -248,7 +248,7 @@ fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<ToolCallResult>,
     let mut made = Vec::with_capacity(output.wanted.len());
     for (at, wanted) in (1..).zip(output.wanted) {
         let id = named(charter_domain::mission::call_step(&task.task_id, turn, at))?;
-        let came_to = match (run.outputs().get(&id), run.state_of(&id)) {
+        let came_to = match (run.outputs().get(&id), run.steps().state_of(&id)) {
             (Some(output), _) => Ok(output.clone()),
             (None, Some(StepState::Failed { failure })) => Err(failure.message.clone()),
             (None, _) => Err("it was not called".to_owned()),
@@ -307,10 +307,12 @@ fn why_not(run: &Run, task: &Task) -> Result<String, StepFailure> {
     for number in 1..=MAX_TURNS {
         steps.push(named(turn_step(&task.task_id, number))?);
     }
-    let failed = steps.iter().find_map(|step| match run.state_of(step) {
-        Some(StepState::Failed { failure }) => Some(failure.message.clone()),
-        _ => None,
-    });
+    let failed = steps
+        .iter()
+        .find_map(|step| match run.steps().state_of(step) {
+            Some(StepState::Failed { failure }) => Some(failure.message.clone()),
+            _ => None,
+        });
     Ok(failed.unwrap_or_else(|| "blocked: a task that it depends on has not succeeded".to_owned()))
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::mission_type::MissionType;
-use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ActorId, Label, MissionId, MissionTypeId, RunId, TenantId};
@@ -28,7 +27,7 @@ use super::begun::{FirstMessage, MissionStart, begun_of};
 use super::desk::MissionContext;
 use super::show::MissionView;
 use crate::catalogue::documents::unseen;
-use crate::execution::runs::{NewRun, StageRunner, pin};
+use crate::execution::runs::{MissionDocuments, NewRun, StageRunner, pin};
 use crate::{Caller, Engine, EngineError};
 
 /// The type of a mission that names none.
@@ -153,10 +152,10 @@ impl Engine {
             pins,
             dry_run: false,
             opening: RunPrerequisites::default(),
-            tags: self.request_tags(caller, None, None)?,
+            tags: self.tags().of_request(caller, None, None)?,
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
-        self.start_run(new).await?;
+        self.runs().start(new).await?;
         // Of two concurrent requests, storage accepts one; the other finds its mission.
         let known = self.store().mission(&caller.tenant, &mission).await?;
         let known = known.ok_or_else(|| EngineError::not_found("mission", &mission))?;
@@ -284,12 +283,11 @@ impl Engine {
 
     /// Returns the context of a mission run's stages; `None` for a run that is not a mission. `unstored` has the
     /// artifacts for creating the run, while the run is not in storage.
-    pub(crate) async fn desk_of(
-        &self,
+    pub(crate) async fn mission_context(
+        self: Arc<Self>,
         tenant: &TenantId,
         run: &Run,
-        kind: Option<MissionType>,
-        prompts: Vec<PromptTemplate>,
+        documents: MissionDocuments,
         unstored: &[ArtifactRecord],
     ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
         let Some(PlanSource::Mission(mission)) = run.graph().source() else {
@@ -321,15 +319,16 @@ impl Engine {
         let envelope = serde_json::from_value(envelope)
             .map_err(|error| EngineError::internal("reading a mission's envelope", error))?;
         let begun = begun_of(run)?;
-        let kind = match kind {
+        let kind = match documents.kind {
             Some(kind) => kind,
             None => general()?,
         };
-        let prompts: BTreeMap<_, _> = prompts
+        let prompts: BTreeMap<_, _> = documents
+            .prompts
             .into_iter()
             .map(|prompt| (prompt.role_type, prompt))
             .collect();
-        let desk = MissionContext::new(envelope, kind, prompts, &begun, inventory);
+        let desk = MissionContext::new(self, envelope, kind, prompts, &begun, inventory);
         let desk: Arc<dyn StageRunner> = Arc::new(desk);
         Ok(Some(desk))
     }

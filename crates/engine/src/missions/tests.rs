@@ -45,14 +45,15 @@ async fn an_offline_mission_from_goal_to_change() {
     assert_eq!(proposal.state, ProposalState::Proposed);
     let approval = proposal.approval_id.clone().unwrap();
     let (bob, ann) = (person("bob"), person("ann"));
-    let asked = rig.engine.approval(&bob, &approval).await.unwrap();
+    let asked = rig.engine.approvals().get(&bob, &approval).await.unwrap();
     let say = ApprovalDecision {
         answer: ApprovalAnswer::Approve,
         digest: asked.approval.digest.to_string(),
         reason: None,
     };
     rig.engine
-        .decide_approval(&bob, &approval, say)
+        .approvals()
+        .decide(&bob, &approval, say)
         .await
         .unwrap();
     let done = loop {

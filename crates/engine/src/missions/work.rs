@@ -277,7 +277,7 @@ impl Engine {
         made: &[ToolCallResult],
     ) -> Result<Vec<Value>, EngineError> {
         let mut all = Vec::new();
-        let tags = self.request_tags(&work.caller, None, None)?;
+        let tags = self.tags().of_request(&work.caller, None, None)?;
         for call in made {
             let Ok(output) = &call.came_to else {
                 continue;
@@ -286,10 +286,14 @@ impl Engine {
             let steps = plan.filter(|step| step.tool_id == call.tool);
             for step in steps {
                 let tenant = &work.caller.tenant;
-                let found = self.findings_in(tenant, skill, &step.step_id, output);
+                let found = self
+                    .findings()
+                    .in_output(tenant, skill, &step.step_id, output);
                 let mut found = found.await?;
                 let proof = Some(call.reference.as_str());
-                let unrendered = self.render(tenant, &tags, skill, &mut found, proof, None);
+                let unrendered = self
+                    .findings()
+                    .render(tenant, &tags, skill, &mut found, proof, None);
                 for warning in unrendered.await? {
                     tracing::warn!(skill.id = %skill.skill_id, "{warning}");
                 }

@@ -62,22 +62,37 @@ impl Engine {
         let caller = &work.caller;
         let known = self.store().run(&caller.tenant, run_id).await?;
         if known.is_none() {
-            self.check_definitions(caller, playbook).await?;
-            let mut new = self.playbook_run(caller, playbook, given, DryRun::No, run_id.clone())?;
+            self.run_starts()
+                .check_definitions(caller, playbook)
+                .await?;
+            let mut new = self.run_starts().playbook_run(
+                caller,
+                playbook,
+                given,
+                DryRun::No,
+                run_id.clone(),
+            )?;
             if let Some(first) = new.opening.missing.first() {
                 let message = format!("the proposal gives no value for `{first}`");
                 return Err(EngineError::new(ErrorCode::MissingParameters, message));
             }
             new.opening.confirm = false;
             new.opening.typed = None;
-            self.start_run(new).await?;
+            self.runs().start(new).await?;
         } else {
-            self.spawn_driver(caller.tenant.clone(), run_id.clone());
+            self.runs()
+                .spawn_driver(caller.tenant.clone(), run_id.clone());
         }
         loop {
             // Registered before looking, so that no notification in between is missed.
             let change = self.register_for_change();
-            if let Some(outcome) = self.fold(&caller.tenant, run_id).await?.run.outcome() {
+            if let Some(outcome) = self
+                .journals()
+                .fold(&caller.tenant, run_id)
+                .await?
+                .run
+                .outcome()
+            {
                 return Ok(outcome.clone());
             }
             match change.wait(POLL_INTERVAL, self.shutdown()).await {

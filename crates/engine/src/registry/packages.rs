@@ -91,7 +91,7 @@ impl Mode {
     }
 }
 
-/// What runs the routing tests of packages.
+/// Runs the routing tests of packages.
 pub(crate) struct RoutingTests {
     pub(crate) routing: Arc<RoutingService>,
     /// Maximum candidates of a verdict.

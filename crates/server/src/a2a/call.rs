@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::error::{A2aError, Kind, Violations};
 use super::params::{self, GetCard, ListTasks, SendMessage, TaskParams};
 use super::show::{self, Accepts, View};
-use super::stream::{self, Events, Until};
+use super::stream::{self, Events, StreamUntil};
 use super::{card, message};
 use crate::operations;
 use crate::state::AppState;
@@ -111,7 +111,7 @@ fn no_push() -> A2aError {
 }
 
 /// A request to send a message, after all checks that need no task.
-struct Sending {
+struct CheckedMessage {
     message: TaskMessage,
     /// The id of the task that it replies to.
     task: Option<String>,
@@ -119,7 +119,7 @@ struct Sending {
     waits: bool,
 }
 
-impl Sending {
+impl CheckedMessage {
     fn read(sent: SendMessage) -> Result<Self, A2aError> {
         let configuration = sent.configuration.unwrap_or_default();
         let mut violations = Violations::default();
@@ -177,7 +177,7 @@ fn answer_timeout(state: &AppState) -> Duration {
 }
 
 async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Value, A2aError> {
-    let sending = Sending::read(sent)?;
+    let sending = CheckedMessage::read(sent)?;
     let id = sending
         .submit_message(state, caller, Progress::silent())
         .await?;
@@ -191,7 +191,7 @@ async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Va
     };
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
     let task = show::task(&task, sending.view);
-    Ok(show::with(json!({}), "task", task))
+    Ok(show::with_field(json!({}), "task", task))
 }
 
 async fn send_streaming(
@@ -199,11 +199,11 @@ async fn send_streaming(
     caller: &Caller,
     sent: SendMessage,
 ) -> Result<Reply, A2aError> {
-    let sending = Sending::read(sent)?;
+    let sending = CheckedMessage::read(sent)?;
     let place = place(state, caller)?;
     let (progress, events) = Progress::channel();
     let id = sending.submit_message(state, caller, progress).await?;
-    let how = (Until::Settled, sending.view.accepts);
+    let how = (StreamUntil::Settled, sending.view.accepts);
     let events = stream::events(&state.engine, caller.clone(), id, Some(events), how);
     Ok(Reply::Many(events, Box::new(place)))
 }
@@ -286,7 +286,7 @@ async fn subscribe(
         let message = format!("the task `{id}` has ended; get it instead");
         return Err(A2aError::new(Kind::UnsupportedOperation, message));
     }
-    let how = (Until::Ended, Accepts::ALL);
+    let how = (StreamUntil::Ended, Accepts::ALL);
     let place = place(state, caller)?;
     let events = stream::events(&state.engine, caller.clone(), id, None, how);
     Ok(Reply::Many(events, Box::new(place)))

@@ -7,7 +7,7 @@ use charter_engine::EngineError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::error::{log, status, unnamed};
+use crate::error::{log, new_request_id, status};
 
 /// The domain of the protocol's error reasons.
 const PROTOCOL_DOMAIN: &str = "a2a-protocol.org";
@@ -226,7 +226,7 @@ impl A2aError {
 
     /// Maps an error of the engine to the protocol's, and logs it.
     pub(super) fn of_engine(error: &EngineError) -> Self {
-        log(error, &unnamed());
+        log(error, &new_request_id());
         let kind = match error.code {
             ErrorCode::NotFound => Kind::TaskNotFound,
             ErrorCode::IllegalTransition => Kind::UnsupportedOperation,

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_refused_whether_sent_or_pointed_at() {
+    fn inline_and_referenced_files_are_refused() {
         for file in [
             json!({"url": "http://169.254.169.254/latest", "mediaType": "text/plain"}),
             json!({"raw": "aGVsbG8=", "filename": "a.txt"}),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_holds_exactly_one_thing_that_is_known() {
+    fn a_part_has_exactly_one_known_content() {
         for part in [
             json!({}),
             json!({"text": "x", "data": {}}),

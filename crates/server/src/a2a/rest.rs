@@ -59,14 +59,14 @@ struct VersionHeader {
 }
 
 /// A request without its body.
-struct Asker {
+struct BodylessRequest {
     state: AppState,
     caller: Caller,
     headers: HeaderMap,
     uri: Uri,
 }
 
-impl FromRequestParts<AppState> for Asker {
+impl FromRequestParts<AppState> for BodylessRequest {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
@@ -80,7 +80,7 @@ impl FromRequestParts<AppState> for Asker {
     }
 }
 
-impl Asker {
+impl BodylessRequest {
     async fn call(self, method: Method, params: Result<Value, A2aError>) -> Response {
         let reply = match version::check(&self.headers, &self.uri).and(params) {
             Ok(params) => call::call(&self.state, &self.caller, method, params).await,
@@ -135,22 +135,27 @@ fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError>
 /// Send a message: start a task, or reply to one (A2A 1.0 SendMessage).
 #[utoipa::path(post, path = "/a2a/v1/message:send", tag = "a2a", operation_id = "a2a_send_message",
     params(VersionHeader), request_body = ref("#/components/schemas/a2a_message"), responses((status = 200, description = "The task", body = Object, content_type = "application/a2a+json")))]
-async fn send(asker: Asker, Bytes(bytes): Bytes) -> Response {
-    asker.call(Method::SendMessage, body(&bytes)).await
+async fn send(request: BodylessRequest, Bytes(bytes): Bytes) -> Response {
+    request.call(Method::SendMessage, body(&bytes)).await
 }
 
 /// Send a message and follow the task (A2A 1.0 SendStreamingMessage).
 #[utoipa::path(post, path = "/a2a/v1/message:stream", tag = "a2a", operation_id = "a2a_stream_message",
     params(VersionHeader), request_body = ref("#/components/schemas/a2a_message"), responses((status = 200, description = "StreamResponses as events", body = String, content_type = "text/event-stream")))]
-async fn send_streaming(asker: Asker, Bytes(bytes): Bytes) -> Response {
-    asker.call(Method::SendStreamingMessage, body(&bytes)).await
+async fn send_streaming(request: BodylessRequest, Bytes(bytes): Bytes) -> Response {
+    request
+        .call(Method::SendStreamingMessage, body(&bytes))
+        .await
 }
 
 /// List the caller's tasks, most recently changed first (A2A 1.0 ListTasks).
 #[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list_tasks",
     params(VersionHeader), responses((status = 200, description = "A page of tasks", body = Object, content_type = "application/a2a+json")))]
-async fn list(asker: Asker, QueryParams(asked): QueryParams<HashMap<String, String>>) -> Response {
-    asker
+async fn list(
+    request: BodylessRequest,
+    QueryParams(asked): QueryParams<HashMap<String, String>>,
+) -> Response {
+    request
         .call(Method::ListTasks, query(asked).map(Value::Object))
         .await
 }
@@ -160,7 +165,7 @@ async fn list(asker: Asker, QueryParams(asked): QueryParams<HashMap<String, Stri
     params(("id" = String, Path, description = "`req-…`"), VersionHeader),
     responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
 async fn read_task(
-    asker: Asker,
+    request: BodylessRequest,
     Path(id): Path<String>,
     QueryParams(asked): QueryParams<HashMap<String, String>>,
 ) -> Response {
@@ -173,20 +178,20 @@ async fn read_task(
         params.insert("id".to_owned(), json!(id));
         Value::Object(params)
     });
-    asker.call(method, params).await
+    request.call(method, params).await
 }
 
 /// Cancel or follow a task: `:cancel` or `:subscribe` after its id (A2A 1.0 CancelTask).
 #[utoipa::path(post, path = "/a2a/v1/tasks/{id}", tag = "a2a", operation_id = "a2a_act_on_task",
     params(("id" = String, Path, description = "`req-…:cancel` or `req-…:subscribe`"), VersionHeader),
     responses((status = 200, description = "The task, or events", content((Object = "application/a2a+json"), (String = "text/event-stream")))))]
-async fn act_on_task(asker: Asker, Path(id): Path<String>) -> Response {
+async fn act_on_task(request: BodylessRequest, Path(id): Path<String>) -> Response {
     let (id, method) = match id.split_once(':') {
         Some((id, "cancel")) => (id, Method::CancelTask),
         Some((id, "subscribe")) => (id, Method::SubscribeToTask),
         Some(_) | None => return nothing_there(),
     };
-    asker.call(method, Ok(json!({"id": id}))).await
+    request.call(method, Ok(json!({"id": id}))).await
 }
 
 fn nothing_there() -> Response {
@@ -195,15 +200,17 @@ fn nothing_there() -> Response {
     (status, Json(body)).into_response()
 }
 
-async fn push(asker: Asker) -> Response {
-    asker.call(Method::PushNotifications, Ok(Value::Null)).await
+async fn push(request: BodylessRequest) -> Response {
+    request
+        .call(Method::PushNotifications, Ok(Value::Null))
+        .await
 }
 
 /// The agent card with what is visible to the caller (A2A 1.0 GetExtendedAgentCard).
 #[utoipa::path(get, path = "/a2a/v1/extendedAgentCard", tag = "a2a", operation_id = "get_extended_agent_card",
     params(VersionHeader), responses((status = 200, description = "An AgentCard, signed", body = Object, content_type = "application/a2a+json")))]
-async fn card(asker: Asker) -> Response {
-    asker
+async fn card(request: BodylessRequest) -> Response {
+    request
         .call(Method::GetExtendedAgentCard, Ok(json!({})))
         .await
 }

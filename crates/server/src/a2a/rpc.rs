@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::call::{self, Method, Reply};
 use super::error::{A2aError, Kind};
 use super::params::parsed;
-use super::show::with;
+use super::show::with_field;
 use super::version;
 use crate::extract::{Authenticated, Bytes};
 use crate::json::Json;
@@ -123,7 +123,7 @@ fn read(body: &[u8]) -> Result<Call, (Value, A2aError)> {
 }
 
 fn answered(id: &Value, result: Value) -> Value {
-    with(json!({"jsonrpc": "2.0", "id": id}), "result", result)
+    with_field(json!({"jsonrpc": "2.0", "id": id}), "result", result)
 }
 
 fn failed(id: &Value, error: &A2aError) -> Response {
@@ -134,7 +134,7 @@ fn failed(id: &Value, error: &A2aError) -> Response {
 mod tests {
     use super::*;
 
-    fn refused(body: &str) -> (Value, i64) {
+    fn refusal(body: &str) -> (Value, i64) {
         let (id, error) = read(body.as_bytes()).err().unwrap();
         (id, error.rpc()["code"].as_i64().unwrap())
     }
@@ -192,14 +192,14 @@ mod tests {
                 -32_602,
             ),
         ] {
-            assert_eq!(refused(body), (id, code), "{body:.80}");
+            assert_eq!(refusal(body), (id, code), "{body:.80}");
         }
     }
 
     #[test]
-    fn a_call_whose_number_would_be_rounded_is_refused_with_its_place() {
+    fn a_call_with_a_number_that_would_be_rounded_is_refused_with_its_pointer() {
         let body = r#"{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": 18446744073709551616}}"#;
-        assert_eq!(refused(body), (json!(null), -32_700));
+        assert_eq!(refusal(body), (json!(null), -32_700));
         let (_, error) = read(body.as_bytes()).err().unwrap();
         assert_eq!(
             error.rpc()["message"],

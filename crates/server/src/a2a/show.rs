@@ -65,14 +65,14 @@ pub(super) struct View {
 }
 
 /// Sets a field of an object without the copy that `json!` would make: an answer has up to 16 MiB.
-pub(super) fn with(mut object: Value, name: &str, value: Value) -> Value {
+pub(super) fn with_field(mut object: Value, name: &str, value: Value) -> Value {
     object[name] = value;
     object
 }
 
 /// A text part, for people.
 fn text(text: impl Into<String>) -> Value {
-    with(
+    with_field(
         json!({"mediaType": TEXT}),
         "text",
         Value::String(text.into()),
@@ -85,8 +85,8 @@ fn data(shown: &impl Serialize) -> Value {
     let part = json!({"mediaType": DATA});
     let value = json!(shown);
     match extent_of(&value, Profile::A2A_DATA) {
-        Ok(_) => with(part, "data", value),
-        Err(_) => with(part, "text", Value::String(value.to_string())),
+        Ok(_) => with_field(part, "data", value),
+        Err(_) => with_field(part, "text", Value::String(value.to_string())),
     }
 }
 
@@ -128,10 +128,10 @@ pub(super) fn artifact_updates(told: Option<&Task>, task: &Task, accepts: Accept
     let after = last.map_or(0, |shown| shown.place);
     let updates = artifacts(task, after, accepts).into_iter().map(|artifact| {
         let update = json!({"taskId": task.id, "contextId": task.context, "lastChunk": true});
-        with(
+        with_field(
             json!({}),
             "artifactUpdate",
-            with(update, "artifact", artifact),
+            with_field(update, "artifact", artifact),
         )
     });
     updates.collect()
@@ -171,7 +171,7 @@ fn agent(task: &Task, id: &str, parts: Value) -> Value {
     let message = json!({
         "messageId": id, "role": "ROLE_AGENT", "taskId": task.id, "contextId": task.context,
     });
-    with(message, "parts", parts)
+    with_field(message, "parts", parts)
 }
 
 fn user(task: &Task, said: &TaskInput) -> Value {
@@ -186,7 +186,7 @@ fn user(task: &Task, said: &TaskInput) -> Value {
         "messageId": said.message_id, "role": "ROLE_USER", "taskId": task.id,
         "contextId": task.context,
     });
-    with(message, "parts", Value::Array(parts))
+    with_field(message, "parts", Value::Array(parts))
 }
 
 /// The artifacts of a task: a request's result and answer, or those that a mission wrote after a position.
@@ -218,7 +218,7 @@ fn of_mission(shown: &ArtifactView, accepts: Accepts) -> Value {
         parts.push(data(&shown.artifact));
     }
     let artifact = json!({"artifactId": format!("{kind}/{id}"), "name": kind});
-    let mut artifact = with(artifact, "parts", Value::Array(parts));
+    let mut artifact = with_field(artifact, "parts", Value::Array(parts));
     if let Some(task) = &shown.task_id {
         artifact["metadata"] = json!({"task_id": task});
     }
@@ -243,7 +243,7 @@ fn answer(answer: &AgentResponse, name: &str, about: &str, accepts: Accepts) -> 
         parts.push(data(answer));
     }
     let artifact = json!({"artifactId": answer.id, "name": name, "description": about});
-    with(artifact, "parts", Value::Array(parts))
+    with_field(artifact, "parts", Value::Array(parts))
 }
 
 fn words(event: &ProgressEvent) -> String {

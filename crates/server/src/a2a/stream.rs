@@ -17,14 +17,14 @@ pub(super) type Events = Pin<Box<dyn Stream<Item = Value> + Send>>;
 
 /// When a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum StreamUntil {
     /// When the task has ended, or waits for the sender of the message.
     Settled,
     /// When the task has ended.
     Ended,
 }
 
-impl Until {
+impl StreamUntil {
     fn is_over(self, state: TaskState) -> bool {
         match self {
             Self::Settled => state.is_settled(),
@@ -34,14 +34,14 @@ impl Until {
 }
 
 /// The state of a stream.
-struct Teller {
+struct TaskStream {
     tasks: Pin<Box<dyn Stream<Item = Task> + Send>>,
     progress: Option<mpsc::Receiver<ProgressEvent>>,
-    until: Until,
+    until: StreamUntil,
     accepts: Accepts,
     /// The task as last reported.
     last: Option<Task>,
-    told: usize,
+    reported: usize,
     waiting: VecDeque<Value>,
     is_over: bool,
 }
@@ -52,25 +52,25 @@ pub(super) fn events(
     caller: Caller,
     id: TaskKey,
     progress: Option<mpsc::Receiver<ProgressEvent>>,
-    (until, accepts): (Until, Accepts),
+    (until, accepts): (StreamUntil, Accepts),
 ) -> Events {
-    let teller = Teller {
+    let stream = TaskStream {
         tasks: Box::pin(engine.follow_task(caller, id)),
         progress,
         until,
         accepts,
         last: None,
-        told: 0,
+        reported: 0,
         waiting: VecDeque::new(),
         is_over: false,
     };
     Box::pin(futures_util::stream::unfold(
-        teller,
-        |mut teller| async move { teller.next().await.map(|event| (event, teller)) },
+        stream,
+        |mut stream| async move { stream.next().await.map(|event| (event, stream)) },
     ))
 }
 
-impl Teller {
+impl TaskStream {
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
@@ -112,8 +112,8 @@ impl Teller {
 
     fn send_event(&mut self, event: &ProgressEvent) {
         if let Some(last) = &self.last {
-            let event = show::progress(last, self.told, event);
-            self.told += 1;
+            let event = show::progress(last, self.reported, event);
+            self.reported += 1;
             self.waiting.push_back(event);
         }
     }
@@ -129,7 +129,8 @@ impl Teller {
             accepts: self.accepts,
         };
         let shown = show::task(&task, view);
-        self.waiting.push_back(show::with(json!({}), "task", shown));
+        self.waiting
+            .push_back(show::with_field(json!({}), "task", shown));
         self.is_over = self.until.is_over(task.state);
         self.last = Some(task);
     }
@@ -139,9 +140,9 @@ impl Teller {
             self.is_over = true;
             return;
         };
-        let told = self.last.as_ref();
+        let reported = self.last.as_ref();
         self.waiting
-            .extend(show::artifact_updates(told, &task, self.accepts));
+            .extend(show::artifact_updates(reported, &task, self.accepts));
         self.waiting.push_back(show::status_update(&task));
         self.is_over = self.until.is_over(task.state);
         self.last = Some(task);

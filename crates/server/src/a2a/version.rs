@@ -18,14 +18,14 @@ const SHOWN: usize = 16;
 pub(super) fn check(headers: &HeaderMap, uri: &Uri) -> Result<(), A2aError> {
     let header = headers.get(PARAMETER);
     let header = header.map(|value| value.to_str().unwrap_or("?").trim().to_owned());
-    let said = header
+    let version = header
         .or_else(|| in_query(uri))
-        .filter(|said| !said.is_empty());
-    let said = said.as_deref().unwrap_or(DEFAULT_VERSION);
-    if major_minor(said) == Some(PROTOCOL) {
+        .filter(|version| !version.is_empty());
+    let version = version.as_deref().unwrap_or(DEFAULT_VERSION);
+    if major_minor(version) == Some(PROTOCOL) {
         return Ok(());
     }
-    let shown: String = said.chars().take(SHOWN).collect();
+    let shown: String = version.chars().take(SHOWN).collect();
     let message =
         format!("version {shown} of A2A is not supported; send `{PARAMETER}: {PROTOCOL}`");
     Err(A2aError::new(Kind::VersionNotSupported, message).about("supportedVersions", PROTOCOL))
@@ -68,7 +68,7 @@ mod tests {
 
     /// A2A 1.0 section 3.6: `MAJOR.MINOR` decides, and an absent version means 0.3.
     #[test]
-    fn only_1_0_is_spoken_and_silence_means_0_3() {
+    fn only_version_1_0_is_supported_and_an_absent_header_means_0_3() {
         for (header, uri, allowed) in [
             (Some("1.0"), "/a2a", true),
             (Some(" 1.0 "), "/a2a", true),

@@ -109,7 +109,7 @@ impl Call {
     }
 
     /// Seals the state that the client keeps until the next round; it is valid only for this caller.
-    pub(super) fn sealed(&self, pending: &PendingQuestion) -> Result<String, EngineError> {
+    pub(super) fn seal(&self, pending: &PendingQuestion) -> Result<String, EngineError> {
         let binding = self.binding();
         let options = SealOptions::new().associated_data(&binding).ttl(STATE_TTL);
         let of = |subject: &WorkSubject| subject.id().to_owned();

@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use crate::error::{log, unnamed};
+use crate::error::{log, new_request_id};
 
 /// The result of a failed tool: an AgentError (seed 003), for the client's model.
 pub(super) fn failed(
@@ -15,7 +15,7 @@ pub(super) fn failed(
     error: &EngineError,
     request: Option<&RequestId>,
 ) -> CallToolResult {
-    let request = request.cloned().unwrap_or_else(unnamed);
+    let request = request.cloned().unwrap_or_else(new_request_id);
     log(error, &request);
     let error = engine.agent_error(&request, error);
     error_result(&serde_json::to_value(error).unwrap_or_default())
@@ -29,7 +29,7 @@ pub(super) fn error_result(error: &Value) -> CallToolResult {
 
 /// The error of a failed request that is not a tool call.
 pub(super) fn protocol_error(error: &EngineError) -> ErrorData {
-    log(error, &unnamed());
+    log(error, &new_request_id());
     let data = data_of(error);
     let message = error.to_string();
     match error.code {
@@ -73,7 +73,7 @@ const WITH_PARAMETERS: [&str; 14] = [
 ];
 
 /// The refusal of a request that the SDK does not know.
-pub(super) fn unserved(method: &str) -> ErrorData {
+pub(super) fn unsupported_method(method: &str) -> ErrorData {
     if WITH_PARAMETERS.contains(&method) {
         let message = format!("the parameters of `{method}` are missing or malformed");
         return ErrorData::invalid_params(message, None);

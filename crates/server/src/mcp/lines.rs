@@ -126,7 +126,7 @@ fn parse(line: &Line) -> ParsedLine {
             Refusal::Answer(answer) => ParsedLine::Refused(answer),
             Refusal::Instead(failure) => ParsedLine::Message(failure),
             Refusal::Silent => ParsedLine::Nothing,
-            Refusal::Unknown => ParsedLine::Refused(refused(much, None)),
+            Refusal::Unknown => ParsedLine::Refused(over_limit_error(much, None)),
         };
     }
     match decode(text, Profile::MCP_MESSAGE) {
@@ -177,7 +177,7 @@ impl Refusal {
             Ok(MessageHead {
                 id: Some(id),
                 method: Some(_),
-            }) => Self::Answer(refused(much, Some(id))),
+            }) => Self::Answer(over_limit_error(much, Some(id))),
             Ok(MessageHead {
                 id: Some(id),
                 method: None,
@@ -198,7 +198,7 @@ impl Refusal {
     }
 }
 
-fn refused(much: &JsonLimitExceeded, id: Option<RequestId>) -> Box<ServerJsonRpcMessage> {
+fn over_limit_error(much: &JsonLimitExceeded, id: Option<RequestId>) -> Box<ServerJsonRpcMessage> {
     Box::new(ServerJsonRpcMessage::error(fault(much), id))
 }
 

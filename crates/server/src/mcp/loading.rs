@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_call_gets_the_reason_why_loading_failed() {
+    async fn every_call_returns_the_reason_of_a_failed_load() {
         let (loading, loader) = LoadingEngine::begin();
         let waiting = tokio::spawn({
             let loading = loading.clone();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_does_not_outwait_a_process_that_stops() {
+    async fn a_call_ends_when_the_process_stops() {
         let (loading, loader) = LoadingEngine::begin();
         drop(loader);
         let refused = loading.loaded().await.map(drop).unwrap_err();

@@ -51,7 +51,7 @@ impl LocalMcp {
     ) -> Result<(), McpError> {
         let mcp = Mcp {
             shared: Arc::clone(&self.shared),
-            who: ConnectionIdentity::Always(self.caller.clone()),
+            identity: ConnectionIdentity::Always(self.caller.clone()),
         };
         let serving = mcp.serve_with_ct(LineTransport::new(reading, writing), stop.child_token());
         let running = match serving.await {

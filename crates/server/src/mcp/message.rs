@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::json::Json;
 
 /// The answer to a body that could not be read.
-pub(super) fn refused(body: &[u8]) -> Response {
+pub(super) fn refuse_body(body: &[u8]) -> Response {
     let error = JsonRpcError::new(None, fault(body));
     (StatusCode::BAD_REQUEST, Json(error)).into_response()
 }

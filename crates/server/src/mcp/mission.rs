@@ -96,9 +96,10 @@ async fn artifacts(call: &Call, id: &MissionId, after: u64) -> Result<Value, Eng
 
 /// The mission that a run executes.
 pub(super) async fn of_run(call: &Call, run: &RunId) -> Result<WorkSubject, EngineError> {
-    let shown = call.engine().show_run(&call.caller, run).await?;
+    let shown = call.engine().run_views().show(&call.caller, run).await?;
     let envelope = shown.state.parameters.get("envelope");
     let id = envelope.and_then(|envelope| envelope.get("mission_id")?.as_str());
     let id = id.and_then(|id| MissionId::parse(id).ok());
-    id.map(WorkSubject::Mission).ok_or_else(question::foreign)
+    id.map(WorkSubject::Mission)
+        .ok_or_else(question::foreign_state)
 }

@@ -63,7 +63,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         move || {
             Ok(Mcp {
                 shared: Arc::clone(&shared),
-                who: ConnectionIdentity::EachRequests,
+                identity: ConnectionIdentity::EachRequests,
             })
         },
         Arc::clone(&sessions.manager),
@@ -106,7 +106,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     let facts = RequestFacts::new(&request, body);
     request.extensions_mut().insert(admitted.caller.clone());
     request.extensions_mut().insert(Span::current());
-    let response = gate.corrected(&facts, next.run(request).await);
+    let response = gate.with_protocol_error(&facts, next.run(request).await);
     let opened = text(response.headers(), SESSION);
     if let (Some(id), Some(share)) = (opened, admitted.session) {
         let (state, caller) = (&gate.state, &admitted.caller);
@@ -115,7 +115,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     }
     match admitted.stream {
         Some(place) if is_stream(&response) => {
-            let ended = streams::ended(gate.state, credential, place);
+            let ended = streams::wait_for_end(gate.state, credential, place);
             response.map(|body| Body::from_stream(body.into_data_stream().take_until(ended)))
         }
         Some(_) | None => response,
@@ -214,10 +214,12 @@ impl Gate {
     }
 
     /// Corrects the SDK's status where clients expect another.
-    fn corrected(&self, facts: &RequestFacts, mut response: Response) -> Response {
+    fn with_protocol_error(&self, facts: &RequestFacts, mut response: Response) -> Response {
         match response.status() {
             // The SDK's status for an unreadable body.
-            StatusCode::UNSUPPORTED_MEDIA_TYPE if facts.is_json => message::refused(&facts.body),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if facts.is_json => {
+                message::refuse_body(&facts.body)
+            }
             // Clients accept 200 and 204 for the end of a session, and report any other status.
             StatusCode::ACCEPTED if facts.method == Method::DELETE => {
                 if let Some(session) = &facts.session {
@@ -259,7 +261,7 @@ impl Gate {
     ) -> Result<Option<Share>, EngineError> {
         if headers.contains_key(SESSION) {
             let own = text(headers, SESSION)
-                .is_some_and(|session| self.sessions.belongs(session, caller));
+                .is_some_and(|session| self.sessions.belongs_to(session, caller));
             let message = "the session does not exist";
             let refused = || EngineError::new(ErrorCode::SessionNotFound, message);
             return own.then_some(None).ok_or_else(refused);

@@ -14,7 +14,7 @@ const PAGE: usize = 500;
 
 impl Call {
     /// Runs `work` and sends its progress to the client as notifications, in order, before the answer.
-    pub(super) async fn telling<T>(&self, work: impl AsyncFnOnce(Progress) -> T) -> T {
+    pub(super) async fn with_progress<T>(&self, work: impl AsyncFnOnce(Progress) -> T) -> T {
         let Some(mut reporter) = ProgressReporter::for_client(&self.context, self.progress_sent)
         else {
             return work(Progress::silent()).await;

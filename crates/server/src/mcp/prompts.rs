@@ -41,7 +41,7 @@ pub(super) fn list(call: &Call, after: Option<String>) -> Result<ListPromptsResu
     let next = found.last().filter(|_| more).map(|last| last.id.clone());
     let prompts = found
         .iter()
-        .filter_map(|listed| Some(prompt(&offered(call, &listed.id)?)));
+        .filter_map(|listed| Some(prompt(&active_playbook(call, &listed.id)?)));
     let mut listed = ListPromptsResult::with_all_items(prompts.collect());
     listed.next_cursor = next;
     Ok(listed)
@@ -53,7 +53,7 @@ pub(super) fn get(
     name: &str,
     arguments: &JsonObject,
 ) -> Result<GetPromptResult, ErrorData> {
-    let playbook = offered(call, name).ok_or_else(|| absent(call, name))?;
+    let playbook = active_playbook(call, name).ok_or_else(|| prompt_not_found(call, name))?;
     let missing = playbook.mandatory_parameters.iter();
     let missing = missing.filter(|parameter| !arguments.contains_key(parameter.name.as_ref()));
     let missing: Vec<&str> = missing.map(|parameter| parameter.name.as_ref()).collect();
@@ -75,11 +75,12 @@ pub(super) fn complete(
         return Ok(CompleteResult::default());
     };
     let typed = &request.argument.value;
-    let playbook = offered(call, &prompt.name).ok_or_else(|| absent(call, &prompt.name))?;
+    let playbook =
+        active_playbook(call, &prompt.name).ok_or_else(|| prompt_not_found(call, &prompt.name))?;
     let mut parameters = parameters(&playbook);
     let parameter =
         parameters.find(|(parameter, _)| parameter.name.as_ref() == request.argument.name);
-    let allowed = parameter.map(|(parameter, _)| possible(parameter));
+    let allowed = parameter.map(|(parameter, _)| possible_values(parameter));
     let fitting = allowed
         .into_iter()
         .flatten()
@@ -91,7 +92,7 @@ pub(super) fn complete(
 }
 
 /// The error for a missing prompt. The protocol requires plain invalid parameters, because it is not a resource.
-fn absent(call: &Call, name: &str) -> ErrorData {
+fn prompt_not_found(call: &Call, name: &str) -> ErrorData {
     let active = DocumentFilter {
         status: Some(Status::Active),
         ..DocumentFilter::default()
@@ -102,13 +103,13 @@ fn absent(call: &Call, name: &str) -> ErrorData {
             .documents()
             .list_documents(&call.caller, kind, &active, "", MAX_COMPARED);
     let ids = found.iter().map(|listed| listed.id.as_str());
-    let seen = ids.filter(|id| offered(call, id).is_some());
+    let seen = ids.filter(|id| active_playbook(call, id).is_some());
     let error = EngineError::not_found("prompt", name);
     invalid_params(&error.or_nearest(name, seen))
 }
 
 /// An active playbook; `None` for a candidate that is not accepted.
-fn offered(call: &Call, id: &str) -> Option<Playbook> {
+fn active_playbook(call: &Call, id: &str) -> Option<Playbook> {
     let found: InForce<Playbook> = call
         .engine()
         .documents()
@@ -131,17 +132,17 @@ fn parameters(playbook: &Playbook) -> impl Iterator<Item = (&Parameter, bool)> {
     )
 }
 
-fn possible(parameter: &Parameter) -> Vec<String> {
+fn possible_values(parameter: &Parameter) -> Vec<String> {
     let allowed = parameter.allowed.iter().flatten();
     let known = allowed
         .chain(parameter.default.iter())
         .chain(parameter.example.iter());
-    let mut texts: Vec<String> = known.map(written).collect();
+    let mut texts: Vec<String> = known.map(value_text).collect();
     texts.dedup();
     texts
 }
 
-fn written(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
@@ -171,7 +172,7 @@ fn text(playbook: &Playbook, arguments: &JsonObject) -> String {
     let id = &playbook.playbook_id;
     let given: Vec<String> = arguments
         .iter()
-        .map(|(name, value)| format!("- {name}: {}", written(value)))
+        .map(|(name, value)| format!("- {name}: {}", value_text(value)))
         .collect();
     let steps: Vec<String> = playbook
         .steps

@@ -24,12 +24,12 @@ pub(super) use forms::{Choice, Choosable, chosen, typed_values};
 pub(super) use waits::{WaitHint, wait_hint_of};
 
 use forms::{
-    APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, explained, fields,
-    plan_of,
+    APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, fields, plan_of,
+    with_reasons,
 };
 
 /// The error for an answer to another tool's question.
-pub(super) fn foreign() -> EngineError {
+pub(super) fn foreign_state() -> EngineError {
     EngineError::new(
         ErrorCode::InvalidRequest,
         "the requestState belongs to another tool",
@@ -131,8 +131,11 @@ impl Question {
         let id = run.summary.run_id.clone();
         Ok(match run.summary.status {
             RunStatus::AwaitingParameters => {
-                let missing = engine.missing_parameters(caller, &id).await?;
-                let missing = explained(missing, run);
+                let missing = engine
+                    .run_management()
+                    .missing_parameters(caller, &id)
+                    .await?;
+                let missing = with_reasons(missing, run);
                 Some(Self::Give { run: id, missing })
             }
             RunStatus::AwaitingConfirmation => Some(Self::Confirm {
@@ -248,7 +251,7 @@ impl PendingQuestion {
     /// The run of the question. One without a run belongs to another tool.
     pub(super) fn run(&self) -> Result<&RunId, EngineError> {
         match self {
-            Self::Skill { .. } | Self::Choose => Err(foreign()),
+            Self::Skill { .. } | Self::Choose => Err(foreign_state()),
             Self::Give { run } | Self::Confirm { run, .. } | Self::Approve { run, .. } => Ok(run),
         }
     }
@@ -273,9 +276,15 @@ impl PendingQuestion {
         match self {
             Self::Skill { .. } | Self::Choose => Ok(AnswerOutcome::Values(content)),
             Self::Give { run } => {
-                let missing = engine.missing_parameters(caller, run).await?;
+                let missing = engine
+                    .run_management()
+                    .missing_parameters(caller, run)
+                    .await?;
                 let given = typed_values(&missing, content);
-                engine.give_parameters(caller, run, &given).await?;
+                engine
+                    .run_management()
+                    .give_parameters(caller, run, &given)
+                    .await?;
                 Ok(AnswerOutcome::Acted)
             }
             Self::Confirm { run, digest } => {
@@ -287,7 +296,10 @@ impl PendingQuestion {
                     digest: digest.clone(),
                     typed: typed.map(str::to_owned),
                 };
-                engine.confirm_run(caller, run, confirmation).await?;
+                engine
+                    .run_management()
+                    .confirm(caller, run, confirmation)
+                    .await?;
                 Ok(AnswerOutcome::Acted)
             }
             Self::Approve {
@@ -307,7 +319,7 @@ impl PendingQuestion {
                     digest: digest.clone(),
                     reason: reason.filter(|text| !text.is_empty()).map(str::to_owned),
                 };
-                engine.decide_approval(caller, approval, say).await?;
+                engine.approvals().decide(caller, approval, say).await?;
                 Ok(AnswerOutcome::Acted)
             }
         }

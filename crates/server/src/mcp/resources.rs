@@ -90,7 +90,8 @@ async fn evidence_page(
     let query = EvidenceQuery::default();
     let found = call
         .engine()
-        .list_evidence(&call.caller, query, &page)
+        .evidence()
+        .list(&call.caller, query, &page)
         .await?;
     entries.extend(found.entries.iter().map(|record| {
         let id = record.id.as_ref();
@@ -142,7 +143,7 @@ pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, E
 async fn evidence(call: &Call, uri: &str, id: &str) -> Result<String, EngineError> {
     let absent = |_| EngineError::not_found("resource", uri);
     let id = EvidenceId::parse(id).map_err(absent)?;
-    let record = call.engine().evidence(&call.caller, &id).await?;
+    let record = call.engine().evidence().get(&call.caller, &id).await?;
     apart(|| serde_json::to_string_pretty(&record))
         .map_err(|error| EngineError::internal("writing an evidence record", error))
 }

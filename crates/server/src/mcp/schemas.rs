@@ -38,15 +38,15 @@ const DATA: [&str; 4] = ["const", "default", "enum", "examples"];
 /// The schema of a tool's arguments.
 pub(super) fn of_input<T: JsonSchema + Any>() -> Arc<JsonObject> {
     // Every input type is a struct; a test reads every schema.
-    standard(&schema_for_input::<T>().unwrap_or_default())
+    standard_schema(&schema_for_input::<T>().unwrap_or_default())
 }
 
 /// The schema of a tool's structured content.
 pub(super) fn of_output<T: JsonSchema + Any>() -> Arc<JsonObject> {
-    standard(&schema_for_output::<T>())
+    standard_schema(&schema_for_output::<T>())
 }
 
-fn standard(schema: &JsonObject) -> Arc<JsonObject> {
+fn standard_schema(schema: &JsonObject) -> Arc<JsonObject> {
     let mut schema = schema.clone();
     standardise(&mut schema);
     Arc::new(schema)
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_formats_that_json_schema_knows_are_left() {
+    fn only_formats_of_json_schema_are_kept() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -121,7 +121,10 @@ mod tests {
             },
             "$defs": {"Size": {"type": "integer"}},
         });
-        assert_eq!(Value::Object(standard(&schema).as_ref().clone()), expected);
+        assert_eq!(
+            Value::Object(standard_schema(&schema).as_ref().clone()),
+            expected
+        );
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Sessions {
     }
 
     /// Whether a session is this caller's.
-    pub(super) fn belongs(&self, session: &str, caller: &Caller) -> bool {
+    pub(super) fn belongs_to(&self, session: &str, caller: &Caller) -> bool {
         let open = self.open();
         let found = open.get(session);
         found.is_some_and(|session| session.owner == Owner::new(caller))

@@ -87,7 +87,7 @@ impl Call {
             }
             ElicitationMode::Rounds => {
                 let requests = InputRequests::from([(pending.key(), question.request()?)]);
-                let state = self.sealed(&pending)?;
+                let state = self.seal(&pending)?;
                 Ok(QuestionOutcome::Later(InputRequiredResult::new(
                     Some(requests),
                     Some(state),
@@ -106,14 +106,14 @@ impl Call {
         let Some(answer) = self.answers.get(&pending.key()) else {
             return Ok(Some((pending.clone(), AnswerOutcome::Declined)));
         };
-        let answer = elicited(answer)?;
+        let answer = parse_elicit_result(answer)?;
         let applied = pending.apply(self.engine(), &self.caller, answer).await?;
         Ok(Some((pending.clone(), applied)))
     }
 }
 
 /// Parses a client's answer to a form.
-pub(super) fn elicited(answer: &Value) -> Result<ElicitResult, EngineError> {
+pub(super) fn parse_elicit_result(answer: &Value) -> Result<ElicitResult, EngineError> {
     serde_json::from_value(answer.clone()).map_err(|error| {
         let message = format!("an answer of the client's user cannot be read: {error}");
         EngineError::new(ErrorCode::InvalidRequest, message)
@@ -171,7 +171,11 @@ impl WorkSubject {
         match self {
             Self::Request(id) => self.request_status(call, id, patience).await,
             Self::Run(id) => {
-                let run = call.engine().await_run(&call.caller, id, patience).await?;
+                let run = call
+                    .engine()
+                    .run_views()
+                    .wait(&call.caller, id, patience)
+                    .await?;
                 self.run_status(call, &run, WorkReport::of_run(self, &run))
                     .await
             }
@@ -189,7 +193,7 @@ impl WorkSubject {
         let mission = engine.await_mission(caller, id, patience).await?;
         let work = WorkReport::of_mission(self, &mission);
         if mission.state == MissionState::AwaitingApproval {
-            let run = engine.show_run(caller, &mission.run_id).await?;
+            let run = engine.run_views().show(caller, &mission.run_id).await?;
             return self.run_status(call, &run, work).await;
         }
         Ok(WorkStatus {
@@ -213,7 +217,7 @@ impl WorkSubject {
         let mut shown = None;
         for run in &runs {
             // The request may not have created the run yet.
-            match engine.await_run(caller, run, patience).await {
+            match engine.run_views().wait(caller, run, patience).await {
                 Ok(run) if run.state.outcome.is_none() => shown = Some(run),
                 Ok(_) => {}
                 Err(error) if error.code == ErrorCode::NotFound => {}
@@ -223,7 +227,7 @@ impl WorkSubject {
         let recorded = engine.request(caller, id).await?;
         if let Some(run) = &recorded.run_id {
             // A change is answered when it first waits for a person; its further status is that of its run.
-            match engine.await_run(caller, run, patience).await {
+            match engine.run_views().wait(caller, run, patience).await {
                 Ok(run) => return self.change_status(call, recorded, &run).await,
                 // The run is past its retention.
                 Err(error) if error.code == ErrorCode::NotFound => {}

@@ -175,7 +175,7 @@ mod tests {
 
     /// Models often send every field of a schema, with `null` for the optional ones.
     #[test]
-    fn null_for_an_argument_counts_as_not_given() {
+    fn a_null_argument_counts_as_absent() {
         let object = |value: Value| value.as_object().cloned().unwrap();
         let arguments =
             object(json!({"tool_id": "a.b", "dry_run": null, "parameters": {"x": null}}));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_argument_is_answered_with_those_that_there_are() {
+    fn an_unknown_argument_is_refused_with_the_known_names() {
         let refusal = |arguments: Value| {
             let arguments = arguments.as_object().cloned().unwrap();
             let refused = input::<call::CallOne>(arguments).map(drop);

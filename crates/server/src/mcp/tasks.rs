@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::call::{Call, ElicitationMode};
 use super::failure::{error_result, invalid_params};
-use super::settle::{WorkStatus, elicited, task};
+use super::settle::{WorkStatus, parse_elicit_result, task};
 use super::work::{WorkReport, WorkSubject};
 
 /// The status of a task.
@@ -39,7 +39,7 @@ pub(super) async fn update(
         let pending = question.pending();
         // The extension requires ignoring answers to questions that are no longer pending.
         if let Some(answer) = answers.get(&pending.key()) {
-            let answer = elicited(answer)?;
+            let answer = parse_elicit_result(answer)?;
             pending.apply(call.engine(), &call.caller, answer).await?;
         }
         Ok(())

@@ -114,7 +114,10 @@ impl WorkSubject {
         let stopped = match self {
             Self::Request(id) => return engine.cancel_request(caller, id, reason).await,
             Self::Run(id) => {
-                let aborted = engine.abort_run(caller, id, reason.to_owned(), RollBack::No);
+                let aborted =
+                    engine
+                        .run_management()
+                        .abort(caller, id, reason.to_owned(), RollBack::No);
                 aborted.await.map(drop)
             }
             Self::Mission(id) => {

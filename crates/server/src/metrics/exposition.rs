@@ -18,7 +18,7 @@ pub(crate) enum Exposition {
 
 impl Exposition {
     /// The client's preferred format; the text format without a preference.
-    pub(crate) fn wanted(headers: &HeaderMap) -> Self {
+    pub(crate) fn negotiate(headers: &HeaderMap) -> Self {
         let open = preference(
             headers,
             "application/openmetrics-text",
@@ -45,7 +45,7 @@ impl Exposition {
     }
 
     /// Converts metrics from OpenMetrics to this format.
-    pub(super) fn of(self, metrics: String) -> String {
+    pub(super) fn convert(self, metrics: String) -> String {
         match self {
             Self::OpenMetrics => metrics,
             Self::Prometheus => prometheus(&metrics),
@@ -89,12 +89,12 @@ mod tests {
 
     use super::*;
 
-    fn wanted(accept: &str) -> Exposition {
-        Exposition::wanted(&HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]))
+    fn negotiated(accept: &str) -> Exposition {
+        Exposition::negotiate(&HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]))
     }
 
     #[test]
-    fn the_form_follows_what_the_client_accepts() {
+    fn the_metrics_format_follows_the_accept_header() {
         use Exposition::{OpenMetrics, Prometheus};
         let prometheus_2 = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         let prometheus_3 = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
@@ -122,9 +122,9 @@ mod tests {
             ("*/*", Prometheus),
             ("application/json", Prometheus),
         ] {
-            assert_eq!(wanted(accept), expected, "{accept}");
+            assert_eq!(negotiated(accept), expected, "{accept}");
         }
-        assert_eq!(Exposition::wanted(&HeaderMap::new()), Prometheus);
+        assert_eq!(Exposition::negotiate(&HeaderMap::new()), Prometheus);
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
                     # HELP open Doors.\n# TYPE open gauge\n# UNIT open doors\nopen 1\n# EOF\n";
         let text = "# HELP asked_total Questions.\n# TYPE asked_total counter\nasked_total{by=\"# TYPE x counter\"} 3\n\
                     # HELP open Doors.\n# TYPE open gauge\nopen 1\n";
-        assert_eq!(Exposition::Prometheus.of(open.to_owned()), text);
-        assert_eq!(Exposition::OpenMetrics.of(open.to_owned()), open);
+        assert_eq!(Exposition::Prometheus.convert(open.to_owned()), text);
+        assert_eq!(Exposition::OpenMetrics.convert(open.to_owned()), open);
     }
 }

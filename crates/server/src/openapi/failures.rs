@@ -67,9 +67,9 @@ pub(super) fn describe(document: &mut Value) {
         schemas.extend(
             named
                 .into_iter()
-                .map(|status| (component(&status), coded(&status))),
+                .map(|status| (component(&status), error_with_codes(&status))),
         );
-        schemas.insert("error_codes".to_owned(), explained());
+        schemas.insert("error_codes".to_owned(), error_codes_schema());
         schemas.insert(A2A_ERROR.to_owned(), of_a2a());
     }
 }
@@ -103,13 +103,13 @@ fn name_codes(operation: &mut Value, named: &mut BTreeSet<String>) {
 }
 
 /// An `AgentError` with one of the codes of a status.
-fn coded(status: &str) -> Value {
+fn error_with_codes(status: &str) -> Value {
     let codes: Vec<&str> = codes(status).map(ErrorCode::as_str).collect();
     json!({"allOf": [{"$ref": AGENT_ERROR}, {"properties": {"error_code": {"enum": codes}}}]})
 }
 
 /// Every code, with its meaning and a link to its page.
-fn explained() -> Value {
+fn error_codes_schema() -> Value {
     let codes = ErrorCode::ALL.iter().map(|code| {
         json!({
             "const": code.as_str(),
@@ -139,14 +139,14 @@ fn add(path: &str, method: &str, operation: &mut Value) {
             LONG_HEAD => json!({"description": description}),
             _ => json!({"description": description, "content": body(path)}),
         };
-        if !covered(answers, status) {
+        if !is_described(answers, status) {
             answers.insert(status.to_owned(), answer);
         }
     }
 }
 
 /// Whether a status is described, alone or with its class.
-fn covered(answers: &Map<String, Value>, status: &str) -> bool {
+fn is_described(answers: &Map<String, Value>, status: &str) -> bool {
     let class = format!("{}XX", &status[..1]);
     answers.contains_key(status) || answers.contains_key(&class)
 }

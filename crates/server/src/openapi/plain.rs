@@ -139,7 +139,7 @@ fn name_parts(components: &mut Map<String, Value>) {
         }
         for (property, place) in properties_of_forms(schema) {
             let name = format!("{component}_{property}");
-            let Some(pointer) = unnamed(place) else {
+            let Some(pointer) = unnamed_object(place) else {
                 continue;
             };
             let Some(part) = place.pointer_mut(&pointer) else {
@@ -177,19 +177,19 @@ fn properties_of_forms(schema: &mut Value) -> impl Iterator<Item = (&String, &mu
 }
 
 /// The pointer to an inline object within a property, or to a choice that contains one.
-fn unnamed(place: &Value) -> Option<String> {
+fn unnamed_object(place: &Value) -> Option<String> {
     if is_of("object", place.get("type")) {
         return Some(String::new());
     }
     if let Some(items) = place.get("items") {
-        return unnamed(items).map(|pointer| format!("/items{pointer}"));
+        return unnamed_object(items).map(|pointer| format!("/items{pointer}"));
     }
     let keyword = CHOICES
         .iter()
         .find(|choice| place.get(**choice).is_some())?;
     let forms = place.get(*keyword)?.as_array()?;
     let mut found = forms.iter().enumerate();
-    let (at, pointer) = found.find_map(|(at, form)| Some((at, unnamed(form)?)))?;
+    let (at, pointer) = found.find_map(|(at, form)| Some((at, unnamed_object(form)?)))?;
     let is_null = |form: &Value| form.get("type").is_some_and(|kind| kind == "null");
     let mut others = forms.iter().enumerate().filter(|(other, _)| *other != at);
     if others.all(|(_, form)| is_null(form)) {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn any_object_has_one_name_but_not_in_contracts() {
+    fn any_object_has_one_shared_name_except_in_contracts() {
         let any = json!({"type": "object", "additionalProperties": true});
         let maybe =
             json!({"type": ["object", "null"], "additionalProperties": true, "description": "d"});
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_within_a_choice_have_names_of_their_own() {
+    fn objects_within_a_choice_get_their_own_names() {
         let object =
             json!({"type": "object", "properties": {"n": {"type": "integer"}}, "description": "d"});
         let either = json!({"oneOf": [object, {"const": "none"}]});
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_whose_name_is_taken_stays_where_it_is() {
+    fn a_part_with_a_name_in_use_stays_inline() {
         let object = json!({"type": "object", "default": {}});
         let choice = json!({"oneOf": [{"properties": {"part": object}}]});
         let other = json!({"type": "string"});

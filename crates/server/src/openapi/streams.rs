@@ -113,7 +113,7 @@ mod tests {
     use crate::openapi::document;
 
     #[test]
-    fn every_stream_is_described_by_what_its_events_hold() {
+    fn every_stream_is_described_by_its_event_data() {
         let document = document();
         let paths = document["paths"].as_object().unwrap();
         let streamed = paths

@@ -266,7 +266,7 @@ mod tests {
 
     /// Operations name an answer by text, which must be the name of its type.
     #[test]
-    fn an_answer_is_called_as_its_type_is() {
+    fn an_answer_schema_is_named_after_its_type() {
         let settings = SchemaSettings::draft2020_12().for_serialize();
         let mut generator = settings.into_generator();
         for (name, describe) in ANSWERS {
@@ -280,7 +280,7 @@ mod tests {
 
     /// The generator would distinguish two types of one name by a number.
     #[test]
-    fn no_two_parts_of_answers_have_one_name() {
+    fn schema_names_of_answers_are_unique() {
         let numbered = schemas().into_iter().map(|(name, _)| name);
         let numbered: Vec<_> = numbered
             .filter(|name| name.ends_with(|end: char| end.is_ascii_digit()))

@@ -44,7 +44,8 @@ pub(crate) async fn list(
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state
         .engine
-        .approvals(&caller, asked.state.as_deref(), run.as_ref(), &page)
+        .approvals()
+        .list(&caller, asked.state.as_deref(), run.as_ref(), &page)
         .await?;
     Ok(Json(found))
 }
@@ -59,7 +60,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<ApprovalEntry>, ApiError> {
     let id: ApprovalId = parsed(&id)?;
-    Ok(Json(state.engine.approval(&caller, &id).await?))
+    Ok(Json(state.engine.approvals().get(&caller, &id).await?))
 }
 
 /// A decision: the digest of the call that the person saw, and the reason.
@@ -143,5 +144,7 @@ async fn decide(
         digest: seen.digest,
         reason: seen.reason,
     };
-    Ok(Json(state.engine.decide_approval(caller, &id, say).await?))
+    Ok(Json(
+        state.engine.approvals().decide(caller, &id, say).await?,
+    ))
 }

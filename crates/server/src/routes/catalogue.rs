@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_kind_leads_to_those_that_are_listed() {
+    fn an_unknown_kind_is_refused_with_the_known_kinds() {
         for (text, start) in [
             (
                 "skil",

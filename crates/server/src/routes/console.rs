@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_within_the_page_is_the_page() {
+    async fn a_path_within_the_console_returns_the_page() {
         let page = plain("index.html").await;
         assert!(page.starts_with(b"<!doctype html>"));
         for place in ["", "runs", "runs/run-1", "evidence/ev-1.2"] {
@@ -200,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_a_page_of_another_build_names_is_unknown() {
+    fn a_file_of_another_build_is_not_found() {
         assert!(answer::<Sample>("assets/gone-1a2b3c.js", &HeaderMap::new()).is_none());
     }
 
     #[test]
-    fn without_the_console_there_is_neither_page_nor_place() {
+    fn without_the_console_no_path_is_served() {
         for path in ["index.html", "runs", "assets/main-4d5e6f.js"] {
             assert!(
                 answer::<Nothing>(path, &HeaderMap::new()).is_none(),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_packed_file_goes_to_clients_that_unpack_it_alone() {
+    async fn compressed_files_are_sent_only_to_clients_that_accept_them() {
         let asset = "assets/main-4d5e6f.js";
         let packed = answer::<Sample>(asset, &asking(&[(ACCEPT_ENCODING, "gzip, br")])).unwrap();
         assert_eq!(header(&packed, &CONTENT_ENCODING), Some("br"));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_did_not_change_is_not_sent_again() {
+    async fn an_unchanged_file_is_not_sent_again() {
         let first = answer::<Sample>("index.html", &HeaderMap::new()).unwrap();
         let tag = header(&first, &ETAG).unwrap();
         let again = answer::<Sample>("index.html", &asking(&[(IF_NONE_MATCH, tag)])).unwrap();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_asked_for_again_and_what_it_names_is_not() {
+    fn the_page_is_revalidated_and_its_files_are_cached() {
         let page = answer::<Sample>("index.html", &HeaderMap::new()).unwrap();
         assert_eq!(header(&page, &CACHE_CONTROL), Some("no-cache"));
         let asset = answer::<Sample>("assets/main-4d5e6f.js", &HeaderMap::new()).unwrap();

@@ -52,13 +52,14 @@ pub(crate) async fn events(
         let after = asked.after.unwrap_or_default();
         let page = state
             .engine
-            .events(&caller, after, asked.topic.as_deref())
+            .events()
+            .list(&caller, after, asked.topic.as_deref())
             .await?;
         return Ok(Json(page).into_response());
     }
     let place = state.stream_place(&caller)?;
     let after = last_event(&headers).or(asked.after);
-    let events = state.engine.follow_events(caller, after, asked.topic);
+    let events = state.engine.events().follow(caller, after, asked.topic);
     let events = events.map(|event| {
         let data = serde_json::json!({"at": event.at, "data": event.data});
         let sent = Event::default().id(event.id.to_string());

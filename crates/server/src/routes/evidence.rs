@@ -58,7 +58,7 @@ pub(crate) async fn find(
 ) -> Result<Json<EvidencePage>, ApiError> {
     let query = query(&asked)?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let found = state.engine.list_evidence(&caller, query, &page).await?;
+    let found = state.engine.evidence().list(&caller, query, &page).await?;
     Ok(Json(found))
 }
 
@@ -107,7 +107,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<EvidenceRecord>, ApiError> {
     let id: EvidenceId = parsed(&id)?;
-    Ok(Json(state.engine.evidence(&caller, &id).await?))
+    Ok(Json(state.engine.evidence().get(&caller, &id).await?))
 }
 
 /// Attach a record to one more target: `{"finding_id": "…"}`, or another key. The record stays as it was captured; the
@@ -124,7 +124,8 @@ pub(crate) async fn attach(
     let id: EvidenceId = parsed(&id)?;
     let attached = state
         .engine
-        .attach_evidence(&caller, &id, &attachment)
+        .evidence()
+        .attach(&caller, &id, &attachment)
         .await?;
     Ok(Json(attached))
 }

@@ -9,7 +9,8 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::EvidenceId;
 use charter_engine::{
-    Engine, EngineError, EvidenceExport, EvidenceProof, LogCheckpoint, LogConsistency, LogKey,
+    EngineError, EvidenceExport, EvidenceLogService, EvidenceProof, LogCheckpoint, LogConsistency,
+    LogKey,
 };
 use futures_util::stream;
 use serde::Deserialize;
@@ -40,7 +41,7 @@ pub(crate) async fn checkpoint(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<LogCheckpoint>, ApiError> {
-    Ok(Json(state.engine.evidence_checkpoint(&caller).await?))
+    Ok(Json(state.engine.evidence_log().checkpoint(&caller).await?))
 }
 
 /// Prove that a record is in the evidence log.
@@ -53,7 +54,7 @@ pub(crate) async fn proof(
     Path(id): Path<String>,
 ) -> Result<Json<EvidenceProof>, ApiError> {
     let id: EvidenceId = parsed(&id)?;
-    Ok(Json(state.engine.evidence_proof(&caller, &id).await?))
+    Ok(Json(state.engine.evidence_log().proof(&caller, &id).await?))
 }
 
 /// Prove that the evidence log of one size is a prefix of that of another.
@@ -67,7 +68,8 @@ pub(crate) async fn consistency(
 ) -> Result<Json<LogConsistency>, ApiError> {
     let proof = state
         .engine
-        .evidence_consistency(&caller, asked.from, asked.to)
+        .evidence_log()
+        .consistency(&caller, asked.from, asked.to)
         .await?;
     Ok(Json(proof))
 }
@@ -79,7 +81,7 @@ pub(crate) async fn key(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<LogKey>, ApiError> {
-    Ok(Json(state.engine.evidence_key(&caller)?))
+    Ok(Json(state.engine.evidence_log().key(&caller)?))
 }
 
 /// Export evidence with its proofs, as JSON lines: everything, or the matching records.
@@ -91,16 +93,16 @@ pub(crate) async fn export(
     QueryParams(asked): QueryParams<FindQuery>,
 ) -> Result<Response, ApiError> {
     let asked = query(&asked)?;
-    let export = state.engine.evidence_export(&caller, asked).await?;
-    let lines = stream::try_unfold((Arc::clone(&state.engine), export), next);
+    let export = state.engine.evidence_log().export(&caller, asked).await?;
+    let lines = stream::try_unfold((Arc::clone(state.engine.evidence_log()), export), next);
     Ok(([(CONTENT_TYPE, JSON_LINES)], Body::from_stream(lines)).into_response())
 }
 
 /// The next lines. A failure ends the stream early, which leaves the export visibly incomplete.
 async fn next(
-    (engine, mut export): (Arc<Engine>, EvidenceExport),
-) -> Result<Option<(String, (Arc<Engine>, EvidenceExport))>, EngineError> {
-    let lines = engine.export_lines(&mut export).await;
-    let lines = lines.inspect_err(|error| log(error, &crate::error::unnamed()))?;
-    Ok(lines.map(|lines| (lines, (engine, export))))
+    (logs, mut export): (Arc<EvidenceLogService>, EvidenceExport),
+) -> Result<Option<(String, (Arc<EvidenceLogService>, EvidenceExport))>, EngineError> {
+    let lines = logs.next_lines(&mut export).await;
+    let lines = lines.inspect_err(|error| log(error, &crate::error::new_request_id()))?;
+    Ok(lines.map(|lines| (lines, (logs, export))))
 }

@@ -26,10 +26,15 @@ pub(crate) async fn lease(
 ) -> Result<Response, ApiError> {
     // An executor that waits for a call occupies no request slot.
     let _waiting = state.stream_place(&caller)?;
-    request.give_back();
+    request.release();
     // The answer must be sent before the request's timeout.
     let longest = state.limits.timeout / 2;
-    match state.engine.lease_call(&caller, asked, longest).await? {
+    match state
+        .engine
+        .executors()
+        .lease(&caller, asked, longest)
+        .await?
+    {
         Some(call) => Ok(Json(call).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
@@ -45,7 +50,7 @@ pub(crate) async fn renew(
     Path(id): Path<String>,
 ) -> Result<Json<LeaseRenewal>, ApiError> {
     let id: LeaseId = parsed(&id)?;
-    Ok(Json(state.engine.renew_call(&caller, &id)?))
+    Ok(Json(state.engine.executors().renew(&caller, &id)?))
 }
 
 /// Show the files that a leased script may open or import.
@@ -58,7 +63,7 @@ pub(crate) async fn files(
     Path(id): Path<String>,
 ) -> Result<Json<PackageBundle>, ApiError> {
     let id: LeaseId = parsed(&id)?;
-    Ok(Json(state.engine.files_of_call(&caller, &id)?))
+    Ok(Json(state.engine.executors().files(&caller, &id)?))
 }
 
 /// Report the outcome of a leased call; its run continues, and the lease ends.
@@ -72,6 +77,10 @@ pub(crate) async fn report(
     Valid(outcome): Valid<ExecutorOutcome>,
 ) -> Result<StatusCode, ApiError> {
     let id: LeaseId = parsed(&id)?;
-    state.engine.report_call(&caller, &id, outcome).await?;
+    state
+        .engine
+        .executors()
+        .report(&caller, &id, outcome)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

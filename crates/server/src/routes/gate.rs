@@ -58,13 +58,14 @@ pub(crate) async fn explain(
 ) -> Result<Json<GateExplanation>, ApiError> {
     let explained = match wanted.subject()? {
         Subject::Call(thought) => {
-            let call = state.engine.explain_call(&caller, &thought).await?;
+            let call = state.engine.gate().explain(&caller, &thought).await?;
             GateExplanation::Call(Box::new(call))
         }
         Subject::Run(run, step) => {
             let run = state
                 .engine
-                .explain_run(&caller, &run, step.as_ref())
+                .run_views()
+                .explain(&caller, &run, step.as_ref())
                 .await?;
             GateExplanation::Run(Box::new(run))
         }

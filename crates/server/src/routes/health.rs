@@ -43,7 +43,7 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
 
 /// Metrics in the client's preferred format: OpenMetrics, or the text format of Prometheus.
 pub(crate) async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    let form = Exposition::wanted(&headers);
+    let form = Exposition::negotiate(&headers);
     match state.metrics.text(&state.engine, form) {
         Ok(text) => {
             let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];

@@ -79,6 +79,7 @@ pub(crate) async fn start(
     let sent = wanted.plan()?;
     let run = state
         .engine
+        .run_starts()
         .start_plan(
             &caller,
             &sent,
@@ -108,13 +109,13 @@ impl StartPlanBody {
                 })
             }
             (None, None, Some(_)) if !self.fallbacks.is_empty() => {
-                Err(refused("a decision tree has no `fallbacks`"))
+                Err(invalid_plan("a decision tree has no `fallbacks`"))
             }
             (None, None, Some(tree)) => {
                 let (tree, _) = self.with_fallbacks(tree, "/decision_tree")?;
                 Ok(SubmittedPlan::DecisionTree(Box::new(tree)))
             }
-            _ => Err(refused(
+            _ => Err(invalid_plan(
                 "send exactly one of `execution_plan`, `pipeline` and `decision_tree`",
             )),
         }
@@ -143,7 +144,7 @@ impl StartPlanBody {
     }
 }
 
-fn refused(message: &str) -> EngineError {
+fn invalid_plan(message: &str) -> EngineError {
     EngineError::new(ErrorCode::InvalidRequest, message)
 }
 

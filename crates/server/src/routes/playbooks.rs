@@ -44,6 +44,7 @@ pub(crate) async fn start(
     let id: PlaybookId = parsed(&id)?;
     let run = state
         .engine
+        .run_starts()
         .start_playbook(
             &caller,
             &id,

@@ -50,7 +50,7 @@ pub(crate) async fn ask(
                 .engine
                 .handle_request(&caller, request, progress)
                 .await;
-            closing(&answering, &id, answer)
+            closing_event(&answering, &id, answer)
         };
         // The progress channel closes when the answer is ready, so the answer comes last.
         let (answer, said) = tokio::sync::oneshot::channel();
@@ -74,7 +74,7 @@ pub(crate) async fn ask(
         .map_err(|error| ApiError::of_request(id, error))
 }
 
-fn closing(
+fn closing_event(
     state: &AppState,
     id: &RequestId,
     answer: Result<AgentResponse, EngineError>,

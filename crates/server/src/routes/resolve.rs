@@ -128,7 +128,7 @@ macro_rules! by_id {
             Authenticated(caller): Authenticated,
             Path(id): Path<String>,
         ) -> Result<Json<InForce<$document>>, ApiError> {
-            Ok(Json(state.engine.$method(&caller, &id)?))
+            Ok(Json(state.engine.documents().$method(&caller, &id)?))
         }
     };
 }

@@ -65,7 +65,9 @@ pub(crate) async fn list(
         until: time(asked.created_until)?,
     };
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    Ok(Json(state.engine.runs(&caller, query, &page).await?))
+    Ok(Json(
+        state.engine.run_views().list(&caller, query, &page).await?,
+    ))
 }
 
 /// Show a run with its journal.
@@ -78,7 +80,11 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let id: RunId = parsed(&id)?;
-    let (shown, _memory) = state.engine.show_run_with_memory(&caller, &id).await?;
+    let (shown, _memory) = state
+        .engine
+        .run_views()
+        .show_with_memory(&caller, &id)
+        .await?;
     Ok(Json(shown).into_response())
 }
 
@@ -94,7 +100,11 @@ pub(crate) async fn show_at(
     let id: RunId = parsed(&id)?;
     // A position that is not a number matches no event: first the run is looked up, so that a missing run is reported.
     let sequence = sequence.parse().unwrap_or_default();
-    let shown = state.engine.show_run_at(&caller, &id, sequence).await?;
+    let shown = state
+        .engine
+        .run_views()
+        .show_at(&caller, &id, sequence)
+        .await?;
     Ok(Json(shown))
 }
 
@@ -116,11 +126,15 @@ pub(crate) async fn events(
     let after = asked.after.unwrap_or_default();
     if !wants_stream(&headers) {
         let limit = bounded(asked.limit);
-        let page = state.engine.run_events(&caller, &id, after, limit).await?;
+        let page = state
+            .engine
+            .run_views()
+            .events(&caller, &id, after, limit)
+            .await?;
         return Ok(Json(page).into_response());
     }
     let after = last_event(&headers).unwrap_or(after);
-    let followed = state.engine.follow_run(&caller, &id, after).await?;
+    let followed = state.engine.run_views().follow(&caller, &id, after).await?;
     let events = followed.map(|event| {
         let name = if event.moved { STATUS } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
@@ -140,7 +154,7 @@ pub(crate) async fn replay(
     Path(id): Path<String>,
 ) -> Result<Json<Replayed>, ApiError> {
     let id: RunId = parsed(&id)?;
-    Ok(Json(state.engine.replay_run(&caller, &id).await?))
+    Ok(Json(state.engine.run_views().replay(&caller, &id).await?))
 }
 
 /// Values for a run's parameters.
@@ -163,6 +177,7 @@ pub(crate) async fn give(
     let id: RunId = parsed(&id)?;
     let run = state
         .engine
+        .run_management()
         .give_parameters(&caller, &id, &given.parameters)
         .await?;
     Ok(Json(run))
@@ -192,7 +207,11 @@ pub(crate) async fn confirm(
         digest: agreed.digest,
         typed: agreed.typed,
     };
-    let run = state.engine.confirm_run(&caller, &id, confirmation).await?;
+    let run = state
+        .engine
+        .run_management()
+        .confirm(&caller, &id, confirmation)
+        .await?;
     Ok(Json(run))
 }
 
@@ -206,7 +225,9 @@ pub(crate) async fn pause(
     Path(id): Path<String>,
 ) -> Result<Json<RunView>, ApiError> {
     let id: RunId = parsed(&id)?;
-    Ok(Json(state.engine.pause_run(&caller, &id).await?))
+    Ok(Json(
+        state.engine.run_management().pause(&caller, &id).await?,
+    ))
 }
 
 /// Resume a paused run.
@@ -219,7 +240,9 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
 ) -> Result<Json<RunView>, ApiError> {
     let id: RunId = parsed(&id)?;
-    Ok(Json(state.engine.resume_run(&caller, &id).await?))
+    Ok(Json(
+        state.engine.run_management().resume(&caller, &id).await?,
+    ))
 }
 
 /// The reason for an abort, and whether to roll back.
@@ -248,7 +271,8 @@ pub(crate) async fn abort(
         .unwrap_or_else(|| "no reason was given".to_owned());
     let run = state
         .engine
-        .abort_run(&caller, &id, reason, ending.roll_back.into())
+        .run_management()
+        .abort(&caller, &id, reason, ending.roll_back.into())
         .await?;
     Ok(Json(run))
 }
@@ -263,7 +287,11 @@ pub(crate) async fn roll_back(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let id: RunId = parsed(&id)?;
-    let run = state.engine.roll_back_run(&caller, &id).await?;
+    let run = state
+        .engine
+        .run_management()
+        .roll_back(&caller, &id)
+        .await?;
     Ok((StatusCode::CREATED, Json(run)))
 }
 

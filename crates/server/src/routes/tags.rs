@@ -18,7 +18,7 @@ pub(crate) async fn put_tags(
     Authenticated(caller): Authenticated,
     Valid(tags): Valid<TagRecord>,
 ) -> Result<StatusCode, ApiError> {
-    state.engine.put_tags(&caller, tags).await?;
+    state.engine.tags().put(&caller, tags).await?;
     Ok(StatusCode::CREATED)
 }
 
@@ -32,5 +32,5 @@ pub(crate) async fn get(
     Path(request_id): Path<String>,
 ) -> Result<Json<TagRecord>, ApiError> {
     let request = parsed(&request_id)?;
-    Ok(Json(state.engine.tags(&caller, &request).await?))
+    Ok(Json(state.engine.tags().get(&caller, &request).await?))
 }

@@ -14,11 +14,11 @@ use super::pace::Pace;
 pub(super) struct Connections {
     most: usize,
     head: Duration,
-    open: Mutex<Open>,
+    open: Mutex<ConnectionTable>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct ConnectionTable {
     last: u64,
     connections: HashMap<u64, Connection>,
 }
@@ -49,7 +49,7 @@ impl Connections {
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, Open> {
+    fn all(&self) -> MutexGuard<'_, ConnectionTable> {
         // No holder can panic between two changes that belong together.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,7 +97,7 @@ impl Connections {
     }
 }
 
-impl Open {
+impl ConnectionTable {
     /// Closes the connection for whose client the server has waited longest; returns whether there was one.
     fn make_room(&mut self) -> bool {
         let waiting = self.connections.iter();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_that_is_waited_for_longest_makes_room() {
+    fn the_longest_waiting_connection_is_closed_first() {
         let all = Arc::new(Connections::new(2, Duration::from_secs(10)));
         let begun = Instant::now();
         let oldest = all.open(begun).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_closed_when_their_time_is_over_and_counted_while_open() {
+    fn connections_are_closed_after_their_timeout_and_counted_while_open() {
         let all = Arc::new(Connections::new(2, Duration::from_secs(10)));
         let begun = Instant::now();
         let slow = all.open(begun).unwrap();

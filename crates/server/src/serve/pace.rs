@@ -43,7 +43,7 @@ impl State {
     }
 
     /// Records bytes to the client. While it still receives a complete answer, the connection is not idle.
-    fn wrote(&mut self, now: Instant) {
+    fn record_write(&mut self, now: Instant) {
         self.blocked = None;
         match &mut self.phase {
             Phase::Head(since) | Phase::Idle(since) => *since = now,
@@ -104,16 +104,16 @@ impl Pace {
     }
 
     /// Records a request, which is being answered until the result is dropped.
-    pub(super) fn serving(self: &Arc<Self>) -> Serving {
+    pub(super) fn serving(self: &Arc<Self>) -> ServingGuard {
         self.state().phase = Phase::Serving;
-        Serving(Arc::clone(self))
+        ServingGuard(Arc::clone(self))
     }
 }
 
 /// A request that is being answered.
-pub(super) struct Serving(Arc<Pace>);
+pub(super) struct ServingGuard(Arc<Pace>);
 
-impl Drop for Serving {
+impl Drop for ServingGuard {
     fn drop(&mut self) {
         self.0.state().phase = Phase::Idle(Instant::now());
     }
@@ -130,9 +130,9 @@ impl<S> PacedStream<S> {
         Self { stream, pace }
     }
 
-    fn note(&self, written: &Poll<io::Result<usize>>) {
+    fn record_poll(&self, written: &Poll<io::Result<usize>>) {
         match written {
-            Poll::Ready(Ok(_)) => self.pace.state().wrote(Instant::now()),
+            Poll::Ready(Ok(_)) => self.pace.state().record_write(Instant::now()),
             Poll::Pending => self.pace.state().is_blocked(Instant::now()),
             // The connection ends with the error.
             Poll::Ready(Err(_)) => {}
@@ -164,7 +164,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PacedStream<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
-        this.note(&written);
+        this.record_poll(&written);
         written
     }
 
@@ -175,7 +175,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PacedStream<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
-        this.note(&written);
+        this.record_poll(&written);
         written
     }
 
@@ -203,12 +203,12 @@ mod tests {
     }
 
     /// The time until a connection in this state times out.
-    fn end(state: State, begun: Instant) -> Option<u64> {
+    fn seconds_until_overdue(state: State, begun: Instant) -> Option<u64> {
         (0..200).find(|seconds| state.is_overdue(HEAD, after(begun, *seconds)))
     }
 
     #[test]
-    fn a_client_has_a_time_for_the_head_between_requests_and_for_an_answer() {
+    fn head_idle_and_answer_have_separate_timeouts() {
         let begun = Instant::now();
         let state = |phase, blocked| State { phase, blocked };
         let five = Some(after(begun, 5));
@@ -219,14 +219,14 @@ mod tests {
             (state(Phase::Serving, five), Some(65), five),
             (state(Phase::Idle(begun), five), Some(65), five),
         ] {
-            assert_eq!(end(state, begun), expected, "{state:?}");
+            assert_eq!(seconds_until_overdue(state, begun), expected, "{state:?}");
             assert_eq!(state.waits_since(), waits, "{state:?}");
         }
     }
 
     /// Bytes of a head do not extend its timeout; bytes of an answer do, so that a slow reader receives it.
     #[test]
-    fn only_a_client_that_takes_its_answer_has_more_time() {
+    fn only_a_client_that_reads_its_answer_gets_more_time() {
         let begun = Instant::now();
         let mut state = State {
             phase: Phase::Idle(begun),
@@ -234,17 +234,17 @@ mod tests {
         };
         state.read(after(begun, 20));
         state.read(after(begun, 29));
-        assert_eq!(end(state, begun), Some(30));
+        assert_eq!(seconds_until_overdue(state, begun), Some(30));
         state.phase = Phase::Idle(begun);
         state.is_blocked(after(begun, 40));
         state.is_blocked(after(begun, 50));
-        assert_eq!(end(state, begun), Some(100));
-        state.wrote(after(begun, 60));
-        assert_eq!(end(state, begun), Some(135));
+        assert_eq!(seconds_until_overdue(state, begun), Some(100));
+        state.record_write(after(begun, 60));
+        assert_eq!(seconds_until_overdue(state, begun), Some(135));
     }
 
     #[test]
-    fn a_request_is_served_until_its_answer_is_given_up() {
+    fn the_server_does_not_wait_for_the_client_while_serving() {
         let pace = Arc::new(Pace::new(Instant::now()));
         assert!(pace.waits_since().is_some());
         let serving = pace.serving();

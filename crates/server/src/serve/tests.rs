@@ -28,7 +28,7 @@ const PART: &[u8] = &[b'x'; 4_096];
 /// The longest wait of a client in these tests.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-struct Served {
+struct TestServer {
     address: SocketAddr,
     /// A permit lets a request to `/waits` be answered; an arrived request adds a permit to `came`.
     answers: Arc<Semaphore>,
@@ -39,7 +39,7 @@ struct Served {
     ended: JoinHandle<()>,
 }
 
-/// The routes of these tests, over the semaphores of [`Served`].
+/// The routes of these tests, over the semaphores of [`TestServer`].
 fn routes(answers: &Arc<Semaphore>, came: &Arc<Semaphore>, held: &Arc<Semaphore>) -> Router {
     let (permits, told) = (Arc::clone(answers), Arc::clone(came));
     let waits = move || {
@@ -84,7 +84,7 @@ fn routes(answers: &Arc<Semaphore>, came: &Arc<Semaphore>, held: &Arc<Semaphore>
         .route("/large", get(large))
 }
 
-async fn served_with(connections: usize, head: Duration) -> Served {
+async fn served_with(connections: usize, head: Duration) -> TestServer {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let [answers, came, held] = [0, 0, 1].map(|permits| Arc::new(Semaphore::new(permits)));
@@ -99,7 +99,7 @@ async fn served_with(connections: usize, head: Duration) -> Served {
     let ended = tokio::spawn(async move {
         serve(listener, routes, limits, asked.cancelled()).await;
     });
-    Served {
+    TestServer {
         address,
         answers,
         came,
@@ -109,7 +109,7 @@ async fn served_with(connections: usize, head: Duration) -> Served {
     }
 }
 
-impl Served {
+impl TestServer {
     /// A connection on which these bytes were sent.
     fn sent(&self, bytes: &[u8]) -> TcpStream {
         sent(self.address, bytes)
@@ -139,7 +139,7 @@ fn read_to(client: &mut TcpStream, end: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn half_sent_heads_make_room_for_others() {
+async fn half_sent_heads_are_closed_for_new_connections() {
     let server = served_with(4, DEADLINE).await;
     let mut silent: Vec<TcpStream> = (0..12).map(|_| server.sent(HALF)).collect();
     for _ in 0..3 {
@@ -152,7 +152,7 @@ async fn half_sent_heads_make_room_for_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_half_sent_head_is_closed_in_time() {
+async fn a_half_sent_head_times_out() {
     let server = served_with(4, Duration::from_millis(100)).await;
     let mut silent = server.sent(HALF);
     let mut mute = server.sent(b"");
@@ -172,7 +172,7 @@ async fn a_connection_carries_several_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_is_answered_does_not_make_room() {
+async fn a_request_being_answered_is_not_closed_for_new_connections() {
     let server = served_with(2, DEADLINE).await;
     let mut waiting = [server.sent(WAIT), server.sent(WAIT)];
     server.came.acquire_many(2).await.unwrap().forget();
@@ -185,7 +185,7 @@ async fn a_request_that_is_answered_does_not_make_room() {
 
 /// The connection is blocked once the buffers between server and client are full.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_takes_nothing_of_its_answer_is_closed_after_the_pause() {
+async fn a_client_that_does_not_read_its_answer_times_out() {
     let pause = Duration::from_millis(ANSWER_PAUSE_MS as u64);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = sent(listener.local_addr().unwrap(), ENDLESS);
@@ -222,7 +222,7 @@ async fn a_client_that_takes_nothing_of_its_answer_is_closed_after_the_pause() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_takes_nothing_of_its_answer_makes_room() {
+async fn a_client_that_does_not_read_its_answer_is_closed_for_new_connections() {
     let server = served_with(1, DEADLINE).await;
     let mut client = server.sent(ENDLESS);
     server.came.acquire().await.unwrap().forget();
@@ -240,7 +240,7 @@ async fn a_client_that_takes_nothing_of_its_answer_makes_room() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn resources_are_held_until_the_client_has_read_the_answer() {
+async fn resources_are_reserved_until_the_client_has_read_the_answer() {
     let server = served_with(4, DEADLINE).await;
     let mut client = server.sent(LARGE);
     let mut head = [0; 15];

@@ -49,7 +49,7 @@ fn nested(open: &str, levels: usize, within: &str, close: &str) -> String {
 }
 
 pub(super) fn measure() -> Result<(), Failure> {
-    let target = FuzzTarget::named("cedar").ok_or("there is no target `cedar`")?;
+    let target = FuzzTarget::find("cedar").ok_or("there is no target `cedar`")?;
     let title = format!("The stack of policies at CEDAR_LEVELS = {CEDAR_LEVELS}");
     head(&title, &["Rule", "Nesting", "Stack", "Time", "Memory"]);
     for (name, deep) in DEEP {

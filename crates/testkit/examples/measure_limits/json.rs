@@ -126,7 +126,7 @@ fn messages() -> Result<(), Failure> {
         ("mcp_message", message as fn(&str) -> String),
         ("body", request as fn(&str) -> String),
     ] {
-        let reads = FuzzTarget::named(target).ok_or("there is no such target")?;
+        let reads = FuzzTarget::find(target).ok_or("there is no such target")?;
         for (name, part) in PARTS {
             let text = around(&list(part));
             let counted = extent(text.as_bytes(), Profile::OPERATOR)?.memory;

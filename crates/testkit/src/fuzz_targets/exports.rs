@@ -65,7 +65,7 @@ pub(super) fn mission_bundle(input: &[u8]) -> Verdict {
     if extent(input, Profile::BUNDLE).is_err() {
         return Verdict::Refused;
     }
-    let verdict = Verdict::of(&verify(input));
+    let verdict = Verdict::from_result(&verify(input));
     if let Ok(text) = from_utf8(input) {
         let linked = linked(text);
         if let Ok(bundle) = verify(linked.to_text().as_bytes()) {

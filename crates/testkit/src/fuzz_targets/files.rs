@@ -80,7 +80,7 @@ pub(super) fn yaml(input: &[u8]) -> Verdict {
     if let Ok(located) = &read {
         assert!(located.position("/a/0").line > 0, "a part without a line");
     }
-    Verdict::of(&read)
+    Verdict::from_result(&read)
 }
 
 /// Parses and checks a package as registration does.

@@ -79,5 +79,5 @@ pub(super) fn output(input: &[u8]) -> Verdict {
 pub(super) fn body(input: &[u8]) -> Verdict {
     let request = parse::<AgentRequest>(input);
     let plan = parse::<ExecutionPlan>(input);
-    Verdict::of(&request.map(drop).or(plan.map(drop)))
+    Verdict::from_result(&request.map(drop).or(plan.map(drop)))
 }

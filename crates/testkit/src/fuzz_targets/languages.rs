@@ -186,7 +186,7 @@ pub(super) fn template(input: &[u8]) -> Verdict {
             admit_filled(&filled);
         }
     }
-    Verdict::of(&checked)
+    Verdict::from_result(&checked)
 }
 
 /// Renders a template with expressions, as its process does.
@@ -248,7 +248,7 @@ pub(super) fn cel(input: &[u8]) -> Verdict {
 /// Compiles a filter; only its own process would run it.
 pub(super) fn jq(input: &[u8]) -> Verdict {
     match from_utf8(input) {
-        Ok(source) => Verdict::of(&Filter::compile(source)),
+        Ok(source) => Verdict::from_result(&Filter::compile(source)),
         Err(_) => Verdict::Refused,
     }
 }
@@ -275,5 +275,5 @@ pub(super) fn references(input: &[u8]) -> Verdict {
             "{levels:?}"
         );
     }
-    Verdict::of(&filled)
+    Verdict::from_result(&filled)
 }

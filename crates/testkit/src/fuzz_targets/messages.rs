@@ -69,7 +69,7 @@ pub(super) const TOOL_WORDS: &[&str] = &[
 pub(super) fn message(input: &[u8]) -> Verdict {
     let from_client = decode::<ClientJsonRpcMessage>(input, Profile::MESSAGE).map(drop);
     let from_server = decode::<ServerJsonRpcMessage>(input, Profile::MESSAGE).map(drop);
-    Verdict::of(&from_client.or(from_server))
+    Verdict::from_result(&from_client.or(from_server))
 }
 
 /// Converts the tools that a server lists to documents; some are omitted.

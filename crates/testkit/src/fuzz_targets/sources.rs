@@ -105,5 +105,5 @@ fn text_of(input: &[u8], media_type: MediaType) -> Verdict {
             "a mark behind the text"
         );
     }
-    Verdict::of(&extracted)
+    Verdict::from_result(&extracted)
 }

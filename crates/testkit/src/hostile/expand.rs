@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_expanded_and_the_rest_stays() {
+    fn parts_are_expanded_and_other_text_is_unchanged() {
         for (description, made) in [
             ("plain", &b"plain"[..]),
             ("{«3*a,»}", b"{a,a,a,}"),

@@ -75,12 +75,12 @@ async fn change(
         scope: scope.clone(),
         expected,
         changes,
-        at: at()?,
+        at: sample_time()?,
     };
     store.change_skills(write).await
 }
 
-fn at() -> Result<Timestamp, StoreError> {
+fn sample_time() -> Result<Timestamp, StoreError> {
     let at = Timestamp::from_micros(1_700_000_000_000_000);
     at.map_err(|error| StoreError::Engine {
         doing: "making a time",
@@ -88,7 +88,7 @@ fn at() -> Result<Timestamp, StoreError> {
     })
 }
 
-fn put(skill: &NewSkill) -> SkillChange {
+fn put_change(skill: &NewSkill) -> SkillChange {
     SkillChange::Put(Box::new(skill.clone()))
 }
 
@@ -107,7 +107,7 @@ pub async fn b001_3_a_skill_reads_back_without_its_instruction(store: &dyn Store
     };
     let empty = store.load_skills().await?;
     assert_eq!((empty.model, empty.skills.len()), (None, 0));
-    let changes = vec![put(&leaf), put(&folder)];
+    let changes = vec![put_change(&leaf), put_change(&folder)];
     let revision = change(store, &scope, empty.revision, changes).await?;
     let loaded = store.load_skills().await?;
     assert_eq!(loaded.revision, revision);
@@ -138,8 +138,8 @@ pub async fn b001_1_a_put_writes_over(store: &dyn Store) -> Outcome {
         ..skill("a")?
     };
     let start = store.load_skills().await?.revision;
-    let next = change(store, &scope, start, vec![put(&first)]).await?;
-    let next = change(store, &scope, next, vec![put(&second)]).await?;
+    let next = change(store, &scope, start, vec![put_change(&first)]).await?;
+    let next = change(store, &scope, next, vec![put_change(&second)]).await?;
     let kept = SkillRecord {
         has_files: true,
         ..record(&scope, &second, Some(vector(0.5)))
@@ -152,7 +152,7 @@ pub async fn b001_1_a_put_writes_over(store: &dyn Store) -> Outcome {
         files: Part::Replace(Vec::new()),
         ..skill("a")?
     };
-    change(store, &scope, next, vec![put(&bare)]).await?;
+    change(store, &scope, next, vec![put_change(&bare)]).await?;
     let bare_record = record(&scope, &bare, None);
     assert_eq!(store.load_skills().await?.skills, [bare_record]);
     assert_eq!(store.skill_files(&scope, &first.id).await?, []);
@@ -166,18 +166,20 @@ pub async fn b001_1_a_put_writes_over(store: &dyn Store) -> Outcome {
 pub async fn b001_7_a_write_on_a_stale_revision_writes_nothing(store: &dyn Store) -> Outcome {
     let (scope, a, b) = (tenant("acme")?, skill("a")?, skill("b")?);
     let start = store.load_skills().await?.revision;
-    change(store, &scope, start, vec![put(&a)]).await?;
-    let stale = change(store, &scope, start, vec![put(&b)]).await;
+    change(store, &scope, start, vec![put_change(&a)]).await?;
+    let stale = change(store, &scope, start, vec![put_change(&b)]).await;
     assert_refused!(stale, StoreError::VersionConflict { .. });
     let model = SkillsModel {
         name: "m".to_owned(),
         dims: 4,
     };
-    let stale = store.index_skills(&model, start, Vec::new(), at()?).await;
+    let stale = store
+        .index_skills(&model, start, Vec::new(), sample_time()?)
+        .await;
     assert_refused!(stale, StoreError::VersionConflict { .. });
     let loaded = store.load_skills().await?;
     assert_eq!((loaded.model, loaded.skills.len()), (None, 1));
-    let racing = (0..8).map(|_| change(store, &scope, loaded.revision, vec![put(&b)]));
+    let racing = (0..8).map(|_| change(store, &scope, loaded.revision, vec![put_change(&b)]));
     assert_one_winner(&futures_util::future::join_all(racing).await);
     Ok(())
 }
@@ -186,7 +188,7 @@ pub async fn b001_7_a_write_on_a_stale_revision_writes_nothing(store: &dyn Store
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
+pub async fn scopes_are_separate(store: &dyn Store) -> Outcome {
     let (acme, umbrella) = (tenant("acme")?, tenant("umbrella")?);
     let a = NewSkill {
         files: Part::Replace(vec![file("SKILL.md", b"same")]),
@@ -194,7 +196,7 @@ pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
     };
     let mut revision = store.load_skills().await?.revision;
     for scope in [&acme, &umbrella, &Scope::Global] {
-        revision = change(store, scope, revision, vec![put(&a)]).await?;
+        revision = change(store, scope, revision, vec![put_change(&a)]).await?;
     }
     let delete = SkillChange::Delete(a.id.clone());
     let missing = SkillChange::Delete(id("missing")?);
@@ -227,7 +229,13 @@ pub async fn b001_9_files_read_back_byte_for_byte(store: &dyn Store) -> Outcome 
         ..skill("a")?
     };
     let start = store.load_skills().await?.revision;
-    change(store, &scope, start, vec![put(&a), put(&skill("b")?)]).await?;
+    change(
+        store,
+        &scope,
+        start,
+        vec![put_change(&a), put_change(&skill("b")?)],
+    )
+    .await?;
     for file in &files {
         let found = store.skill_file(&scope, &a.id, &file.path).await?;
         assert_eq!(found.as_ref(), Some(file));
@@ -257,17 +265,19 @@ pub async fn b001_2_an_index_has_one_model(store: &dyn Store) -> Outcome {
     let scope = tenant("acme")?;
     let (a, b) = (skill("a")?, skill("b")?);
     let start = store.load_skills().await?.revision;
-    let next = change(store, &scope, start, vec![put(&a), put(&b)]).await?;
+    let next = change(store, &scope, start, vec![put_change(&a), put_change(&b)]).await?;
     let model = |name: &str| SkillsModel {
         name: name.to_owned(),
         dims: 4,
     };
     let both = [&a, &b].map(|skill| (scope.clone(), skill.id.clone(), vector(0.5)));
     let next = store
-        .index_skills(&model("m"), next, both.to_vec(), at()?)
+        .index_skills(&model("m"), next, both.to_vec(), sample_time()?)
         .await?;
     let one = vec![(scope.clone(), a.id.clone(), vector(1.0))];
-    let next = store.index_skills(&model("m"), next, one, at()?).await?;
+    let next = store
+        .index_skills(&model("m"), next, one, sample_time()?)
+        .await?;
     let vectors = |loaded: &[SkillRecord]| -> Vec<Option<SkillVector>> {
         loaded.iter().map(|skill| skill.vector.clone()).collect()
     };
@@ -282,7 +292,7 @@ pub async fn b001_2_an_index_has_one_model(store: &dyn Store) -> Outcome {
         (scope.clone(), id("missing")?, vector(2.0)),
     ];
     store
-        .index_skills(&model("other"), next, fresh, at()?)
+        .index_skills(&model("other"), next, fresh, sample_time()?)
         .await?;
     let loaded = store.load_skills().await?;
     assert_eq!(loaded.model, Some(model("other")));
@@ -304,14 +314,16 @@ pub async fn every_change_of_skills_is_published_with_it(store: &dyn Store) -> O
     );
     let (a, b) = (skill("a")?, skill("b")?);
     let start = store.load_skills().await?.revision;
-    let both = change(store, &acme, start, vec![put(&a), put(&b)]).await?;
-    let refused = change(store, &acme, start, vec![put(&a)]).await;
+    let both = change(store, &acme, start, vec![put_change(&a), put_change(&b)]).await?;
+    let refused = change(store, &acme, start, vec![put_change(&a)]).await;
     assert_refused!(refused, StoreError::VersionConflict { .. });
-    let global = change(store, &Scope::Global, both, vec![put(&b)]).await?;
+    let global = change(store, &Scope::Global, both, vec![put_change(&b)]).await?;
     let gone = vec![SkillChange::Delete(a.id.clone())];
     let deleted = change(store, &acme, global, gone).await?;
     let vectors = vec![(acme.clone(), b.id.clone(), vector(0.5))];
-    let indexed = store.index_skills(&model, deleted, vectors, at()?).await?;
+    let indexed = store
+        .index_skills(&model, deleted, vectors, sample_time()?)
+        .await?;
     let published: Vec<(String, Option<String>, String)> = store
         .messages(0, 10)
         .await?

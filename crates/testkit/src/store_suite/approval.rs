@@ -54,7 +54,7 @@ fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
 }
 
 /// Creates a run that waits for approval `n`.
-async fn asked(store: &dyn Store, run: u128, n: u128) -> Outcome {
+async fn create_waiting_run(store: &dyn Store, run: u128, n: u128) -> Outcome {
     let (record, first) = sample::new_run("acme", run, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
     let ask = ApprovalChange::Ask(pending(n, run)?);
@@ -69,7 +69,7 @@ async fn state(store: &dyn Store, n: u128) -> Made<ApprovalState> {
 
 /// An approval is stored together with the event that requests it.
 pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> Outcome {
-    asked(store, 1, 1).await?;
+    create_waiting_run(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
     let asked = ListedApproval {
         record: pending(1, 1)?,
@@ -97,7 +97,7 @@ pub async fn ruling_28_an_approval_is_made_with_its_event(store: &dyn Store) -> 
 
 /// Of concurrent decisions exactly one is recorded; it wakes the run.
 pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
-    asked(store, 1, 1).await?;
+    create_waiting_run(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
     assert_eq!(super::journal::claim(store, "w", 10, 9).await?, []);
     let say = |to| store.decide_approval(&acme, step(1, ApprovalState::Pending, to), vec![]);
@@ -117,8 +117,8 @@ pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
 
 /// An approval is used in the append that resumes its run, once, and by no other run.
 pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
-    asked(store, 1, 1).await?;
-    asked(store, 2, 2).await?;
+    create_waiting_run(store, 1, 1).await?;
+    create_waiting_run(store, 2, 2).await?;
     let acme = sample::tenant("acme")?;
     let use_it = || step(1, ApprovalState::Approved, ApprovalState::Consumed);
     let resume = |run: u128, expected: u64| -> Made<Append> {
@@ -152,7 +152,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
 /// Approvals are listed newest first, by state and run, each once, with the title of the run.
 pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
     for n in 1..=3 {
-        asked(store, n, n).await?;
+        create_waiting_run(store, n, n).await?;
     }
     let acme = sample::tenant("acme")?;
     let agree = step(2, ApprovalState::Pending, ApprovalState::Approved);
@@ -201,7 +201,7 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
 }
 
 /// An approval has the user of its run, and can be listed by user.
-pub async fn an_approval_is_its_runs_users(store: &dyn Store) -> Outcome {
+pub async fn an_approval_belongs_to_the_user_of_its_run(store: &dyn Store) -> Outcome {
     let acme = sample::tenant("acme")?;
     let (ann, eve) = (UserId::parse("ann")?, UserId::parse("eve")?);
     for (n, user_id) in [(1, Some(&ann)), (2, None), (3, Some(&ann))] {
@@ -236,7 +236,7 @@ pub async fn an_approval_is_its_runs_users(store: &dyn Store) -> Outcome {
 }
 
 /// A waiting run is claimable from its wake-up time, and not before; parking it releases its lease.
-pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
+pub async fn a_parked_run_is_resumed_at_its_time(store: &dyn Store) -> Outcome {
     let (record, first) = sample::new_run("acme", 1, 0)?;
     store.create_run(&record, first, vec![], vec![]).await?;
     let (now, until) = (sample::at(1)?, sample::at(100)?);

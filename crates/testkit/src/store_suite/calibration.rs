@@ -10,7 +10,7 @@ use super::sample::at;
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_calibration_replaces_the_one_before(store: &dyn Store) -> Outcome {
+pub async fn a_calibration_replaces_the_previous_one(store: &dyn Store) -> Outcome {
     let mut calibration = CalibrationRecord {
         model: "all-MiniLM-L6-v2/f32".to_owned(),
         body: r#"{"narrow":0.6}"#.to_owned(),

@@ -121,7 +121,7 @@ pub async fn register_puts_documents_in_force(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn register_tells_the_outbox(store: &dyn Store) -> Outcome {
+pub async fn register_publishes_to_the_outbox(store: &dyn Store) -> Outcome {
     let acme = Scope::Tenant(tenant("acme")?);
     let change = registration(&acme, "p", "1", 0, vec![skill("a", "one")])?;
     store.register(change.clone()).await?;
@@ -149,7 +149,7 @@ pub async fn register_tells_the_outbox(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn register_replaces_what_the_package_had(store: &dyn Store) -> Outcome {
+pub async fn register_replaces_the_documents_of_the_package(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let documents = ["stays", "changes", "goes"].map(|id| skill(id, "one"));
     let first = registration(&scope, "p", "1", 0, documents.to_vec())?;
@@ -337,7 +337,7 @@ pub async fn register_again_replaces_the_files_of_the_version(store: &dyn Store)
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
+pub async fn scopes_are_separate(store: &dyn Store) -> Outcome {
     let acme = Scope::Tenant(tenant("acme")?);
     let other = Scope::Tenant(tenant("other")?);
     let global = registration(&Scope::Global, "p", "1", 0, vec![skill("a", "global")])?;
@@ -368,7 +368,7 @@ pub async fn scopes_are_apart(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn unregister_takes_out_and_keeps_history(store: &dyn Store) -> Outcome {
+pub async fn unregister_removes_documents_and_keeps_history(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let documents = vec![skill("a", "one"), skill("b", "one")];
     let first = registration(&scope, "p", "1", 0, documents)?;
@@ -408,7 +408,7 @@ pub async fn unregister_takes_out_and_keeps_history(store: &dyn Store) -> Outcom
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn unregister_of_what_is_not_in_force_is_refused(store: &dyn Store) -> Outcome {
+pub async fn unregister_of_a_package_not_in_force_is_refused(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let acme = Scope::Tenant(tenant("acme")?);
     let first = registration(&scope, "p", "1", 0, vec![])?;
@@ -454,7 +454,7 @@ pub async fn a_returning_document_keeps_its_first_time(store: &dyn Store) -> Out
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn rollback_is_told_in_the_history(store: &dyn Store) -> Outcome {
+pub async fn rollback_is_recorded_in_the_history(store: &dyn Store) -> Outcome {
     let scope = Scope::Global;
     let first = registration(&scope, "p", "1", 0, vec![skill("a", "one")])?;
     store.register(first.clone()).await?;

@@ -11,7 +11,7 @@ use super::Outcome;
 use super::sample::{at, bundle, evidence, finding, tenant};
 use crate::assert_refused;
 
-async fn found(
+async fn find_matching(
     store: &dyn Store,
     filter: &EvidenceFilter,
 ) -> Result<Vec<EvidenceRecord>, Box<dyn std::error::Error + Send + Sync>> {
@@ -30,7 +30,7 @@ async fn found(
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_record_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn every_field_of_a_record_is_stored(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut records = [evidence("acme", 1, at(0)?)?, evidence("acme", 2, at(1)?)?];
     let digits = json!([9_007_199_254_740_993_i64, u64::MAX, i64::MIN]);
@@ -62,7 +62,10 @@ pub async fn a_duplicate_writes_nothing_of_its_batch(store: &dyn Store) -> Outco
         store.put_evidence(&acme, &batch).await,
         StoreError::AlreadyExists { id, .. } if id == first.id.as_str()
     );
-    assert_eq!(found(store, &EvidenceFilter::default()).await?, vec![first]);
+    assert_eq!(
+        find_matching(store, &EvidenceFilter::default()).await?,
+        vec![first]
+    );
     Ok(())
 }
 
@@ -70,7 +73,7 @@ pub async fn a_duplicate_writes_nothing_of_its_batch(store: &dyn Store) -> Outco
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     let own = evidence("acme", 1, at(0)?)?;
     store
@@ -213,7 +216,7 @@ pub async fn lookup_by_attachment(store: &dyn Store) -> Outcome {
             attached_to: Some(attachment),
             ..EvidenceFilter::default()
         };
-        assert_eq!(found(store, &filter).await?, records, "{filter:?}");
+        assert_eq!(find_matching(store, &filter).await?, records, "{filter:?}");
     }
     Ok(())
 }
@@ -272,7 +275,7 @@ pub async fn lookup_by_type_system_and_time(store: &dyn Store) -> Outcome {
             .iter()
             .map(|n: &usize| records[*n].clone())
             .collect();
-        assert_eq!(found(store, &filter).await?, expected, "{filter:?}");
+        assert_eq!(find_matching(store, &filter).await?, expected, "{filter:?}");
     }
     Ok(())
 }
@@ -314,7 +317,7 @@ pub async fn pages_give_every_record_once(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
+pub async fn an_invalid_cursor_is_refused(store: &dyn Store) -> Outcome {
     for made_up in ["", "x", "12", "x.ev_1"] {
         let page = PageRequest::new(Some(made_up.to_owned()), 2);
         let found = store

@@ -15,7 +15,7 @@ use super::Outcome;
 use super::sample::{Made, at, bundle, evidence, finding, tenant};
 use crate::assert_refused;
 
-async fn put(
+async fn put_evidence(
     store: &dyn Store,
     tenant: &TenantId,
     numbers: std::ops::Range<u32>,
@@ -76,7 +76,7 @@ async fn proved(store: &dyn Store, tenant: &TenantId) -> Made<Vec<StoredLeaf>> {
 pub async fn b000_19_every_record_and_later_attachment_is_a_leaf(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     assert_eq!(leaves(store, &acme).await?, vec![]);
-    let records = put(store, &acme, 1..3).await?;
+    let records = put_evidence(store, &acme, 1..3).await?;
     for attachment in [bundle("b")?, bundle("b")?, finding("fnd_1")?] {
         store
             .attach_evidence(&acme, &records[0].id, &attachment, at(9)?)
@@ -126,7 +126,7 @@ pub async fn b000_19_every_record_and_later_attachment_is_a_leaf(store: &dyn Sto
 /// Any error of the store.
 pub async fn b000_19_a_failed_batch_leaves_no_leaf(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
-    let first = put(store, &acme, 1..2).await?;
+    let first = put_evidence(store, &acme, 1..2).await?;
     let batch = [evidence("acme", 2, at(1)?)?, first[0].clone()];
     assert_refused!(
         store.put_evidence(&acme, &batch).await,
@@ -149,7 +149,7 @@ pub async fn b000_19_heads_and_proofs_come_from_stored_nodes(store: &dyn Store) 
     let acme = tenant("acme")?;
     let mut heads = vec![head(store, &acme, 0).await?];
     for n in 1..=19 {
-        put(store, &acme, n..n + 1).await?;
+        put_evidence(store, &acme, n..n + 1).await?;
         heads.push(head(store, &acme, u64::from(n)).await?);
     }
     proved(store, &acme).await?;
@@ -176,9 +176,9 @@ pub async fn b000_19_heads_and_proofs_come_from_stored_nodes(store: &dyn Store) 
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_19_logs_of_tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn b000_19_logs_of_tenants_are_separate(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
-    let own = put(store, &acme, 1..4).await?;
+    let own = put_evidence(store, &acme, 1..4).await?;
     store
         .publish_checkpoint(&acme, &checkpoint(3, "a", "note")?)
         .await?;
@@ -190,7 +190,7 @@ pub async fn b000_19_logs_of_tenants_are_apart(store: &dyn Store) -> Outcome {
         store.log_nodes(&other, &first).await,
         StoreError::NotFound { .. }
     );
-    put(store, &other, 1..2).await?;
+    put_evidence(store, &other, 1..2).await?;
     assert_eq!(
         (
             proved(store, &acme).await?.len(),
@@ -210,7 +210,8 @@ pub async fn b000_19_writers_at_the_same_time_get_places_of_their_own(
 ) -> Outcome {
     let acme = tenant("acme")?;
     let acme = &acme;
-    let writes = (0..24).map(|n| async move { put(store, acme, n..n + 1).await.map(|_| ()) });
+    let writes =
+        (0..24).map(|n| async move { put_evidence(store, acme, n..n + 1).await.map(|_| ()) });
     for written in join_all(writes).await {
         written?;
     }
@@ -231,7 +232,7 @@ fn checkpoint(size: u64, key: &str, note: &str) -> Made<PublishedCheckpoint> {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_19_a_checkpoint_is_kept_as_it_was_handed_out(store: &dyn Store) -> Outcome {
+pub async fn b000_19_a_published_checkpoint_is_stored_unchanged(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (key, note) in [("a", "first"), ("a", "again")] {
         store
@@ -254,8 +255,8 @@ pub async fn b000_19_a_checkpoint_is_kept_as_it_was_handed_out(store: &dyn Store
 /// Any error of the store.
 pub async fn b000_19_a_removed_payload_still_proves(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
-    put(store, &other, 2..3).await?;
-    let records = put(store, &acme, 1..4).await?;
+    put_evidence(store, &other, 2..3).await?;
+    let records = put_evidence(store, &acme, 1..4).await?;
     let before = leaves(store, &acme).await?;
     // At equal times, tenants are processed in order of name.
     let counts = [

@@ -80,7 +80,7 @@ pub(super) async fn finish(store: &dyn Store, n: u128) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_run_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn every_field_of_a_run_is_stored(store: &dyn Store) -> Outcome {
     let (mut record, _) = new_run("acme", 1, 0)?;
     let first = events(GENESIS, 0, &[r#"{"n":1}"#, r#"{"n":2}"#])?;
     record.version = 2;
@@ -152,7 +152,7 @@ pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
+pub async fn a_run_can_be_created_with_a_lease(store: &dyn Store) -> Outcome {
     let (record, first) = new_run("acme", 1, 0)?;
     let held = |n: u128, release| -> Made<NewLeasedRun> {
         let (run, events) = new_run("acme", n, 0)?;
@@ -232,7 +232,7 @@ pub async fn a_run_is_not_created_under_anothers_lease(store: &dyn Store) -> Out
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
+pub async fn appended_events_are_gapless_and_published(store: &dyn Store) -> Outcome {
     let mut record = create(store, 1, 0).await?;
     let append = second_append(
         1,
@@ -536,7 +536,7 @@ pub async fn runs_are_listed_newest_first(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
+pub async fn an_invalid_cursor_is_refused(store: &dyn Store) -> Outcome {
     let page = PageRequest::new(Some("yesterday".to_owned()), 2);
     let filter = RunFilter::default();
     let refused = store.runs(&tenant("acme")?, &filter, &page).await;
@@ -598,7 +598,7 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_claim_leaves_what_it_excepts(store: &dyn Store) -> Outcome {
+pub async fn a_claim_skips_excluded_runs(store: &dyn Store) -> Outcome {
     for n in 1..=3 {
         create(store, n, i64::try_from(n)?).await?;
     }
@@ -662,7 +662,7 @@ pub async fn unfinished_runs_are_counted_by_tenant(store: &dyn Store) -> Outcome
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn sweep_takes_whole_finished_runs_only(store: &dyn Store) -> Outcome {
+pub async fn sweep_deletes_only_finished_runs(store: &dyn Store) -> Outcome {
     for n in 1..=4 {
         create(store, n, 0).await?;
     }

@@ -47,7 +47,7 @@ fn made(tenant_id: &str, n: u8, until: Option<i64>) -> Made<KeyRecord> {
     })
 }
 
-fn told(word: &str, tenant_id: &str) -> Made<Vec<NewMessage>> {
+fn key_message(word: &str, tenant_id: &str) -> Made<Vec<NewMessage>> {
     Ok(vec![NewMessage {
         topic: format!("key.{word}"),
         tenant: Some(tenant_id.to_owned()),
@@ -73,10 +73,12 @@ fn revocation(seconds: i64, by: &str) -> Made<Revocation> {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_key_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn every_field_of_a_key_is_stored(store: &dyn Store) -> Outcome {
     assert_eq!(store.keys_kept(at(0)?).await?, KeyPresence::None);
     let key = made("acme", 1, Some(100))?;
-    store.create_key(&key, told("created", "acme")?).await?;
+    store
+        .create_key(&key, key_message("created", "acme")?)
+        .await?;
     assert_eq!(
         store.key(&key.tenant_id, &id(1)).await?.as_ref(),
         Some(&key)
@@ -119,7 +121,9 @@ pub async fn a_key_keeps_its_makers(store: &dyn Store) -> Outcome {
 pub async fn a_duplicate_key_is_refused(store: &dyn Store) -> Outcome {
     let key = made("acme", 1, None)?;
     store.create_key(&key, vec![]).await?;
-    let refused = store.create_key(&key, told("created", "acme")?).await;
+    let refused = store
+        .create_key(&key, key_message("created", "acme")?)
+        .await;
     assert_refused!(refused, StoreError::AlreadyExists { .. });
     assert_eq!(topics(store).await?, Vec::<String>::new());
     Ok(())
@@ -130,7 +134,7 @@ pub async fn a_duplicate_key_is_refused(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let other = tenant("other")?;
     let key = made("acme", 1, None)?;
     store.create_key(&key, vec![]).await?;
@@ -189,7 +193,7 @@ pub async fn a_key_is_revoked_once(store: &dyn Store) -> Outcome {
     assert_eq!(store.keys_kept(at(5)?).await?, KeyPresence::Live);
     let first = revocation(5, "ann")?;
     for (revocation, did) in [(first.clone(), true), (revocation(6, "bob")?, false)] {
-        let messages = told("revoked", "acme")?;
+        let messages = key_message("revoked", "acme")?;
         let revoked = store
             .revoke_key(&acme, &id(1), &revocation, messages)
             .await?;
@@ -223,14 +227,14 @@ pub async fn a_key_expires(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_rotated_key_ends(store: &dyn Store) -> Outcome {
+pub async fn a_rotated_key_expires(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (n, until, ends) in [(1, None, 30), (2, Some(25), 25), (3, Some(90), 30)] {
         let old = made("acme", n, until)?;
         store.create_key(&old, vec![]).await?;
         let mut new = made("acme", n + 10, None)?;
         new.rotated_from = Some(id(n));
-        let messages = told("rotated", "acme")?;
+        let messages = key_message("rotated", "acme")?;
         store.rotate_key(&new, at(30)?, messages).await?;
         let found = store.key(&acme, &id(n)).await?.ok_or("the old key")?;
         assert_eq!(found.expires_at, Some(at(ends)?));
@@ -244,7 +248,7 @@ pub async fn a_rotated_key_ends(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_key_that_ended_is_not_rotated(store: &dyn Store) -> Outcome {
+pub async fn an_expired_or_revoked_key_is_not_rotated(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     store
         .create_key(&made("acme", 1, Some(10))?, vec![])
@@ -255,7 +259,7 @@ pub async fn a_key_that_ended_is_not_rotated(store: &dyn Store) -> Outcome {
     for old in [1, 2] {
         let mut new = made("acme", 20, None)?;
         new.rotated_from = Some(id(old));
-        let refused = store.rotate_key(&new, at(90)?, told("rotated", "acme")?);
+        let refused = store.rotate_key(&new, at(90)?, key_message("rotated", "acme")?);
         assert_refused!(refused.await, StoreError::Refused { .. });
     }
     let unnamed = made("acme", 20, None)?;

@@ -57,7 +57,7 @@ pub async fn a_free_resource_is_taken(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_live_lease_keeps_others_out(store: &dyn Store) -> Outcome {
+pub async fn a_live_lease_excludes_other_holders(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     assert_eq!(acquire(store, "b", 9, 20).await?, None);
     assert_eq!(acquire(store, "b", 10, 20).await?, Some(lease("b", 2, 20)?));
@@ -79,7 +79,7 @@ pub async fn the_holder_extends_under_the_same_fence(store: &dyn Store) -> Outco
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn an_expired_lease_changes_hands_with_a_new_fence(store: &dyn Store) -> Outcome {
+pub async fn an_expired_lease_can_be_taken_over_with_a_new_fence(store: &dyn Store) -> Outcome {
     acquire(store, "a", 0, 10).await?;
     assert_eq!(acquire(store, "a", 11, 20).await?, Some(lease("a", 2, 20)?));
     assert_eq!(acquire(store, "b", 21, 30).await?, Some(lease("b", 3, 30)?));

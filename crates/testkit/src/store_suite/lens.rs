@@ -72,7 +72,7 @@ async fn only(store: &dyn Store) -> Result<LensRecord, Box<dyn std::error::Error
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_16_an_index_comes_with_its_lens(store: &dyn Store) -> Outcome {
+pub async fn b000_16_an_index_is_registered_with_its_lens(store: &dyn Store) -> Outcome {
     register(
         store,
         0,
@@ -191,7 +191,7 @@ pub async fn an_index_without_a_lens_is_refused(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_16_an_index_goes_with_its_lens(store: &dyn Store) -> Outcome {
+pub async fn b000_16_an_index_is_deleted_with_its_lens(store: &dyn Store) -> Outcome {
     register(store, 0, vec![document("a")], vec![index("{}", &["one"])?]).await?;
     let other = sample::registration(&Scope::Global, "other", "0.1.0", 1, Vec::new())?;
     store.register(other).await?;
@@ -297,7 +297,7 @@ pub async fn b000_1_passages_are_read_within_a_tenant(store: &dyn Store) -> Outc
 }
 
 /// Returns the found parts in order, with their cosines in thousandths.
-async fn found(
+async fn nearest_parts(
     store: &dyn Store,
     tenant: &TenantId,
     asked: &NearestPassages<'_>,
@@ -350,7 +350,7 @@ pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
         part(global, 1, [600, 800]),
         part(global, 1, [1000, 0]),
     ];
-    assert_eq!(found(store, &acme, &asked).await?, global_parts);
+    assert_eq!(nearest_parts(store, &acme, &asked).await?, global_parts);
     let one_more = [PassageKey {
         generation: own,
         ordinal: 0,
@@ -361,13 +361,13 @@ pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
         also: &one_more,
         ..asked
     };
-    assert_eq!(found(store, &acme, &also).await?, all);
+    assert_eq!(nearest_parts(store, &acme, &also).await?, all);
     let only_own = NearestPassages {
         indexes: &both[..1],
         ..asked
     };
     assert_eq!(
-        found(store, &acme, &only_own).await?,
+        nearest_parts(store, &acme, &only_own).await?,
         [part(own, 0, [0, 1000])]
     );
     assert_refused!(
@@ -386,6 +386,6 @@ pub async fn b000_16_the_nearest_passages_are_those_of_the_indexes_named(
         vectors: &[&[1.0, 0.0, 0.0]],
         ..asked
     };
-    assert_eq!(found(store, &acme, &other_dims).await?, []);
+    assert_eq!(nearest_parts(store, &acme, &other_dims).await?, []);
     Ok(())
 }

@@ -78,7 +78,7 @@ fn read_back(new: &NewVersion, version: u64) -> MemoryVersion {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b003_10_a_memory_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn b003_10_every_field_of_a_memory_is_stored(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut new = first(1, MemoryState::Proposed)?;
     new.first.agent = Some(AgentId::parse("domain.notes")?);
@@ -173,7 +173,9 @@ pub async fn b003_10_a_version_is_superseded_and_never_overwritten(store: &dyn S
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b003_10_a_proposal_comes_into_force_by_a_persons_word(store: &dyn Store) -> Outcome {
+pub async fn b003_10_a_proposal_takes_effect_when_a_person_approves_it(
+    store: &dyn Store,
+) -> Outcome {
     let acme = tenant("acme")?;
     store
         .add_memory(&first(1, MemoryState::Accepted)?, MOST)
@@ -235,7 +237,9 @@ pub async fn b003_10_a_proposal_comes_into_force_by_a_persons_word(store: &dyn S
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b003_10_removal_takes_the_content_and_leaves_the_fact(store: &dyn Store) -> Outcome {
+pub async fn b003_10_removal_deletes_the_content_and_keeps_the_record(
+    store: &dyn Store,
+) -> Outcome {
     let acme = tenant("acme")?;
     let new = first(1, MemoryState::Accepted)?;
     store.add_memory(&new, MOST).await?;
@@ -274,7 +278,7 @@ pub async fn b003_10_removal_takes_the_content_and_leaves_the_fact(store: &dyn S
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn what_has_expired_is_gone_and_swept(store: &dyn Store) -> Outcome {
+pub async fn expired_memories_are_absent_and_swept(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let (short, mut long) = (
         first(1, MemoryState::Accepted)?,
@@ -310,7 +314,7 @@ pub async fn what_has_expired_is_gone_and_swept(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let umbra = tenant("umbra")?;
     store
         .add_memory(&first(1, MemoryState::Proposed)?, MOST)
@@ -338,7 +342,7 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn listings_show_what_the_reader_may_see(store: &dyn Store) -> Outcome {
+pub async fn listings_show_only_visible_memories(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let other = UserId::parse("other")?;
     for (n, visibility, state) in [

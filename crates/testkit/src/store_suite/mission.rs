@@ -20,8 +20,9 @@ use crate::assert_refused;
 use writer::{Writer, made};
 
 pub use import::{
-    an_exported_mission_is_imported_whole, an_import_is_checked, an_import_is_repeated_or_refused,
-    an_imported_mission_is_read_only, b002_1_an_older_version_is_read_as_the_present_one,
+    an_exported_mission_is_imported_completely, an_import_is_checked,
+    an_import_is_repeated_or_refused, an_imported_mission_is_read_only,
+    b002_1_an_older_version_is_read_as_the_current_version,
 };
 
 const OLD_RESULT: &str = include_str!("../../../contract/tests/versions/worker_result.v0.json");
@@ -33,7 +34,7 @@ const RESULT: usize = 9;
 const REVIEW: usize = 11;
 
 /// The record exists from the creation of its run; the envelope is its first artifact.
-pub async fn a_mission_comes_with_its_run(store: &dyn Store) -> Outcome {
+pub async fn a_mission_is_created_with_its_run(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     let mission = writer.mission().clone();
     assert_eq!(store.mission(writer.tenant(), &mission).await?, None);
@@ -287,7 +288,7 @@ pub async fn b002_5_an_artifact_names_a_task_of_its_mission(store: &dyn Store) -
 }
 
 /// A second review is refused, also in the same append.
-pub async fn b002_11_there_is_one_review(store: &dyn Store) -> Outcome {
+pub async fn b002_11_a_mission_has_at_most_one_review(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.begin(store).await?;
     let second = writer.changed(REVIEW, "rev_001", "rev_002")?;
@@ -301,7 +302,9 @@ pub async fn b002_11_there_is_one_review(store: &dyn Store) -> Outcome {
 }
 
 /// For every kind, a byte-identical repeat writes nothing; any other content under the id is refused.
-pub async fn b002_15_a_repeat_is_accepted_and_another_payload_is_not(store: &dyn Store) -> Outcome {
+pub async fn b002_15_a_repeat_is_accepted_and_a_different_payload_is_refused(
+    store: &dyn Store,
+) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.begin(store).await?;
     for place in 1..writer.texts.len() {
@@ -385,7 +388,7 @@ pub async fn b002_12_the_state_comes_with_the_events(store: &dyn Store) -> Outco
 }
 
 /// Equal ids in two tenants are two missions, and neither tenant sees the other's.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let mut acme = Writer::new("acme", 1)?;
     acme.whole(store).await?;
     let mut other = Writer::new("other", 2)?;
@@ -496,7 +499,7 @@ pub async fn missions_are_listed_of_a_user(store: &dyn Store) -> Outcome {
 }
 
 /// A cursor must come from a page.
-pub async fn a_made_up_cursor_is_refused(store: &dyn Store) -> Outcome {
+pub async fn an_invalid_cursor_is_refused(store: &dyn Store) -> Outcome {
     let page = PageRequest::new(Some("made up".to_owned()), 2);
     let all = MissionFilter::default();
     let refused = store.missions(&sample::tenant("acme")?, all, &page).await;
@@ -518,7 +521,7 @@ pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outc
 }
 
 /// A sweep deletes an ended mission with artifacts and tasks; a running mission stays.
-pub async fn sweep_takes_a_mission_with_its_run(store: &dyn Store) -> Outcome {
+pub async fn sweep_deletes_a_mission_with_its_run(store: &dyn Store) -> Outcome {
     let (mut ended, mut going) = (Writer::new("acme", 1)?, Writer::new("acme", 2)?);
     ended.whole(store).await?;
     going.begin(store).await?;

@@ -10,7 +10,7 @@ use super::sample::{at, message, tenant, user};
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn messages_come_in_order_and_stay(store: &dyn Store) -> Outcome {
+pub async fn messages_are_read_in_order_and_kept(store: &dyn Store) -> Outcome {
     assert_eq!(store.last_message().await?, 0);
     let mut sent = vec![message("a", 0)?, message("b", 0)?, message("c", 0)?];
     sent[2].tenant = None;
@@ -69,7 +69,7 @@ pub async fn the_last_message_survives_a_sweep(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn sweep_takes_only_older_messages(store: &dyn Store) -> Outcome {
+pub async fn sweep_deletes_only_older_messages(store: &dyn Store) -> Outcome {
     let sent = vec![message("a", 0)?, message("b", 1)?, message("c", 2)?];
     store.publish(sent).await?;
     assert_eq!(store.sweep_messages(at(1)?).await?, 1);
@@ -85,7 +85,7 @@ pub async fn sweep_takes_only_older_messages(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn messages_of_a_tenant_are_its_own(store: &dyn Store) -> Outcome {
+pub async fn messages_are_listed_by_tenant(store: &dyn Store) -> Outcome {
     let mut sent = vec![message("a", 0)?, message("b", 0)?, message("c", 0)?];
     sent[0].tenant = Some("acme".to_owned());
     sent[1].tenant = Some("umbra".to_owned());

@@ -11,7 +11,7 @@ use super::sample::{Made, at, message, request, run, tenant};
 use crate::assert_refused;
 
 fn opened(tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
-    asked_by("ann", tenant_id, n, seconds)
+    request_of("ann", tenant_id, n, seconds)
 }
 
 fn hold(holder: &str, until: i64) -> Made<RequestLease> {
@@ -21,7 +21,7 @@ fn hold(holder: &str, until: i64) -> Made<RequestLease> {
     })
 }
 
-fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
+fn request_of(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
     Ok(RequestRecord {
         request_id: request(n),
         tenant_id: tenant(tenant_id)?,
@@ -40,7 +40,7 @@ fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestR
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn b000_3_every_field_of_a_request_is_stored(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 0)?;
     let acme = tenant("acme")?;
     store.open_request(&record, &hold("a", 0)?).await?;
@@ -124,7 +124,7 @@ pub async fn recording_for_an_unknown_request_is_refused(store: &dyn Store) -> O
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let own = opened("acme", 1, 0)?;
     store.open_request(&own, &hold("a", 0)?).await?;
     let other = tenant("other")?;
@@ -154,7 +154,7 @@ pub async fn requests_of_a_user_or_a_tenant_are_listed_newest_first(store: &dyn 
     for record in &own {
         store.open_request(record, &hold("a", 0)?).await?;
     }
-    let of_bob = asked_by("bob", "acme", 4, 6)?;
+    let of_bob = request_of("bob", "acme", 4, 6)?;
     store.open_request(&of_bob, &hold("a", 0)?).await?;
     store
         .open_request(&opened("other", 5, 7)?, &hold("a", 0)?)
@@ -209,7 +209,7 @@ pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Out
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_held_request_is_left_to_its_holder(store: &dyn Store) -> Outcome {
+pub async fn a_leased_request_is_skipped_by_others(store: &dyn Store) -> Outcome {
     let (acme, one) = (tenant("acme")?, request(1));
     let record = opened("acme", 1, 0)?;
     store.open_request(&record, &hold("a", 10)?).await?;
@@ -255,7 +255,7 @@ pub async fn a_held_request_is_left_to_its_holder(store: &dyn Store) -> Outcome 
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn sweep_takes_older_answered_requests(store: &dyn Store) -> Outcome {
+pub async fn sweep_deletes_older_answered_requests(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for n in 1..=3 {
         store
@@ -329,7 +329,7 @@ pub async fn a_result_is_recorded_once(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_request_without_a_run_takes_no_result(store: &dyn Store) -> Outcome {
+pub async fn a_request_without_a_run_accepts_no_result(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     store
         .open_request(&opened("acme", 1, 0)?, &hold("a", 0)?)
@@ -382,7 +382,7 @@ pub async fn requests_of_ended_runs_are_found_until_they_have_results(
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn sweep_leaves_requests_whose_runs_go_on(store: &dyn Store) -> Outcome {
+pub async fn sweep_keeps_requests_with_unfinished_runs(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for n in 1..=2 {
         create_for(store, "acme", n, 0).await?;

@@ -61,7 +61,7 @@ fn accepted(n: u8) -> Made<ExampleMove> {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn an_example_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn every_field_of_an_example_is_stored(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let mut bare = suggested("acme", 2)?;
     bare.kind = RoutedKind::Playbook;
@@ -114,7 +114,7 @@ pub async fn the_same_words_are_kept_once_for_a_document(store: &dyn Store) -> O
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn suggestions_keep_within_their_room(store: &dyn Store) -> Outcome {
+pub async fn suggestions_are_bounded_in_number(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let room = ExampleRoom {
         document: 2,
@@ -148,7 +148,7 @@ pub async fn suggestions_keep_within_their_room(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn suggestions_at_the_same_time_keep_within_their_room(store: &dyn Store) -> Outcome {
+pub async fn concurrent_suggestions_are_bounded_in_number(store: &dyn Store) -> Outcome {
     let room = ExampleRoom {
         document: 3,
         tenant: 9,
@@ -168,7 +168,7 @@ pub async fn suggestions_at_the_same_time_keep_within_their_room(store: &dyn Sto
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let other = tenant("other")?;
     let example = suggested("acme", 1)?;
     store.suggest_example(&example, ROOM).await?;

@@ -90,7 +90,7 @@ pub async fn a_run_keeps_its_user(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn runs_are_listed_that_fit(store: &dyn Store) -> Outcome {
+pub async fn only_matching_runs_are_listed(store: &dyn Store) -> Outcome {
     for (n, title) in [
         (1, "skill aws.find_buckets"),
         (2, "playbook aws.close_port"),

@@ -30,7 +30,7 @@ fn turn(n: u8, seconds: i64) -> Made<Turn> {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn a_session_reads_back_whole(store: &dyn Store) -> Outcome {
+pub async fn every_field_of_a_session_is_stored(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let record = opened("acme", 1, 10)?;
     store.open_session(&record).await?;
@@ -60,7 +60,7 @@ pub async fn a_duplicate_session_is_refused(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let (acme, other) = (tenant("acme")?, tenant("other")?);
     let own = opened("acme", 1, 10)?;
     store.open_session(&own).await?;
@@ -141,7 +141,7 @@ pub async fn a_turn_extends_and_never_shortens(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn an_answer_takes_the_place_of_its_turn(store: &dyn Store) -> Outcome {
+pub async fn an_answer_replaces_its_turn(store: &dyn Store) -> Outcome {
     let record = opened("acme", 1, 100)?;
     store.open_session(&record).await?;
     let unanswered = Turn {
@@ -182,7 +182,7 @@ pub async fn a_turn_without_a_live_session_is_refused(store: &dyn Store) -> Outc
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn sweep_takes_expired_sessions_with_their_turns(store: &dyn Store) -> Outcome {
+pub async fn sweep_deletes_expired_sessions_with_their_turns(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (n, until) in [(1, 10), (2, 11)] {
         store.open_session(&opened("acme", n, until)?).await?;

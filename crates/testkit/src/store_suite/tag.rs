@@ -10,7 +10,7 @@ use crate::assert_refused;
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn b000_15_tags_read_back_whole(store: &dyn Store) -> Outcome {
+pub async fn b000_15_every_field_of_tags_is_stored(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let record = tags("acme", 1, at(10)?)?;
     store.put_tags(&record).await?;
@@ -70,7 +70,7 @@ pub async fn tags_without_expiry_are_refused(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
+pub async fn tenants_are_isolated(store: &dyn Store) -> Outcome {
     let own = tags("acme", 1, at(10)?)?;
     store.put_tags(&own).await?;
     let other = tenant("other")?;
@@ -87,7 +87,7 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn sweep_takes_what_has_expired(store: &dyn Store) -> Outcome {
+pub async fn sweep_deletes_expired_records(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     for (n, until) in [(1, 10), (2, 11)] {
         store.put_tags(&tags("acme", n, at(until)?)?).await?;

@@ -54,7 +54,7 @@ pub async fn a_key_keeps_its_first_vector(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn models_are_apart(store: &dyn Store) -> Outcome {
+pub async fn vectors_of_models_are_separate(store: &dyn Store) -> Outcome {
     let int8 = "all-MiniLM-L6-v2/int8";
     store.put_vectors(MODEL, vec![vector(1, 0.5)]).await?;
     store.put_vectors(int8, vec![vector(1, 0.75)]).await?;
@@ -72,7 +72,7 @@ pub async fn models_are_apart(store: &dyn Store) -> Outcome {
 ///
 /// # Errors
 /// Any error of the store.
-pub async fn retain_deletes_the_rest(store: &dyn Store) -> Outcome {
+pub async fn retain_deletes_all_other_vectors(store: &dyn Store) -> Outcome {
     let all = (1..=5).map(|text| vector(text, 0.5)).collect();
     store.put_vectors(MODEL, all).await?;
     let keep = [2, 4, 9].map(|text| TextHash([text; 32]));

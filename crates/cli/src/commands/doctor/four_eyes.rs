@@ -24,7 +24,7 @@ pub(super) enum StoredKeys {
 
 impl StoredKeys {
     /// Reads the keys of an open store. A separate check reports a store that cannot be read.
-    pub(super) async fn of(store: &SharedStore) -> Self {
+    pub(super) async fn read(store: &SharedStore) -> Self {
         let Ok(clock) = SystemClock::start() else {
             return Self::NotRead;
         };

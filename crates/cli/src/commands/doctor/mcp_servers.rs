@@ -29,7 +29,7 @@ pub(super) async fn rows(config: &Config) -> Vec<Row> {
     let imports = servers.imports().borrow().clone();
     let mut rows = Vec::new();
     for (name, imported) in &imports.servers {
-        let (state, found) = standing(imported);
+        let (state, found) = connection_state(imported);
         rows.push(row(state, format!("{name}: {found}")));
         rows.extend(imported.left_out.iter().map(|left| {
             let what = match left.part {
@@ -51,13 +51,13 @@ fn row(state: State, found: String) -> Row {
 }
 
 /// The state of a server, and how many of its tools are imported.
-fn standing(server: &ServerImports) -> (State, String) {
+fn connection_state(server: &ServerImports) -> (State, String) {
     let slow = server.started_in.filter(|took| *took > SLOW_START);
     let slow = slow.map(|took| format!("; a slow start: it took {} s", took.as_secs()));
     let slow = slow.unwrap_or_default();
     match &server.state {
         McpServerState::Connected => {
-            let (state, counted) = counted(server);
+            let (state, counted) = tool_counts(server);
             (state, counted + &slow)
         }
         McpServerState::Failed { reason } => (State::Wrong, reason.clone()),
@@ -69,7 +69,7 @@ fn standing(server: &ServerImports) -> (State, String) {
 }
 
 /// The number of imported tools out of all. Zero is a warning.
-fn counted(server: &ServerImports) -> (State, String) {
+fn tool_counts(server: &ServerImports) -> (State, String) {
     let whole = |left: &&SkippedTool| left.part.is_none();
     let (imported, left_out) = (
         server.tools.len(),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_server_of_which_nothing_is_imported_is_never_ok() {
-        let found = |tools, left_out| standing(&server(tools, left_out));
+        let found = |tools, left_out| connection_state(&server(tools, left_out));
         assert_eq!(found(3, 0), (State::Ok, "3 tools imported".to_owned()));
         assert_eq!(found(3, 1), (State::Ok, "3 of 4 tools imported".to_owned()));
         let none = "no tools imported: all 2 are skipped, for these reasons";
@@ -137,8 +137,8 @@ mod tests {
         let mut slow = server(1, 0);
         slow.started_in = Some(Duration::from_millis(11_400));
         let said = "1 tool imported; a slow start: it took 11 s";
-        assert_eq!(standing(&slow), (State::Ok, said.to_owned()));
+        assert_eq!(connection_state(&slow), (State::Ok, said.to_owned()));
         slow.state = McpServerState::Connecting;
-        assert_eq!(standing(&slow).0, State::Warning);
+        assert_eq!(connection_state(&slow).0, State::Warning);
     }
 }

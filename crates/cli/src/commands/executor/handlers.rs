@@ -29,7 +29,7 @@ impl Handlers {
         let read = read_files(dir).with_context(|| format!("--handlers {}", dir.display()))?;
         for (path, text) in read {
             let entry = format!("{FOLDER}/{path}");
-            if let Some((tool, language)) = handled(&path) {
+            if let Some((tool, language)) = handler_name(&path) {
                 let named = tool.clone();
                 if by_tool.insert(tool, (language, entry.clone())).is_some() {
                     bail!(
@@ -77,7 +77,7 @@ impl Handlers {
 }
 
 /// The tool that a file of the directory handles.
-fn handled(path: &str) -> Option<(ToolId, Language)> {
+fn handler_name(path: &str) -> Option<(ToolId, Language)> {
     let known = [(".py", Language::Python), (".sh", Language::Bash)];
     let mut known = known.into_iter();
     known.find_map(|(ending, language)| {

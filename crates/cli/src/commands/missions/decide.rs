@@ -149,14 +149,18 @@ async fn decide(
         let path = format!("/v1/approvals/{approval_id}/{word}");
         client.post(&path, Some(&body)).await?;
     }
-    taken(&which.id, waiting, client).await?;
+    wait_until_processed(&which.id, waiting, client).await?;
     let mission = watch::until_still(client, &which.id, |_| Ok(())).await?;
     output::print(format, &mission, show::mission)?;
     Ok(EXIT_OK)
 }
 
 /// Waits until the mission has processed the decisions.
-async fn taken(mission: &str, decided: &[Value], client: &Client) -> anyhow::Result<()> {
+async fn wait_until_processed(
+    mission: &str,
+    decided: &[Value],
+    client: &Client,
+) -> anyhow::Result<()> {
     let decided: Vec<&Value> = decided.iter().map(|one| &one["approval_id"]).collect();
     loop {
         let shown = client.get(&path(mission, "")).await?;

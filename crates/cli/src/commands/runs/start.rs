@@ -9,7 +9,8 @@ use charter_domain::source;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::commands::{parameter, validate};
+use crate::commands::package::validate;
+use crate::commands::parameter;
 
 /// Run an execution plan, a pipeline or a decision tree from a file (JSON or YAML).
 ///

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Body, Hostility, PLACE, endures, long, places, short};
 use crate::isolation::document::{self, Document, Operation, escaped_bytes};
-use crate::isolation::estate::Known;
+use crate::isolation::estate::KnownIds;
 
 /// The length of a shape in a path or a query, in bytes; escaped it is up to three times as long.
 const IN_HEAD: usize = 1_000;
@@ -32,7 +32,7 @@ const FILES: [&str; 4] = [
 ];
 
 /// Ids for bodies; none of them exists.
-fn known() -> Known {
+fn known() -> KnownIds {
     [
         ("memories", "mem-01930000-0000-7000-8000-000000000001"),
         ("missions", "m-1"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::estate::Known;
+use super::estate::KnownIds;
 use super::examples;
 use crate::home::{Answer, Api, project};
 
@@ -55,7 +55,7 @@ impl Document {
 
     /// The calls of an operation with ids from a table: every path that the ids make, alone and with each query
     /// parameter and each body with a known field.
-    pub(crate) fn calls(&self, operation: &Operation, known: &Known) -> Vec<Call> {
+    pub(crate) fn calls(&self, operation: &Operation, known: &KnownIds) -> Vec<Call> {
         let paths = paths(operation, known);
         let bodies = self.bodies(operation, known);
         let call = |path: &str, body: &Option<Value>| Call {
@@ -74,7 +74,7 @@ impl Document {
     }
 
     /// The query with the required parameters, and one for each known parameter in addition.
-    fn queries(&self, operation: &Operation, known: &Known) -> Vec<String> {
+    fn queries(&self, operation: &Operation, known: &KnownIds) -> Vec<String> {
         let made = Made {
             document: self,
             known,
@@ -106,7 +106,7 @@ impl Document {
     }
 
     /// Examples for a separate document; else bodies with the required fields, with each known field, and with all.
-    pub(crate) fn bodies(&self, operation: &Operation, known: &Known) -> Vec<Option<Value>> {
+    pub(crate) fn bodies(&self, operation: &Operation, known: &KnownIds) -> Vec<Option<Value>> {
         let Some(schema) = &operation.body else {
             return vec![None];
         };
@@ -177,7 +177,7 @@ fn query_of(parameter: &Value) -> Query {
 }
 
 /// The table for an operation: one field name may have two meanings.
-fn words(operation: &Operation, known: &Known) -> Known {
+fn words(operation: &Operation, known: &KnownIds) -> KnownIds {
     let mut known = known.clone();
     let digest = if operation.path.starts_with("/v1/approvals") {
         "approval_digest"
@@ -230,7 +230,7 @@ pub(crate) fn places(path: &str) -> Vec<(String, String)> {
 }
 
 /// The paths of an operation with every id in turn.
-fn paths(operation: &Operation, known: &Known) -> Vec<String> {
+fn paths(operation: &Operation, known: &KnownIds) -> Vec<String> {
     let mut found = vec![operation.path.clone()];
     for (parameter, place) in places(&operation.path) {
         let ids = known.get(place.as_str());
@@ -291,7 +291,7 @@ pub(crate) fn escaped_bytes(bytes: &[u8]) -> String {
 /// Values made from schemas.
 struct Made<'d> {
     document: &'d Document,
-    known: &'d Known,
+    known: &'d KnownIds,
 }
 
 impl Made<'_> {
@@ -427,7 +427,7 @@ impl Call {
 
 /// Arguments that conform to a schema, with ids from a table: the required ones, each known field in addition, and for
 /// `id`, or `kind` and `id`, every id, as every kind.
-pub(crate) fn schema_calls(schema: &Value, known: &Known) -> Vec<Value> {
+pub(crate) fn schema_calls(schema: &Value, known: &KnownIds) -> Vec<Value> {
     let document = Document(schema.clone());
     let made = Made {
         document: &document,

@@ -55,12 +55,12 @@ const PROMPT: &str = "prompt_id: reliability.worker\ndomain: reliability\ntitle:
     system_prompt: You look after backups.\ntask_prompt: 'Look after this: ${objective}'\nmodel_route: tier_high_reasoning\n";
 
 /// The ids of a tenant, by the path parameter or field that takes them.
-pub(crate) type Known = BTreeMap<&'static str, Vec<String>>;
+pub(crate) type KnownIds = BTreeMap<&'static str, Vec<String>>;
 
 /// The tenant and its server.
 pub(crate) struct Estate {
     pub(crate) server: Server,
-    pub(crate) known: Known,
+    pub(crate) known: KnownIds,
     pub(crate) home: Home,
     _service: Service,
     _site: Site,
@@ -172,7 +172,7 @@ pub(crate) fn is_shared(place: &str) -> bool {
     shared.contains(&place)
 }
 
-fn add(known: &mut Known, places: &[&'static str], id: impl Into<String>) {
+fn add(known: &mut KnownIds, places: &[&'static str], id: impl Into<String>) {
     let id = id.into();
     for place in places {
         let ids = known.entry(place).or_default();
@@ -183,8 +183,8 @@ fn add(known: &mut Known, places: &[&'static str], id: impl Into<String>) {
 }
 
 /// The ids of the package, and the words of the API.
-fn catalogue() -> Known {
-    let mut known = Known::new();
+fn catalogue() -> KnownIds {
+    let mut known = KnownIds::new();
     add(&mut known, &["skill", "skill_id", "document"], SKILL);
     add(
         &mut known,
@@ -242,7 +242,7 @@ fn catalogue() -> Known {
 }
 
 /// A question with its session, run, findings, evidence and tags.
-fn asked(ann: &Api, known: &mut Known) {
+fn asked(ann: &Api, known: &mut KnownIds) {
     let session = ann.post("/v1/sessions", &json!({})).expect(201);
     let session = session["session_id"].as_str().unwrap().to_owned();
     let mut asked = request_of(SKILL, json!({}));
@@ -285,7 +285,7 @@ fn asked(ann: &Api, known: &mut Known) {
 }
 
 /// A playbook's run that waits for an approval, and one that waits for a confirmation.
-fn change(server: &Server, known: &mut Known) {
+fn change(server: &Server, known: &mut KnownIds) {
     let ann = server.key("ann");
     let run = waiting(server);
     let approval = &run["approvals"][0];
@@ -332,7 +332,7 @@ fn change(server: &Server, known: &mut Known) {
 }
 
 /// Two missions that have ended: a proposal of each was rejected.
-fn missions(ann: &Api, bob: &Api, known: &mut Known) {
+fn missions(ann: &Api, bob: &Api, known: &mut KnownIds) {
     for id in ["m-of-acme-1", "m-of-acme-2"] {
         let mut order = order(id);
         order["goal"] = json!(format!("{GOAL} {MARK}"));
@@ -363,7 +363,7 @@ fn missions(ann: &Api, bob: &Api, known: &mut Known) {
 }
 
 /// One memory in force and a proposal.
-fn remembered(ann: &Api, known: &mut Known) {
+fn remembered(ann: &Api, known: &mut KnownIds) {
     let memory = |agent: Value| {
         json!({"visibility": "shared", "agent_id": agent, "memory": {
             "title": format!("Region {MARK}"), "content": format!("We deploy to eu-west-1. {MARK}"),
@@ -379,7 +379,7 @@ fn remembered(ann: &Api, known: &mut Known) {
 }
 
 /// A key of the tenant.
-fn keys(ann: &Api, known: &mut Known) {
+fn keys(ann: &Api, known: &mut KnownIds) {
     let order = json!({"name": format!("{MARK} key"), "role": "operator"});
     let made = ann.post("/v1/keys", &order).expect(201);
     let id = made["key_id"].as_str();
@@ -387,7 +387,7 @@ fn keys(ann: &Api, known: &mut Known) {
 }
 
 /// Imported skills with files, and a folder that was written.
-fn skills(ann: &Api, known: &mut Known) {
+fn skills(ann: &Api, known: &mut KnownIds) {
     let text = skill_md("migration").replace("The migration", &format!("{MARK} migration"));
     let files = json!({"files": [
         {"path": "sql/migration/SKILL.md", "text": text},
@@ -407,7 +407,7 @@ fn skills(ann: &Api, known: &mut Known) {
 }
 
 /// A candidate of a miss, and a run of it.
-fn candidate(ann: &Api, known: &mut Known) {
+fn candidate(ann: &Api, known: &mut KnownIds) {
     let answer = ann.ask(&crate::home::request(READ)).expect(200);
     let candidate = answer["metadata"]["candidate"]["id"].as_str().unwrap();
     let ran = ann
@@ -422,7 +422,7 @@ fn candidate(ann: &Api, known: &mut Known) {
 }
 
 /// A call that an executor holds, and a waiting one.
-fn leased(ann: &Api, known: &mut Known) {
+fn leased(ann: &Api, known: &mut KnownIds) {
     for n in 1..=2 {
         let id = format!("01930000-0000-7000-8000-00000000000{n}");
         let plan = json!({"execution_plan": {

@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::estate::Known;
+use super::estate::KnownIds;
 use crate::mcp::knowledge::skill_md;
 use crate::packages::{Package, skill};
 
 /// Valid bodies of an operation with ids from a table.
-pub(super) fn of(operation: &str, known: &Known) -> Vec<Option<Value>> {
+pub(super) fn of(operation: &str, known: &KnownIds) -> Vec<Option<Value>> {
     let id = |place: &str| known[place][0].as_str();
     let bodies = match operation {
         "a2a_send_message" | "a2a_stream_message" => messages(known),
@@ -30,7 +30,7 @@ pub(super) fn of(operation: &str, known: &Known) -> Vec<Option<Value>> {
 }
 
 /// A reply to each task, and a message within the context.
-fn messages(known: &Known) -> Vec<Value> {
+fn messages(known: &KnownIds) -> Vec<Value> {
     let message = |field: &str, id: &String| {
         let parts = json!([{"text": "which backups have grown stale"}]);
         let mut message =

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::document::schema_calls;
-use super::estate::{Estate, Known, MARK};
+use super::estate::{Estate, KnownIds, MARK};
 use super::{listing, nobodys};
 use crate::home::{Api, MCP_HEADERS, ids};
 use crate::isolation::document::Document;
@@ -38,7 +38,7 @@ fn steps(estate: &Estate, key: &str, mode: &str, steps: &[Value]) -> Vec<Value> 
 }
 
 /// Calls of every tool with ids from a table.
-fn tool_calls(tools: &Value, known: &Known) -> Vec<Value> {
+fn tool_calls(tools: &Value, known: &KnownIds) -> Vec<Value> {
     let tools = tools.as_array().unwrap().iter();
     let calls = tools.flat_map(|tool| {
         let arguments = schema_calls(&tool["inputSchema"], known);
@@ -52,7 +52,7 @@ fn tool_calls(tools: &Value, known: &Known) -> Vec<Value> {
 }
 
 /// URIs of every kind of resource with ids from a table.
-fn addresses(templates: &Value, known: &Known) -> Vec<Value> {
+fn addresses(templates: &Value, known: &KnownIds) -> Vec<Value> {
     let template = |text: &str| match text {
         "evidence://{evidence_id}" => format!("evidence://{}", known["evidence_id"][0]),
         "skill://{+skill}/{+file}" => {
@@ -80,7 +80,7 @@ fn addresses(templates: &Value, known: &Known) -> Vec<Value> {
 }
 
 /// Every request with an id from a table.
-fn asking(listed: &[Value], known: &Known) -> Vec<Value> {
+fn asking(listed: &[Value], known: &KnownIds) -> Vec<Value> {
     let mut asked = tool_calls(&listed[0]["tools"], known);
     asked.extend(addresses(&listed[1]["resourceTemplates"], known));
     for playbook in &known["playbook_id"] {
@@ -188,7 +188,7 @@ fn no_mcp_tool_resource_or_prompt_reads_another_tenants_data() {
 }
 
 /// Tasks: a request, a run or a mission is a task of its starter.
-fn tasks_are_nobodys(estate: &Estate, stranger: &Api, nobodys: &Known) {
+fn tasks_are_nobodys(estate: &Estate, stranger: &Api, nobodys: &KnownIds) {
     let can = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let ann = estate.owner();
     let get = |id: &String| ann.mcp(&can, "tasks/get", Some(id), json!({"taskId": id}));
@@ -215,7 +215,7 @@ fn tasks_are_nobodys(estate: &Estate, stranger: &Api, nobodys: &Known) {
 }
 
 /// URIs of evidence, and of a mission with its artifacts.
-fn started_addresses(known: &Known) -> Vec<Value> {
+fn started_addresses(known: &KnownIds) -> Vec<Value> {
     let templates = json!([
         {"uriTemplate": "evidence://{evidence_id}"},
         {"uriTemplate": "mission://{mission_id}"},
@@ -244,8 +244,8 @@ fn an_operator_sees_what_another_started(estate: &Estate) {
 }
 
 /// A user of the owner's tenant sees neither what the owner started nor its evidence and artifacts.
-fn no_user_sees_what_another_started(estate: &Estate, nobodys: &Known) {
-    let asked = |known: &Known| {
+fn no_user_sees_what_another_started(estate: &Estate, nobodys: &KnownIds) {
+    let asked = |known: &KnownIds| {
         let mut asked = started_addresses(known);
         for id in known["tasks"].iter().chain(&known["runs"]) {
             let by = |tool: &str| json!({"tool": tool, "arguments": {"id": id}});

@@ -70,7 +70,7 @@ fn b000_16_progress_is_visible_and_the_work_goes_on() {
     let package = library(&site.url("/handbook"));
     let late = server.api.post("/v1/packages", &package.bundle());
     let said = late.fails(504, "request_timeout");
-    assert!(said.ends_with("the work goes on"), "{said}");
+    assert!(said.ends_with("the work continues"), "{said}");
     let path = format!("/v1/lenses/{LENS}");
     let stage = eventually("embedding", || {
         let said = server.api.get(&path).fails(503, "unavailable");

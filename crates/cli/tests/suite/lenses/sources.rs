@@ -56,7 +56,7 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
                 "{hash}: 127.0.0.2 is 127.0.0.2, a private or local address that `lenses.egress` does not name"
             ),
         ),
-        ("/huge", "holds more than 33554432 bytes".to_owned()),
+        ("/huge", "has more than 33554432 bytes".to_owned()),
         (
             "/cut.pdf",
             "the PDF cannot be read: it is truncated: its end mark is missing".to_owned(),

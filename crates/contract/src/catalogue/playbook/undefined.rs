@@ -30,19 +30,25 @@ impl Playbook {
     /// Returns all undefined references, in field order.
     #[must_use]
     pub fn undefined(&self) -> Vec<Undefined> {
-        let known = PlaybookNames::of(self);
+        let known = PlaybookNames::new(self);
         let mut found = Vec::new();
         for (at, step) in self.steps.iter().enumerate() {
             let pointer = format!("/steps/{at}/parameters");
             let (id, before) = (&step.step_id, at);
-            found.extend(dangling(&step.parameters, &known, id, before, &pointer));
+            found.extend(undefined_in(&step.parameters, &known, id, before, &pointer));
         }
         self.undefined_in_scripts(&known, &mut found);
         for (at, rollback) in self.rollback_steps.iter().enumerate() {
             // A rollback may refer to the parameters and to all steps of the run.
             let pointer = format!("/rollback_steps/{at}/parameters");
             let (id, before) = (&rollback.step_id, self.steps.len());
-            found.extend(dangling(&rollback.parameters, &known, id, before, &pointer));
+            found.extend(undefined_in(
+                &rollback.parameters,
+                &known,
+                id,
+                before,
+                &pointer,
+            ));
             let Some(wanted) = &rollback.script_id else {
                 continue;
             };
@@ -85,7 +91,7 @@ impl Playbook {
 }
 
 /// Returns the undefined references of parameters; a step may refer to the steps listed before index `before`.
-fn dangling(
+fn undefined_in(
     parameters: &Map<String, Value>,
     known: &PlaybookNames<'_>,
     step: &StepId,

@@ -41,7 +41,7 @@ pub(super) fn worker_result(
     artifact: &mut Map<String, Value>,
     mission: &MissionRoot,
 ) -> Result<(), Violation> {
-    own(artifact, mission);
+    add_root_metadata(artifact, mission);
     if let Some(Value::Array(sources)) = artifact.get("sources") {
         let citations = sources.iter().map(citation).collect();
         artifact.insert("citations".to_owned(), citations);
@@ -72,7 +72,7 @@ pub(super) fn review_packet(
     artifact: &mut Map<String, Value>,
     mission: &MissionRoot,
 ) -> Result<(), Violation> {
-    own(artifact, mission);
+    add_root_metadata(artifact, mission);
     match artifact.get("review_status").and_then(Value::as_str) {
         Some("needs_edits") => {
             let issues = artifact.get("issues").and_then(Value::as_array);
@@ -97,7 +97,7 @@ pub(super) fn review_packet(
 }
 
 /// Adds the root metadata that v0 lacked.
-fn own(artifact: &mut Map<String, Value>, mission: &MissionRoot) {
+fn add_root_metadata(artifact: &mut Map<String, Value>, mission: &MissionRoot) {
     artifact.insert("tenant_id".to_owned(), mission.tenant_id.as_str().into());
     artifact.insert("actor_id".to_owned(), mission.actor_id.as_str().into());
 }

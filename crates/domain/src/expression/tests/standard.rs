@@ -365,11 +365,11 @@ fn what_has_no_answer_says_why() {
         ("timestamp(253402300800) == timestamp(0)", "range"),
         (
             "timestamp(0).getHours('Mars/Base') == 1",
-            "there is no time zone `Mars/Base`",
+            "unknown time zone `Mars/Base`",
         ),
         (
             "timestamp(0).getHours('+24:00') == 1",
-            "there is no time zone `+24:00`",
+            "unknown time zone `+24:00`",
         ),
         ("duration('1h x') == duration('1h')", "is not a duration"),
         ("duration('1') == duration('1h')", "is not a duration"),
@@ -435,11 +435,11 @@ fn a_function_that_is_not_there_is_refused_with_what_may_be_meant() {
         ),
         (
             "now() > timestamp(0)",
-            "there is no `now`: an expression depends on its inputs only",
+            "`now` is not available: an expression depends only on its inputs",
         ),
         (
             "timestamp(0) < now",
-            "there is no `now`: an expression depends on its inputs only",
+            "`now` is not available: an expression depends only on its inputs",
         ),
     ];
     for (source, reason) in cases {

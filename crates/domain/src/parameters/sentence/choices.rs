@@ -13,7 +13,7 @@ use crate::parameters::ParameterFault;
 /// The allowed values of a parameter.
 #[derive(Debug)]
 pub(super) struct Choices {
-    ways: Vec<Way>,
+    ways: Vec<ValueWording>,
     /// Whether all of them are numbers.
     numbers: bool,
     fault: String,
@@ -21,7 +21,7 @@ pub(super) struct Choices {
 
 /// One wording of an allowed value.
 #[derive(Debug)]
-struct Way {
+struct ValueWording {
     value: Value,
     /// The declared spelling.
     written: String,
@@ -42,7 +42,7 @@ impl Choices {
             ways.extend(
                 further
                     .chain([own.clone()])
-                    .map(|written| Way::new(value, written)),
+                    .map(|written| ValueWording::new(value, written)),
             );
         }
         // Longer wordings come first: "In progress" before "in".
@@ -93,7 +93,7 @@ impl Choices {
     }
 }
 
-impl Way {
+impl ValueWording {
     fn new(value: &Value, written: String) -> Self {
         let lower = written.to_lowercase();
         let words = lower.split(|c: char| !c.is_alphanumeric());

@@ -94,7 +94,10 @@ fn an_optional_value_that_was_not_understood_is_asked_about() {
     let bound = bound.settle().unwrap();
     let said: Vec<String> = bound.faults.iter().map(ToString::to_string).collect();
     assert_eq!(said.len(), 2, "{said:?}");
-    assert!(said[0].starts_with("`many` gives no `limit`"), "{said:?}");
+    assert!(
+        said[0].starts_with("`many` is not a value for `limit`"),
+        "{said:?}"
+    );
     assert_eq!(said[1], "`shelf` is missing: where");
     let missing: Vec<&str> = bound.missing.iter().map(Label::as_str).collect();
     assert_eq!(missing, ["limit", "shelf"]);
@@ -237,7 +240,9 @@ fn a_value_that_the_words_leave_out_is_taken_from_no_source() {
     let said: Vec<String> = asked.faults.iter().map(ToString::to_string).collect();
     assert_eq!(
         said,
-        ["`but us-east-1` gives no `region`: it excludes something; name the values instead"]
+        [
+            "`but us-east-1` is not a value for `region`: it excludes something; name the values instead"
+        ]
     );
     assert_eq!(asked.disregarded, ["but us-east-1"]);
     let session = json!({"language": "rust"});

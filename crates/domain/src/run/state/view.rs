@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{RunId, StepId, ToolId, UserId};
+use charter_contract::ids::{RunId, StepId, UserId};
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::Run;
 use crate::approval::Digest;
-use crate::graph::{Step, StepGraph};
+use crate::graph::StepGraph;
 use crate::guardrail::RequestTags;
 use crate::reference::Bindings;
 use crate::run::event::{DocumentPin, RunPrerequisites, TokenUsage};
+use crate::run::requesters::Requesters;
 use crate::run::standing::{RunOutcome, StepState};
+use crate::run::steps::RunSteps;
 
 impl Run {
     /// Returns the run's id.
@@ -35,35 +37,28 @@ impl Run {
         &self.owner
     }
 
+    /// Returns the users that requested it.
+    #[must_use]
+    pub fn requesters(&self) -> &Requesters {
+        &self.requesters
+    }
+
     /// Returns the role of the user that it acts for.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Returns the number of calls that people have approved.
-    #[must_use]
-    pub fn approvals(&self) -> usize {
-        let granted = self.slots.iter().filter(|slot| slot.grant.is_some());
-        self.earlier_approvals + granted.count()
-    }
-
-    /// Returns the number of calls that have begun, by tool.
-    #[must_use]
-    pub fn calls(&self) -> BTreeMap<ToolId, u64> {
-        let mut calls = self.earlier_calls.clone();
-        for (step, slot) in self.graph.steps().iter().zip(&self.slots) {
-            if let Some(tool) = step.tool().filter(|_| slot.attempts > 0) {
-                *calls.entry(tool.clone()).or_default() += u64::from(slot.attempts);
-            }
-        }
-        calls
-    }
-
     /// Returns the current graph: the plan, or the fallback that replaced it.
     #[must_use]
     pub fn graph(&self) -> &StepGraph {
-        &self.graph
+        &self.steps.graph
+    }
+
+    /// Returns the steps of the graph with their states.
+    #[must_use]
+    pub fn steps(&self) -> &RunSteps {
+        &self.steps
     }
 
     /// The versions it executes.
@@ -108,15 +103,16 @@ impl Run {
         if let Some(outcome) = &self.outcome {
             return outcome.status();
         }
+        let steps = &self.steps;
         let awaits =
-            |at: &usize| matches!(self.slots[*at].state, StepState::AwaitingApproval { .. });
+            |at: &usize| matches!(steps.slots[*at].state, StepState::AwaitingApproval { .. });
         match &self.stop {
             Some(stop) if stop.roll_back => RunStatus::RollingBack,
             Some(_) => RunStatus::Stopping,
             None if !self.opening.missing.is_empty() => RunStatus::AwaitingParameters,
             None if self.opening.confirm => RunStatus::AwaitingConfirmation,
             None if self.paused => RunStatus::Paused,
-            None if self.live.iter().any(awaits) => RunStatus::AwaitingApproval,
+            None if steps.live.iter().any(awaits) => RunStatus::AwaitingApproval,
             None => RunStatus::Working,
         }
     }
@@ -142,40 +138,7 @@ impl Run {
     /// Returns the outputs of the successful steps.
     #[must_use]
     pub fn outputs(&self) -> &BTreeMap<StepId, Value> {
-        &self.outputs
-    }
-
-    /// Returns the steps with successful writes, in their order.
-    pub fn written(&self) -> impl DoubleEndedIterator<Item = &Step> {
-        let steps = self.graph.steps();
-        self.written.iter().map(|at| &steps[*at])
-    }
-
-    /// Returns whether a step's write was reversed.
-    #[must_use]
-    pub fn is_reversed(&self, step: &StepId) -> bool {
-        let reversal = self
-            .graph
-            .place(step)
-            .and_then(|at| self.graph.reversal_of(at));
-        reversal.is_some_and(|at| self.slots[at].state == StepState::Succeeded)
-    }
-
-    /// Returns the step that reverses another one.
-    #[must_use]
-    pub fn reversal_of(&self, step: &StepId) -> Option<&Step> {
-        let reversal = self
-            .graph
-            .place(step)
-            .and_then(|at| self.graph.reversal_of(at));
-        reversal.map(|at| &self.graph.steps()[at])
-    }
-
-    /// Returns whether a person approved a call of the step.
-    #[must_use]
-    pub fn is_granted(&self, step: &StepId) -> bool {
-        let at = self.graph.place(step);
-        at.is_some_and(|at| self.slots[at].grant.is_some())
+        &self.steps.outputs
     }
 
     /// Returns the possible targets of references in this run's parameters.
@@ -183,27 +146,15 @@ impl Run {
     pub fn bindings(&self) -> Bindings<'_> {
         Bindings {
             parameters: &self.parameters,
-            outputs: &self.outputs,
+            outputs: &self.steps.outputs,
         }
-    }
-
-    /// Returns the state of every step, in listed order.
-    pub fn steps(&self) -> impl Iterator<Item = (&StepId, &StepState)> {
-        let steps = self.graph.steps().iter().zip(&self.slots);
-        steps.map(|(step, slot)| (&step.id, &slot.state))
-    }
-
-    /// Returns the state of one step.
-    #[must_use]
-    pub fn state_of(&self, step: &StepId) -> Option<&StepState> {
-        self.graph.place(step).map(|at| &self.slots[at].state)
     }
 
     /// Returns the digest that a confirmation is bound to: of the plan, its versions and its parameters.
     #[must_use]
     pub fn plan_digest(&self) -> Digest {
         Digest::from_json(&json!({
-            "run_id": self.id, "graph": self.graph, "pins": self.pins,
+            "run_id": self.id, "graph": self.steps.graph, "pins": self.pins,
             "parameters": self.parameters, "dry_run": self.dry_run,
         }))
     }
@@ -217,7 +168,7 @@ impl Run {
     /// Returns the idempotency key of a step's effect, equal for all attempts.
     #[must_use]
     pub fn idempotency_key(&self, step: &StepId) -> String {
-        match self.fallbacks {
+        match self.steps.fallbacks {
             0 => format!("{}/{step}", self.id),
             taken => format!("{}/fallback-{taken}/{step}", self.id),
         }
@@ -227,31 +178,23 @@ impl Run {
     /// while it waits for people.
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
-        let limit = self.graph.timeout_ms();
+        let limit = self.steps.graph.timeout_ms();
         if limit == 0 || self.stop.is_some() || !self.is_working() {
             return None;
         }
-        let left = limit.saturating_mul(1_000).saturating_sub(self.worked_us);
-        let last = self.last_at.as_micros();
-        let left = i64::try_from(left).unwrap_or(i64::MAX);
-        Timestamp::from_micros(last.saturating_add(left)).ok()
-    }
-
-    /// Returns whether it has all inputs that it needs before its first step.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        !self.opening.confirm && self.opening.missing.is_empty()
+        self.work.limit_reached_at(limit)
     }
 
     /// Returns whether it waits for something other than a person.
     pub(super) fn is_working(&self) -> bool {
+        let steps = &self.steps;
         let is_busy = |at: &usize| {
             matches!(
-                self.slots[*at].state,
+                steps.slots[*at].state,
                 StepState::Running { .. } | StepState::Retrying { .. }
             )
         };
-        self.is_open()
-            && (self.live.iter().any(is_busy) || (!self.paused && !self.ready.is_empty()))
+        self.opening.is_met()
+            && (steps.live.iter().any(is_busy) || (!self.paused && !steps.ready.is_empty()))
     }
 }

@@ -18,7 +18,7 @@ impl Driven {
 
     /// Returns each change as its step, the state before and after, and whether it was reversed.
     fn changes(&self) -> Vec<Value> {
-        let account = self.run.account();
+        let account = RunAccount::new(&self.run);
         let shown = account
             .changes
             .iter()
@@ -28,7 +28,7 @@ impl Driven {
 
     /// Returns each undone step with its reason.
     fn undone(&self) -> Vec<Value> {
-        let account = self.run.account();
+        let account = RunAccount::new(&self.run);
         let shown = account.undone.iter();
         shown.map(|step| json!([step.step, step.why])).collect()
     }
@@ -130,7 +130,7 @@ fn a_write_whose_reversal_failed_stands() {
     run.begin("undo").unwrap();
     run.fail("undo").unwrap();
     assert_eq!(run.outcome(), "rollback_failed");
-    let account = run.run.account();
+    let account = RunAccount::new(&run.run);
     assert_eq!(account.undone[0].why, UndoneReason::ReversalFailed);
     assert_eq!(
         account.undone[0].detail,
@@ -149,6 +149,6 @@ fn a_dry_run_leaves_every_write_undone() {
     run.answers("a", json!({"would": "delete"}));
     assert_eq!(run.changes(), Vec::<Value>::new());
     assert_eq!(run.undone(), [json!(["a", "dry_run"])]);
-    let account = run.run.account();
+    let account = RunAccount::new(&run.run);
     assert_eq!(json!(account.undone[0].would), json!({"would": "delete"}));
 }

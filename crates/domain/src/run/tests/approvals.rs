@@ -20,7 +20,7 @@ fn b000_13_only_the_step_that_needs_an_approval_waits() {
         }
     );
     assert!(run.succeed("w").is_err(), "it has not begun");
-    let granted = |run: &Driven| ["w", "r"].map(|step| run.run.is_granted(&id(step)));
+    let granted = |run: &Driven| ["w", "r"].map(|step| run.run.steps().is_granted(&id(step)));
     assert_eq!(granted(&run), [false, false]);
     run.grant("w").unwrap();
     assert_eq!(granted(&run), [true, false]);
@@ -69,7 +69,7 @@ fn ruling_28_a_decision_counts_only_for_the_approval_that_is_awaited() {
         approval: awaited,
         digest,
         ..
-    }) = run.run.state_of(&id("w")).cloned()
+    }) = run.run.steps().state_of(&id("w")).cloned()
     else {
         panic!("nobody was asked");
     };
@@ -121,16 +121,19 @@ fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
     let mut run = Driven::new(vec![write("w", &[])]);
     run.begin_with("w", ask()).unwrap();
     run.grant("w").unwrap();
-    assert!(!run.run.is_interrupted(&id("w")), "it has not begun");
+    assert!(
+        !run.run.steps().is_interrupted(&id("w")),
+        "it has not begun"
+    );
     run.begin_with("w", ask()).unwrap();
-    assert!(run.run.is_interrupted(&id("w")));
+    assert!(run.run.steps().is_interrupted(&id("w")));
     let again = run.begin_with("w", interrupted.clone()).unwrap();
     assert!(
         matches!(again[..], [RunEvent::ApprovalRequested(_)]),
         "{again:?}"
     );
     assert!(
-        !run.run.is_interrupted(&id("w")),
+        !run.run.steps().is_interrupted(&id("w")),
         "a person is asked already"
     );
     run.grant("w").unwrap();
@@ -182,36 +185,44 @@ fn what_a_run_permits_is_what_it_begins() {
     };
     let mut run = Driven::new(vec![write("w", &[]), reversal("undo", "w")]);
     let (call, undo) = (run.call("w"), run.call("undo"));
-    assert!(run.run.permits(&call, &allow(), at(0)));
-    assert!(!run.run.permits(&call, &deny(RuleKind::Policy), at(0)));
-    assert!(!run.run.permits(&call, &ask(), at(0)));
+    assert!(run.run.steps().permits(&call, &allow(), at(0)));
     assert!(
-        run.run.permits(&undo, &ask(), at(0)),
+        !run.run
+            .steps()
+            .permits(&call, &deny(RuleKind::Policy), at(0))
+    );
+    assert!(!run.run.steps().permits(&call, &ask(), at(0)));
+    assert!(
+        run.run.steps().permits(&undo, &ask(), at(0)),
         "a reversal asks nobody"
     );
-    assert!(!run.run.permits(&undo, &deny(RuleKind::Guardrail), at(0)));
+    assert!(
+        !run.run
+            .steps()
+            .permits(&undo, &deny(RuleKind::Guardrail), at(0))
+    );
     run.begin_with("w", ask()).unwrap();
     run.grant("w").unwrap();
-    assert!(run.run.permits(&call, &ask(), at(0)));
+    assert!(run.run.steps().permits(&call, &ask(), at(0)));
     assert_eq!(
-        run.run.approver(&call, &ask(), at(0)),
+        run.run.steps().approver(&call, &ask(), at(0)),
         Some(&user("approver"))
     );
     let mut other = call.clone();
     other.parameters.insert("bucket".into(), json!("b-2"));
-    assert!(!run.run.permits(&other, &ask(), at(0)));
-    assert_eq!(run.run.approver(&other, &ask(), at(0)), None);
-    assert!(run.run.permits(&call, &interrupted(), at(0)));
+    assert!(!run.run.steps().permits(&other, &ask(), at(0)));
+    assert_eq!(run.run.steps().approver(&other, &ask(), at(0)), None);
+    assert!(run.run.steps().permits(&call, &interrupted(), at(0)));
     run.begin_with("w", ask()).unwrap();
     assert!(
-        run.run.permits(&call, &ask(), at(0)),
+        run.run.steps().permits(&call, &ask(), at(0)),
         "another attempt of the same"
     );
     assert!(
-        !run.run.permits(&call, &interrupted(), at(0)),
+        !run.run.steps().permits(&call, &interrupted(), at(0)),
         "it may have happened"
     );
-    assert_eq!(run.run.approver(&call, &interrupted(), at(0)), None);
+    assert_eq!(run.run.steps().approver(&call, &interrupted(), at(0)), None);
 }
 
 /// Returns a run with a write that was approved at second 0 until second 3,600.
@@ -263,11 +274,11 @@ fn ruling_28_a_lapsed_approval_permits_nothing() {
                 }
             }
             let (call, now) = (run.call("w"), at(clock));
-            assert_eq!(run.run.permits(&call, &ask(), now), begins);
-            let approver = run.run.approver(&call, &ask(), now).cloned();
+            assert_eq!(run.run.steps().permits(&call, &ask(), now), begins);
+            let approver = run.run.steps().approver(&call, &ask(), now).cloned();
             assert_eq!(approver, begins.then(|| user("approver")));
             let end = begins.then(|| at(3_600));
-            assert_eq!(run.run.approval_end(&call, &ask(), now), end);
+            assert_eq!(run.run.steps().approval_end(&call, &ask(), now), end);
             assert_eq!(run.next(), start(&["w"]), "{between:?}");
             let events = run.begin_with("w", ask()).unwrap();
             match &events[..] {
@@ -303,8 +314,8 @@ fn a_step_that_needs_no_approval_begins_whenever_it_may() {
     let mut run = approved();
     run.clock = 3_600;
     let (call, now) = (run.call("w"), at(3_600));
-    assert!(run.run.permits(&call, &allow(), now));
-    assert_eq!(run.run.approval_end(&call, &allow(), at(0)), None);
+    assert!(run.run.steps().permits(&call, &allow(), now));
+    assert_eq!(run.run.steps().approval_end(&call, &allow(), at(0)), None);
     let events = run.begin("w").unwrap();
     assert!(
         matches!(&events[..], [RunEvent::StepBegun(begun)] if begun.approval_expires_at.is_none()),
@@ -313,8 +324,11 @@ fn a_step_that_needs_no_approval_begins_whenever_it_may() {
     let mut run = Driven::new(vec![write("w", &[]), reversal("undo", "w")]);
     run.clock = 90_000;
     let undo = run.call("undo");
-    assert!(run.run.permits(&undo, &ask(), at(90_000)));
-    assert_eq!(run.run.approval_end(&undo, &ask(), at(90_000)), None);
+    assert!(run.run.steps().permits(&undo, &ask(), at(90_000)));
+    assert_eq!(
+        run.run.steps().approval_end(&undo, &ask(), at(90_000)),
+        None
+    );
 }
 
 /// Strict replay detects a step that began with a lapsed approval, or with another end than the approval has. A journal
@@ -342,7 +356,7 @@ fn b002_14_a_step_that_began_after_its_approvals_end_is_found() {
     ] {
         let event = begun(end.map(at));
         assert_eq!(
-            run.run.follows(&event, at(now)),
+            check_event(&run.run, &event, at(now)),
             expected,
             "{end:?} at {now}"
         );

@@ -44,13 +44,13 @@ fn confirm(run: &Driven, by: &str, makers: &[&str]) -> RunOrder {
 #[test]
 fn ruling_33_who_started_gave_or_confirmed_has_asked() {
     let mut run = waiting(vec![write("w", &[])]);
-    assert_eq!(run.run.askers(), names(&["asker"]));
+    assert_eq!(run.run.requesters().all(), names(&["asker"]));
     run.command(give(&run, "giver", &["m1"])).unwrap();
-    assert_eq!(run.run.askers(), names(&["asker", "giver", "m1"]));
+    assert_eq!(run.run.requesters().all(), names(&["asker", "giver", "m1"]));
     run.command(confirm(&run, "confirmer", &["m1", "m2"]))
         .unwrap();
     let all = names(&["asker", "giver", "confirmer", "m1", "m2"]);
-    assert_eq!(run.run.askers(), all);
+    assert_eq!(run.run.requesters().all(), all);
     // Pausing and resuming choose nothing.
     for order in [
         RunOrder::Pause { by: user("op") },
@@ -60,9 +60,9 @@ fn ruling_33_who_started_gave_or_confirmed_has_asked() {
     }
     run.begin_with("w", ask()).unwrap();
     run.grant("w").unwrap();
-    assert_eq!(run.run.askers(), all);
-    assert_eq!(run.run.askers_of(&id("w")), all);
-    assert_eq!(Run::replay(run.journal).unwrap().askers(), all);
+    assert_eq!(run.run.requesters().all(), all);
+    assert_eq!(run.run.requesters().of_step(&id("w"), run.run.graph()), all);
+    assert_eq!(Run::replay(run.journal).unwrap().requesters().all(), all);
 }
 
 /// A run has the requesters of the run that it follows from.
@@ -73,7 +73,10 @@ fn ruling_33_a_run_that_follows_from_another_has_its_askers() {
         started.askers = names(&["earlier", "maker"]);
     }
     let run = Run::start(started, at(0)).unwrap();
-    assert_eq!(run.askers(), names(&["asker", "earlier", "maker"]));
+    assert_eq!(
+        run.requesters().all(),
+        names(&["asker", "earlier", "maker"])
+    );
 }
 
 /// A write whose arguments refer to these steps, after another one.
@@ -104,7 +107,7 @@ fn ruling_33_the_reporter_of_a_result_is_an_asker_of_what_follows() {
         run.begin_with("w", ask_to_repeat()).unwrap();
         let Some(StepState::AwaitingApproval {
             approval, digest, ..
-        }) = run.run.state_of(&id("w")).cloned()
+        }) = run.run.steps().state_of(&id("w")).cloned()
         else {
             panic!("{:?}", run.run);
         };
@@ -120,10 +123,19 @@ fn ruling_33_the_reporter_of_a_result_is_an_asker_of_what_follows() {
         .unwrap();
         let (asker, with) = (names(&["asker"]), names(&["asker", "reporter", "maker"]));
         let expected = if asks { &with } else { &asker };
-        assert_eq!(run.run.askers_of(&id("direct")), *expected);
-        assert_eq!(run.run.askers_of(&id("later")), *expected);
-        assert_eq!(run.run.askers_of(&id("apart")), asker);
-        assert_eq!(run.run.askers(), *expected);
+        assert_eq!(
+            run.run.requesters().of_step(&id("direct"), run.run.graph()),
+            *expected
+        );
+        assert_eq!(
+            run.run.requesters().of_step(&id("later"), run.run.graph()),
+            *expected
+        );
+        assert_eq!(
+            run.run.requesters().of_step(&id("apart"), run.run.graph()),
+            asker
+        );
+        assert_eq!(run.run.requesters().all(), *expected);
     }
 }
 
@@ -147,7 +159,10 @@ fn who_asked_is_no_part_of_a_states_digest() {
     ]);
     let old: Vec<RunEvent> = serde_json::from_value(old).unwrap();
     unnamed.apply(&old);
-    assert_eq!(unnamed.run.askers(), names(&["asker", "confirmer"]));
+    assert_eq!(
+        unnamed.run.requesters().all(),
+        names(&["asker", "confirmer"])
+    );
     assert_eq!(unnamed.run.state_digest(), run.run.state_digest());
     let written = serde_json::to_value(&old).unwrap();
     let fields = |event: &Value| event.as_object().unwrap().len();

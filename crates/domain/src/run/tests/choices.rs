@@ -68,7 +68,7 @@ fn b003_6_a_choice_takes_the_first_branch_that_holds() {
         let expected = StepState::Skipped {
             reason: SkipReason::Source { step: id("choice") },
         };
-        assert_eq!(run.run.state_of(&id(&unreached)), Some(&expected));
+        assert_eq!(run.run.steps().state_of(&id(&unreached)), Some(&expected));
         assert_eq!(run.outcome(), "completed");
         let by_itself = run.journal.iter().filter(|(event, _)| {
             matches!(
@@ -87,7 +87,7 @@ fn b003_6_a_choice_takes_the_first_branch_that_holds() {
 /// B003-9: a choice that cannot be evaluated fails, and so does a conclusion with an unresolved reference.
 #[test]
 fn b003_9_a_choice_or_conclusion_without_an_answer_fails_its_step() {
-    let failure_of = |run: &Driven, step: &str| match run.run.state_of(&id(step)) {
+    let failure_of = |run: &Driven, step: &str| match run.run.steps().state_of(&id(step)) {
         Some(StepState::Failed { failure }) => failure.clone(),
         other => panic!("{other:?}"),
     };
@@ -128,8 +128,8 @@ fn a_conclusion_that_references_make_too_deep_fails_its_step() {
     };
     assert_eq!(concluded(64).state("says"), "succeeded");
     let deep = concluded(65);
-    let Some(StepState::Failed { failure }) = deep.run.state_of(&id("says")) else {
-        panic!("{:?}", deep.run.state_of(&id("says")));
+    let Some(StepState::Failed { failure }) = deep.run.steps().state_of(&id("says")) else {
+        panic!("{:?}", deep.run.steps().state_of(&id("says")));
     };
     let message = "the step `says`: the filled-in values nest more than 64 levels deep: refer to a part of the value";
     assert_eq!(
@@ -208,7 +208,7 @@ fn b003_5_one_met_source_is_enough_where_any_may_be() {
     let neither = after(&["a", "b"]);
     let reason = SkipReason::Source { step: id("a") };
     assert_eq!(
-        neither.run.state_of(&id("joins")),
+        neither.run.steps().state_of(&id("joins")),
         Some(&StepState::Skipped { reason })
     );
     let mut alone = read("alone", &[], AfterFailure::Abort);

@@ -125,7 +125,7 @@ fn what_a_result_adds_to_a_run_that_stops_is_cancelled() {
     let (last, others) = states.split_first().unwrap();
     assert_eq!((*last, others), ("succeeded", &["cancelled"; 5][..]));
     assert_eq!(run.outcome(), "aborted");
-    let (run, diverges) = Run::replay_strictly(run.journal).unwrap();
+    let (run, diverges) = StrictReplay::replay(run.journal).unwrap();
     assert_eq!((run.status().as_str(), diverges), ("aborted", None));
 }
 
@@ -180,7 +180,10 @@ fn a_result_that_does_not_fit_changes_nothing() {
                 ..StepYield::default()
             }),
         };
-        assert_eq!(run.run.follows(&made_up, at(0)), Err(reason.to_owned()));
+        assert_eq!(
+            check_event(&run.run, &made_up, at(0)),
+            Err(reason.to_owned())
+        );
     }
 }
 
@@ -293,7 +296,7 @@ fn b002_14_an_invented_end_of_the_budget_is_found() {
     };
     let run = with_budget(10, vec![spending("a", &[])]);
     assert_eq!(
-        run.run.follows(&stopping, at(0)),
+        check_event(&run.run, &stopping, at(0)),
         Err("it is not the next automatic transition".to_owned())
     );
 }

@@ -58,7 +58,8 @@ fn a_run_folded_from_outlines_stands_where_it_stands_and_has_no_outputs() {
     let outlines = run.journal.iter().map(|(event, at)| (event.outline(), *at));
     let told = Run::replay(outlines).unwrap();
     assert_eq!(told.status(), run.run.status());
-    let states = |run: &Run| ["first", "second"].map(|step| run.state_of(&id(step)).cloned());
+    let states =
+        |run: &Run| ["first", "second"].map(|step| run.steps().state_of(&id(step)).cloned());
     assert_eq!(states(&told), states(&run.run));
     assert_eq!(
         told.outputs(),
@@ -86,8 +87,8 @@ fn a_conclusion_beyond_what_a_run_may_have_fails_its_step() {
     };
     assert_eq!(concluded(20).state("says"), "succeeded");
     let refused = concluded(33);
-    let Some(StepState::Failed { failure }) = refused.run.state_of(&id("says")) else {
-        panic!("{:?}", refused.run.state_of(&id("says")));
+    let Some(StepState::Failed { failure }) = refused.run.steps().state_of(&id("says")) else {
+        panic!("{:?}", refused.run.steps().state_of(&id("says")));
     };
     assert!(
         failure

@@ -166,7 +166,7 @@ fn b002_14_a_made_up_event_is_found_at_its_position() {
     let mut run = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
     run.done("a");
     run.done("b");
-    let (whole, divergence) = Run::replay_strictly(run.journal.clone()).unwrap();
+    let (whole, divergence) = StrictReplay::replay(run.journal.clone()).unwrap();
     assert_eq!(
         (whole.state_digest(), divergence),
         (run.run.state_digest(), None)
@@ -174,7 +174,7 @@ fn b002_14_a_made_up_event_is_found_at_its_position() {
     for left_out in 1..run.journal.len() - 1 {
         let mut journal = run.journal.clone();
         journal.remove(left_out);
-        let (_, divergence) = Run::replay_strictly(journal).unwrap();
+        let (_, divergence) = StrictReplay::replay(journal).unwrap();
         let found = divergence.unwrap().sequence;
         assert_eq!(found, left_out as u64 + 1, "event {left_out} left out");
     }
@@ -182,6 +182,6 @@ fn b002_14_a_made_up_event_is_found_at_its_position() {
     if let RunEvent::StepBegun(begun) = &mut denied[1].0 {
         begun.policy_decision = deny(RuleKind::Policy);
     }
-    let (_, divergence) = Run::replay_strictly(denied).unwrap();
+    let (_, divergence) = StrictReplay::replay(denied).unwrap();
     assert_eq!(divergence.unwrap().sequence, 2);
 }

@@ -124,8 +124,12 @@ fn b003_8_a_fallback_runs_once() {
     assert_ne!(run.run.idempotency_key(&id("a")), first);
     run.begin("a").unwrap();
     let tool = ToolId::parse("t.x").unwrap();
-    assert_eq!(run.run.calls()[&tool], 2, "policies see the whole run");
-    assert_eq!(run.run.approvals(), 1);
+    assert_eq!(
+        run.run.steps().calls()[&tool],
+        2,
+        "policies see the whole run"
+    );
+    assert_eq!(run.run.steps().approvals(), 1);
     run.fail("a").unwrap();
     assert_eq!(run.outcome(), "failed");
 }

@@ -107,7 +107,7 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
             let decision = match draw.below(8) {
                 1 | 2 => ask(),
                 3 => deny(RuleKind::Guardrail),
-                4 if run.run.is_interrupted(&id(&step)) => ask_to_repeat(),
+                4 if run.run.steps().is_interrupted(&id(&step)) => ask_to_repeat(),
                 _ => allow(),
             };
             let reverses = run.run.graph().step(&id(&step)).unwrap().reverses.is_some();
@@ -152,7 +152,7 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
 }
 
 fn awaiting(run: &Driven) -> Option<StepId> {
-    let mut steps = run.run.steps();
+    let mut steps = run.run.steps().states();
     let found = steps.find(|(_, state)| matches!(state, StepState::AwaitingApproval { .. }));
     found.map(|(step, _)| step.clone())
 }
@@ -182,7 +182,9 @@ fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
         run.grant(step.as_ref()).unwrap();
         return;
     }
-    let Some(StepState::AwaitingApproval { approval, .. }) = run.run.state_of(step).cloned() else {
+    let Some(StepState::AwaitingApproval { approval, .. }) =
+        run.run.steps().state_of(step).cloned()
+    else {
         return;
     };
     run.command(Command::Refuse {
@@ -232,12 +234,12 @@ fn succeeded(run: &Driven, step: &StepId) -> Vec<usize> {
 }
 
 fn settled(run: &Driven, step: &StepId) -> bool {
-    run.run.state_of(step).unwrap().is_settled()
+    run.run.steps().state_of(step).unwrap().is_settled()
 }
 
 /// Every event is one that the machine could have written, and both the journal and its JSON replay to the same state.
 fn replays_to_itself(run: &Driven) {
-    let (again, divergence) = Run::replay_strictly(run.journal.clone()).unwrap();
+    let (again, divergence) = StrictReplay::replay(run.journal.clone()).unwrap();
     assert_eq!((divergence, &again), (None, &run.run));
     assert_eq!(again.state_digest(), run.run.state_digest());
     let written = run.journal.iter().map(|(event, at)| {
@@ -335,12 +337,12 @@ fn in_doubt(run: &Driven) -> BTreeSet<StepId> {
 /// The outcome lists the writes that remain in effect, or may: none after a rollback, exactly the listed ones after a
 /// failed rollback.
 fn tells_what_stands(run: &Driven) {
-    let written = run.run.written();
+    let written = run.run.steps().written();
     let mut stands: BTreeSet<StepId> = written
-        .filter(|step| !run.run.is_reversed(&step.id))
+        .filter(|step| !run.run.steps().is_reversed(&step.id))
         .map(|step| step.id.clone())
         .collect();
-    let doubted: BTreeSet<StepId> = run.run.in_doubt().cloned().collect();
+    let doubted: BTreeSet<StepId> = run.run.steps().in_doubt().cloned().collect();
     assert_eq!(doubted, in_doubt(run));
     stands.append(&mut in_doubt(run));
     match run.run.outcome().unwrap() {

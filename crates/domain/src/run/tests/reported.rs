@@ -22,7 +22,7 @@ fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
         reversal("undo", "w"),
         read("r", &["w"], AfterFailure::Abort),
     ]);
-    let doubted: Vec<&str> = run.run.in_doubt().map(AsRef::as_ref).collect();
+    let doubted: Vec<&str> = run.run.steps().in_doubt().map(AsRef::as_ref).collect();
     assert_eq!(doubted, ["w"]);
     let events = run.report("w").unwrap();
     let RunEvent::StepSucceeded { source, output, .. } = &events[0] else {
@@ -36,13 +36,13 @@ fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
         (&user("approver"), Some("I saw it"))
     );
     assert_eq!(run.run.outputs()[&id("w")], *output);
-    assert_eq!(run.run.in_doubt().count(), 0);
+    assert_eq!(run.run.steps().in_doubt().count(), 0);
     assert_eq!(run.next(), Next::Start(vec![id("r")]));
     run.done("r");
     assert_eq!(run.outcome(), "completed");
     let graph = rolling_back(&run.run).unwrap();
     assert_eq!(graph.steps()[0].id, id("undo"));
-    let (_, divergence) = Run::replay_strictly(run.journal).unwrap();
+    let (_, divergence) = StrictReplay::replay(run.journal).unwrap();
     assert_eq!(divergence, None);
 }
 
@@ -50,16 +50,16 @@ fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
 #[test]
 fn b000_18_a_run_wrote_nothing_unless_a_write_succeeded_or_is_in_doubt() {
     let run = Driven::new(vec![write("w", &[])]);
-    assert!(run.run.wrote_nothing());
+    assert!(run.run.steps().wrote_nothing());
     let doubted = interrupted(vec![write("w", &[])]);
-    assert!(!doubted.run.wrote_nothing());
+    assert!(!doubted.run.steps().wrote_nothing());
     let mut failed = Driven::new(vec![write("w", &[])]);
     failed.begin("w").unwrap();
     failed.fail("w").unwrap();
-    assert!(failed.run.wrote_nothing());
+    assert!(failed.run.steps().wrote_nothing());
     let mut done = Driven::new(vec![write("w", &[])]);
     done.done("w");
-    assert!(!done.run.wrote_nothing());
+    assert!(!done.run.steps().wrote_nothing());
 }
 
 /// The older formats of the journal are unchanged; this one is added.
@@ -92,7 +92,8 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
         "the step `w` is awaiting_approval, so it cannot be reported as done"
     );
     let mut journal = run.journal.clone();
-    let StepState::AwaitingApproval { approval, .. } = run.run.state_of(&id("w")).unwrap() else {
+    let StepState::AwaitingApproval { approval, .. } = run.run.steps().state_of(&id("w")).unwrap()
+    else {
         panic!("{:?}", run.run);
     };
     let made_up = RunEvent::StepSucceeded {
@@ -108,7 +109,7 @@ fn b000_18_what_was_not_begun_is_not_reported_as_done() {
         brings: Box::default(),
     };
     journal.push((made_up, at(1)));
-    let (_, divergence) = Run::replay_strictly(journal).unwrap();
+    let (_, divergence) = StrictReplay::replay(journal).unwrap();
     let detail = divergence.unwrap().detail;
     assert_eq!(detail, "no started attempt has an unknown outcome");
 }

@@ -246,7 +246,8 @@ fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
     let mut run = Driven::new(steps());
     run.begin("in_doubt").unwrap();
     run.begin_with("in_doubt", interrupted()).unwrap();
-    let Some(StepState::AwaitingApproval { approval, .. }) = run.run.state_of(&id("in_doubt"))
+    let Some(StepState::AwaitingApproval { approval, .. }) =
+        run.run.steps().state_of(&id("in_doubt"))
     else {
         panic!("nobody was asked");
     };

@@ -74,7 +74,7 @@ fn a_run_is_what_it_was_started_as() {
     assert_eq!(run.tags(), Some(&tags));
     assert!(run.is_dry_run() && !started(false).is_dry_run());
     assert_ne!(run.plan_digest(), started(false).plan_digest());
-    let steps: Vec<_> = run.steps().collect();
+    let steps: Vec<_> = run.steps().states().collect();
     assert_eq!(steps, [(&id("a"), &StepState::Pending)]);
     let stray = RunEvent::Paused { by: user("op") };
     assert_eq!(Run::start(stray, at(0)), Err(FoldError::Start));
@@ -97,11 +97,11 @@ fn a_run_counts_its_approvals_and_calls() {
         write("asked", &[]),
     ]);
     let calls = |run: &Driven| {
-        let calls = run.run.calls().into_iter();
+        let calls = run.run.steps().calls().into_iter();
         let named: Vec<_> = calls.map(|(tool, n)| (tool.to_string(), n)).collect();
         named
     };
-    assert_eq!((run.run.approvals(), calls(&run)), (0, vec![]));
+    assert_eq!((run.run.steps().approvals(), calls(&run)), (0, vec![]));
     for step in ["tried", "asked"] {
         run.begin_with(step, ask()).unwrap();
         assert_eq!(calls(&run), [], "to ask is not to call");
@@ -113,7 +113,7 @@ fn a_run_counts_its_approvals_and_calls() {
     assert_eq!(calls(&run), [("t.x".into(), 2)]);
     run.done("other");
     run.done("last");
-    assert_eq!(run.run.approvals(), 2);
+    assert_eq!(run.run.steps().approvals(), 2);
     assert_eq!(calls(&run), [("t.x".into(), 3), ("t.y".into(), 1)]);
 }
 
@@ -157,7 +157,8 @@ fn b000_18_a_run_knows_which_writes_were_reversed() {
         reversal("undo_one", "one"),
         reversal("undo_two", "two"),
     ]);
-    let undo = |run: &Driven, step: &str| run.run.reversal_of(&id(step)).map(|s| s.id.clone());
+    let undo =
+        |run: &Driven, step: &str| run.run.steps().reversal_of(&id(step)).map(|s| s.id.clone());
     assert_eq!(undo(&run, "two"), Some(id("undo_two")));
     assert_eq!((undo(&run, "fails"), undo(&run, "nope")), (None, None));
     run.done("one");
@@ -165,10 +166,15 @@ fn b000_18_a_run_knows_which_writes_were_reversed() {
     run.begin("fails").unwrap();
     run.fail("fails").unwrap();
     run.done("undo_two");
-    let reversed = |step| run.run.is_reversed(&id(step));
+    let reversed = |step| run.run.steps().is_reversed(&id(step));
     assert!(reversed("two"));
     assert!(!reversed("one") && !reversed("fails") && !reversed("nope"));
-    let written: Vec<_> = run.run.written().map(|step| step.id.clone()).collect();
+    let written: Vec<_> = run
+        .run
+        .steps()
+        .written()
+        .map(|step| step.id.clone())
+        .collect();
     assert_eq!(written, [id("one"), id("two")]);
 }
 
@@ -228,7 +234,7 @@ fn b000_18_a_run_is_open_when_nothing_is_missing_and_nothing_to_confirm() {
         };
         let parts = graph(vec![read("a", &[], AfterFailure::Abort)], 0);
         let mut run = Driven::opening(parts, opening.clone(), false);
-        assert_eq!(run.run.is_open(), open, "{opening:?}");
+        assert_eq!(run.run.opening().is_met(), open, "{opening:?}");
         let next = if open { start(&["a"]) } else { wait() };
         assert_eq!(run.next(), next, "{opening:?}");
         assert_eq!(run.begin("a").is_ok(), open, "{opening:?}");

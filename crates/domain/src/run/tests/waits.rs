@@ -3,7 +3,7 @@
 use super::*;
 
 fn waits(run: &Driven, step: &str) -> Vec<StepWait> {
-    run.run.waits(&id(step))
+    StepWait::list(&run.run, &id(step))
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_step_waits_for_people_and_for_its_next_attempt() {
         approval,
         expires_at,
         ..
-    }) = run.run.state_of(&id("w")).cloned()
+    }) = run.run.steps().state_of(&id("w")).cloned()
     else {
         panic!("it asks");
     };

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_own_line_endings_are_kept() {
+    fn line_endings_of_the_file_are_preserved() {
         assert_eq!(
             edited("a\r\nb\r\n", one(1, 1, "X")).as_deref(),
             Ok("X\r\nb\r\n")
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_not_there_or_not_as_expected_change_nothing() {
+    fn absent_and_unexpected_lines_change_nothing() {
         assert_eq!(
             edited("a\n", one(2, 2, "X")),
             Err(EditFault::Beyond { line: 2, count: 1 })

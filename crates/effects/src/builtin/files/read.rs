@@ -63,7 +63,7 @@ pub(super) fn run(task: &Task) -> Result<Success, Failure> {
         range => {
             let bytes = task.whole(file, &place)?;
             let hash = Content::from_bytes(&bytes);
-            task.expect(&place, &hash)?;
+            task.check_hash(&place, &hash)?;
             let range = range.as_ref();
             let path = task.path.to_string();
             text_reading(operation, &path, hash.size, Some(hash.hash), bytes, range)

@@ -17,7 +17,7 @@ use super::super::parameters::input;
 use super::Task;
 use super::beneath::{EntryLocation, io_fault, kind};
 use super::read::size;
-use super::replace::{Over, Staged, move_to_nothing, require_unchanged, sync};
+use super::replace::{ReplaceCondition, Staged, move_to_nothing, require_unchanged, sync};
 use super::walk::{Next, Walk, open_directory};
 use crate::outcome::{Failure, Success};
 
@@ -158,7 +158,7 @@ impl Task {
         }
         let (file, _) = place.file()?;
         let content = self.digest(file, place)?;
-        self.expect(place, &content)?;
+        self.check_hash(place, &content)?;
         Ok(Some(content))
     }
 
@@ -195,9 +195,15 @@ fn copy_file(
     let content = content.ok_or_else(|| from.fault(Errno::INVAL))?;
     task.act(|| {
         let mut staged = Staged::new(to, over.as_ref())?;
-        let mut left = MAX_COPIED_BYTES;
-        pour(task, file, from, &mut left, |bytes| staged.write(bytes))?;
-        staged.settle(&over.as_ref().map_or(Over::Nothing, Over::Same))
+        let mut remaining = MAX_COPIED_BYTES;
+        pour(task, file, from, &mut remaining, |bytes| {
+            staged.write(bytes)
+        })?;
+        staged.settle(
+            &over
+                .as_ref()
+                .map_or(ReplaceCondition::Nothing, ReplaceCondition::Same),
+        )
     })?;
     let action_type = match over {
         Some(_) => ActionType::FileEdit,
@@ -211,7 +217,7 @@ fn pour(
     task: &Task,
     mut file: File,
     from: &EntryLocation,
-    left: &mut u64,
+    remaining: &mut u64,
     mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -223,7 +229,7 @@ fn pour(
         if read == 0 {
             return Ok(());
         }
-        *left = left
+        *remaining = remaining
             .checked_sub(read as u64)
             .ok_or_else(|| too_much(from))?;
         write(&chunk[..read])?;
@@ -285,7 +291,7 @@ fn fill(
     staging: &EntryLocation,
 ) -> Result<(), Failure> {
     make_directory(staging)?;
-    let mut left = MAX_COPIED_BYTES;
+    let mut remaining = MAX_COPIED_BYTES;
     let base = open_directory(&staging.directory, &c_string(staging)?)
         .map_err(|errno| staging.fault(errno))?;
     let mut walk = Walk {
@@ -319,8 +325,10 @@ fn fill(
         }
         let (file, stat) = inner(directory, name)?.file()?;
         let mut staged = Staged::new(&target, Some(&stat))?;
-        pour(task, file, &target, &mut left, |bytes| staged.write(bytes))?;
-        staged.settle(&Over::Nothing)?;
+        pour(task, file, &target, &mut remaining, |bytes| {
+            staged.write(bytes)
+        })?;
+        staged.settle(&ReplaceCondition::Nothing)?;
         Ok(Next::Enter)
     })
 }

@@ -21,7 +21,7 @@ use crate::outcome::Failure;
 static REPLACING: Mutex<()> = Mutex::new(());
 
 /// The entry that the new file may replace.
-pub(super) enum Over<'a> {
+pub(super) enum ReplaceCondition<'a> {
     /// No entry may exist.
     Nothing,
     /// The file that was checked, unchanged since.
@@ -72,13 +72,13 @@ impl<'p> Staged<'p> {
     }
 
     /// Moves the file to its destination; it is on disk when this returns.
-    pub(super) fn settle(self, over: &Over<'_>) -> Result<(), Failure> {
+    pub(super) fn settle(self, over: &ReplaceCondition<'_>) -> Result<(), Failure> {
         let synced = self.file.sync_all();
         synced.map_err(|error| io_fault(&self.place.shown, &error))?;
         let place = self.place;
         match over {
-            Over::Nothing => move_to_nothing(&place.directory, &self.name, place)?,
-            Over::Same(before) => {
+            ReplaceCondition::Nothing => move_to_nothing(&place.directory, &self.name, place)?,
+            ReplaceCondition::Same(before) => {
                 let _held = REPLACING.lock().unwrap_or_else(PoisonError::into_inner);
                 require_unchanged(place, before)?;
                 rustix::fs::renameat(&place.directory, &self.name, &place.directory, &place.name)

@@ -26,7 +26,7 @@ use crate::builtin_grants::Root;
 const RESOLVERS: [Resolver; 2] = [Resolver::Kernel, Resolver::Parts];
 
 /// A root `work`, beside a file that no call may access.
-pub(super) struct Field {
+pub(super) struct FilesFixture {
     dir: TempDir,
     pub(super) access: RootAccess,
     pub(super) resolver: Resolver,
@@ -34,7 +34,7 @@ pub(super) struct Field {
 
 pub(super) type ChangeRecord = Result<Value, (ErrorType, String)>;
 
-impl Field {
+impl FilesFixture {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let field = Self {
             dir: TempDir::new().unwrap(),
@@ -79,7 +79,7 @@ impl Field {
     }
 
     pub(super) fn call_as(&self, builtin: Builtin, given: Value, dry_run: DryRun) -> ChangeRecord {
-        on(
+        call_at(
             self.path(""),
             self.access,
             self.resolver,
@@ -95,7 +95,7 @@ impl Field {
 }
 
 /// Calls a tool on any directory as its root.
-pub(super) fn on(
+pub(super) fn call_at(
     path: PathBuf,
     access: RootAccess,
     resolver: Resolver,
@@ -149,7 +149,7 @@ pub(super) fn content_of(text: &str) -> Value {
 
 #[test]
 fn b003_nothing_is_allowed_without_a_grant() {
-    let field = Field::new(&[("a", "text")]);
+    let field = FilesFixture::new(&[("a", "text")]);
     let budget = || Budget::new(Duration::from_secs(5), CancellationToken::new());
     let given = json!({"path": "a"});
     let call = |given: &Value, grants: &BuiltinGrants| {
@@ -192,7 +192,7 @@ fn b003_nothing_is_allowed_without_a_grant() {
 
 #[test]
 fn b003_a_root_for_reading_is_not_written_to() {
-    let mut field = Field::new(&[("a", "text")]);
+    let mut field = FilesFixture::new(&[("a", "text")]);
     field.access = RootAccess::Read;
     for builtin in Builtin::ALL
         .iter()
@@ -220,7 +220,7 @@ fn b003_a_root_for_reading_is_not_written_to() {
 
 #[test]
 fn b003_abandoned_work_stops() {
-    let field = Field::new(&[("a", "text")]);
+    let field = FilesFixture::new(&[("a", "text")]);
     let grants = BuiltinGrants {
         roots: BTreeMap::from([(
             "work".to_owned(),

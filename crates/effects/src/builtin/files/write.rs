@@ -14,7 +14,7 @@ use super::super::parameters::input;
 use super::beneath::{EntryLocation, kind};
 use super::edit;
 use super::read::text_of;
-use super::replace::{Over, Staged, sync};
+use super::replace::{ReplaceCondition, Staged, sync};
 use super::{MAX_FILE_BYTES, Task};
 use crate::outcome::{Failure, Success};
 
@@ -33,7 +33,7 @@ pub(super) fn write(task: &Task) -> Result<Success, Failure> {
     let place = task.tree.place(&task.path)?;
     let (file, stat) = place.file()?;
     let before = task.digest(file, &place)?;
-    task.expect(&place, &before)?;
+    task.check_hash(&place, &before)?;
     write_file(task, &place, &bytes, Some((before, stat)))
 }
 
@@ -50,7 +50,7 @@ pub(super) fn create(task: &Task) -> Result<Success, Failure> {
         }
     };
     match (&before, &task.operation.expected_hash) {
-        (Some((content, _)), _) => task.expect(&place, content)?,
+        (Some((content, _)), _) => task.check_hash(&place, content)?,
         (None, Some(_)) => return Err(place.fault(Errno::NOENT)),
         (None, None) => {}
     }
@@ -63,7 +63,7 @@ pub(super) fn edit(task: &Task) -> Result<Success, Failure> {
     let (file, stat) = place.file()?;
     let bytes = task.whole(file, &place)?;
     let before = Content::from_bytes(&bytes);
-    task.expect(&place, &before)?;
+    task.check_hash(&place, &before)?;
     let text =
         text_of(&bytes).ok_or_else(|| input(format!("`{}` is not UTF-8 text", place.shown)))?;
     let edits = task.operation.edits.as_deref().unwrap_or_default();
@@ -109,7 +109,11 @@ fn write_file(
         let mut staged = Staged::new(place, stat.as_ref())?;
         staged.write(bytes)?;
         task.budget.check()?;
-        staged.settle(&stat.as_ref().map_or(Over::Nothing, Over::Same))
+        staged.settle(
+            &stat
+                .as_ref()
+                .map_or(ReplaceCondition::Nothing, ReplaceCondition::Same),
+        )
     })?;
     let after = Content::from_bytes(bytes);
     let action_type = match &before {

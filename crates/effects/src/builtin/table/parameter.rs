@@ -41,7 +41,7 @@ impl Parameter {
         decode_stored(self.example).unwrap_or_default()
     }
 
-    const fn of(&self, description: &'static str, example: &'static str) -> Self {
+    const fn with_description(&self, description: &'static str, example: &'static str) -> Self {
         Self {
             name: self.name,
             kind: self.kind,
@@ -195,7 +195,7 @@ pub(super) const FS_LIST: &[Parameter] = &[
 ];
 pub(super) const FS_SEARCH: &[Parameter] = &[
     ROOT,
-    PATH.of("The directory or file to search.", "\"src\""),
+    PATH.with_description("The directory or file to search.", "\"src\""),
     required(
         "pattern",
         String,

@@ -93,7 +93,7 @@ fn accepts(
 }
 
 #[test]
-fn b003_every_tool_takes_what_its_document_says() {
+fn b003_every_tool_accepts_its_documented_parameters() {
     for builtin in Builtin::ALL {
         assert_eq!(
             accepts(*builtin, &example(*builtin, None)),
@@ -122,7 +122,7 @@ fn b003_every_tool_takes_what_its_document_says() {
 }
 
 #[test]
-fn b003_the_documents_are_valid_and_say_what_the_names_say() {
+fn b003_the_tool_documents_are_valid_and_match_their_names() {
     let documents = documents().unwrap();
     assert_eq!(documents.len(), Builtin::ALL.len());
     for (document, builtin) in documents.iter().zip(Builtin::ALL) {
@@ -171,7 +171,7 @@ fn page() -> std::string::String {
 }
 
 #[test]
-fn the_page_lists_every_tool_as_it_is() {
+fn the_page_lists_every_tool() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/builtin-tools.md");
     let written = std::fs::read_to_string(file).unwrap();
     assert!(

@@ -58,7 +58,7 @@ struct State<'a> {
 }
 
 /// A marked part of the content, and the text that replaces its letters.
-struct Marked {
+struct MarkedContent {
     actual: Option<String>,
     /// Index of the first letter of the part.
     from: usize,
@@ -71,7 +71,7 @@ pub(super) struct Reader<'a, 'd> {
     saved: Vec<State<'a>>,
     line: Affine,
     pen: Affine,
-    marked: Vec<Marked>,
+    marked: Vec<MarkedContent>,
     /// Forms that are being shown, to detect a form that shows itself.
     open_forms: Vec<ObjectIdentifier>,
     pub(super) shown: Vec<Shown>,
@@ -401,12 +401,12 @@ impl<'a, 'd> Reader<'a, 'd> {
     fn begin_marked(&mut self, actual: Option<String>) {
         if self.marked.len() < PDF_STATES {
             let from = self.shown.len();
-            self.marked.push(Marked { actual, from });
+            self.marked.push(MarkedContent { actual, from });
         }
     }
 
     fn end_marked(&mut self) {
-        if let Some(Marked {
+        if let Some(MarkedContent {
             actual: Some(actual),
             from,
         }) = self.marked.pop()

@@ -16,13 +16,13 @@ use super::UnreadReason;
 /// The bytes that the document may still unpack.
 #[derive(Debug)]
 pub(super) struct Unpacking {
-    left: usize,
+    remaining: usize,
 }
 
 impl Default for Unpacking {
     fn default() -> Self {
         Self {
-            left: PDF_UNPACKED_BYTES,
+            remaining: PDF_UNPACKED_BYTES,
         }
     }
 }
@@ -51,7 +51,7 @@ impl Unpacking {
     }
 
     fn apply(&mut self, filter: Filter, data: &[u8]) -> Result<Option<Vec<u8>>, UnreadReason> {
-        let most = PDF_STREAM_BYTES.min(self.left);
+        let most = PDF_STREAM_BYTES.min(self.remaining);
         let unpacked = match filter {
             Filter::Crypt => return Ok(None),
             Filter::FlateDecode => inflate(data, most),
@@ -66,7 +66,7 @@ impl Unpacking {
         };
         if unpacked.len() > most {
             // Each page that shows it would unpack it again, which takes time.
-            self.left -= most;
+            self.remaining -= most;
             return Err(if most == PDF_STREAM_BYTES {
                 UnreadReason::StreamTooLarge
             } else {
@@ -81,8 +81,8 @@ impl Unpacking {
 
     /// Counts bytes that a reader holds in another form.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), UnreadReason> {
-        self.left = self
-            .left
+        self.remaining = self
+            .remaining
             .checked_sub(bytes)
             .ok_or(UnreadReason::DocumentTooLarge)?;
         Ok(())

@@ -40,7 +40,7 @@ fn failure(answer: Result<StreamableHttpPostResponse, Refused>) -> (ErrorCode, S
 const TOO_DEEP: &str = "its answer nests more than 80 levels deep; flatten it";
 
 #[tokio::test]
-async fn an_answer_that_is_too_much_is_the_failure_of_its_request() {
+async fn an_oversized_answer_fails_its_request() {
     let fits = pinged(Reply::json(200, result(&lists(78)))).await.unwrap();
     assert!(
         matches!(
@@ -80,7 +80,7 @@ async fn an_answer_may_begin_with_a_byte_order_mark() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_much_is_the_failure_of_the_request_of_its_stream() {
+async fn an_oversized_event_fails_the_request_of_its_stream() {
     let fine = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";
     let body = format!("data: {fine}\n\ndata: {}\n\n", result(&lists(79)));
     let answer = pinged(Reply::events(body)).await.unwrap();
@@ -95,7 +95,7 @@ async fn an_event_that_is_too_much_is_the_failure_of_the_request_of_its_stream()
 }
 
 #[tokio::test]
-async fn a_status_other_than_success_is_what_it_says() {
+async fn each_failure_status_has_its_error() {
     let told = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no"}}"#;
     let error = failure(pinged(Reply::json(400, told)).await);
     assert_eq!(error, (ErrorCode::INVALID_PARAMS, "no".to_owned()));
@@ -122,7 +122,7 @@ async fn a_status_other_than_success_is_what_it_says() {
 }
 
 #[test]
-fn each_event_of_a_stream_is_bounded_and_not_all_of_them_together() {
+fn the_bound_applies_to_each_event_separately() {
     let line = "x".repeat(JSON_BYTES / 2);
     for (event, fits) in [
         (format!("data: {line}\n\n"), true),

@@ -44,10 +44,10 @@ pub(super) struct Parameters {
 /// # Errors
 /// When a call requires a parameter that the catalogue cannot express.
 pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, String> {
-    let whole = Value::Object(schema.clone());
-    let reader = Reader::new(&whole);
+    let root = Value::Object(schema.clone());
+    let reader = Reader::new(&root);
     let mut arguments = Arguments::default();
-    reader.gather(&whole, Demands::Count, 0, &mut arguments);
+    reader.gather(&root, Demands::Count, 0, &mut arguments);
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let plain = |name: &&str| Label::parse(name).is_ok();
     taken.extend(arguments.names().filter(plain).map(str::to_owned));
@@ -64,7 +64,7 @@ pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, Stri
             continue;
         };
         let needed = required && !types.name_null();
-        let written = match (name_here(name, &taken), needed) {
+        let written = match (parameter_name(name, &taken), needed) {
             (Ok(written), _) => written,
             (Err(reason), false) => {
                 parameters.left_out.push((name.to_owned(), reason));
@@ -77,7 +77,7 @@ pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, Stri
         };
         taken.insert(written.clone());
         let first = property.and_then(|property| reader.first_named(property, 0));
-        let kinds = kinds.led_by(first);
+        let kinds = kinds.with_first(first);
         let described = reader.described(property, &kinds);
         let mut parameter = json!({
             "name": written,
@@ -104,10 +104,10 @@ pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, Stri
 
 /// Returns the required arguments that may be null.
 pub(crate) fn null_when_absent(schema: &Map<String, Value>) -> Vec<String> {
-    let whole = Value::Object(schema.clone());
-    let reader = Reader::new(&whole);
+    let root = Value::Object(schema.clone());
+    let reader = Reader::new(&root);
     let mut arguments = Arguments::default();
-    reader.gather(&whole, Demands::Count, 0, &mut arguments);
+    reader.gather(&root, Demands::Count, 0, &mut arguments);
     let nullable = |name: &&str| {
         let property = arguments.properties.get(*name).copied();
         property.is_some_and(|property| reader.types(property, 0).name_null())
@@ -117,7 +117,7 @@ pub(crate) fn null_when_absent(schema: &Map<String, Value>) -> Vec<String> {
 }
 
 /// Returns the name of a parameter here: its own if valid, else a unique one derived from it.
-fn name_here(name: &str, taken: &BTreeSet<String>) -> Result<String, String> {
+fn parameter_name(name: &str, taken: &BTreeSet<String>) -> Result<String, String> {
     if Label::parse(name).is_ok() {
         return Ok(name.to_owned());
     }
@@ -177,14 +177,14 @@ struct Described {
 
 /// Reads one schema, with references into itself.
 struct Reader<'s> {
-    whole: &'s Value,
+    root: &'s Value,
     looks: Cell<usize>,
 }
 
 impl<'s> Reader<'s> {
-    fn new(whole: &'s Value) -> Self {
+    fn new(root: &'s Value) -> Self {
         Self {
-            whole,
+            root,
             looks: Cell::new(MAX_LOOKS),
         }
     }
@@ -199,7 +199,7 @@ impl<'s> Reader<'s> {
     /// Returns the target of a reference. References elsewhere, or to an anchor, are unknown.
     fn target(&self, schema: &Map<String, Value>) -> Option<&'s Value> {
         let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
-        self.whole.pointer(pointer)
+        self.root.pointer(pointer)
     }
 
     /// Collects the properties of the object that a schema describes, and those of its parts.
@@ -249,9 +249,9 @@ impl<'s> Reader<'s> {
             _ => return Types::ANY,
         };
         let mut types = match fields.get("type") {
-            Some(Value::String(word)) => Types::named(word),
+            Some(Value::String(word)) => Types::from_name(word),
             Some(Value::Array(words)) => {
-                Types::any_of(words.iter().filter_map(Value::as_str).map(Types::named))
+                Types::any_of(words.iter().filter_map(Value::as_str).map(Types::from_name))
             }
             _ => Types::ANY,
         };
@@ -277,10 +277,10 @@ impl<'s> Reader<'s> {
         }
         // Authors who omit the type imply it with their other keywords.
         if types == Types::ANY && fields.contains_key("properties") {
-            types = Types::named("object");
+            types = Types::from_name("object");
         }
         if types == Types::ANY && fields.contains_key("items") {
-            types = Types::named("array");
+            types = Types::from_name("array");
         }
         types
     }
@@ -408,7 +408,7 @@ fn description(told: &str, property: &Value, kinds: &Kinds) -> String {
             rules.extend(inner.filter(|(keyword, _)| !KNOWN_KEYWORDS.contains(&keyword.as_str())));
         }
     }
-    let only_types = rules.values().all(|rule| says_types_alone(rule, kinds));
+    let only_types = rules.values().all(|rule| has_only_types(rule, kinds));
     if rules.is_empty() || only_types {
         return told;
     }
@@ -429,7 +429,7 @@ fn the_other_of_null(parts: &[Value]) -> Option<&Map<String, Value>> {
 }
 
 /// Whether a rule is a choice of bare types, which the parameter's types already express.
-fn says_types_alone(rule: &Value, kinds: &Kinds) -> bool {
+fn has_only_types(rule: &Value, kinds: &Kinds) -> bool {
     let bare = |part: &Value| {
         let fields = part.as_object();
         fields.is_some_and(|fields| fields.len() == 1 && fields.contains_key("type"))

@@ -39,7 +39,7 @@ fn empty() -> Value {
 }
 
 #[test]
-fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
+fn a_tool_needs_approval_unless_configured_as_reading() {
     let hint = rmcp::model::ToolAnnotations::new().read_only(true);
     let tools = [
         tool("read", empty()),
@@ -88,7 +88,7 @@ fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
 }
 
 #[test]
-fn a_name_that_is_no_id_becomes_one_that_no_other_name_becomes() {
+fn invalid_names_become_distinct_ids() {
     assert_eq!(id_of("files", "read_file"), "mcp.files.read_file");
     assert_eq!(id_of("files", "a/b"), "mcp.files.xa_b-c14cddc0");
     assert_ne!(id_of("files", "a/b"), id_of("files", "a:b"));
@@ -104,7 +104,7 @@ fn a_name_that_is_no_id_becomes_one_that_no_other_name_becomes() {
 
 /// A tool named like the id derived from another tool's name does not replace that tool.
 #[test]
-fn of_two_tools_with_one_id_the_first_is_imported_and_the_other_named() {
+fn of_two_tools_with_one_id_the_second_is_reported() {
     let taken = "xa_b-c14cddc0";
     let (made, left_out) =
         import_tools(&options(&[]), &[tool("a/b", empty()), tool(taken, empty())]);
@@ -131,7 +131,8 @@ fn server_texts_are_truncated() {
     let document = &made[0].document;
     let of = |text: &str, letter: char| text.chars().filter(|c| *c == letter).count();
     let description = json!(document.description).to_string();
-    assert_eq!(of(&description, 'd'), MAX_DESCRIPTION);
+    // The additional one is in `describes it as`.
+    assert_eq!(of(&description, 'd'), MAX_DESCRIPTION + 1);
     let parameter = json!(document.parameters)[0]["description"].to_string();
     // The additional one is in `JSON Schema` and `pattern`.
     assert_eq!(of(&parameter, 'p'), MAX_PARAMETER_DESCRIPTION + 1);
@@ -166,7 +167,7 @@ fn parameters_are_mapped_and_unsupported_rules_are_reported() {
 
 /// A schema that a list of parameters cannot express is passed on unchanged, and is no reason to leave a tool out.
 #[test]
-fn a_schema_of_arguments_is_passed_on_whole() {
+fn an_argument_schema_is_forwarded_unchanged() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -257,7 +258,7 @@ fn ids(made: &[ImportedTool]) -> Vec<&str> {
 }
 
 #[test]
-fn an_output_schema_that_is_too_much_is_left_out_and_its_tool_is_not() {
+fn an_oversized_output_schema_is_omitted_and_its_tool_kept() {
     let twice = |at: usize| {
         let next = json!({"$ref": format!("#/$defs/a{}", at + 1)});
         (format!("a{at}"), json!({"oneOf": [next, next]}))
@@ -339,7 +340,7 @@ fn all_output_schemas_of_a_server_have_one_allowance() {
 }
 
 #[test]
-fn any_change_of_what_a_tool_says_changes_its_digest_and_document() {
+fn any_change_of_a_tool_changes_its_digest_and_document() {
     let of = |tool: rmcp::model::Tool| {
         let (made, _) = import_tools(&options(&[]), std::slice::from_ref(&tool));
         (digest(&tool), made[0].content_hash.clone())

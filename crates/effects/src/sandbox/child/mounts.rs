@@ -92,14 +92,14 @@ impl MountPlan {
         let system = files::system().filter(|path| hidden.iter().any(|h| path.starts_with(h)));
         let interpreter = reach.interpreter.iter().map(PathBuf::as_path);
         let readable = reach.readable.iter().copied().chain(interpreter);
-        let mut wanted: Vec<_> = reachable(system, Visibility::Readable).collect();
-        wanted.extend(reachable(readable, Visibility::Readable));
-        wanted.extend(reachable(
+        let mut requested: Vec<_> = reachable(system, Visibility::Readable).collect();
+        requested.extend(reachable(readable, Visibility::Readable));
+        requested.extend(reachable(
             reach.writable.iter().copied(),
             Visibility::Writable,
         ));
-        wanted.extend(hidden.into_iter().map(|path| (path, Visibility::Hidden)));
-        let steps = changes_needed(wanted).into_iter().map(MountStep::new);
+        requested.extend(hidden.into_iter().map(|path| (path, Visibility::Hidden)));
+        let steps = changes_needed(requested).into_iter().map(MountStep::new);
         Ok(Self {
             steps: steps.collect::<io::Result<_>>()?,
             directory: c_string(&directory.canonicalize()?)?,
@@ -139,21 +139,21 @@ fn folders_to_hide(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
 /// Returns the canonical paths of those that are reachable; the Landlock rules also skip the others.
 fn reachable<'a>(
     paths: impl Iterator<Item = &'a Path>,
-    wanted: Visibility,
+    requested: Visibility,
 ) -> impl Iterator<Item = (PathBuf, Visibility)> {
-    paths.filter_map(move |path| Some((path.canonicalize().ok()?, wanted)))
+    paths.filter_map(move |path| Some((path.canonicalize().ok()?, requested)))
 }
 
 /// Returns the paths that need a mount, those nearer the root first, each with the hidden folder around it.
 fn changes_needed(
-    mut wanted: Vec<(PathBuf, Visibility)>,
+    mut requested: Vec<(PathBuf, Visibility)>,
 ) -> Vec<(PathBuf, Visibility, Option<PathBuf>)> {
-    wanted.sort_by_cached_key(|(path, wanted)| (path.components().count(), *wanted));
+    requested.sort_by_cached_key(|(path, requested)| (path.components().count(), *requested));
     let mut steps: Vec<(PathBuf, Visibility, Option<PathBuf>)> = Vec::new();
-    for (path, wanted) in wanted {
+    for (path, requested) in requested {
         let around = steps.iter().rfind(|(above, ..)| path.starts_with(above));
         let around = around.map(|(above, state, _)| (above, *state));
-        let hidden_in = match (wanted, around) {
+        let hidden_in = match (requested, around) {
             (Visibility::Hidden, Some((_, Visibility::Hidden)))
             | (Visibility::Writable, Some((_, Visibility::Writable)))
             | (
@@ -166,13 +166,15 @@ fn changes_needed(
                 Some(above.clone())
             }
         };
-        steps.push((path, wanted, hidden_in));
+        steps.push((path, requested, hidden_in));
     }
     steps
 }
 
 impl MountStep {
-    fn new((path, wanted, hidden_in): (PathBuf, Visibility, Option<PathBuf>)) -> io::Result<Self> {
+    fn new(
+        (path, requested, hidden_in): (PathBuf, Visibility, Option<PathBuf>),
+    ) -> io::Result<Self> {
         let is_file = !path.metadata()?.is_dir();
         let at = |hidden_in: Option<PathBuf>| {
             Ok::<_, io::Error>(match hidden_in {
@@ -184,7 +186,7 @@ impl MountStep {
                 Some(hidden) => MountPoint::Folder(folders_between(&hidden, Some(&path))?),
             })
         };
-        let change = match wanted {
+        let change = match requested {
             Visibility::Hidden if is_file => MountChange::HideFile,
             Visibility::Hidden => MountChange::HideFolder,
             Visibility::Writable => MountChange::Show {
@@ -309,27 +311,27 @@ mod tests {
     use super::Visibility::{Hidden, Readable, Writable};
     use super::*;
 
-    fn needed(wanted: &[(&str, Visibility)]) -> Vec<(String, Visibility, Option<String>)> {
-        let wanted = wanted.iter();
-        let wanted = wanted.map(|(path, wanted)| (PathBuf::from(path), *wanted));
+    fn needed(requested: &[(&str, Visibility)]) -> Vec<(String, Visibility, Option<String>)> {
+        let requested = requested.iter();
+        let requested = requested.map(|(path, requested)| (PathBuf::from(path), *requested));
         let shown = |path: PathBuf| path.display().to_string();
-        let steps = changes_needed(wanted.collect()).into_iter();
+        let steps = changes_needed(requested.collect()).into_iter();
         steps
-            .map(|(path, wanted, hidden_in)| (shown(path), wanted, hidden_in.map(shown)))
+            .map(|(path, requested, hidden_in)| (shown(path), requested, hidden_in.map(shown)))
             .collect()
     }
 
     fn step(
         path: &str,
-        wanted: Visibility,
+        requested: Visibility,
         hidden_in: Option<&str>,
     ) -> (String, Visibility, Option<String>) {
-        (path.to_owned(), wanted, hidden_in.map(str::to_owned))
+        (path.to_owned(), requested, hidden_in.map(str::to_owned))
     }
 
     #[test]
     fn a_call_sees_only_its_own_folders_of_the_hidden_data() {
-        let wanted = [
+        let requested = [
             ("/usr", Readable),
             ("/data/sandbox/packages/p", Readable),
             ("/data/sandbox/calls/c", Readable),
@@ -340,7 +342,7 @@ mod tests {
             ("/database", Readable),
         ];
         assert_eq!(
-            needed(&wanted),
+            needed(&requested),
             [
                 step("/data", Hidden, None),
                 step("/keys/evidence.key", Hidden, None),
@@ -351,8 +353,8 @@ mod tests {
     }
 
     #[test]
-    fn data_in_a_folder_that_is_granted_is_hidden_in_it() {
-        let wanted = [
+    fn data_within_a_granted_folder_is_hidden() {
+        let requested = [
             ("/home", Writable),
             ("/home/work", Writable),
             ("/home/data", Hidden),
@@ -361,7 +363,7 @@ mod tests {
             ("/srv/out", Writable),
         ];
         assert_eq!(
-            needed(&wanted),
+            needed(&requested),
             [
                 step("/home", Writable, None),
                 step("/home/data", Hidden, None),
@@ -372,8 +374,8 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_a_visible_folder_needs_no_mount_of_its_own() {
-        let wanted = [
+    fn a_path_in_a_visible_folder_needs_no_further_mount() {
+        let requested = [
             ("/data", Hidden),
             ("/data/venv", Readable),
             ("/data/venv/bin", Readable),
@@ -381,7 +383,7 @@ mod tests {
             ("/data/venv/cache/x", Readable),
         ];
         assert_eq!(
-            needed(&wanted),
+            needed(&requested),
             [
                 step("/data", Hidden, None),
                 step("/data/venv", Readable, Some("/data")),

@@ -121,7 +121,7 @@ fn pairs_of_sockets_are_bound_to_each_other() {
 }
 
 #[test]
-fn a_new_process_is_a_child_of_the_process_that_made_it_and_in_its_namespaces() {
+fn a_new_process_is_a_child_of_its_creator_in_the_same_namespaces() {
     let threads = libc::CLONE_VM | libc::CLONE_THREAD | libc::CLONE_SIGHAND | libc::CLONE_FILES;
     let cases = [
         (libc::SIGCHLD, 0),
@@ -175,7 +175,7 @@ fn calls_of_x32_are_refused() {
 }
 
 #[test]
-fn changes_of_metadata_are_allowed_passed_on_or_refused() {
+fn metadata_changes_are_allowed_forwarded_or_refused() {
     let notifications = notification_filter().unwrap().unwrap();
     let found = |number: i64| {
         let call = call(number, &[]);
@@ -201,7 +201,7 @@ fn changes_of_metadata_are_allowed_passed_on_or_refused() {
 }
 
 #[test]
-fn flags_of_files_are_not_set_where_mounts_do_not_decide() {
+fn file_flags_cannot_be_set_under_enforcement_by_the_server() {
     let ioctl = |request: u64| {
         let mut ioctl = call(libc::SYS_ioctl, &[3]);
         ioctl.arguments[1] = request;

@@ -7,7 +7,7 @@ use super::super::filter::MODES_AND_TIMES;
 use super::*;
 
 /// A folder of a call, and one beside it.
-struct Estate {
+struct MetadataFixture {
     dir: tempfile::TempDir,
 }
 
@@ -34,7 +34,7 @@ fn number(file: &File) -> u64 {
     u64::try_from(file.as_raw_fd()).unwrap()
 }
 
-impl Estate {
+impl MetadataFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["in", "out", "in-too"] {
@@ -104,8 +104,8 @@ fn calls(path: &CStr, file: &File) -> [Vec<(i64, Vec<u64>)>; 2] {
 }
 
 #[test]
-fn files_in_the_folders_are_changed_and_no_others() {
-    let estate = Estate::new();
+fn only_files_in_the_folders_are_changed() {
+    let estate = MetadataFixture::new();
     for (folder, outcome) in [
         ("in", Ok(())),
         ("out", Err(Errno::PERM)),
@@ -129,7 +129,7 @@ fn files_in_the_folders_are_changed_and_no_others() {
 }
 
 #[test]
-fn every_call_of_the_filter_is_understood() {
+fn every_filtered_system_call_is_handled() {
     for call in MODES_AND_TIMES {
         let understood = read_call(&Notification::of_this_thread(*call, &[]));
         assert_ne!(understood.err(), Some(Errno::PERM), "{call}");
@@ -139,8 +139,8 @@ fn every_call_of_the_filter_is_understood() {
 }
 
 #[test]
-fn the_place_of_the_file_decides_and_not_its_path() {
-    let estate = Estate::new();
+fn the_location_of_the_file_decides_and_not_its_path() {
+    let estate = MetadataFixture::new();
     let (inside, outside) = (estate.path("in/file"), estate.path("out/file"));
     symlink(&outside, estate.path("in/link")).unwrap();
     symlink("../in/file", estate.path("out/link")).unwrap();
@@ -177,8 +177,8 @@ fn the_place_of_the_file_decides_and_not_its_path() {
 }
 
 #[test]
-fn a_name_in_an_open_folder_and_a_link_itself_are_meant() {
-    let estate = Estate::new();
+fn names_relative_to_an_open_folder_and_links_are_resolved() {
+    let estate = MetadataFixture::new();
     symlink("../out/file", estate.path("in/link")).unwrap();
     let folder = File::open(estate.path("in")).unwrap();
     let file = estate.path("in/file");
@@ -195,8 +195,8 @@ fn a_name_in_an_open_folder_and_a_link_itself_are_meant() {
 }
 
 #[test]
-fn invalid_arguments_fail_with_the_errors_of_the_kernel() {
-    let estate = Estate::new();
+fn invalid_arguments_fail_with_kernel_errors() {
+    let estate = MetadataFixture::new();
     let path = text(&estate.path("in/file"));
     let path = address(&*path);
     let long = CString::new(vec![b'x'; 2 * PATH_BYTES]).unwrap();
@@ -234,8 +234,8 @@ fn invalid_arguments_fail_with_the_errors_of_the_kernel() {
 }
 
 #[test]
-fn a_call_whose_thread_is_gone_changes_nothing() {
-    let estate = Estate::new();
+fn a_call_of_an_ended_thread_changes_nothing() {
+    let estate = MetadataFixture::new();
     let path = estate.path("in/file");
     reset(&path);
     let named = text(&path);

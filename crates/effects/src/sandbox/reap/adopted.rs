@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_the_first_reaps_no_orphans_of_others() {
+    fn only_the_first_process_reaps_orphans_of_other_processes() {
         if std::process::id() != 1 {
             assert!(AdoptedOrphans::of_this_process().is_none());
         }

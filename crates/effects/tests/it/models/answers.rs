@@ -3,7 +3,7 @@
 use charter_effects::{Delivery, ModelAnswer, ModelApi, StructuredOutput, Usage};
 use charter_testkit::http_stub::{Pacing, Reply};
 
-use super::{asked, draft, lab, recorded};
+use super::{ask_stubbed, draft, lab, recorded};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 const ANTHROPIC: ModelApi = ModelApi::Anthropic;
@@ -129,7 +129,7 @@ fn served(case: &Case, pacing: Pacing) -> Reply {
 
 /// In one piece, and in pieces that end in the middle of lines, events and letters.
 #[tokio::test]
-async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_size() {
+async fn recorded_answers_become_drafts_in_pieces_of_any_size() {
     for case in &CASES {
         for pacing in [
             Pacing::AtOnce,
@@ -137,7 +137,7 @@ async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_s
             Pacing::Pieces(7),
             Pacing::Pieces(1_000),
         ] {
-            let (answer, _server) = asked(case.api, vec![served(case, pacing)], |options| {
+            let (answer, _server) = ask_stubbed(case.api, vec![served(case, pacing)], |options| {
                 lab(options).structured = case.structured;
                 lab(options).delivery = case.delivery;
             })
@@ -163,23 +163,24 @@ async fn each_recorded_answer_becomes_the_draft_that_it_holds_in_pieces_of_any_s
 
 /// Some servers do not stream although the request asks for it.
 #[tokio::test]
-async fn an_answer_is_read_as_what_it_is_and_not_as_what_was_asked_for() {
+async fn an_answer_is_read_by_its_form_and_not_the_requested_one() {
     for case in &CASES {
-        let (answer, _server) = asked(case.api, vec![served(case, Pacing::AtOnce)], |options| {
-            lab(options).structured = case.structured;
-            lab(options).delivery = match case.delivery {
-                Delivery::Whole => Delivery::Streamed,
-                Delivery::Streamed => Delivery::Whole,
-            };
-        })
-        .await;
+        let (answer, _server) =
+            ask_stubbed(case.api, vec![served(case, Pacing::AtOnce)], |options| {
+                lab(options).structured = case.structured;
+                lab(options).delivery = match case.delivery {
+                    Delivery::Whole => Delivery::Streamed,
+                    Delivery::Streamed => Delivery::Whole,
+                };
+            })
+            .await;
         assert_eq!(answer.unwrap().draft, draft());
     }
 }
 
 /// A stream that ends after the model's stop reason is complete, even without the end mark.
 #[tokio::test]
-async fn a_stream_without_its_last_word_is_whole_once_the_model_was_done() {
+async fn a_stream_without_its_end_mark_is_complete_after_the_stop_reason() {
     for (api, answer, last) in [
         (OPEN_AI, recorded!("openai/stream.sse"), "data: [DONE]"),
         (
@@ -189,7 +190,7 @@ async fn a_stream_without_its_last_word_is_whole_once_the_model_was_done() {
         ),
     ] {
         let (before, _) = answer.split_once(last).unwrap();
-        let (answer, _server) = asked(api, vec![Reply::events(before)], |_| {}).await;
+        let (answer, _server) = ask_stubbed(api, vec![Reply::events(before)], |_| {}).await;
         assert_eq!(answer.unwrap().draft, draft());
     }
 }

@@ -8,19 +8,19 @@ use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{ask, asked, lab, options, provider, recorded, request};
+use super::{ask, ask_stubbed, lab, options, provider, recorded, request};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 
 #[tokio::test]
-async fn an_answer_that_is_larger_than_its_bound_is_not_read_on() {
+async fn reading_stops_at_the_bound_of_an_answer() {
     for reply in [
         Reply::json(200, recorded!("openai/completion.json")),
         Reply::events(recorded!("openai/stream.sse")),
         Reply::events(recorded!("openai/stream_tool.sse")),
     ] {
         for (bytes, fits) in [(60, true), (20, false)] {
-            let (answer, server) = asked(OPEN_AI, vec![reply.clone()], |options| {
+            let (answer, server) = ask_stubbed(OPEN_AI, vec![reply.clone()], |options| {
                 lab(options).output_bytes = bytes;
             })
             .await;
@@ -36,7 +36,7 @@ async fn an_answer_that_is_larger_than_its_bound_is_not_read_on() {
         }
     }
     let endless = vec![b' '; 1 << 20];
-    let (answer, _server) = asked(OPEN_AI, vec![Reply::json(200, endless)], |options| {
+    let (answer, _server) = ask_stubbed(OPEN_AI, vec![Reply::json(200, endless)], |options| {
         lab(options).output_bytes = 20;
     })
     .await;
@@ -44,7 +44,7 @@ async fn an_answer_that_is_larger_than_its_bound_is_not_read_on() {
 }
 
 #[tokio::test]
-async fn more_context_than_a_request_may_hold_is_not_sent() {
+async fn an_oversized_context_is_not_sent() {
     let server = HttpStub::answering(Vec::new()).unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
     let mut request = request();
@@ -59,7 +59,7 @@ async fn more_context_than_a_request_may_hold_is_not_sent() {
 }
 
 #[tokio::test]
-async fn no_more_requests_are_under_way_than_the_provider_is_given() {
+async fn concurrent_requests_to_a_provider_are_bounded() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let tell = std::sync::Mutex::new(Some(tell));
     let server = HttpStub::start(move |_, _| {
@@ -90,7 +90,7 @@ async fn no_more_requests_are_under_way_than_the_provider_is_given() {
 
 /// One connection for many requests.
 #[tokio::test]
-async fn connections_are_kept() {
+async fn connections_are_reused() {
     let answer = recorded!("openai/completion.json");
     let server = HttpStub::start(move |_, _| Reply::json(200, answer)).unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();

@@ -9,7 +9,7 @@ use charter_effects::{Delivery, ModelApi, ModelFailure, ModelFault, StructuredOu
 use charter_testkit::http_stub::{Pacing, Reply};
 use serde_json::{Value, json};
 
-use super::{KEY, asked, lab, recorded};
+use super::{KEY, ask_stubbed, lab, recorded};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 const ANTHROPIC: ModelApi = ModelApi::Anthropic;
@@ -351,7 +351,7 @@ async fn b003_3_each_recorded_stream_failure_is_classified() {
 
 async fn check(case: &Case, reply: Reply) {
     let (api, _, body, (fault, error_type, code, retryable), [input, output]) = *case;
-    let (answer, server) = asked(api, vec![reply], |_| {}).await;
+    let (answer, server) = ask_stubbed(api, vec![reply], |_| {}).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.fault, fault, "{body}");
     assert_eq!(failure.fault.error_type(), error_type, "{body}");
@@ -394,7 +394,7 @@ fn assert_public(failure: &ModelFailure) {
 
 /// A provider whose error message repeats the key.
 #[tokio::test]
-async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
+async fn b003_3_an_echoed_key_is_redacted() {
     let body = json!({"error": {"message": format!("header {KEY} is wrong"), "code": KEY}});
     for (status, detail) in [
         (
@@ -405,7 +405,7 @@ async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
         (403, None),
     ] {
         let reply = Reply::json(status, body.to_string());
-        let (answer, _server) = asked(OPEN_AI, vec![reply], |_| {}).await;
+        let (answer, _server) = ask_stubbed(OPEN_AI, vec![reply], |_| {}).await;
         let failure = answer.unwrap_err();
         assert_eq!(failure.detail.as_deref(), detail);
         assert!(!format!("{failure:?}").contains(KEY));
@@ -415,7 +415,7 @@ async fn b003_3_a_key_that_comes_back_is_not_passed_on() {
 /// A stream that ends early is never treated as complete, at every possible point: the events before the one with the
 /// stop reason are not an answer.
 #[tokio::test]
-async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
+async fn a_truncated_stream_is_a_failure() {
     for (api, answer, end) in [
         (
             OPEN_AI,
@@ -436,7 +436,7 @@ async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
                     _ => answer.as_bytes(),
                 };
                 let reply = Reply::events(body).paced(pacing);
-                let (result, _server) = asked(api, vec![reply], |_| {}).await;
+                let (result, _server) = ask_stubbed(api, vec![reply], |_| {}).await;
                 let failure = result.unwrap_err();
                 assert_eq!(
                     failure.fault,
@@ -451,11 +451,11 @@ async fn a_stream_that_breaks_off_anywhere_is_no_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_that_breaks_off_is_no_answer() {
+async fn a_truncated_answer_is_a_failure() {
     let answer = recorded!("openai/completion.json");
     for cut in [0, 1, 400, answer.len() - 1] {
         let reply = Reply::json(200, answer).paced(Pacing::BreakOffAfter(cut));
-        let (result, _server) = asked(OPEN_AI, vec![reply], super::whole).await;
+        let (result, _server) = ask_stubbed(OPEN_AI, vec![reply], super::whole).await;
         assert_eq!(result.unwrap_err().fault, ModelFault::Truncated, "{cut}");
     }
 }
@@ -463,14 +463,14 @@ async fn an_answer_in_one_piece_that_breaks_off_is_no_answer() {
 /// An answer that still violates the schema after repairs. Each repair lists the faults, and the usage of all attempts
 /// counts.
 #[tokio::test]
-async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
+async fn an_answer_that_violates_the_schema_is_returned_with_the_violations() {
     let wrong = recorded!("openai/completion.json")
         .replace("\\\"score\\\":7", "\\\"score\\\":\\\"seven\\\"");
     let replies = vec![
         Reply::json(200, wrong.clone()),
         Reply::json(200, recorded!("openai/completion.json")),
     ];
-    let (answer, server) = asked(OPEN_AI, replies, |_| {}).await;
+    let (answer, server) = ask_stubbed(OPEN_AI, replies, |_| {}).await;
     let answer = answer.unwrap();
     assert_eq!((answer.attempts, answer.repairs), (2, 1));
     assert_eq!(
@@ -501,7 +501,7 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
         .collect();
     assert_eq!(keys, ["run-1.step-2-0", "run-1.step-2-1"]);
 
-    let (answer, server) = asked(OPEN_AI, vec![Reply::json(200, wrong); 9], |_| {}).await;
+    let (answer, server) = ask_stubbed(OPEN_AI, vec![Reply::json(200, wrong); 9], |_| {}).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.fault, ModelFault::SchemaViolated);
     assert_eq!(failure.code(), ErrorCode::ModelAnswerInvalid);
@@ -515,9 +515,9 @@ async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {
 
 /// Output that is not JSON is sent back too: no draft is guessed from it.
 #[tokio::test]
-async fn prose_is_sent_back_and_is_a_failure_in_the_end() {
+async fn prose_is_returned_to_the_model_and_finally_fails() {
     let prose = recorded!("openai/completion_fenced.json").replace("```json\\n", "Here it is: ");
-    let (answer, server) = asked(OPEN_AI, vec![Reply::json(200, prose); 9], |options| {
+    let (answer, server) = ask_stubbed(OPEN_AI, vec![Reply::json(200, prose); 9], |options| {
         lab(options).structured = StructuredOutput::None;
         lab(options).delivery = Delivery::Whole;
         options.repairs = charter_effects::Repairs(1);

@@ -13,9 +13,9 @@ use super::{draft, lab, options, provider, quick, recorded, request};
 
 /// Records the pieces of each attempt.
 #[derive(Default)]
-struct Heard(Mutex<Vec<Vec<String>>>);
+struct PieceRecorder(Mutex<Vec<Vec<String>>>);
 
-impl ModelListener for Heard {
+impl ModelListener for PieceRecorder {
     fn begins(&self) {
         self.0.lock().unwrap().push(Vec::new());
     }
@@ -26,7 +26,7 @@ impl ModelListener for Heard {
     }
 }
 
-impl Heard {
+impl PieceRecorder {
     fn attempts(&self) -> Vec<Vec<String>> {
         self.0.lock().unwrap().clone()
     }
@@ -43,14 +43,14 @@ async fn heard(
     structured: StructuredOutput,
     delivery: Delivery,
     replies: Vec<Reply>,
-) -> Heard {
+) -> PieceRecorder {
     let server = HttpStub::answering(replies).unwrap();
     let mut options = options(provider(api, &server));
     options.patience = quick(1);
     lab(&mut options).structured = structured;
     lab(&mut options).delivery = delivery;
     let models = ModelProviders::new(options).unwrap();
-    let heard = Heard::default();
+    let heard = PieceRecorder::default();
     let (request, never) = (request(), CancellationToken::new());
     let answer = models.complete_aloud(&request, &never, &heard);
     assert_eq!(answer.await.unwrap().draft, draft());
@@ -58,7 +58,7 @@ async fn heard(
 }
 
 #[tokio::test]
-async fn a_streamed_draft_is_heard_piece_by_piece() {
+async fn a_streamed_draft_is_reported_piece_by_piece() {
     for (api, structured, stream) in [
         (
             ModelApi::OpenAi,
@@ -90,7 +90,7 @@ async fn a_streamed_draft_is_heard_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn a_draft_in_one_piece_is_heard_once() {
+async fn an_unstreamed_draft_is_reported_once() {
     let whole = Reply::json(200, recorded!("openai/completion.json"));
     let structured = StructuredOutput::JsonSchema;
     let heard = heard(ModelApi::OpenAi, structured, Delivery::Whole, vec![whole]).await;
@@ -100,7 +100,7 @@ async fn a_draft_in_one_piece_is_heard_once() {
 
 /// Text of an attempt that failed is discarded.
 #[tokio::test]
-async fn another_attempt_begins_anew() {
+async fn a_new_attempt_restarts_the_draft() {
     let stream = recorded!("openai/stream.sse");
     let broken = Reply::events(stream).paced(Pacing::BreakOffAfter(stream.len() / 2));
     let replies = vec![broken, Reply::events(stream)];

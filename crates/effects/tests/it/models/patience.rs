@@ -6,7 +6,7 @@ use charter_effects::{ModelApi, ModelFault, ModelProviders, Models, Usage};
 use charter_testkit::http_stub::{HttpStub, Pacing, Reply};
 use tokio_util::sync::CancellationToken;
 
-use super::{ask, asked, draft, lab, options, provider, quick, recorded, request};
+use super::{ask, ask_stubbed, draft, lab, options, provider, quick, recorded, request};
 
 const OPEN_AI: ModelApi = ModelApi::OpenAi;
 
@@ -16,10 +16,11 @@ fn good() -> Reply {
 
 /// Permanent failures are not retried.
 #[tokio::test]
-async fn only_failures_that_may_pass_are_tried_again() {
+async fn only_retryable_failures_are_retried() {
     for status in [429, 500, 502, 503, 504, 529] {
         let replies = vec![Reply::json(status, "{}"), Reply::json(status, ""), good()];
-        let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
+        let (answer, server) =
+            ask_stubbed(OPEN_AI, replies, |options| options.patience = quick(2)).await;
         let answer = answer.unwrap();
         assert_eq!((answer.attempts, server.seen().len()), (3, 3), "{status}");
         let first = &server.seen()[0];
@@ -27,7 +28,8 @@ async fn only_failures_that_may_pass_are_tried_again() {
     }
     for status in [400, 401, 402, 403, 404, 413, 422] {
         let replies = vec![Reply::json(status, "{}"), good()];
-        let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
+        let (answer, server) =
+            ask_stubbed(OPEN_AI, replies, |options| options.patience = quick(2)).await;
         assert_eq!(answer.unwrap_err().attempts, 1, "{status}");
         assert_eq!(server.seen().len(), 1, "{status}");
     }
@@ -44,7 +46,8 @@ async fn attempts_are_bounded_over_all_repairs_together() {
         failed(),
         good(),
     ];
-    let (answer, server) = asked(OPEN_AI, replies, |options| options.patience = quick(2)).await;
+    let (answer, server) =
+        ask_stubbed(OPEN_AI, replies, |options| options.patience = quick(2)).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.fault, ModelFault::Broken);
     assert_eq!((failure.attempts, server.seen().len()), (4, 4));
@@ -57,7 +60,7 @@ async fn tokens_of_a_failed_attempt_count() {
     let answer = recorded!("anthropic/stream_tool.sse");
     let broken = Reply::events(answer).paced(Pacing::BreakOffAfter(answer.len() / 2));
     let replies = vec![broken, Reply::events(answer)];
-    let (answer, _server) = asked(ModelApi::Anthropic, replies, |options| {
+    let (answer, _server) = ask_stubbed(ModelApi::Anthropic, replies, |options| {
         options.patience = quick(1);
     })
     .await;
@@ -72,10 +75,10 @@ async fn tokens_of_a_failed_attempt_count() {
 }
 
 #[tokio::test]
-async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
+async fn retry_after_of_a_provider_is_respected() {
     let busy = Reply::json(429, "{}").with_header("retry-after-ms", "300");
     let started = Instant::now();
-    let (answer, _server) = asked(OPEN_AI, vec![busy, good()], |options| {
+    let (answer, _server) = ask_stubbed(OPEN_AI, vec![busy, good()], |options| {
         options.patience = quick(1);
     })
     .await;
@@ -85,9 +88,9 @@ async fn a_provider_is_not_asked_again_before_it_wants_to_be() {
 
 /// If the pause exceeds the longest one, or the remaining time, the error contains it.
 #[tokio::test]
-async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
+async fn a_retry_after_beyond_the_limit_is_not_waited_for() {
     let busy = |seconds: &str| Reply::json(529, "{}").with_header("retry-after", seconds);
-    let (answer, server) = asked(OPEN_AI, vec![busy("3600"), good()], |options| {
+    let (answer, server) = ask_stubbed(OPEN_AI, vec![busy("3600"), good()], |options| {
         options.patience = quick(3);
     })
     .await;
@@ -109,7 +112,7 @@ async fn a_provider_that_wants_to_be_left_alone_for_long_is() {
 }
 
 #[tokio::test]
-async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
+async fn an_unreachable_provider_is_retried_and_then_reported_by_name() {
     let server = HttpStub::answering(Vec::new()).unwrap();
     let mut options = options(provider(OPEN_AI, &server));
     // A port without a listener.
@@ -128,8 +131,8 @@ async fn a_provider_that_cannot_be_reached_is_tried_again_and_then_named() {
 
 /// An attempt has its own timeout, within that of the request.
 #[tokio::test]
-async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
-    let (answer, server) = asked(OPEN_AI, vec![Reply::never(), good()], |options| {
+async fn an_attempt_that_hangs_times_out_and_is_retried() {
+    let (answer, server) = ask_stubbed(OPEN_AI, vec![Reply::never(), good()], |options| {
         options.patience = quick(1);
         lab(options).attempt_timeout = Duration::from_millis(200);
     })
@@ -139,7 +142,7 @@ async fn an_attempt_that_hangs_is_given_up_and_tried_again() {
 }
 
 #[tokio::test]
-async fn everything_ends_with_the_time_of_the_request() {
+async fn attempts_and_pauses_end_at_the_timeout_of_the_request() {
     let server = HttpStub::start(|_, _| Reply::never()).unwrap();
     let models = ModelProviders::new(options(provider(OPEN_AI, &server))).unwrap();
     let mut request = request();
@@ -151,7 +154,7 @@ async fn everything_ends_with_the_time_of_the_request() {
 
 /// Cancelling closes the connection, and reports the usage until then.
 #[tokio::test]
-async fn an_abandoned_request_is_cancelled_at_once() {
+async fn an_abandoned_request_is_cancelled_immediately() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let tell = std::sync::Mutex::new(Some(tell));
     let server = HttpStub::start(move |_, _| {

@@ -39,7 +39,7 @@ fn openai_messages() -> Value {
 }
 
 #[tokio::test]
-async fn openai_is_asked_for_what_keeps_to_the_schema() {
+async fn openai_requests_contain_the_schema() {
     let seen = sent(ModelApi::OpenAi, |_| {}).await;
     let expected = json!({
         "model": "the-model",
@@ -82,7 +82,7 @@ async fn a_schema_beyond_strict_mode_is_sent_without_it() {
 }
 
 #[tokio::test]
-async fn an_older_server_is_asked_in_its_own_words() {
+async fn an_older_server_gets_the_older_parameters() {
     let seen = sent(ModelApi::OpenAi, |options| {
         let lab = lab(options);
         lab.structured = StructuredOutput::JsonObject;
@@ -109,7 +109,7 @@ async fn an_older_server_is_asked_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn openai_is_made_to_call_the_one_tool() {
+async fn openai_requests_force_the_single_tool() {
     let seen = sent(ModelApi::OpenAi, |options| {
         lab(options).structured = StructuredOutput::Tool;
         lab(options).delivery = Delivery::Whole;
@@ -129,7 +129,7 @@ async fn openai_is_made_to_call_the_one_tool() {
 
 /// The system prompt is marked for the provider's cache, and the data is in a separate block.
 #[tokio::test]
-async fn anthropic_is_made_to_call_the_one_tool() {
+async fn anthropic_requests_force_the_single_tool() {
     let seen = sent(ModelApi::Anthropic, |_| {}).await;
     let expected = json!({
         "model": "the-model",
@@ -153,7 +153,7 @@ async fn anthropic_is_made_to_call_the_one_tool() {
 }
 
 #[tokio::test]
-async fn anthropic_is_given_the_schema_as_the_form_of_its_output() {
+async fn anthropic_requests_contain_the_schema_as_output_format() {
     let seen = sent(ModelApi::Anthropic, |options| {
         lab(options).structured = StructuredOutput::JsonSchema;
     })
@@ -165,7 +165,7 @@ async fn anthropic_is_given_the_schema_as_the_form_of_its_output() {
 
 /// A tenant's own key and route take precedence over the server's; other tenants do not use them.
 #[tokio::test]
-async fn a_tenant_is_asked_for_with_its_own_key_and_model() {
+async fn requests_use_the_key_and_model_of_the_tenant() {
     let answer = recorded!("openai/completion.json");
     let server = HttpStub::start(move |_, _| Reply::json(200, answer)).unwrap();
     let mut options = options(provider(ModelApi::OpenAi, &server));
@@ -204,13 +204,13 @@ async fn a_redirect_to_another_origin_is_not_followed() {
     let elsewhere = HttpStub::answering(Vec::new()).unwrap();
     let to = elsewhere.url("/v1/chat/completions");
     let away = Reply::json(307, "").with_header("location", &to);
-    let (answer, _server) = super::asked(ModelApi::OpenAi, vec![away], |_| {}).await;
+    let (answer, _server) = super::ask_stubbed(ModelApi::OpenAi, vec![away], |_| {}).await;
     assert_eq!(answer.unwrap_err().fault, ModelFault::Redirected);
     assert_eq!(elsewhere.seen().len(), 0);
 
     let here = Reply::json(307, "").with_header("location", "/v2/chat/completions");
     let good = Reply::json(200, recorded!("openai/completion.json"));
-    let (answer, server) = super::asked(ModelApi::OpenAi, vec![here, good], |_| {}).await;
+    let (answer, server) = super::ask_stubbed(ModelApi::OpenAi, vec![here, good], |_| {}).await;
     answer.unwrap();
     assert_eq!(server.seen()[1].path, "/v2/chat/completions");
 }

@@ -30,7 +30,7 @@ fn with_base(url: &str, plain_http: PlainHttp) -> Option<String> {
 }
 
 #[test]
-fn without_tls_a_provider_is_asked_on_this_machine_only_unless_the_operator_says_so() {
+fn a_remote_provider_without_tls_needs_explicit_permission() {
     let loopback = PlainHttp::Loopback;
     for url in [
         "https://models.example.com/v1",
@@ -115,7 +115,7 @@ fn invalid_configuration_is_refused_with_its_key() {
 }
 
 #[tokio::test]
-async fn a_route_that_leads_nowhere_is_refused_without_asking() {
+async fn an_unresolvable_route_is_refused_without_a_request() {
     let server = HttpStub::answering(Vec::new()).unwrap();
     let models = ModelProviders::new(options(provider(ModelApi::OpenAi, &server))).unwrap();
     let mut request = request();
@@ -135,7 +135,7 @@ async fn a_route_that_leads_nowhere_is_refused_without_asking() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_none_is_refused_without_asking() {
+async fn an_invalid_schema_is_refused_without_a_request() {
     let server = HttpStub::answering(Vec::new()).unwrap();
     let models = ModelProviders::new(options(provider(ModelApi::OpenAi, &server))).unwrap();
     let mut request = request();

@@ -10,7 +10,7 @@ use charter_testkit::http_stub::{HttpStub, Pacing, Reply};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{BRAVE, KEY, QUESTION, SEARXNG, asked, options, recorded, search};
+use super::{BRAVE, KEY, QUESTION, SEARXNG, options, recorded, search, search_stubbed};
 use crate::support::{failure, output, sandbox};
 
 /// Provider, status, answer, and expected failure: kind, whether a retry may help, message.
@@ -77,9 +77,9 @@ fn reply(status: u16, body: &str) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_3_each_answer_that_is_none_is_a_failure_of_its_kind() {
+async fn b003_3_each_failed_answer_is_classified() {
     for (provider, status, body, kind, retryable, happened) in ONCE {
-        let (outcome, seen) = asked(provider, vec![reply(status, body)], |_| {}).await;
+        let (outcome, seen) = search_stubbed(provider, vec![reply(status, body)], |_| {}).await;
         let message = format!("the search provider `{}` {happened}", provider.as_str());
         let failed = failure(outcome);
         assert_eq!(
@@ -103,10 +103,10 @@ const AGAIN: [Case; 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_that_may_pass_is_tried_once_more_and_no_oftener() {
+async fn a_retryable_failure_is_retried_once() {
     for (provider, status, body, kind, retryable, happened) in AGAIN {
         let replies = vec![reply(status, body); 3];
-        let (outcome, seen) = asked(provider, replies, |_| {}).await;
+        let (outcome, seen) = search_stubbed(provider, replies, |_| {}).await;
         let message = format!("the search provider `{}` {happened}", provider.as_str());
         let failed = failure(outcome);
         assert_eq!(
@@ -120,18 +120,18 @@ async fn a_failure_that_may_pass_is_tried_once_more_and_no_oftener() {
             SEARXNG_FOUND
         };
         let replies = vec![reply(status, body), Reply::json(200, found)];
-        let (outcome, seen) = asked(provider, replies, |_| {}).await;
+        let (outcome, seen) = search_stubbed(provider, replies, |_| {}).await;
         assert_eq!(output(outcome)["results"].as_array().unwrap().len(), 3);
         assert_eq!(seen.len(), 2, "{provider:?} {status}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_is_waited_for_as_long_as_it_asks_within_the_calls_time() {
+async fn retry_after_is_respected_within_the_timeout_of_the_call() {
     let found = || Reply::json(200, BRAVE_FOUND);
     let limited = |after: &str| reply(429, RATE).with_header("retry-after", after);
     let started = Instant::now();
-    let (outcome, _) = asked(BRAVE, vec![limited("1"), found()], |_| {}).await;
+    let (outcome, _) = search_stubbed(BRAVE, vec![limited("1"), found()], |_| {}).await;
     output(outcome);
     assert!(started.elapsed() >= Duration::from_secs(1));
     // The pause exceeds the longest one, or the call's remaining time.
@@ -159,8 +159,8 @@ fn brief(call: ToolCall, timeout: Duration) -> ToolCall {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_does_not_answer_is_given_up_in_time() {
-    let (outcome, seen) = asked(SEARXNG, vec![Reply::never()], |options| {
+async fn an_unanswering_provider_times_out() {
+    let (outcome, seen) = search_stubbed(SEARXNG, vec![Reply::never()], |options| {
         options.attempt_timeout = Duration::from_millis(200);
     })
     .await;
@@ -201,13 +201,13 @@ async fn an_abandoned_search_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
+async fn truncated_and_missing_answers_are_retryable() {
     let broken = Reply::json(200, BRAVE_FOUND).paced(Pacing::BreakOffAfter(100));
-    let (outcome, _) = asked(BRAVE, vec![broken], |_| {}).await;
+    let (outcome, _) = search_stubbed(BRAVE, vec![broken], |_| {}).await;
     let (kind, message, retryable, _) = failure(outcome);
     assert_eq!((kind, retryable), (ExecutionError, true));
     assert!(message.contains("was interrupted"), "{message}");
-    let (outcome, _) = asked(BRAVE, Vec::new(), |options| {
+    let (outcome, _) = search_stubbed(BRAVE, Vec::new(), |options| {
         options.url = Some("http://127.0.0.1:9".to_owned());
     })
     .await;
@@ -221,10 +221,10 @@ async fn an_answer_that_breaks_off_or_never_came_may_be_had_later() {
 
 /// B003-3: the key stays secret if a provider repeats it.
 #[tokio::test(flavor = "multi_thread")]
-async fn b003_3_no_failure_and_no_result_holds_the_key() {
+async fn b003_3_no_failure_and_no_result_contains_the_key() {
     let body = json!({"error": {"code": "X", "detail": KEY}}).to_string();
     for status in [400, 401, 404, 422, 500] {
-        let (outcome, _) = asked(BRAVE, vec![reply(status, &body); 2], |_| {}).await;
+        let (outcome, _) = search_stubbed(BRAVE, vec![reply(status, &body); 2], |_| {}).await;
         let shown = format!("{outcome:?}");
         assert!(
             matches!(outcome, ToolOutcome::Failed { .. }) && !shown.contains(KEY),
@@ -235,7 +235,8 @@ async fn b003_3_no_failure_and_no_result_holds_the_key() {
     let found = json!({"type": "search", "web": {"results": [
         {"title": KEY, "url": url, "description": format!("<b>{KEY}</b>")},
     ]}});
-    let (outcome, _) = asked(BRAVE, vec![Reply::json(200, found.to_string())], |_| {}).await;
+    let (outcome, _) =
+        search_stubbed(BRAVE, vec![Reply::json(200, found.to_string())], |_| {}).await;
     let shown = format!("{outcome:?}");
     assert!(
         shown.contains("[redacted:environment variable SEARCH_KEY]"),
@@ -246,10 +247,10 @@ async fn b003_3_no_failure_and_no_result_holds_the_key() {
 
 /// A redirect to another origin is not followed, so it does not receive the key.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_key_does_not_follow_a_redirect_to_another_origin() {
+async fn the_key_is_not_sent_to_the_origin_of_a_redirect() {
     let other = HttpStub::answering(vec![Reply::json(200, BRAVE_FOUND)]).unwrap();
     let away = Reply::json(307, "").with_header("location", &other.url("/res/v1/web/search"));
-    let (outcome, _) = asked(BRAVE, vec![away], |_| {}).await;
+    let (outcome, _) = search_stubbed(BRAVE, vec![away], |_| {}).await;
     let (kind, message, ..) = failure(outcome);
     assert_eq!(kind, ExecutionError);
     assert!(

@@ -7,18 +7,18 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use std::io::Write;
 
-use super::{BRAVE, SEARXNG, asked};
+use super::{BRAVE, SEARXNG, search_stubbed};
 use crate::support::{failure, output};
 
 /// Returns the results of an answer.
 async fn results(found: Value) -> Value {
     let body = json!({"results": found}).to_string();
-    let (outcome, _) = asked(SEARXNG, vec![Reply::json(200, body)], |_| {}).await;
+    let (outcome, _) = search_stubbed(SEARXNG, vec![Reply::json(200, body)], |_| {}).await;
     output(outcome)["results"].take()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn results_that_are_none_are_left_out_and_the_others_kept() {
+async fn invalid_results_are_omitted_and_others_kept() {
     let good = json!({"title": "Good", "url": "https://example.org/", "content": "Text"});
     let kept = json!({
         "title": "Good", "url": "https://example.org/", "snippet": "Text", "source_type": "web",
@@ -36,7 +36,7 @@ async fn results_that_are_none_are_left_out_and_the_others_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn texts_lose_tags_scripts_and_what_hides() {
+async fn tags_scripts_and_hidden_characters_are_removed_from_texts() {
     let found = json!([{
         "title": "<img src=x onerror=alert(1)>Safe\u{202e}\u{200b}\u{0}\u{1b}]0;x\u{7} title",
         "url": "https://example.org/a\nb\u{0}c",
@@ -51,7 +51,7 @@ async fn texts_lose_tags_scripts_and_what_hides() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_results_come_than_were_asked_for() {
+async fn the_number_of_results_is_at_most_the_requested_one() {
     let one = |n: usize| json!({"title": "t", "url": format!("https://example.org/{n}")});
     let many: Vec<Value> = (0..5_000).map(one).collect();
     let found = results(json!(many)).await;
@@ -72,7 +72,7 @@ async fn an_answer_over_the_bound_is_not_read() {
         Reply::json(200, packed).with_header("content-encoding", "gzip"),
         Reply::json(500, long),
     ] {
-        let (outcome, seen) = asked(SEARXNG, vec![reply], |_| {}).await;
+        let (outcome, seen) = search_stubbed(SEARXNG, vec![reply], |_| {}).await;
         let (kind, message, retryable, _) = failure(outcome);
         let expected = "the response is larger than 2097152 bytes";
         assert_eq!(
@@ -84,7 +84,7 @@ async fn an_answer_over_the_bound_is_not_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nesting_and_bytes_that_are_no_text_do_no_harm() {
+async fn deep_nesting_and_invalid_text_are_handled() {
     let deep = format!(
         "{{\"results\": {}{}}}",
         "[".repeat(200_000),
@@ -95,12 +95,12 @@ async fn nesting_and_bytes_that_are_no_text_do_no_harm() {
         json!({"results": [{"title": tags, "url": "https://example.org/", "content": tags}]});
     let no_text: &[u8] = b"{\"type\": \"search\", \"web\": {\"results\": [\xff\xfe]}}";
     for (provider, body) in [(SEARXNG, deep.into_bytes()), (BRAVE, no_text.to_vec())] {
-        let (outcome, _) = asked(provider, vec![Reply::json(200, body)], |_| {}).await;
+        let (outcome, _) = search_stubbed(provider, vec![Reply::json(200, body)], |_| {}).await;
         let (kind, message, ..) = failure(outcome);
         assert_eq!(kind, ErrorType::ExecutionError);
         assert!(message.ends_with("invalid JSON"), "{message}");
     }
     let reply = Reply::json(200, nested.to_string());
-    let (outcome, _) = asked(SEARXNG, vec![reply], |_| {}).await;
+    let (outcome, _) = search_stubbed(SEARXNG, vec![reply], |_| {}).await;
     assert_eq!(output(outcome)["results"][0]["title"], "example.org");
 }

@@ -78,7 +78,7 @@ fn invalid_setup_is_refused_before_any_request() {
 }
 
 #[test]
-fn a_base_is_what_the_providers_path_comes_under() {
+fn the_base_url_prefixes_the_path_of_the_provider() {
     let here = PlainHttp::Loopback;
     assert_eq!(
         set_up(BRAVE, None, key(KEY), here).as_deref(),
@@ -96,7 +96,7 @@ fn a_base_is_what_the_providers_path_comes_under() {
 }
 
 #[test]
-fn a_provider_that_is_shown_shows_no_key() {
+fn a_displayed_provider_contains_no_key() {
     let options = SearchOptions {
         key: key(KEY),
         ..SearchOptions::new(BRAVE)

@@ -44,7 +44,7 @@ async fn an_unconfigured_address_is_refused() {
 
 /// Private addresses are refused here too, unless the operator names them.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_private_address_needs_to_be_named() {
+async fn a_private_address_must_be_listed() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let unnamed = SystemOfRecord {
         egress: Vec::new(),
@@ -80,7 +80,7 @@ async fn a_redirect_is_not_followed() {
 
 /// An invalid configuration is reported at the start, without any secret.
 #[test]
-fn invalid_webhooks_are_not_set_up() {
+fn invalid_webhook_options_are_refused() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let said = |change: &dyn Fn(&mut SystemOfRecord)| {
         let mut system = system(&server, "/hooks");
@@ -110,7 +110,7 @@ fn invalid_webhooks_are_not_set_up() {
 
 /// Secrets never appear in debug output.
 #[test]
-fn a_secret_is_not_shown() {
+fn a_secret_is_never_displayed() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let webhooks = HttpWebhooks::new(options(system(&server, "/hooks"))).unwrap();
     let shown: Vec<String> = webhooks.described().collect();

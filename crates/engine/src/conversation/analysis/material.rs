@@ -205,7 +205,7 @@ impl Gathering {
         case: &'c Case,
     ) -> Vec<(String, Option<&'c StepId>)> {
         let tenant = &work.caller.tenant;
-        let template = engine.template_of(tenant, case.tags(), &case.skill);
+        let template = engine.findings().template(tenant, case.tags(), &case.skill);
         let structure = template.map(|found| Value::Object(found.document().structure.clone()));
         let structure = structure.filter(|_| case.may(AnalysisDuty::Impact));
         let mut aliases = Vec::new();
@@ -347,7 +347,9 @@ fn missing(structure: &Value, values: &Map<String, Value>) -> BTreeSet<String> {
 
 /// Returns the placeholders of a finding that a model states.
 fn stated_names(engine: &Engine, work: &AnalysisWork, case: &Case) -> BTreeSet<String> {
-    let template = engine.template_of(&work.caller.tenant, case.tags(), &case.skill);
+    let template = engine
+        .findings()
+        .template(&work.caller.tenant, case.tags(), &case.skill);
     let Some(template) = template else {
         return BTreeSet::new();
     };
@@ -391,10 +393,13 @@ impl Engine {
         let tenant = &work.caller.tenant;
         let mut cases = Vec::with_capacity(work.order.runs.len());
         for run in &work.order.runs {
-            let run = self.fold(tenant, run).await?.run;
-            let pinned = self.load_pinned(tenant, &run).await?;
-            let history = self.history(tenant, run.id()).await?;
-            let examined = self.examine(tenant, &pinned, &run, &history).await?;
+            let run = self.journals().fold(tenant, run).await?.run;
+            let pinned = self.pinned_documents().load(tenant, &run).await?;
+            let history = self.journals().history(tenant, run.id()).await?;
+            let examined = self
+                .findings()
+                .examine(tenant, &pinned, &run, &history)
+                .await?;
             cases.push(Case {
                 skill: pinned.skill()?,
                 called: called(&history),

@@ -60,7 +60,7 @@ async fn a_draft_that_rests_on_nothing_leaves_the_answer_without_a_model() {
             "Gate gate-7 is open.",
             &["f9"],
             "unresolved",
-            "`f9`, which is not there",
+            "`f9`, which does not exist",
         ),
         (
             "Forty gates are open.",
@@ -268,6 +268,7 @@ async fn without_the_route_no_model_is_asked() {
     let runs = answered.runs();
     let run = rig
         .engine
+        .journals()
         .fold(&person("ann").tenant, &runs[0])
         .await
         .unwrap()
@@ -297,9 +298,15 @@ async fn replaying_an_analysis_needs_no_model() {
     let runs = answered.runs();
     let rig = rig.without_models().await;
     let ann = person("ann");
-    let replayed = rig.engine.replay_run(&ann, &runs[0]).await.unwrap();
+    let replayed = rig.engine.run_views().replay(&ann, &runs[0]).await.unwrap();
     assert_eq!(replayed.divergence, None);
-    let run = rig.engine.fold(&ann.tenant, &runs[0]).await.unwrap().run;
+    let run = rig
+        .engine
+        .journals()
+        .fold(&ann.tenant, &runs[0])
+        .await
+        .unwrap()
+        .run;
     let Some(Drafting::Done { result, tokens, .. }) = Drafting::from_run(&run) else {
         panic!("{run:?}");
     };

@@ -50,8 +50,8 @@ impl Engine {
             );
             return Err(illegal(message));
         }
-        self.record_of(caller, run).await?;
-        let run = self.fold(&caller.tenant, run).await?.run;
+        self.run_views().record(caller, run).await?;
+        let run = self.journals().fold(&caller.tenant, run).await?.run;
         let hash = view.tenant.content_hash(kind, id.as_ref());
         let executed = run.pins().iter().any(|pin| {
             pin.kind == kind && pin.id == id.as_ref() && Some(pin.content_hash.as_str()) == hash

@@ -78,8 +78,11 @@ impl Engine {
         run: &Run,
     ) -> Result<SkillAnalysis, EngineError> {
         let (tenant, skill) = (&asked.caller.tenant, pinned.skill()?);
-        let history = self.history(tenant, run.id()).await?;
-        let examined = self.examine(tenant, pinned, run, &history).await?;
+        let history = self.journals().history(tenant, run.id()).await?;
+        let examined = self
+            .findings()
+            .examine(tenant, pinned, run, &history)
+            .await?;
         let mut pins = run.pins().iter();
         Ok(SkillAnalysis {
             pin: pins.find(|pin| pin.kind == DocumentKind::Skill).cloned(),

@@ -431,7 +431,11 @@ impl Engine {
             created_at: at,
             updated_at: at,
         };
-        match self.store().open_request(&record, &self.hold()).await {
+        match self
+            .store()
+            .open_request(&record, &self.run_recovery().request_lease())
+            .await
+        {
             Ok(()) => return Ok(RequestClaim::Ours),
             Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -446,7 +450,7 @@ impl Engine {
                 if let Some(newest) = earlier.result.as_ref().or(earlier.answer.as_ref()) {
                     return Ok(RequestClaim::Answered(Box::new(respond::recorded(newest))));
                 }
-                let (tenant, hold) = (&asked.caller.tenant, self.hold());
+                let (tenant, hold) = (&asked.caller.tenant, self.run_recovery().request_lease());
                 let held = self.store().hold_request(tenant, asked.id(), at, &hold);
                 Ok(match held.await? {
                     true => RequestClaim::Ours,

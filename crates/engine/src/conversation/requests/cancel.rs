@@ -36,7 +36,8 @@ impl Engine {
         runs.push(analysis_run_id(&asked));
         for run in runs {
             let aborted = self
-                .abort_run(caller, &run, reason.to_owned(), RollBack::No)
+                .run_management()
+                .abort(caller, &run, reason.to_owned(), RollBack::No)
                 .await;
             match aborted {
                 Ok(_) => {}

@@ -203,7 +203,8 @@ impl Engine {
         playbook: &PlaybookId,
     ) -> Result<Classification, EngineError> {
         let text = asked.request.input.as_str();
-        self.runnable_playbook(&asked.caller, playbook)?;
+        self.run_starts()
+            .runnable_playbook(&asked.caller, playbook)?;
         let verdict = RoutedVerdict::named(text, Intent::Change, playbook.as_ref());
         Ok(Classification {
             playbook: Some(playbook.clone()),
@@ -236,7 +237,7 @@ impl Engine {
         classified: &Classification,
     ) -> Result<TagRecord, EngineError> {
         let view = self.live().view(&asked.caller.tenant);
-        let persona = self.persona(asked.wishes.persona.as_ref())?;
+        let persona = self.tags().persona(asked.wishes.persona.as_ref())?;
         let at = self.now();
         let tier = Some(asked.tier());
         let mut tags = TagRecord {

@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// Gets the request that planned a run, with its playbook, until the request has a result.
-    pub(crate) async fn planned_by(
+    pub(crate) async fn request_that_planned(
         &self,
         tenant: &TenantId,
         run: &RunId,
@@ -150,7 +150,7 @@ impl Engine {
 
     /// Suggests the sentence of a request as an example of the playbook that was started for it, if it asked for that
     /// change.
-    pub(crate) async fn suggest_started(&self, record: &RequestRecord, playbook: &PlaybookId) {
+    pub(crate) async fn suggest_example_of(&self, record: &RequestRecord, playbook: &PlaybookId) {
         let Some((asked, classified)) = logged(record, answered(record)) else {
             return;
         };
@@ -169,7 +169,7 @@ impl Engine {
     /// Records that the caller started a playbook that the answer to a request had offered.
     pub async fn confirm_offer(&self, caller: &Caller, request: &RequestId, playbook: &PlaybookId) {
         match self.request_of(caller, request).await {
-            Ok(record) => self.suggest_started(&record, playbook).await,
+            Ok(record) => self.suggest_example_of(&record, playbook).await,
             Err(error) => {
                 tracing::warn!(error = %error, request.id = %request, "reading the request of an offer failed");
             }

@@ -28,7 +28,7 @@ impl Engine {
             return;
         }
         // A playbook that cannot run is refused when it is opened.
-        let Ok(found) = self.runnable_playbook(caller, playbook) else {
+        let Ok(found) = self.run_starts().runnable_playbook(caller, playbook) else {
             return;
         };
         let declared = found.document().declared_parameters();

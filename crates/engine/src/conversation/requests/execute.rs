@@ -71,7 +71,7 @@ impl Engine {
         });
         let run = self.drive_or_await(tenant, run_id, new, progress).await?;
         succeeded(&run)?;
-        let pinned = self.load_pinned(tenant, &run).await?;
+        let pinned = self.pinned_documents().load(tenant, &run).await?;
         let mut analysed = self.analyse(asked, &pinned, &run).await?;
         analysed.warnings.extend(unheeded);
         progress.send(ProgressEvent::Analysed {
@@ -107,8 +107,12 @@ impl Engine {
         let mut new = None;
         let mut notices = Vec::new();
         if self.store().run(tenant, &run_id).await?.is_none() {
-            let document = self.runnable_playbook(&asked.caller, playbook)?;
-            self.check_definitions(&asked.caller, playbook).await?;
+            let document = self
+                .run_starts()
+                .runnable_playbook(&asked.caller, playbook)?;
+            self.run_starts()
+                .check_definitions(&asked.caller, playbook)
+                .await?;
             let declared = document.document().declared_parameters();
             let text = change_text(asked, classified);
             let target = ParameterTarget {
@@ -133,8 +137,13 @@ impl Engine {
             }
             let dry_run = DryRun::from(asked.wishes.dry_run || classified.dry_run);
             let (caller, bound) = (&asked.caller, gathered.bound);
-            let mut made =
-                self.playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;
+            let mut made = self.run_starts().playbook_run_with(
+                caller,
+                playbook,
+                bound,
+                dry_run,
+                run_id.clone(),
+            )?;
             // A playbook chosen from words is shown before it changes anything, even if its document would not require
             // that.
             let is_from_words = asked.wishes.playbook_id.is_none() || asked.wishes.confirm;
@@ -144,8 +153,8 @@ impl Engine {
             new = Some(NewRun { tags, ..made });
         }
         let driven = self.drive_or_await(tenant, &run_id, new, progress).await?;
-        let foreseen = self.foreseen_warnings(tenant, &driven).await?;
-        let mut run = self.show_run(&asked.caller, &run_id).await?;
+        let foreseen = self.run_views().foreseen_warnings(tenant, &driven).await?;
+        let mut run = self.run_views().show(&asked.caller, &run_id).await?;
         run.notes.extend(notices);
         Ok(StartedChange { run, foreseen })
     }
@@ -159,17 +168,18 @@ impl Engine {
         progress: &Progress,
     ) -> Result<Run, EngineError> {
         let driven = match new {
-            Some(new) => self.drive_new_run(new, progress.clone()).await?,
+            Some(new) => self.runs().drive_new(new, progress.clone()).await?,
             None => {
-                let pinned = self.pinned(tenant, run_id).await?;
-                self.drive_stored_run(run_id, pinned.workspace, progress.clone())
+                let pinned = self.pinned_documents().load_stored(tenant, run_id).await?;
+                self.runs()
+                    .drive_stored(run_id, pinned.workspace, progress.clone())
                     .await?
             }
         };
         match driven {
             Driven::Here(run) => Ok(*run),
             // Another process claimed it, or took it over.
-            Driven::Elsewhere => self.await_other_replica(tenant, run_id).await,
+            Driven::Elsewhere => self.runs().await_other_replica(tenant, run_id).await,
         }
     }
 
@@ -182,7 +192,7 @@ impl Engine {
         skill: &SkillId,
         run_id: RunId,
     ) -> Result<(NewRun, Vec<String>), EngineError> {
-        let planned = self.planned_skill(&asked.caller, skill)?;
+        let planned = self.run_starts().planned_skill(&asked.caller, skill)?;
         let target = ParameterTarget {
             id: skill.as_ref(),
             description: planned.found.document().description.as_str(),

@@ -215,7 +215,7 @@ impl Engine {
         for skill in &earlier.skills {
             let run = run_id_of(tenant, &earlier.request, skill.as_ref());
             if self.store().run(tenant, &run).await?.is_some() {
-                let folded = self.fold(tenant, &run).await?.run;
+                let folded = self.journals().fold(tenant, &run).await?.run;
                 ran.insert(skill.clone(), folded.bindings().parameters.clone());
             }
         }

@@ -57,7 +57,8 @@ impl Engine {
         asked: &ActiveRequest,
         flow: Flow,
     ) -> Result<RequestTags, EngineError> {
-        self.request_tags(&asked.caller, asked.wishes.persona.as_ref(), Some(flow))
+        self.tags()
+            .of_request(&asked.caller, asked.wishes.persona.as_ref(), Some(flow))
     }
 
     /// Returns the warnings of guardrails about an answer, each once (B000-13).

@@ -63,7 +63,10 @@ impl Engine {
             None => classified.text(asked).to_owned(),
         };
         let offers = playbooks.into_iter().filter_map(|id| {
-            let found = self.runnable_playbook(&asked.caller, &id).ok()?;
+            let found = self
+                .run_starts()
+                .runnable_playbook(&asked.caller, &id)
+                .ok()?;
             let declared = found.document().declared_parameters();
             let stated = Collected::given(&declared, &asked.wishes.parameters);
             let stated = stated.read(&text, asked.request.timestamp);
@@ -102,6 +105,7 @@ impl Engine {
                 && !playbook.is_candidate
                 && !met.is_empty()
                 && self
+                    .run_starts()
                     .runnable_playbook(&asked.caller, &playbook.playbook_id)
                     .is_ok();
             if is_offered && offers.offers.len() < OFFERED {

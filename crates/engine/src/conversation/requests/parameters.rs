@@ -9,21 +9,14 @@ use std::collections::BTreeMap;
 
 use charter_contract::ids::RequestId;
 use charter_contract::parameter::Parameter;
-use charter_domain::parameters::{
-    Bound, Collected, MemoryText, ProposedValue, ValueSource, proposed_values,
-};
+use charter_domain::parameters::{Bound, Collected, ProposedValue, ValueSource};
 use charter_domain::run::{Run, TokenUsage};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::classification::ReplyValues;
-use crate::{Caller, Engine, EngineError, MemoryQuery};
-
-/// Maximum memories that are read for missing parameters.
-const MEMORIES: usize = 10;
-/// Longest text for a search of memories, in bytes.
-const MEMORY_QUERY: usize = 4 << 10;
+use crate::{Engine, EngineError};
 
 /// The skill or playbook that a request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -207,7 +200,10 @@ impl Engine {
         }
         let open = collected.open();
         let mut notices = Vec::new();
-        let mut proposals = self.proposed(&asked.caller, &open, &mut notices).await;
+        let mut proposals = self
+            .memories()
+            .propose_values(&asked.caller, &open, &mut notices)
+            .await;
         if asked.wishes.use_memory {
             for parameter in open {
                 let mut own = proposals
@@ -234,45 +230,5 @@ impl Engine {
             notices,
             tokens,
         })
-    }
-
-    /// Returns the values that memories of the caller and the tenant hold for open parameters. A failure is a notice.
-    pub(crate) async fn proposed(
-        &self,
-        caller: &Caller,
-        open: &[&Parameter],
-        notices: &mut Vec<String>,
-    ) -> Vec<ProposedValue> {
-        if open.is_empty() {
-            return Vec::new();
-        }
-        let words = open
-            .iter()
-            .map(|parameter| format!("{} {}", parameter.name, parameter.description));
-        let mut words = words.collect::<Vec<_>>().join("; ");
-        words.truncate(words.floor_char_boundary(MEMORY_QUERY));
-        let query = MemoryQuery {
-            text: Some(words),
-            limit: Some(MEMORIES),
-            ..MemoryQuery::default()
-        };
-        let found = match self.memories().find(caller, &query).await {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(error = %error, "memories could not be searched for missing parameters");
-                notices.push(format!("memories were not searched: {error}"));
-                return Vec::new();
-            }
-        };
-        let texts = found.iter().filter_map(|found| {
-            let entry = found.shown.memory.as_ref()?;
-            Some(MemoryText {
-                id: &found.shown.memory_id,
-                title: entry.title.as_str(),
-                content: entry.content.as_str(),
-                written_at: found.shown.at,
-            })
-        });
-        proposed_values(open, &texts.collect::<Vec<_>>())
     }
 }

@@ -137,7 +137,9 @@ impl Engine {
     fn rendering_hints(&self, tenant: &TenantId, done: &[SkillAnalysis]) -> Map<String, Value> {
         let mut hints = Map::new();
         for analysed in done {
-            let template = self.template_of(tenant, &analysed.tags, &analysed.skill);
+            let template = self
+                .findings()
+                .template(tenant, &analysed.tags, &analysed.skill);
             let of_template = template.and_then(|found| found.document().rendering_hints.clone());
             for (name, hint) in of_template.into_iter().flatten() {
                 hints.entry(name).or_insert(hint);

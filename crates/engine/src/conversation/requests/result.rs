@@ -98,8 +98,8 @@ impl Engine {
         let asked = ActiveRequest::from_json(&record.asked, tenant.clone())?;
         let classified: Classification = decode_stored(verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-        let run = self.fold(tenant, run_id).await?.run;
-        let shown = self.show_run(&asked.caller, run_id).await?;
+        let run = self.journals().fold(tenant, run_id).await?.run;
+        let shown = self.run_views().show(&asked.caller, run_id).await?;
         let result = response(&asked, &classified, &run, &shown)?;
         let (text, at) = (respond::write(&result)?, self.now());
         // Before the result: a recorded result is not made again.
@@ -137,7 +137,7 @@ fn response(
 ) -> Result<AgentResponse, EngineError> {
     let summary = &shown.summary;
     let mut result = ResultText::new(shown);
-    let account = run.account();
+    let account = RunAccount::new(run);
     let (changes, undone) = (result.changes(&account), result.undone(&account));
     let missing = missing_evidence(run);
     let content = content(shown, &account, &changes, &missing);

@@ -229,7 +229,7 @@ impl Engine {
                 continue;
             };
             let is_known = offers.iter().any(|offer| *offer.playbook() == id);
-            let Ok(found) = self.runnable_playbook(&asked.caller, &id) else {
+            let Ok(found) = self.run_starts().runnable_playbook(&asked.caller, &id) else {
                 continue;
             };
             if is_known {

@@ -169,11 +169,13 @@ impl Engine {
             findings.extend(drafted.findings.iter().cloned());
         }
         warnings.extend(
-            self.render(tenant, tags, skill, findings, None, drafted)
+            self.findings()
+                .render(tenant, tags, skill, findings, None, drafted)
                 .await?,
         );
         let parameters = ParameterView::values(&analysed.parameters);
         analysed.summary = self
+            .findings()
             .summarise(tenant, skill, &parameters, findings, warnings)
             .await?;
         Ok(())

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::thread::Origin;
 use super::{MISSION, TaskKey, TaskMessage};
 use crate::conversation::requests::ActiveRequest;
-use crate::execution::runs::{MAX_CLIENT_ID, derived};
+use crate::execution::starts::{MAX_CLIENT_ID, derived};
 use crate::ground::moments;
 use crate::{Caller, Engine, EngineError, Progress};
 

@@ -24,11 +24,11 @@ impl Engine {
         outline: Outline,
     ) -> Result<Task, EngineError> {
         let run = match (&outline.change, outline.runs.as_slice()) {
-            (Some(run), _) => Some(self.show_run(caller, &run.run_id).await?),
+            (Some(run), _) => Some(self.run_views().show(caller, &run.run_id).await?),
             (None, runs) if outline.state == TaskState::ApprovalRequired => {
                 let mut waiting = None;
                 for run in runs {
-                    let shown = self.show_run(caller, run).await?;
+                    let shown = self.run_views().show(caller, run).await?;
                     waiting = waiting.or((!shown.approvals.is_empty()).then_some(shown));
                 }
                 waiting
@@ -88,6 +88,7 @@ impl Engine {
         Ok(match run.summary.status {
             RunStatus::AwaitingParameters => {
                 let (declared, _) = self
+                    .run_management()
                     .parameters_of(&caller.tenant, &run.summary.run_id)
                     .await?;
                 let is_missing = |parameter: &&Parameter| state.missing.contains(&parameter.name);

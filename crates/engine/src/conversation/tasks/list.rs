@@ -178,7 +178,7 @@ impl Engine {
                 }
                 let id = record.mission_id.clone();
                 if let Some(wanted) = &filter.context
-                    && *wanted != self.mission_context(record).await?
+                    && *wanted != self.conversation_of_mission(record).await?
                 {
                     continue;
                 }

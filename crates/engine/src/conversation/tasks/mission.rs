@@ -105,7 +105,7 @@ impl Engine {
     }
 
     /// Returns the conversation that a mission belongs to.
-    pub(super) async fn mission_context(
+    pub(super) async fn conversation_of_mission(
         &self,
         record: MissionRecord,
     ) -> Result<String, EngineError> {

@@ -80,7 +80,7 @@ impl Engine {
         }
         let outline = self.outline(&thread).await?;
         if let Some(run) = &outline.change {
-            let run = self.show_run(caller, &run.run_id).await?;
+            let run = self.run_views().show(caller, &run.run_id).await?;
             if is_taken(&run, message) {
                 return Ok(());
             }
@@ -104,11 +104,15 @@ impl Engine {
         only_values(message)?;
         if let Some(confirmation) = &message.confirmation {
             return self
-                .confirm_run(caller, id, confirmation.clone())
+                .run_management()
+                .confirm(caller, id, confirmation.clone())
                 .await
                 .map(drop);
         }
-        let (declared, known) = self.parameters_of(&caller.tenant, id).await?;
+        let (declared, known) = self
+            .run_management()
+            .parameters_of(&caller.tenant, id)
+            .await?;
         let given = given(message)?;
         let reply = if run.state.missing.is_empty() {
             Reply {
@@ -131,7 +135,10 @@ impl Engine {
         let Reply {
             values, sources, ..
         } = &reply;
-        self.give_from(caller, id, values, sources).await.map(drop)
+        self.run_management()
+            .give_from(caller, id, values, sources)
+            .await
+            .map(drop)
     }
 
     /// Sends a new request with the reply's values, for the same skill or playbook.

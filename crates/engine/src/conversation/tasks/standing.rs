@@ -129,10 +129,12 @@ impl Engine {
         let caller = &attempt.asked.caller;
         Ok(match routed(attempt)? {
             Some(RoutedDocument::Playbook(playbook)) => {
-                let found = self.runnable_playbook(caller, &playbook)?;
+                let found = self.run_starts().runnable_playbook(caller, &playbook)?;
                 found.document().declared_parameters()
             }
-            Some(RoutedDocument::Skill(skill)) => self.skill_parameters(caller, &skill)?,
+            Some(RoutedDocument::Skill(skill)) => {
+                self.run_starts().skill_parameters(caller, &skill)?
+            }
             None => Vec::new(),
         })
     }

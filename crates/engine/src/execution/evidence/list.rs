@@ -14,8 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Map;
 
+use super::EvidenceService;
 use crate::ground::error::newest_known;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A filter for evidence. Absent fields do not restrict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -78,19 +79,19 @@ pub struct EvidencePage {
     pub next: Option<String>,
 }
 
-impl Engine {
+impl EvidenceService {
     /// Lists the matching records that are visible to the caller, by capture time, without their payloads.
     ///
     /// # Errors
     /// `invalid_document` for a range that ends before it starts (B000-19).
-    pub async fn list_evidence(
+    pub async fn list(
         &self,
         caller: &Caller,
         query: EvidenceQuery,
         page: &PageRequest,
     ) -> Result<EvidencePage, EngineError> {
         let filter = query.filter(caller)?;
-        let found = self.store().list_evidence(&caller.tenant, &filter, page);
+        let found = self.store.list_evidence(&caller.tenant, &filter, page);
         let found = found.await?;
         let entries = found.entries.into_iter().map(|head| entry(caller, head));
         Ok(EvidencePage {
@@ -165,15 +166,15 @@ pub(crate) fn withheld<'c>(caller: &Caller, class: Option<&'c Label>) -> Option<
     class.filter(|class| !caller.role.may_call(redaction::level(Some(class))))
 }
 
-impl Engine {
+impl EvidenceService {
     /// The error for a record that the caller does not see, which lists the newest that it sees.
-    pub(crate) async fn no_evidence(
+    pub(crate) async fn no_record(
         &self,
         caller: &Caller,
         id: &EvidenceId,
     ) -> Result<EngineError, EngineError> {
         let (query, page) = (EvidenceQuery::default(), newest_known());
-        let seen = self.list_evidence(caller, query, &page).await?;
+        let seen = self.list(caller, query, &page).await?;
         let ids = seen.entries.iter().map(|seen| seen.id.as_str());
         Ok(EngineError::not_found("evidence record", id).knowing(ids))
     }

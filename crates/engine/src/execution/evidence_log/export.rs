@@ -16,9 +16,9 @@ use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::damaged;
+use super::{EvidenceLogService, damaged};
 use crate::execution::evidence::withheld;
-use crate::{Caller, Engine, EngineError, EvidenceQuery};
+use crate::{Caller, EngineError, EvidenceQuery};
 
 /// Leaves that are read at once, if they are small: payloads are up to 1 MiB each.
 const PAGE: usize = 32;
@@ -54,13 +54,13 @@ enum Rest {
     These(BTreeSet<u64>),
 }
 
-impl Engine {
+impl EvidenceLogService {
     /// Starts an export: of everything for an operator without filters, else of the matching records that are visible
     /// to the caller.
     ///
     /// # Errors
-    /// `too_large` for a selection of too many records; as [`Engine::list_evidence`].
-    pub async fn evidence_export(
+    /// `too_large` for a selection of too many records; as [`EvidenceService::list`](crate::EvidenceService::list).
+    pub async fn export(
         &self,
         caller: &Caller,
         query: EvidenceQuery,
@@ -89,7 +89,7 @@ impl Engine {
     ///
     /// # Errors
     /// `version_conflict` if a payload was removed meanwhile: the export must start again.
-    pub async fn export_lines(
+    pub async fn next_lines(
         &self,
         export: &mut EvidenceExport,
     ) -> Result<Option<String>, EngineError> {
@@ -127,12 +127,12 @@ impl Engine {
         caller: &Caller,
         coverage: Coverage,
     ) -> Result<(Header, u64), EngineError> {
-        let checkpoint = self.evidence_checkpoint(caller).await?;
+        let checkpoint = self.checkpoint(caller).await?;
         let header = Header {
             format: FORMAT.to_owned(),
             tenant_id: caller.tenant.clone(),
             coverage,
-            key: self.evidence_key(caller)?.key,
+            key: self.key(caller)?.key,
             checkpoint: checkpoint.checkpoint,
         };
         Ok((header, checkpoint.size))
@@ -140,10 +140,10 @@ impl Engine {
 
     /// Returns whether the log still has its first leaves: an erasure of the tenant removes those before it.
     async fn is_whole(&self, caller: &Caller) -> Result<bool, EngineError> {
-        let first = self.store().log_leaves(&caller.tenant, 0, 1).await?;
+        let first = self.store.log_leaves(&caller.tenant, 0, 1).await?;
         match first.first() {
             Some(first) => Ok(first.index == 0),
-            None => Ok(self.store().log_size(&caller.tenant).await? == 0),
+            None => Ok(self.store.log_size(&caller.tenant).await? == 0),
         }
     }
 
@@ -157,17 +157,14 @@ impl Engine {
         let (mut after, mut records) = (None, 0);
         loop {
             let page = PageRequest::new(after, PAGE);
-            let found = self.list_evidence(caller, query.clone(), &page).await?;
+            let found = self.evidence.list(caller, query.clone(), &page).await?;
             records += found.entries.len();
             if records > MAX_SELECTED {
                 let message = format!("the selection has more than {MAX_SELECTED} records");
                 return Err(EngineError::new(ErrorCode::TooLarge, message));
             }
             for record in &found.entries {
-                let leaves = self
-                    .store()
-                    .log_leaves_of(&caller.tenant, &record.id)
-                    .await?;
+                let leaves = self.store.log_leaves_of(&caller.tenant, &record.id).await?;
                 places.extend(leaves.iter().map(|leaf| leaf.index));
             }
             after = found.next;
@@ -184,13 +181,13 @@ impl Engine {
         let tenant = &export.caller.tenant;
         let mut leaves = match &mut export.rest {
             Rest::From(from) => {
-                let leaves = self.store().log_leaves(tenant, *from, export.page).await?;
+                let leaves = self.store.log_leaves(tenant, *from, export.page).await?;
                 *from = leaves.last().map_or(*from, |leaf| leaf.index + 1);
                 leaves
             }
             Rest::These(places) => match places.pop_first() {
                 None => Vec::new(),
-                Some(place) => self.store().log_leaves(tenant, place, 1).await?,
+                Some(place) => self.store.log_leaves(tenant, place, 1).await?,
             },
         };
         leaves.retain(|leaf| leaf.index < export.size);
@@ -214,7 +211,7 @@ impl Engine {
             .copied()
             .collect();
         let nodes: Vec<_> = nodes.into_iter().collect();
-        let read = self.store().log_nodes(&caller.tenant, &nodes).await?;
+        let read = self.store.log_nodes(&caller.tenant, &nodes).await?;
         let mut lines = Vec::with_capacity(leaves.len());
         for (leaf, plan) in leaves.into_iter().zip(plans) {
             let proof = plan.iter().map(|cover| cover.fold(&read).map_err(damaged));
@@ -267,10 +264,7 @@ impl Engine {
         size: u64,
         record: &EvidenceRecord,
     ) -> Result<(), EngineError> {
-        let leaves = self
-            .store()
-            .log_leaves_of(&caller.tenant, &record.id)
-            .await?;
+        let leaves = self.store.log_leaves_of(&caller.tenant, &record.id).await?;
         let said = leaves.iter().filter(|leaf| leaf.index < size).any(|leaf| {
             matches!(
                 LogEntry::from_leaf(&leaf.leaf),

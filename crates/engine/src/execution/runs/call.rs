@@ -18,19 +18,19 @@ use charter_effects::{
 use serde_json::{Value, json};
 
 use super::effect::{Prepared, failure};
-use crate::Engine;
+use super::tool_calls::ToolCallService;
 use crate::ground::moments;
 
 impl Prepared {
     /// Builds the call for the tool runner.
     pub(super) fn tool_call(
         self,
-        engine: &Engine,
+        calls: &ToolCallService,
         idempotency_key: String,
         room: Arc<dyn OutputBudget>,
     ) -> Result<ToolCall, StepFailure> {
         let document = &self.tool.entry.document;
-        let grants = &engine.settings().grants;
+        let grants = &calls.grants;
         let environment = grants.variables(&document.environment);
         let readable = grants.files(&environment);
         let egress = grants.hosts(&document.egress).map_err(|fault| {
@@ -40,7 +40,7 @@ impl Prepared {
         })?;
         let begin_within = self
             .approved_until
-            .map(|end| moments::span(engine.now(), end));
+            .map(|end| moments::span(calls.clock.now(), end));
         let dry_run = DryRun::from(self.dry_run);
         let target = target(document, &self.tenant, dry_run, begin_within);
         let implementation = match self.script {

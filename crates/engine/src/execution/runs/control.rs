@@ -15,16 +15,16 @@ use charter_store::lease::Lease;
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
-use super::PendingRun;
 use super::drivers::{
     Decided, Driven, DriverHandle, DriverMessage, has_unread_notice, held_elsewhere, is_lease_lost,
 };
 use super::journal::{FoldedRun, PendingEvent, chain, is_of_newer};
 use super::progress::Progress;
+use super::{PendingRun, RunService};
+use crate::EngineError;
 use crate::execution::events;
 use crate::ground::questions::Effort;
 use crate::ground::settings::ProcessRole;
-use crate::{Engine, EngineError};
 
 /// How long a command waits for a run that another driver holds, and the interval between attempts.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ pub(super) fn illegal(refused: &IllegalTransition) -> EngineError {
     EngineError::new(ErrorCode::IllegalTransition, refused.to_string())
 }
 
-impl Engine {
+impl RunService {
     /// Applies a command to a run, then lets the run continue. The command is durable when this returns.
     pub(crate) async fn order(
         self: &Arc<Self>,
@@ -47,7 +47,7 @@ impl Engine {
         while self.try_order(tenant, run, &order).await? == Decided::Elsewhere {
             // A driver that starts or stops holds the run for a moment; another process holds it for longer.
             if patience.is_zero() {
-                return match self.store().is_shared() {
+                return match self.store.is_shared() {
                     true => self.order_elsewhere(tenant, run, &order).await,
                     false => Err(held_elsewhere()),
                 };
@@ -64,7 +64,7 @@ impl Engine {
         run: &RunId,
         command: Command,
     ) -> Option<Result<(), EngineError>> {
-        let driver = self.drivers().driver(run)?;
+        let driver = self.drivers.driver(run)?;
         let (answer, answered) = oneshot::channel();
         let order = DriverMessage::Command(Box::new(command), answer);
         driver.send(order).await.ok()?;
@@ -95,7 +95,7 @@ impl Engine {
 
     /// Returns whether this process drives runs. Workers claim the runs that it does not drive.
     pub(super) fn drives_runs(&self) -> bool {
-        self.settings().duty != ProcessRole::Api && !self.is_draining()
+        self.settings.duty != ProcessRole::Api && !self.draining.is_cancelled()
     }
 
     /// Drives a run in the background, as far as it goes. If it already has a driver, that driver checks it again.
@@ -103,17 +103,17 @@ impl Engine {
         if !self.drives_runs() {
             return;
         }
-        let engine = Arc::clone(self);
+        let runs = Arc::clone(self);
         let driving = async move {
-            if let Some(driver) = engine.drivers().driver(&run)
+            if let Some(driver) = runs.drivers.driver(&run)
                 && driver.send(DriverMessage::Refresh).await.is_ok()
             {
                 return;
             }
-            let driven = engine.drive_unattended(&tenant, &run).await;
-            engine.log_driver_result(run, driven).await;
+            let driven = runs.drive_unattended(&tenant, &run).await;
+            runs.log_driver_result(run, driven).await;
         };
-        self.tasks().spawn(driving.in_current_span());
+        self.spawn(driving.in_current_span());
     }
 
     /// Drives a run in the background that this process just claimed.
@@ -122,19 +122,19 @@ impl Engine {
     /// expire before work starts, and replicas livelock.
     pub(crate) fn spawn_claimed_driver(self: &Arc<Self>, claimed: ClaimedRun) {
         let ClaimedRun { run, lease } = claimed;
-        let Ok(place) = self.drivers().acquire(&run.run_id) else {
+        let Ok(place) = self.drivers.acquire(&run.run_id) else {
             // The present driver either continues under this lease, or stops and has the run resumed.
-            self.drivers().supersede(&run.run_id, lease.fence);
+            self.drivers.supersede(&run.run_id, lease.fence);
             return self.spawn_driver(run.tenant_id, run.run_id);
         };
-        self.drivers()
+        self.drivers
             .set_claimed_lease_held(&run.run_id, lease.fence);
-        let engine = Arc::clone(self);
+        let runs = Arc::clone(self);
         let driving = async move {
-            let driven = engine.drive_claimed_run(place, &run, lease).await;
-            engine.log_driver_result(run.run_id, driven).await;
+            let driven = runs.drive_claimed(place, &run, lease).await;
+            runs.log_driver_result(run.run_id, driven).await;
         };
-        self.tasks().spawn(driving.in_current_span());
+        self.spawn(driving.in_current_span());
     }
 
     /// Drives a new run in the background. Returns once storing it has succeeded or failed.
@@ -146,20 +146,20 @@ impl Engine {
         place: DriverHandle,
         new: PendingRun,
     ) -> Result<(), EngineError> {
-        let (engine, stored) = (Arc::clone(self), Arc::clone(&new.stored));
+        let (runs, stored) = (Arc::clone(self), Arc::clone(&new.stored));
         let is_stored = Arc::clone(&stored);
         let driving = async move {
             let run = new.record.run_id.clone();
-            match engine.drive_new_run_in_slot(place, new).await {
+            match runs.drive_new_in_slot(place, new).await {
                 Err(error) if !is_stored.initialized() => Err(error),
                 Ok(Driven::Elsewhere) if !is_stored.initialized() => Err(held_elsewhere()),
                 driven => {
-                    engine.log_driver_result(run, driven).await;
+                    runs.log_driver_result(run, driven).await;
                     Ok(())
                 }
             }
         };
-        let driving = self.tasks().spawn(driving.in_current_span());
+        let driving = self.spawn(driving.in_current_span());
         tokio::select! {
             biased;
             _ = stored.wait() => Ok(()),
@@ -185,12 +185,12 @@ impl Engine {
     async fn leave_to_newer_version(&self, run: RunId, error: &EngineError) {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(run.id = %run, cause, "leaving a run to the newer version that wrote its journal");
-        let lease = self.acquire_run_lease(&run).await;
+        let lease = self.acquire_lease(&run).await;
         // Before the lease is released: after that, this process could claim the run again.
-        self.peer_replicas().leave(run);
+        self.claims.leave(run);
         if let Ok(Some(lease)) = lease {
             // If this fails, the lease expires.
-            drop(self.store().release(&lease).await);
+            drop(self.store.release(&lease).await);
         }
     }
 
@@ -200,26 +200,27 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<Driven, EngineError> {
-        let pinned = self.pinned(tenant, run).await?;
-        self.drive_stored_run(run, pinned.workspace, Progress::silent())
+        let pinned = self.pinned.load_stored(tenant, run).await?;
+        self.drive_stored(run, pinned.workspace, Progress::silent())
             .await
     }
 
     /// Schedules a waiting run to resume when its wake time comes.
     pub(super) fn schedule_wake(self: &Arc<Self>, run: &Run, tenant: &TenantId) {
         let nothing = std::collections::BTreeSet::new();
-        let next = run.next(&nothing, |moment| self.deadlines().is_due(moment));
+        let next = run.next(&nothing, |moment| self.deadlines.is_due(moment));
         let Next::Wait { until: Some(until) } = next else {
             return;
         };
-        let (engine, tenant, run) = (Arc::clone(self), tenant.clone(), run.id().clone());
-        let wait = self.deadlines().time_until(until);
-        self.tasks().spawn(async move {
+        let (runs, tenant, run) = (Arc::clone(self), tenant.clone(), run.id().clone());
+        let wait = self.deadlines.time_until(until);
+        let waking = async move {
             tokio::select! {
-                () = engine.shutdown().cancelled() => {}
-                () = tokio::time::sleep(wait) => engine.spawn_driver(tenant, run),
+                () = runs.background.shutdown.cancelled() => {}
+                () = tokio::time::sleep(wait) => runs.spawn_driver(tenant, run),
             }
-        });
+        };
+        self.spawn(waking);
     }
 
     /// Decides on a run that this process does not drive, in its driver's slot. The lease belongs to the process as a
@@ -234,7 +235,7 @@ impl Engine {
         run_id: &RunId,
         command: Command,
     ) -> Result<Decided, EngineError> {
-        let Ok(mut place) = self.drivers().acquire(run_id) else {
+        let Ok(mut place) = self.drivers.acquire(run_id) else {
             return Ok(Decided::Elsewhere);
         };
         let decided = self.decide_under_lease(tenant, run_id, command).await;
@@ -244,7 +245,9 @@ impl Engine {
         }
         match decided? {
             Driven::Here(run) => {
-                self.note_end(tenant, &run).await;
+                if let Some(clients) = self.clients.upgrade() {
+                    clients.record_end(tenant, &run).await;
+                }
                 Ok(Decided::Here)
             }
             Driven::Elsewhere => Ok(Decided::Elsewhere),
@@ -257,12 +260,12 @@ impl Engine {
         run_id: &RunId,
         command: Command,
     ) -> Result<Driven, EngineError> {
-        let Some(lease) = self.acquire_run_lease(run_id).await? else {
+        let Some(lease) = self.acquire_lease(run_id).await? else {
             return Ok(Driven::Elsewhere);
         };
         let decided = self.append_decided(tenant, run_id, command, &lease).await;
         if decided.is_err() {
-            self.store().release(&lease).await?;
+            self.store.release(&lease).await?;
         }
         match decided {
             Ok(run) => Ok(Driven::Here(Box::new(run))),
@@ -273,11 +276,11 @@ impl Engine {
 
     /// Returns whether evidence must be recorded before a run may end.
     async fn needs_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
-        if run.calls().is_empty() {
+        if run.steps().calls().is_empty() {
             return Ok(false);
         }
-        let pinned = self.load_pinned(tenant, run).await?;
-        Ok(pinned.workspace.leaves_evidence(self))
+        let pinned = self.pinned.load(tenant, run).await?;
+        Ok(pinned.workspace.leaves_evidence(&self.evidence))
     }
 
     /// Applies a command and appends the resulting events; the same write releases the lease. Returns the updated run.
@@ -293,8 +296,8 @@ impl Engine {
             version,
             head,
             ..
-        } = self.fold(tenant, run_id).await?;
-        let (at, before) = (self.now(), Some(run.status()));
+        } = self.journals.fold(tenant, run_id).await?;
+        let (at, before) = (self.clock.now(), Some(run.status()));
         let stood = mission::state_of(&run);
         let mut written = Vec::new();
         let mut events = run.decide(command).map_err(|error| illegal(&error))?;
@@ -305,7 +308,7 @@ impl Engine {
                 applied.map_err(|error| EngineError::internal("folding an event", error))?;
             }
             let effort = Effort::long_if_any([run.asks_expressions()]);
-            let place = self.question_slots().slot_for(tenant, effort).await;
+            let place = self.questions.slot_for(tenant, effort).await;
             events = place.ask(|| run.advance());
             // The run's next driver records the evidence and then ends the run.
             if events.iter().any(RunEvent::is_final) && self.needs_evidence(tenant, &run).await? {
@@ -313,7 +316,10 @@ impl Engine {
             }
         }
         let (then, approvals) = match run.outcome() {
-            Some(_) => (NextPhase::Ends, self.lapsing(tenant, run_id).await?),
+            Some(_) => (
+                NextPhase::Ends,
+                self.approvals.lapsing(tenant, run_id).await?,
+            ),
             None => (NextPhase::Runs, Vec::new()),
         };
         let append = Append {
@@ -330,7 +336,7 @@ impl Engine {
             mission_state: mission::state_of(&run).filter(|now| stood != Some(*now)),
             release: true,
         };
-        self.append(append).await?;
+        self.journals.append(append).await?;
         Ok(run)
     }
 }

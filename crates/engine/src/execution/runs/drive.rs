@@ -41,18 +41,20 @@ use super::effect::{Prepared, StepEnd, Workspace, failure};
 use super::journal::{FoldedRun, PendingEvent};
 use super::progress::Progress;
 use super::resumable::ResumableRun;
-use super::{NewRun, PendingRun};
+use super::{NewRun, PendingRun, RunClients, RunService, held};
+use crate::EngineError;
 use crate::execution::outputs::{OutputMemory, RunMemory, RunMemoryShare, VALUES_TIMEOUT};
+use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
 use crate::ground::moments;
 use crate::ground::questions::Effort;
 use crate::ground::settings::ProcessRole;
 use crate::ground::telemetry;
 use crate::identity::shares::Share;
-use crate::{Engine, EngineError};
 
 /// A run that this worker drives.
 struct RunDriver<'e> {
-    engine: &'e Arc<Engine>,
+    runs: &'e Arc<RunService>,
+    clients: &'e Arc<dyn RunClients>,
     folded: FoldedRun,
     hold: RunOwnership,
     workspace: Workspace,
@@ -102,14 +104,14 @@ impl RunSource {
 /// Running effects.
 type InFlight = FuturesUnordered<BoxFuture<'static, StepEnd>>;
 
-impl Engine {
+impl RunService {
     /// Drives a run from the state in its journal to its end, or until it waits for a person. If this process drives
     /// the run already, waits for that driver first. [`Driven::Elsewhere`] while another process holds the run.
     ///
     /// # Errors
     /// `unavailable` if the engine stops first; errors of storage. A failed step is not an error: it is part of the
     /// run's outcome.
-    pub(crate) async fn drive_stored_run(
+    pub(crate) async fn drive_stored(
         self: &Arc<Self>,
         run_id: &RunId,
         workspace: Workspace,
@@ -122,26 +124,26 @@ impl Engine {
     /// Drives a run that is not stored yet. One commit creates the run, acquires its lease and begins its first steps.
     ///
     /// # Errors
-    /// As for [`Engine::drive_stored_run`]; `already_exists` if the run is in storage.
-    pub(crate) async fn drive_new_run(
+    /// As for [`RunService::drive_stored`]; `already_exists` if the run is in storage.
+    pub(crate) async fn drive_new(
         self: &Arc<Self>,
         new: NewRun,
         progress: Progress,
     ) -> Result<Driven, EngineError> {
         let new = self.unstored(new)?;
-        let pinned = self.load_pinned_for_new(&new).await?;
+        let pinned = self.pinned.load_new(&new).await?;
         let whence = RunSource::New(Box::new(new));
         self.drive_when_slot_free(whence, pinned.workspace, progress)
             .await
     }
 
     /// Drives a new run in an acquired slot, for a caller that waits only until the run is stored.
-    pub(super) async fn drive_new_run_in_slot(
+    pub(super) async fn drive_new_in_slot(
         self: &Arc<Self>,
         place: DriverHandle,
         new: PendingRun,
     ) -> Result<Driven, EngineError> {
-        let pinned = self.load_pinned_for_new(&new).await?;
+        let pinned = self.pinned.load_new(&new).await?;
         let whence = RunSource::New(Box::new(new));
         self.drive_in_slot(place, whence, pinned.workspace, Progress::silent())
             .await
@@ -153,25 +155,28 @@ impl Engine {
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Driven, EngineError> {
-        if self.settings().duty == ProcessRole::Api {
+        if self.settings.duty == ProcessRole::Api {
             let left = self.delegate_to_workers(whence, &workspace.tenant).await?;
             return Ok(Driven::Here(Box::new(left)));
         }
-        let place = self.drivers().acquire_when_free(whence.run_id()).await;
+        let place = self.drivers.acquire_when_free(whence.run_id()).await;
         self.drive_in_slot(place, whence, workspace, progress).await
     }
 
     /// Drives a run that this process claimed. If the run cannot be read, its lease is left to expire, so that it is
     /// not claimed again at once.
-    pub(super) async fn drive_claimed_run(
+    pub(super) async fn drive_claimed(
         self: &Arc<Self>,
         place: DriverHandle,
         run: &RunRecord,
         lease: Lease,
     ) -> Result<Driven, EngineError> {
         let reading = async {
-            let housed = self.fold_for_resume(&run.tenant_id, &run.run_id).await?;
-            let pinned = self.load_pinned(&run.tenant_id, &housed.folded.run).await?;
+            let housed = self
+                .journals
+                .fold_for_resume(&run.tenant_id, &run.run_id)
+                .await?;
+            let pinned = self.pinned.load(&run.tenant_id, &housed.folded.run).await?;
             Ok((housed, pinned.workspace))
         };
         let Some((housed, workspace)) = run_unless_revoked(&place.lost, reading).await? else {
@@ -192,8 +197,9 @@ impl Engine {
         let (run_id, tenant) = (whence.run_id().clone(), workspace.tenant.clone());
         // The end of any other run does not by itself produce a request's result.
         let changes = workspace.kind == RunKind::Playbook;
+        let clients = held(&self.clients)?;
         let span = telemetry::run(&run_id, &tenant);
-        let driving = self.drive_under_lease(whence, workspace, progress, &mut place);
+        let driving = self.drive_under_lease(&clients, whence, workspace, progress, &mut place);
         let driven = driving.instrument(span.clone()).await;
         let left = driven.as_ref().map(|driven| match driven {
             Driven::Here(run) => Some(&**run),
@@ -208,7 +214,7 @@ impl Engine {
         if let Driven::Here(run) = &driven {
             self.schedule_wake(run, &tenant);
             if changes {
-                self.note_end(&tenant, run).await;
+                clients.record_end(&tenant, run).await;
             }
         }
         Ok(driven)
@@ -234,11 +240,29 @@ impl Engine {
         run_id: &RunId,
     ) -> Result<Run, EngineError> {
         self.await_settled(tenant, run_id).await?;
-        Ok(self.fold(tenant, run_id).await?.run)
+        Ok(self.journals.fold(tenant, run_id).await?.run)
+    }
+
+    /// Waits until a run with another driver has ended or waits for a person.
+    async fn await_settled(&self, tenant: &TenantId, run: &RunId) -> Result<(), EngineError> {
+        loop {
+            // Registered before looking, so that no notification in between is missed.
+            let change = ChangeWait::register(&self.news);
+            let record = self.store.run(tenant, run).await?;
+            let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
+            if !record.status.is_active() {
+                return Ok(());
+            }
+            match change.wait(POLL_INTERVAL, &self.draining).await {
+                WaitEnd::LookAgain => {}
+                WaitEnd::Stopped => return Err(EngineError::interrupted()),
+            }
+        }
     }
 
     async fn drive_under_lease(
         self: &Arc<Self>,
+        clients: &Arc<dyn RunClients>,
         whence: RunSource,
         workspace: Workspace,
         progress: Progress,
@@ -246,14 +270,18 @@ impl Engine {
     ) -> Result<Driven, EngineError> {
         let (housed, hold, unwritten, artifacts) = match whence {
             RunSource::Stored(run_id) => {
-                let Some(lease) = self.acquire_run_lease(&run_id).await? else {
+                let Some(lease) = self.acquire_lease(&run_id).await? else {
                     return Ok(Driven::Elsewhere);
                 };
-                self.drivers().set_lease_held(&run_id, lease.fence);
-                match self.fold_for_resume(&workspace.tenant, &run_id).await {
+                self.drivers.set_lease_held(&run_id, lease.fence);
+                match self
+                    .journals
+                    .fold_for_resume(&workspace.tenant, &run_id)
+                    .await
+                {
                     Ok(housed) => (housed, RunOwnership::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
-                        self.store().release(&lease).await?;
+                        self.store.release(&lease).await?;
                         return Err(error);
                     }
                 }
@@ -262,7 +290,7 @@ impl Engine {
                 (*housed, RunOwnership::Held(lease), Vec::new(), Vec::new())
             }
             RunSource::New(new) => {
-                let room = RunMemory::new(self.run_values(), &workspace.tenant);
+                let room = self.memory.for_run(&workspace.tenant);
                 let part = room.take(new.run.memory(), VALUES_TIMEOUT).await?;
                 let hold = RunOwnership::Unstored(Box::new(new.record), new.stored);
                 let started = vec![new.started];
@@ -278,13 +306,14 @@ impl Engine {
         };
         let mission = mission::state_of(&folded.run);
         let mut drive = RunDriver {
-            engine: self,
+            runs: self,
+            clients,
             told,
             folded,
             hold,
             workspace,
             progress,
-            cancel: self.shutdown().child_token(),
+            cancel: self.background.shutdown.child_token(),
             orders: &mut place.orders,
             unwritten,
             approvals: Vec::new(),
@@ -299,7 +328,7 @@ impl Engine {
         let ended = run_unless_revoked(&place.lost, drive.run_loop()).await;
         drive.cancel.cancel();
         if let RunOwnership::Held(lease) = &drive.hold {
-            self.store().release(lease).await?;
+            self.store.release(lease).await?;
         }
         match ended {
             Ok(Some(())) => Ok(Driven::Here(Box::new(drive.folded.run))),
@@ -310,16 +339,11 @@ impl Engine {
     }
 
     /// Acquires this worker's lease on a run; `None` while another worker holds it.
-    pub(super) async fn acquire_run_lease(
-        &self,
-        run_id: &RunId,
-    ) -> Result<Option<Lease>, EngineError> {
-        let now = self.now();
-        let until = moments::after(now, self.settings().lease);
-        let lease = self
-            .store()
-            .acquire(run_id.as_ref(), self.holder(), now, until);
-        Ok(lease.await?)
+    pub(super) async fn acquire_lease(&self, run_id: &RunId) -> Result<Option<Lease>, EngineError> {
+        let now = self.clock.now();
+        let until = moments::after(now, self.settings.lease);
+        let (run, holder) = (run_id.as_str(), self.holder.as_str());
+        Ok(self.store.acquire(run, holder, now, until).await?)
     }
 }
 
@@ -334,7 +358,7 @@ impl RunDriver<'_> {
                 self.handle_deadlines(&mut in_flight, &mut in_hand).await?;
                 continue;
             }
-            let has_come = |moment| self.engine.deadlines().is_due(moment);
+            let has_come = |moment| self.runs.deadlines.is_due(moment);
             let waiting = self.turns.waiting(has_come);
             let next = match waiting.is_empty() {
                 true => self.folded.run.next(&in_hand, has_come),
@@ -353,12 +377,12 @@ impl RunDriver<'_> {
                 }
                 // While draining, this process lets running effects finish and begins nothing more.
                 Next::Start(_) | Next::Wait { .. }
-                    if self.engine.is_draining() && in_flight.is_empty() =>
+                    if self.runs.draining.is_cancelled() && in_flight.is_empty() =>
                 {
                     self.write(NextPhase::Runs).await?;
                     return Err(EngineError::interrupted());
                 }
-                Next::Start(_) if self.engine.is_draining() => {
+                Next::Start(_) if self.runs.draining.is_cancelled() => {
                     self.write(NextPhase::Runs).await?;
                     self.wait_for_event(&mut in_flight, &mut in_hand, None)
                         .await?;
@@ -392,7 +416,7 @@ impl RunDriver<'_> {
         loop {
             let effort = Effort::long_if_any([self.folded.run.asks_expressions()]);
             let tenant = &self.workspace.tenant;
-            let place = self.engine.question_slots().slot_for(tenant, effort).await;
+            let place = self.runs.questions.slot_for(tenant, effort).await;
             let events = place.ask(|| self.folded.run.advance());
             if events.is_empty() {
                 return Ok(());
@@ -411,16 +435,16 @@ impl RunDriver<'_> {
         in_hand: &mut BTreeSet<StepId>,
         until: Option<Timestamp>,
     ) -> Result<(), EngineError> {
-        let beat = self.engine.settings().lease / 3;
+        let beat = self.runs.settings.lease / 3;
         let patience = until.map_or(beat, |until| {
-            self.engine.deadlines().time_until(until).min(beat)
+            self.runs.deadlines.time_until(until).min(beat)
         });
         let idle = in_flight.is_empty();
-        let _resting = idle.then(|| self.engine.drivers().mark_idle(self.folded.run.id()));
+        let _resting = idle.then(|| self.runs.drivers.mark_idle(self.folded.run.id()));
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Ok(()),
-            () = self.engine.draining().cancelled(), if in_flight.is_empty() => Ok(()),
+            () = self.runs.draining.cancelled(), if in_flight.is_empty() => Ok(()),
             Some(order) = self.orders.recv() => self.handle_message(order).await,
             Some(end) = in_flight.next(), if !in_flight.is_empty() => {
                 // Effects that ended meanwhile share the commit.
@@ -438,15 +462,13 @@ impl RunDriver<'_> {
 
     /// Returns whether a time is near enough to keep the run until then.
     fn is_soon(&self, until: Option<Timestamp>) -> bool {
-        until.is_some_and(|until| {
-            self.engine.deadlines().time_until(until) < self.engine.settings().lease
-        })
+        until.is_some_and(|until| self.runs.deadlines.time_until(until) < self.runs.settings.lease)
     }
 
     /// Returns whether the run's time limit has passed; nothing may begin after that.
     fn is_past_deadline(&self) -> bool {
         let end = self.folded.run.deadline();
-        end.is_some_and(|end| self.engine.deadlines().is_due(end))
+        end.is_some_and(|end| self.runs.deadlines.is_due(end))
     }
 
     /// Handles expired deadlines: approvals that lapse, and the run's time limit.
@@ -469,7 +491,7 @@ impl RunDriver<'_> {
         in_hand: &mut BTreeSet<StepId>,
     ) -> Result<(), EngineError> {
         self.cancel.cancel();
-        self.cancel = self.engine.shutdown().child_token();
+        self.cancel = self.runs.background.shutdown.child_token();
         in_flight.clear();
         for step in std::mem::take(in_hand) {
             let message = format!("the run timed out while the step `{step}` was running");
@@ -513,13 +535,13 @@ impl RunDriver<'_> {
         effect.report_progress_to(&self.progress);
         let step = &effect.call().step;
         self.progress.step_started(step, &effect.call().tool);
-        let engine = Arc::clone(self.engine);
+        let (calls, clients) = (Arc::clone(&self.runs.calls), Arc::clone(self.clients));
         let key = self.folded.run.idempotency_key(step);
         let (room, cancel) = (Arc::clone(&self.room), self.cancel.child_token());
         let (run, tenant) = (self.folded.run.id(), &self.workspace.tenant);
         let span = telemetry::tool(&effect.call().tool, &key, run, tenant);
         let performed = async move {
-            let end = effect.perform(&engine, room, key, cancel).await;
+            let end = effect.perform(&calls, &*clients, room, key, cancel).await;
             telemetry::tool_ended(&Span::current(), end.outcome());
             end
         };
@@ -528,7 +550,7 @@ impl RunDriver<'_> {
 
     async fn finish_step(&mut self, end: StepEnd) -> Result<(), EngineError> {
         // A step that was cut off by the server's shutdown has not failed: it is resumed later.
-        if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
+        if matches!(end, StepEnd::Failed { .. }) && self.runs.background.shutdown.is_cancelled() {
             return Err(EngineError::interrupted());
         }
         let message = end.outcome().err().map(|why| why.message.as_str());
@@ -563,7 +585,7 @@ impl RunDriver<'_> {
             } => Command::Fail {
                 step,
                 failure,
-                at: self.engine.now(),
+                at: self.runs.clock.now(),
                 tokens,
             },
             StepEnd::InDoubt { step, refusal } => {
@@ -594,7 +616,7 @@ impl RunDriver<'_> {
         match desk.admit(&self.folded.run, step, output) {
             Ok(artifacts) => {
                 self.artifacts.extend(artifacts);
-                self.engine.add_tools(&mut self.workspace, tools);
+                self.runs.pinned.add_tools(&mut self.workspace, tools);
                 end
             }
             Err(failure) => StepEnd::Failed {
@@ -612,16 +634,17 @@ impl RunDriver<'_> {
 
     /// Folds events as of now; the next append writes them.
     fn apply_events(&mut self, events: Vec<RunEvent>) -> Result<(), EngineError> {
-        self.apply_events_at(events, self.engine.now())
+        self.apply_events_at(events, self.runs.clock.now())
     }
 
     fn apply_events_at(&mut self, events: Vec<RunEvent>, at: Timestamp) -> Result<(), EngineError> {
         for event in events {
             if let RunEvent::ApprovalRequested(asked) = &event {
                 self.folded.asked = true;
-                let approval = self
-                    .engine
-                    .approval_asked(&self.workspace, &self.folded.run, asked);
+                let approval =
+                    self.runs
+                        .approvals
+                        .requested(&self.workspace, &self.folded.run, asked);
                 let record = approvals::record(&approval)?;
                 self.approvals.push(ApprovalChange::Ask(record));
             }

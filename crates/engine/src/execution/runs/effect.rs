@@ -32,10 +32,12 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use self::own::InternalEffect;
+use super::RunClients;
 use super::progress::Progress;
+use super::tool_calls::ToolCallService;
+use crate::EngineError;
 use crate::execution::outputs::{OutputAllocation, OutputMemory, RunMemory};
 use crate::execution::tool_results::ResultKey;
-use crate::{Engine, EngineError};
 
 pub(crate) use analysis::{AnalysisDone, AnalysisOrder, AnalysisWork};
 pub(crate) use stages::{StageFailure, StageResult, StageRunner, StageWork};
@@ -193,8 +195,8 @@ pub(crate) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<Strin
 
 /// The tool that a step calls, in the versions that its run pinned.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CalledTool<'w> {
-    pub(super) tool: &'w PinnedTool,
+pub(crate) struct CalledTool<'w> {
+    pub(crate) tool: &'w PinnedTool,
     script: Option<&'w ScriptTool>,
     writes: bool,
 }
@@ -229,7 +231,7 @@ impl Workspace {
             decision = refusal;
         }
         Ok(Preparation::Effect(Box::new(Prepared {
-            approved_until: run.approval_end(&call, &decision, now),
+            approved_until: run.steps().approval_end(&call, &decision, now),
             decision,
             own: self.own_work(run, step, document, &call)?,
             seen: self.target_read(run, step, now)?,
@@ -286,7 +288,7 @@ impl Workspace {
     }
 
     /// Returns what a step calls; the error names what is missing.
-    pub(super) fn called(&self, step: &Step) -> Result<CalledTool<'_>, String> {
+    pub(crate) fn called(&self, step: &Step) -> Result<CalledTool<'_>, String> {
         let StepAction::Call {
             tool,
             script,
@@ -312,7 +314,7 @@ impl Workspace {
 
     /// Returns the exact call with these values, checked against the tool's declaration and with defaults filled in.
     /// `None` if this is a dry run that the tool does not support.
-    pub(super) fn exact(
+    pub(crate) fn exact(
         &self,
         run: &Run,
         step: &Step,
@@ -404,9 +406,9 @@ impl Prepared {
     }
 
     /// Looks up an earlier result of the same call that is still fresh; if there is one, the tool is not called.
-    pub(crate) fn recall(&mut self, engine: &Engine, now: Timestamp) {
+    pub(crate) fn recall(&mut self, calls: &ToolCallService, now: Timestamp) {
         let key = self.result_key();
-        self.recalled = key.and_then(|key| engine.tool_results().get(&key, self.cache_ttl, now));
+        self.recalled = key.and_then(|key| calls.results.get(&key, self.cache_ttl, now));
     }
 
     /// Returns whether a cached result is used.
@@ -423,13 +425,14 @@ impl Prepared {
     /// Calls the tool, or uses the cached result.
     pub(crate) async fn perform(
         mut self,
-        engine: &Arc<Engine>,
+        calls: &ToolCallService,
+        clients: &dyn RunClients,
         room: Arc<RunMemory>,
         key: String,
         cancel: CancellationToken,
     ) -> StepEnd {
         if let Some(own) = self.own.take() {
-            return self.run_internal(own, engine, &room, cancel).await;
+            return self.run_internal(own, calls, clients, &room, cancel).await;
         }
         let step = self.call.step.clone();
         if let Some(output) = self.recalled.take() {
@@ -447,15 +450,15 @@ impl Prepared {
         let tenant = self.tenant.clone();
         let writes = self.tool.entry.document.tool_class == ToolClass::Write;
         let changes = writes && !self.dry_run;
-        let ended = self.run(engine, &room, key, cancel).await;
+        let ended = self.run(calls, &room, key, cancel).await;
         // A write that failed may have changed something as well.
         if writes {
-            engine.tool_results().forget(&tenant);
+            calls.results.forget(&tenant);
         }
         match ended {
             Ok((output, duration_ms, memory)) => {
                 if let Some(key) = result_key {
-                    engine.tool_results().insert(key, &output, engine.now());
+                    calls.results.insert(key, &output, calls.clock.now());
                 }
                 StepEnd::Succeeded {
                     step,
@@ -479,7 +482,7 @@ impl Prepared {
     /// Refuses a change whose target differs from the state that was decided on (B002-13).
     async fn has_changed(
         &mut self,
-        engine: &Engine,
+        calls: &ToolCallService,
         room: &Arc<RunMemory>,
         cancel: &CancellationToken,
     ) -> Result<(), StepFailure> {
@@ -489,7 +492,7 @@ impl Prepared {
         let (look, before) = *seen;
         let tool = look.call.tool.clone();
         let key = format!("{}/again", look.call.step);
-        let seen = Box::pin(look.run(engine, room, key, cancel.clone())).await;
+        let seen = Box::pin(look.run(calls, room, key, cancel.clone())).await;
         let (now, ..) = seen.map_err(NoOutput::into_failure)?;
         if Digest::from_json(&now) == Digest::from_json(&before) {
             return Ok(());
@@ -502,22 +505,22 @@ impl Prepared {
     /// Returns the output, its duration, and its memory if it is large.
     async fn run(
         mut self,
-        engine: &Engine,
+        calls: &ToolCallService,
         room: &Arc<RunMemory>,
         key: String,
         cancel: CancellationToken,
     ) -> Result<(Value, u64, Option<Box<OutputMemory>>), NoOutput> {
-        self.has_changed(engine, room, &cancel).await?;
+        self.has_changed(calls, room, &cancel).await?;
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let (of_proposal, approved_until) = (self.of_proposal, self.approved_until);
         let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
-        let room = engine.room_for_output(room);
-        let call = self.tool_call(engine, key, Arc::<OutputAllocation>::clone(&room))?;
-        let _slot = engine.tool_slot(&tenant, &call).await;
-        still_approved(approved_until, engine.now())?;
-        let _resting = engine.drivers().mark_idle(&run);
-        match engine.tools().run(call, cancel).await {
+        let room = calls.memory.for_output(room);
+        let call = self.tool_call(calls, key, Arc::<OutputAllocation>::clone(&room))?;
+        let _slot = calls.slot(&tenant, &call).await;
+        still_approved(approved_until, calls.clock.now())?;
+        let _resting = calls.drivers.mark_idle(&run);
+        match calls.tools.run(call, cancel).await {
             ToolOutcome::Succeeded {
                 output,
                 duration_ms,

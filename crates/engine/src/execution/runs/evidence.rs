@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::policy::RunKind;
@@ -20,20 +21,23 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
 use charter_domain::graph::{Step, StepAction, StepGraph};
 use charter_domain::run::{EffectStart, ResultSource, Run, RunEvent, StepState};
+use charter_store::SharedStore;
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::JournalEvent;
 use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::HistoryEvent;
 use super::divergence::ReplayDivergence;
 use super::effect::Workspace;
 use super::journal::FoldedRun;
-use crate::execution::evidence::{CapturedResult, EvidenceOutcome, FAULT, id_of};
-use crate::{Engine, EngineError};
+use super::pinned::PinnedDocumentService;
+use crate::EngineError;
+use crate::execution::evidence::{CapturedResult, EvidenceOutcome, EvidenceService, FAULT, id_of};
 
 /// The payload field that names the run of its record.
 const RUN: &str = "run";
@@ -103,7 +107,7 @@ impl Anchor {
 impl Workspace {
     /// Returns whether a run leaves evidence when it ends. A skill's results are recorded when they are analysed; an
     /// analysis has no evidence of its own.
-    pub(super) fn leaves_evidence(&self, engine: &Engine) -> bool {
+    pub(super) fn leaves_evidence(&self, evidence: &RunEvidenceService) -> bool {
         match self.kind {
             RunKind::Skill | RunKind::Analysis => false,
             RunKind::Playbook
@@ -113,7 +117,7 @@ impl Workspace {
             | RunKind::Mission
             | RunKind::ToolCall => {
                 let mut tools = self.tools.values();
-                tools.any(|tool| engine.is_shown(&tool.entry.document))
+                tools.any(|tool| evidence.records.is_shown(&tool.entry.document))
             }
         }
     }
@@ -244,14 +248,36 @@ impl<'h> OpenCall<'h> {
     }
 }
 
-impl Engine {
+/// The evidence that runs leave.
+pub(crate) struct RunEvidenceService {
+    store: SharedStore,
+    pub(super) records: Arc<EvidenceService>,
+    pinned: Arc<PinnedDocumentService>,
+    shutdown: CancellationToken,
+}
+
+impl RunEvidenceService {
+    pub(crate) fn new(
+        store: SharedStore,
+        records: Arc<EvidenceService>,
+        pinned: Arc<PinnedDocumentService>,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            store,
+            records,
+            pinned,
+            shutdown,
+        }
+    }
+
     /// Returns the record of a call of a run whose journal is durable as folded; `None` if no page shows the result.
     /// The record's id follows from run and step, so a second attempt finds it.
     ///
     /// # Errors
     /// `unavailable` if the engine stops first. A failure of a tool's declaration is not an error: the record is made
     /// without it and states that.
-    pub(super) async fn proof(
+    pub(super) async fn record(
         &self,
         workspace: &Workspace,
         folded: &FoldedRun,
@@ -260,7 +286,7 @@ impl Engine {
     ) -> Result<Option<EvidenceRecord>, EngineError> {
         let tool = workspace.tools.get(made.tool);
         let tool = tool.map(|tool| &tool.entry.document);
-        let Some(tool) = tool.filter(|tool| self.is_shown(tool)) else {
+        let Some(tool) = tool.filter(|tool| self.records.is_shown(tool)) else {
             return Ok(None);
         };
         let Some(mut record) = self.captured(&workspace.tenant, folded, tool, made).await? else {
@@ -305,7 +331,10 @@ impl Engine {
             output: made.output,
             at: made.at,
         };
-        let fault = match captured(tool).record(self, tenant, run, [].iter()).await {
+        let fault = match captured(tool)
+            .record(&self.records, tenant, run, [].iter())
+            .await
+        {
             Ok(EvidenceOutcome::Recorded(made)) => {
                 if let Some(fault) = &made.fault {
                     tracing::warn!(run.id = %run, step.id = %step, error = %fault,
@@ -318,13 +347,15 @@ impl Engine {
             Err(error) => return Err(error),
         };
         // A filter that was cut off by the server's shutdown has not failed.
-        if self.shutdown().is_cancelled() {
+        if self.shutdown.is_cancelled() {
             return Err(EngineError::interrupted());
         }
         tracing::warn!(run.id = %run, step.id = %step, error = %fault,
             "a tool's evidence declaration failed; creating the record without it");
         let bare = without_filters(tool);
-        let bare = captured(&bare).record(self, tenant, run, [].iter()).await?;
+        let bare = captured(&bare)
+            .record(&self.records, tenant, run, [].iter())
+            .await?;
         let EvidenceOutcome::Recorded(bare) = bare else {
             return Ok(None);
         };
@@ -340,7 +371,7 @@ impl Engine {
         if run.outcome().is_none() {
             return Ok(unproven);
         }
-        let called = run.steps().filter_map(|(step, state)| {
+        let called = run.steps().states().filter_map(|(step, state)| {
             let tool = run.graph().step(step)?.tool()?;
             matches!(state, StepState::Succeeded).then_some(tool)
         });
@@ -352,11 +383,11 @@ impl Engine {
                 continue;
             };
             // A version that is no longer stored cannot be checked.
-            let document = match self.pinned_document(pin).await {
+            let document = match self.pinned.document(pin).await {
                 Ok(Document::Tool(document)) => document,
                 Ok(_) | Err(_) => continue,
             };
-            if !document.is_internal() && !self.is_shown(&document) {
+            if !document.is_internal() && !self.records.is_shown(&document) {
                 unproven.push(ToolId::clone(tool));
             }
         }
@@ -364,7 +395,7 @@ impl Engine {
     }
 
     /// Returns the records that a run left, as shown with the run.
-    pub(super) async fn evidence_of_run(
+    pub(super) async fn of_run(
         &self,
         tenant: &TenantId,
         run: &Run,
@@ -382,12 +413,12 @@ impl Engine {
             });
             ControlFlow::Continue(())
         };
-        self.each_record_of(tenant, run.id(), each).await?;
+        self.each_record(tenant, run.id(), each).await?;
         Ok(shown)
     }
 
     /// Returns where a journal differs from the run's evidence.
-    pub(super) async fn contradicted(
+    pub(super) async fn contradiction(
         &self,
         tenant: &TenantId,
         run: &RunId,
@@ -415,13 +446,13 @@ impl Engine {
             });
             ControlFlow::Break(())
         };
-        self.each_record_of(tenant, run, each).await?;
+        self.each_record(tenant, run, each).await?;
         Ok(diverges)
     }
 
     /// Passes every record that is attached to a run to `each`, until `each` breaks. Reads page by page, because all
     /// payloads together may be large.
-    async fn each_record_of(
+    async fn each_record(
         &self,
         tenant: &TenantId,
         run: &RunId,
@@ -437,7 +468,7 @@ impl Engine {
         let mut after = None;
         loop {
             let page = PageRequest::new(after, MAX_PAGE);
-            let found = self.store().find_evidence(tenant, &filter, &page).await?;
+            let found = self.store.find_evidence(tenant, &filter, &page).await?;
             if found.entries.into_iter().try_for_each(&mut each).is_break() {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Follows a run: its journal with the run's status after each event, by page or as it is written.
+//! Follows a run's journal, with a value that is computed from the run after each event: by page, or as it is written.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -7,46 +7,18 @@ use std::sync::Arc;
 use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::json::decode_stored;
-use charter_contract::run_status::RunStatus;
 use charter_domain::graph::PlanSource;
 use charter_domain::run::Run;
 use charter_store::journal::JournalEvent;
 use futures_util::Stream;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::HistoryEvent;
-use super::journal::MEMORY_PER_BYTE;
-use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
-use crate::{Caller, Engine, EngineError};
+use super::journal::{JournalService, MEMORY_PER_BYTE};
+use crate::EngineError;
+use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
 
 /// Events that are read at once.
 const BATCH: usize = 500;
-
-/// An event of a run's journal.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "RunEvent")]
-pub struct RunEventView {
-    /// The event.
-    #[serde(flatten)]
-    pub entry: HistoryEvent,
-    /// The run's status after it: `working`, `awaiting_approval` and so on.
-    pub status: RunStatus,
-    /// Whether the event changed the status.
-    #[serde(skip)]
-    pub moved: bool,
-}
-
-/// One page of a run's journal.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "RunEventPage")]
-pub struct RunEventPage {
-    /// Oldest first.
-    pub entries: Vec<RunEventView>,
-    /// Cursor: the last event of this page; absent if there are no more now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<u64>,
-}
 
 /// An event, and the value computed from the run before and after it.
 pub(crate) struct FollowedEvent<S> {
@@ -55,47 +27,10 @@ pub(crate) struct FollowedEvent<S> {
     pub(crate) after: S,
 }
 
-impl Engine {
-    /// Returns a page of a run's journal, starting after event `after`.
-    ///
-    /// # Errors
-    /// `not_found`; `internal` for a journal that cannot be read.
-    pub async fn run_events(
-        &self,
-        caller: &Caller,
-        run: &RunId,
-        after: u64,
-        limit: usize,
-    ) -> Result<RunEventPage, EngineError> {
-        self.record_of(caller, run).await?;
-        let (found, next) = self
-            .journal_page(&caller.tenant, run, Run::status, after, limit)
-            .await?;
-        Ok(RunEventPage {
-            entries: found.into_iter().map(RunEventView::from).collect(),
-            next,
-        })
-    }
-
-    /// Streams a run's journal after event `after`, as it is written. The stream ends with the run, when the engine
-    /// stops, or when storage fails; the reader resumes after the last event that it received.
-    ///
-    /// # Errors
-    /// `not_found`.
-    pub async fn follow_run(
-        self: &Arc<Self>,
-        caller: &Caller,
-        run: &RunId,
-        after: u64,
-    ) -> Result<impl Stream<Item = RunEventView> + Send + use<>, EngineError> {
-        self.record_of(caller, run).await?;
-        let followed = self.follow_journal(caller.tenant.clone(), run.clone(), Run::status, after);
-        Ok(futures_util::StreamExt::map(followed, RunEventView::from))
-    }
-
+impl JournalService {
     /// Returns at most `limit` events after one, and the cursor if there are more. `stands` computes the value reported
     /// for the run.
-    pub(crate) async fn journal_page<S: Copy + Send>(
+    pub(crate) async fn page<S: Copy + Send>(
         &self,
         tenant: &TenantId,
         run: &RunId,
@@ -103,7 +38,7 @@ impl Engine {
         after: u64,
         limit: usize,
     ) -> Result<(Vec<FollowedEvent<S>>, Option<u64>), EngineError> {
-        let measured = self.measure_journal(tenant, run).await?;
+        let measured = self.measure(tenant, run).await?;
         let mut folding = Folding::new(stands);
         let (mut found, mut memory) = (Vec::new(), 0_usize);
         let mut is_full = false;
@@ -121,7 +56,7 @@ impl Engine {
                 ControlFlow::Continue(())
             })
         };
-        self.read_journal((tenant, run), &measured, each).await?;
+        self.read((tenant, run), &measured, each).await?;
         let limit = if is_full { found.len() - 1 } else { limit };
         let more = found.len() > limit;
         found.truncate(limit);
@@ -131,7 +66,7 @@ impl Engine {
     }
 
     /// Streams events after one as they are written, until the run ends.
-    pub(crate) fn follow_journal<S: Copy + Send + 'static>(
+    pub(crate) fn follow<S: Copy + Send + 'static>(
         self: &Arc<Self>,
         tenant: TenantId,
         run: RunId,
@@ -139,7 +74,7 @@ impl Engine {
         after: u64,
     ) -> impl Stream<Item = FollowedEvent<S>> + Send + use<S> {
         let follower = Follower {
-            engine: Arc::clone(self),
+            journals: Arc::clone(self),
             tenant,
             run,
             after,
@@ -156,16 +91,6 @@ impl Engine {
                 }
             }
         })
-    }
-}
-
-impl From<FollowedEvent<RunStatus>> for RunEventView {
-    fn from(followed: FollowedEvent<RunStatus>) -> Self {
-        Self {
-            status: followed.after,
-            moved: followed.before != Some(followed.after),
-            entry: followed.entry,
-        }
     }
 }
 
@@ -232,7 +157,7 @@ impl<S> Folding<S> {
 
 /// The position of a stream.
 struct Follower<S> {
-    engine: Arc<Engine>,
+    journals: Arc<JournalService>,
     tenant: TenantId,
     run: RunId,
     after: u64,
@@ -247,7 +172,7 @@ impl<S> Follower<S> {
             while let Some(stored) = self.read.pop_front() {
                 let memory = stored.payload.len().saturating_mul(MEMORY_PER_BYTE);
                 let memory = memory.min(RUN_MEMORY);
-                let _memory = self.engine.memory_for(&self.tenant, memory).await?;
+                let _memory = self.journals.memory.reserve(&self.tenant, memory).await?;
                 let followed = self.folding.take(HistoryEvent::try_from(stored)?)?;
                 if followed.entry.sequence > self.after {
                     return Ok(Some(followed));
@@ -257,19 +182,19 @@ impl<S> Follower<S> {
                 return Ok(None);
             }
             // Registered before looking, so that no notification in between is missed.
-            let engine = Arc::clone(&self.engine);
-            let change = engine.register_for_change();
+            let journals = Arc::clone(&self.journals);
+            let change = ChangeWait::register(&journals.news);
             // All events that were read are folded.
             let after = self.folding.sequence;
-            let read = engine
-                .store()
+            let read = journals
+                .store
                 .events(&self.tenant, &self.run, after, BATCH)
                 .await?;
             if !read.is_empty() {
                 self.read.extend(read);
                 continue;
             }
-            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+            match change.wait(POLL_INTERVAL, &journals.shutdown).await {
                 WaitEnd::LookAgain => {}
                 WaitEnd::Stopped => return Ok(None),
             }

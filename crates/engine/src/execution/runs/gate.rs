@@ -16,18 +16,18 @@ use charter_domain::rate_limit::{BucketLevel, RateLimitExceeded};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
-use super::warnings::ForeseenCall;
+use super::view::ForeseenCall;
 use crate::ground::questions::Effort;
 
 /// A decision with every rule that was considered for it.
 #[derive(Debug)]
-pub(super) struct ExplainedDecision {
+pub(crate) struct ExplainedDecision {
     /// The decision that the step would begin under.
-    pub(super) decision: GateDecision,
+    pub(crate) decision: GateDecision,
     /// Each rule, in the order in which the gate asks.
-    pub(super) findings: Vec<RuleFinding>,
+    pub(crate) findings: Vec<RuleFinding>,
     /// Facts of the run's history for policies.
-    pub(super) facts: RunFacts,
+    pub(crate) facts: RunFacts,
 }
 
 /// When policy is asked. It comes after all approvals, because a rule may look at the approvers.
@@ -42,7 +42,7 @@ enum PolicyTiming {
 
 impl Workspace {
     /// Returns how long the gate's answer about a call of this tool may take.
-    pub(super) fn effort(&self, tool: &ToolId) -> Effort {
+    pub(crate) fn effort(&self, tool: &ToolId) -> Effort {
         let asked = self
             .guardrails
             .iter()
@@ -75,7 +75,7 @@ impl Workspace {
 
     /// Returns the same answer with the result of each rule. Includes policies and the rate limit even if they are not
     /// asked in the run's present state. `bucket` is the state of the tool's rate limit at `now`.
-    pub(super) fn explain(
+    pub(crate) fn explain(
         &self,
         run: &Run,
         step: &Step,
@@ -117,7 +117,7 @@ impl Workspace {
         let (decision, limited) = limit(run, step, tool, call, decided, bucket, now);
         findings.push(limited);
         ExplainedDecision {
-            decision: run.lifted(call, decision, now),
+            decision: run.steps().lifted(call, decision, now),
             findings,
             facts,
         }
@@ -173,7 +173,7 @@ impl Workspace {
                 mission: self.desk.as_deref().map(|desk| desk.kind_id()),
                 unregistered: unregistered(run),
             },
-            interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
+            interrupted: run.steps().is_interrupted(&step.id) && !tool.idempotent,
         }
     }
 
@@ -201,7 +201,7 @@ impl Workspace {
         let waits = matches!(decided, GateDecision::NeedsApproval { .. });
         if !self.policies.governs(call.tool.as_ref()) {
             PolicyTiming::Never
-        } else if waits && !run.permits(call, decided, now) {
+        } else if waits && !run.steps().permits(call, decided, now) {
             PolicyTiming::OnceApproved
         } else {
             PolicyTiming::Now
@@ -220,12 +220,13 @@ impl Workspace {
             subject: self.subject.clone(),
             mission: self.desk.as_deref().map(|desk| desk.facts()),
             approvers: run
+                .steps()
                 .approver(call, decided, now)
                 .cloned()
                 .into_iter()
                 .collect(),
-            approvals: run.approvals() as u64,
-            calls: run.calls(),
+            approvals: run.steps().approvals() as u64,
+            calls: run.steps().calls(),
         }
     }
 
@@ -287,7 +288,7 @@ fn limit(
     let limited = gate::rate_limit(tool, bucket, step.reverses.is_some());
     let phase = match &decided {
         GateDecision::Deny { .. } => RulePhase::NotEvaluated,
-        decided if run.permits(call, decided, now) => RulePhase::Now,
+        decided if run.steps().permits(call, decided, now) => RulePhase::Now,
         GateDecision::Allow { .. } | GateDecision::NeedsApproval { .. } => RulePhase::AfterApproval,
     };
     let refusal = limited.refusal().filter(|_| phase == RulePhase::Now);

@@ -1,6 +1,7 @@
 //! Converts between domain events and stored ones: JSON, hash chain, folding.
 
 use std::ops::{ControlFlow, Deref};
+use std::sync::Arc;
 
 use charter_contract::bounds::{LARGE_JOURNAL, RUN_MEMORY};
 use charter_contract::error_code::ErrorCode;
@@ -8,14 +9,18 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::json::{JsonFault, decode_stored, to_stored};
 use charter_contract::time::Timestamp;
 use charter_domain::run::{Run, RunEvent};
-use charter_store::journal::{EventHash, GENESIS, JournalEvent, NewEvent};
+use charter_store::SharedStore;
+use charter_store::journal::{Append, EventHash, GENESIS, JournalEvent, NewEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
+use crate::EngineError;
+use crate::execution::outputs::ValueMemory;
 use crate::ground::apart;
 use crate::identity::shares::Share;
-use crate::{Engine, EngineError};
 
 /// Events read from storage at once.
 const PAGE: usize = 500;
@@ -124,23 +129,58 @@ pub(crate) struct JournalSize {
     pub(super) memory: Option<Share>,
 }
 
-impl Engine {
+/// The journals of runs.
+pub(crate) struct JournalService {
+    pub(super) store: SharedStore,
+    pub(super) memory: ValueMemory,
+    pub(super) news: Arc<Notify>,
+    pub(super) shutdown: CancellationToken,
+}
+
+impl JournalService {
+    /// Creates the service; `news` wakes the readers of events.
+    pub(crate) fn new(
+        store: SharedStore,
+        memory: ValueMemory,
+        news: Arc<Notify>,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self {
+            store,
+            memory,
+            news,
+            shutdown,
+        }
+    }
+
+    /// Appends to a journal and notifies the watchers.
+    pub(crate) async fn append(&self, append: Append) -> Result<u64, EngineError> {
+        let announces = !append.messages.is_empty();
+        let version = self.store.append(append).await?;
+        if announces {
+            self.news.notify_waiters();
+        }
+        Ok(version)
+    }
+
     /// Measures a run's journal, and waits for the memory to read it.
     ///
     /// # Errors
     /// `overloaded` if memory does not become available in time.
-    pub(crate) async fn measure_journal(
+    pub(super) async fn measure(
         &self,
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<JournalSize, EngineError> {
-        let bytes = self.store().journal_bytes(tenant, run).await?;
+        let bytes = self.store.journal_bytes(tenant, run).await?;
         let text = usize::try_from(bytes).unwrap_or(usize::MAX);
         let memory = match text {
             0..=LARGE_JOURNAL => None,
             text => {
                 let values = text.saturating_mul(MEMORY_PER_BYTE).min(RUN_MEMORY);
-                self.memory_for(tenant, text.saturating_add(values)).await?
+                self.memory
+                    .reserve(tenant, text.saturating_add(values))
+                    .await?
             }
         };
         Ok(JournalSize { bytes, memory })
@@ -148,7 +188,7 @@ impl Engine {
 
     /// Passes the events of a run's journal to `each`, oldest first, until `each` breaks. Checks that each event chains
     /// from the one before it. Returns the hash of the last.
-    pub(super) async fn read_journal(
+    pub(super) async fn read(
         &self,
         (tenant, run): (&TenantId, &RunId),
         measured: &JournalSize,
@@ -156,7 +196,7 @@ impl Engine {
     ) -> Result<EventHash, EngineError> {
         let (mut head, mut sequence, mut bytes) = (GENESIS, 0, 0);
         while bytes < measured.bytes {
-            let page = self.store().events(tenant, run, sequence, PAGE).await?;
+            let page = self.store.events(tenant, run, sequence, PAGE).await?;
             if page.is_empty() {
                 break;
             }
@@ -191,10 +231,10 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<FoldedRun, EngineError> {
-        let measured = self.measure_journal(tenant, run).await?;
+        let measured = self.measure(tenant, run).await?;
         let mut folding = Folding::new(run);
         let each = |entry: HistoryEvent| folding.take(entry);
-        let head = self.read_journal((tenant, run), &measured, each).await?;
+        let head = self.read((tenant, run), &measured, each).await?;
         folding.folded(head)
     }
 
@@ -205,7 +245,7 @@ impl Engine {
         run: &RunId,
         sequence: u64,
     ) -> Result<Option<FoldedRun>, EngineError> {
-        let measured = self.measure_journal(tenant, run).await?;
+        let measured = self.measure(tenant, run).await?;
         let mut folding = Folding::new(run);
         let mut last = 0;
         let each = |entry: HistoryEvent| {
@@ -215,7 +255,7 @@ impl Engine {
             }
             Ok(ControlFlow::Continue(()))
         };
-        let head = self.read_journal((tenant, run), &measured, each).await?;
+        let head = self.read((tenant, run), &measured, each).await?;
         if !(1..=last).contains(&sequence) {
             return Ok(None);
         }
@@ -223,7 +263,7 @@ impl Engine {
     }
 
     /// Returns the first event of a run's journal.
-    pub(crate) async fn beginning(
+    pub(crate) async fn first_event(
         &self,
         tenant: &TenantId,
         run: &RunId,
@@ -233,8 +273,8 @@ impl Engine {
             first = Some(entry.event);
             Ok(ControlFlow::Break(()))
         };
-        let measured = self.measure_journal(tenant, run).await?;
-        self.read_journal((tenant, run), &measured, each).await?;
+        let measured = self.measure(tenant, run).await?;
+        self.read((tenant, run), &measured, each).await?;
         Ok(first)
     }
 
@@ -244,13 +284,13 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<History, EngineError> {
-        let measured = self.measure_journal(tenant, run).await?;
+        let measured = self.measure(tenant, run).await?;
         let mut events = Vec::new();
         let each = |entry: HistoryEvent| {
             events.push(entry);
             Ok(ControlFlow::Continue(()))
         };
-        self.read_journal((tenant, run), &measured, each).await?;
+        self.read((tenant, run), &measured, each).await?;
         Ok(History {
             events,
             memory: measured.memory,
@@ -264,7 +304,7 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<(FoldedRun, History), EngineError> {
-        let measured = self.measure_journal(tenant, run).await?;
+        let measured = self.measure(tenant, run).await?;
         let mut folding = Folding::new(run);
         let mut events = Vec::new();
         let each = |entry: HistoryEvent| {
@@ -275,7 +315,7 @@ impl Engine {
             events.push(entry);
             told
         };
-        let head = self.read_journal((tenant, run), &measured, each).await?;
+        let head = self.read((tenant, run), &measured, each).await?;
         let history = History {
             events,
             memory: measured.memory,
@@ -284,16 +324,16 @@ impl Engine {
     }
 
     /// Returns the events of a run's journal as stored, and their memory.
-    pub(crate) async fn journal(
+    pub(crate) async fn stored(
         &self,
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<(Vec<JournalEvent>, JournalSize), EngineError> {
-        let measured = self.measure_journal(tenant, run).await?;
+        let measured = self.measure(tenant, run).await?;
         let mut events: Vec<JournalEvent> = Vec::new();
         loop {
             let after = events.last().map_or(0, |event| event.sequence);
-            let page = self.store().events(tenant, run, after, PAGE).await?;
+            let page = self.store.events(tenant, run, after, PAGE).await?;
             if page.is_empty() {
                 return Ok((events, measured));
             }

@@ -1,9 +1,8 @@
 //! Operations on runs for users, with their access checks.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::parameter::Parameter;
@@ -11,11 +10,15 @@ use charter_domain::approval::Digest;
 use charter_domain::parameters::{self, ValueSource};
 use charter_domain::person::CredentialUser;
 use charter_domain::run::{Run, RunOrder, RunOutcome, RunPrerequisites, rolling_back};
+use charter_store::SharedStore;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{NewRun, RunView};
-use crate::{Caller, Engine, EngineError, Role};
+use super::journal::JournalService;
+use super::pinned::PinnedDocumentService;
+use super::view::{RunView, RunViewService};
+use super::{NewRun, RunClients, RunService, held};
+use crate::{Caller, EngineError, Role};
 
 /// A person's confirmation of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +44,48 @@ impl From<bool> for RollBack {
     }
 }
 
-impl Engine {
+/// The operations of users on runs.
+pub struct RunManagementService {
+    store: SharedStore,
+    journals: Arc<JournalService>,
+    pinned: Arc<PinnedDocumentService>,
+    runs: Arc<RunService>,
+    views: Arc<RunViewService>,
+    clients: Weak<dyn RunClients>,
+}
+
+impl std::fmt::Debug for RunManagementService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunManagementService")
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunManagementService {
+    pub(crate) fn new(
+        store: SharedStore,
+        journals: Arc<JournalService>,
+        pinned: Arc<PinnedDocumentService>,
+        runs: Arc<RunService>,
+        views: Arc<RunViewService>,
+        clients: Weak<dyn RunClients>,
+    ) -> Self {
+        Self {
+            store,
+            journals,
+            pinned,
+            runs,
+            views,
+            clients,
+        }
+    }
+
     /// Sets values for parameters of a run that has not begun.
     ///
     /// # Errors
     /// `not_found`; `permission_denied`; `invalid_parameters`; `illegal_transition` once the plan is confirmed.
     pub async fn give_parameters(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         run_id: &RunId,
         given: &Map<String, Value>,
@@ -59,16 +97,16 @@ impl Engine {
     /// Sets values with their sources; a value without a source comes from the caller.
     ///
     /// # Errors
-    /// As for [`Engine::give_parameters`].
+    /// As for [`RunManagementService::give_parameters`].
     pub(crate) async fn give_from(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         run_id: &RunId,
         given: &Map<String, Value>,
         from: &BTreeMap<String, ValueSource>,
     ) -> Result<RunView, EngineError> {
         let run = self.manageable(caller, run_id).await?;
-        let declared = self.declared_by(&run).await?;
+        let declared = self.pinned.declared_parameters(&run).await?;
         let person = caller.person();
         let present = parameters::present(&declared, given);
         let mut values = run.parameters().clone();
@@ -102,8 +140,8 @@ impl Engine {
             missing: bound.missing,
             sources,
         };
-        self.order(&caller.tenant, run_id, command).await?;
-        self.show_run(caller, run_id).await
+        self.runs.order(&caller.tenant, run_id, command).await?;
+        self.views.show(caller, run_id).await
     }
 
     /// Returns the declarations of the parameters that a run waits for.
@@ -116,19 +154,8 @@ impl Engine {
         run_id: &RunId,
     ) -> Result<Vec<Parameter>, EngineError> {
         let run = self.manageable(caller, run_id).await?;
-        let mut declared = self.declared_by(&run).await?;
+        let mut declared = self.pinned.declared_parameters(&run).await?;
         declared.retain(|parameter| run.opening().missing.contains(&parameter.name));
-        Ok(declared)
-    }
-
-    /// Returns the parameters that a run's playbook declares; none for any other run.
-    pub(super) async fn declared_by(&self, run: &Run) -> Result<Vec<Parameter>, EngineError> {
-        let mut declared = Vec::new();
-        for pin in run.pins() {
-            if let Document::Playbook(playbook) = self.pinned_document(pin).await? {
-                declared = playbook.declared_parameters();
-            }
-        }
         Ok(declared)
     }
 
@@ -138,8 +165,11 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<(Vec<Parameter>, Map<String, Value>), EngineError> {
-        let run = self.fold(tenant, run).await?.run;
-        Ok((self.declared_by(&run).await?, run.parameters().clone()))
+        let run = self.journals.fold(tenant, run).await?.run;
+        Ok((
+            self.pinned.declared_parameters(&run).await?,
+            run.parameters().clone(),
+        ))
     }
 
     /// Confirms the plan of a run, which then starts.
@@ -147,8 +177,8 @@ impl Engine {
     /// # Errors
     /// `not_found`; `permission_denied`; `illegal_transition` if the plan differs from the one that was seen,
     /// parameters are missing, or the required text was not typed.
-    pub async fn confirm_run(
-        self: &Arc<Self>,
+    pub async fn confirm(
+        &self,
         caller: &Caller,
         run_id: &RunId,
         confirmation: Confirmation,
@@ -160,10 +190,11 @@ impl Engine {
             typed: confirmation.typed,
         };
         // Read first: once the run has ended, its request is no longer found.
-        let planned = self.planned_by(&caller.tenant, run_id).await;
+        let clients = held(&self.clients)?;
+        let planned = clients.planned_by(&caller.tenant, run_id).await;
         let shown = self.steer(caller, run_id, command).await?;
         if let Some((request, playbook)) = planned {
-            self.suggest_started(&request, &playbook).await;
+            clients.suggest_started(&request, &playbook).await;
         }
         Ok(shown)
     }
@@ -172,11 +203,7 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`; `permission_denied`; `illegal_transition`.
-    pub async fn pause_run(
-        self: &Arc<Self>,
-        caller: &Caller,
-        run_id: &RunId,
-    ) -> Result<RunView, EngineError> {
+    pub async fn pause(&self, caller: &Caller, run_id: &RunId) -> Result<RunView, EngineError> {
         let pause = |by: CredentialUser| RunOrder::Pause { by: by.user };
         self.steer(caller, run_id, pause).await
     }
@@ -184,12 +211,8 @@ impl Engine {
     /// Resumes a paused run.
     ///
     /// # Errors
-    /// As for [`Engine::pause_run`].
-    pub async fn resume_run(
-        self: &Arc<Self>,
-        caller: &Caller,
-        run_id: &RunId,
-    ) -> Result<RunView, EngineError> {
+    /// As for [`RunManagementService::pause`].
+    pub async fn resume(&self, caller: &Caller, run_id: &RunId) -> Result<RunView, EngineError> {
         let resume = |by: CredentialUser| RunOrder::Resume { by: by.user };
         self.steer(caller, run_id, resume).await
     }
@@ -197,9 +220,9 @@ impl Engine {
     /// Ends a run early: nothing new starts, and `roll_back` reverses the completed writes.
     ///
     /// # Errors
-    /// As for [`Engine::pause_run`].
-    pub async fn abort_run(
-        self: &Arc<Self>,
+    /// As for [`RunManagementService::pause`].
+    pub async fn abort(
+        &self,
         caller: &Caller,
         run_id: &RunId,
         reason: String,
@@ -218,11 +241,7 @@ impl Engine {
     /// # Errors
     /// `not_found`; `permission_denied`; `illegal_transition` if the run has not ended, left no writes, made one that
     /// cannot be reversed, or is being rolled back already.
-    pub async fn roll_back_run(
-        self: &Arc<Self>,
-        caller: &Caller,
-        run_id: &RunId,
-    ) -> Result<RunView, EngineError> {
+    pub async fn roll_back(&self, caller: &Caller, run_id: &RunId) -> Result<RunView, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let not_now = |detail: String| EngineError::new(ErrorCode::IllegalTransition, detail);
         let graph = rolling_back(&run).map_err(|error| not_now(error.to_string()))?;
@@ -230,25 +249,25 @@ impl Engine {
         let id = loop {
             let name = format!("rollback/{attempt}");
             let id = RunId::from_uuid(Uuid::new_v5(&run_id.uuid(), name.as_bytes()));
-            if self.store().run(&caller.tenant, &id).await?.is_none() {
+            if self.store.run(&caller.tenant, &id).await?.is_none() {
                 break id;
             }
-            let earlier = self.fold(&caller.tenant, &id).await?.run;
+            let earlier = self.journals.fold(&caller.tenant, &id).await?.run;
             match earlier.outcome() {
                 // A failed rollback may be retried, if nothing that it did would be done twice.
-                Some(RunOutcome::Failed { .. }) if earlier.wrote_nothing() => attempt += 1,
+                Some(RunOutcome::Failed { .. }) if earlier.steps().wrote_nothing() => attempt += 1,
                 _ => {
                     let status = earlier.status();
                     return Err(not_now(format!("its rollback `{id}` is {status}")));
                 }
             }
         };
-        self.start_run(NewRun {
+        let new = NewRun {
             run_id: id.clone(),
             tenant: caller.tenant.clone(),
             by: caller.user.clone(),
             // Its arguments are those of the run that it rolls back.
-            askers: &run.askers() | &caller.makers,
+            askers: &run.requesters().all() | &caller.makers,
             owner: run.owner().clone(),
             role: caller.role,
             title: format!("rollback of {run_id}"),
@@ -257,30 +276,30 @@ impl Engine {
             pins: run.pins().to_vec(),
             dry_run: false,
             opening: RunPrerequisites::default(),
-            tags: self.tags_of_run(&run)?,
+            tags: self.pinned.tags_of(&run)?,
             artifacts: Vec::new(),
-        })
-        .await?;
-        self.show_run(caller, &id).await
+        };
+        self.runs.start(new).await?;
+        self.views.show(caller, &id).await
     }
 
     /// Sends a run a command in the caller's name, if the caller may manage it.
     async fn steer(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         run_id: &RunId,
         order: impl FnOnce(CredentialUser) -> RunOrder,
     ) -> Result<RunView, EngineError> {
         self.manageable(caller, run_id).await?;
         let order = order(caller.person());
-        self.order(&caller.tenant, run_id, order).await?;
-        self.show_run(caller, run_id).await
+        self.runs.order(&caller.tenant, run_id, order).await?;
+        self.views.show(caller, run_id).await
     }
 
     /// Returns a run that the caller started, or may manage as an operator.
     async fn manageable(&self, caller: &Caller, run_id: &RunId) -> Result<Run, EngineError> {
-        self.record_of(caller, run_id).await?;
-        let run = self.fold(&caller.tenant, run_id).await?.run;
+        self.views.record(caller, run_id).await?;
+        let run = self.journals.fold(&caller.tenant, run_id).await?.run;
         if *run.by() != caller.user {
             let rule = "a run can be managed only by its creator and by operators";
             caller.must_be(Role::Operator, rule)?;

@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::RunService;
+use crate::EngineError;
 use crate::ground::moments;
-use crate::{Engine, EngineError};
 
 /// Topic of published commands.
 const GIVEN: &str = "order.given";
@@ -66,7 +67,7 @@ impl Orders {
     }
 }
 
-impl Engine {
+impl RunService {
     /// Has a command applied by the process that drives the run, if there is another one.
     ///
     /// # Errors
@@ -77,7 +78,7 @@ impl Engine {
         run: &RunId,
         what: &RunOrder,
     ) -> Result<(), EngineError> {
-        let (now, id) = (self.now(), self.new_uuid());
+        let (now, id) = (self.clock.now(), self.ids.uuid());
         let given = PublishedOrder {
             id,
             tenant: tenant.clone(),
@@ -86,16 +87,16 @@ impl Engine {
             what: what.clone(),
         };
         let (answer, answered) = oneshot::channel();
-        self.orders().with(|waiting| waiting.insert(id, answer));
+        self.orders.with(|waiting| waiting.insert(id, answer));
         let published = self.publish_order(GIVEN, &given).await;
         let answered = match published {
             Ok(()) => tokio::time::timeout(REPLY_TIMEOUT, answered).await,
             Err(error) => {
-                self.orders().with(|waiting| waiting.remove(&id));
+                self.orders.with(|waiting| waiting.remove(&id));
                 return Err(error);
             }
         };
-        self.orders().with(|waiting| waiting.remove(&id));
+        self.orders.with(|waiting| waiting.remove(&id));
         match answered {
             Ok(Ok(None)) => Ok(()),
             Ok(Ok(Some(refusal))) => Err(EngineError::new(refusal.code, refusal.message)),
@@ -118,9 +119,9 @@ impl Engine {
             tenant: None,
             user_id: None,
             payload,
-            at: self.now(),
+            at: self.clock.now(),
         };
-        self.store().publish(vec![message]).await?;
+        self.store.publish(vec![message]).await?;
         Ok(())
     }
 
@@ -133,7 +134,7 @@ impl Engine {
             what,
             ..
         } = given;
-        if until <= self.now() {
+        if until <= self.clock.now() {
             return;
         }
         let Some(obeyed) = self.send_to_driver(&run, what.into()).await else {
@@ -152,27 +153,28 @@ impl Engine {
     }
 }
 
-/// Handles a message that is a command for this process or the reply to one of its own.
-pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
-    match message.topic.as_str() {
-        GIVEN => {
-            let given: Result<PublishedOrder, _> = decode_stored(&message.payload);
-            if let Ok(given) = given
-                && engine.drivers().driver(&given.run).is_some()
-            {
-                let engine = Arc::clone(engine);
-                engine.clone().tasks().spawn(engine.obey_for_another(given));
+impl RunService {
+    /// Handles a message that is a command for this process or the reply to one of its own.
+    pub(crate) fn handle_message(self: &Arc<Self>, message: &NewMessage) {
+        match message.topic.as_str() {
+            GIVEN => {
+                let given: Result<PublishedOrder, _> = decode_stored(&message.payload);
+                if let Ok(given) = given
+                    && self.drivers.driver(&given.run).is_some()
+                {
+                    self.spawn(Arc::clone(self).obey_for_another(given));
+                }
             }
-        }
-        ANSWERED => {
-            if let Ok(answered) = decode_stored::<OrderReply>(&message.payload)
-                && let Some(waiting) = engine.orders().with(|orders| orders.remove(&answered.id))
-            {
-                // The sender may have gone.
-                drop(waiting.send(answered.refused));
+            ANSWERED => {
+                if let Ok(answered) = decode_stored::<OrderReply>(&message.payload)
+                    && let Some(waiting) = self.orders.with(|orders| orders.remove(&answered.id))
+                {
+                    // The sender may have gone.
+                    drop(waiting.send(answered.refused));
+                }
             }
+            _ => {}
         }
-        _ => {}
     }
 }
 

@@ -1,15 +1,16 @@
 //! The documents that a run executes, in the versions that it pinned when it started.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::catalogue::tool::IMPORTED_PREFIX;
+use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Tool};
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
+use charter_contract::parameter::Parameter;
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, CatalogueEntry, Origin};
 use charter_domain::graph::{PlanSource, StepGraph};
@@ -17,13 +18,22 @@ use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject, Req
 use charter_domain::run::{DocumentPin, Run};
 use charter_domain::script::{self, ScriptSource};
 use charter_effects::{PackageFiles, ScriptTool};
+use charter_store::SharedStore;
 use charter_store::catalogue::DocumentKey;
 use charter_store::mission::ArtifactRecord;
+use quick_cache::sync::Cache;
 
-use super::PendingRun;
 use super::call::{self, Body};
 use super::effect::{PinnedTool, StageRunner, Workspace};
-use crate::{Engine, EngineError, Tier};
+use super::journal::JournalService;
+use super::{MissionDocuments, PendingRun, RunClients, held};
+use crate::catalogue::live::{CatalogueService, parse_document};
+use crate::execution::tags::TagService;
+use crate::identity::keys::KeyService;
+use crate::{EngineError, Tier};
+
+/// Maximum package versions whose files are cached in memory.
+const CACHED_PACKAGES: usize = 64;
 
 /// A run that is ready to be driven or analysed.
 #[derive(Debug)]
@@ -41,62 +51,89 @@ impl LoadedRun {
     }
 }
 
-impl Engine {
+/// The services that pinned documents are loaded with.
+pub(crate) struct PinnedDocumentParts {
+    pub(crate) catalogue: Arc<CatalogueService>,
+    pub(crate) keys: Arc<KeyService>,
+    pub(crate) tags: Arc<TagService>,
+    pub(crate) journals: Arc<JournalService>,
+}
+
+/// The documents of runs, in the versions that they pinned.
+pub(crate) struct PinnedDocumentService {
+    store: SharedStore,
+    catalogue: Arc<CatalogueService>,
+    keys: Arc<KeyService>,
+    tags: Arc<TagService>,
+    journals: Arc<JournalService>,
+    clients: Weak<dyn RunClients>,
+    files: Cache<Origin, Arc<PackageFiles>>,
+}
+
+impl PinnedDocumentService {
+    pub(crate) fn new(
+        store: SharedStore,
+        parts: PinnedDocumentParts,
+        clients: Weak<dyn RunClients>,
+    ) -> Self {
+        Self {
+            store,
+            catalogue: parts.catalogue,
+            keys: parts.keys,
+            tags: parts.tags,
+            journals: parts.journals,
+            clients,
+            files: Cache::new(CACHED_PACKAGES),
+        }
+    }
+
     /// Loads the pinned versions of a run. Guardrails are the current ones: a rule that was tightened since then
     /// applies.
-    pub(crate) async fn pinned(
+    pub(crate) async fn load_stored(
         &self,
         tenant: &TenantId,
         run_id: &RunId,
     ) -> Result<LoadedRun, EngineError> {
-        let run = self.fold(tenant, run_id).await?.run;
-        self.load_pinned(tenant, &run).await
+        let run = self.journals.fold(tenant, run_id).await?.run;
+        self.load(tenant, &run).await
     }
 
     /// Loads the pinned versions of a run whose state is known.
-    pub(crate) async fn load_pinned(
+    pub(crate) async fn load(
         &self,
         tenant: &TenantId,
         run: &Run,
     ) -> Result<LoadedRun, EngineError> {
-        self.pinned_with(tenant, run, &[]).await
+        self.load_with(tenant, run, &[]).await
     }
 
     /// Loads the pinned versions of a run that is not in storage yet.
-    pub(super) async fn load_pinned_for_new(
-        &self,
-        new: &PendingRun,
-    ) -> Result<LoadedRun, EngineError> {
+    pub(super) async fn load_new(&self, new: &PendingRun) -> Result<LoadedRun, EngineError> {
         let tenant = &new.record.tenant_id;
-        self.pinned_with(tenant, &new.run, &new.artifacts).await
+        self.load_with(tenant, &new.run, &new.artifacts).await
     }
 
-    async fn pinned_with(
+    async fn load_with(
         &self,
         tenant: &TenantId,
         run: &Run,
         unstored: &[ArtifactRecord],
     ) -> Result<LoadedRun, EngineError> {
         // If callers have keys, later approvals of the run need a second person.
-        self.keys().has_keys().await?;
+        self.keys.has_keys().await?;
         let run_id = run.id();
         let (mut skills, mut playbook, mut kind) = (Vec::new(), None, None);
         let mut prompts = Vec::new();
         let mut tools = BTreeMap::new();
         for pin in run.pins() {
-            let document = self.pinned_document(pin).await?;
+            let document = self.document(pin).await?;
             let origin = Arc::new(origin_of(pin)?);
             match document {
                 Document::Skill(document) => skills.push(document),
                 Document::Playbook(document) => playbook = Some((document, origin)),
                 Document::Tool(document) => {
-                    let files = self.package_files(&origin).await?;
-                    let entry = Arc::new(CatalogueEntry {
-                        document,
-                        origin,
-                        content_hash: pin.content_hash.clone(),
-                    });
-                    tools.insert(entry.document.tool_id.clone(), PinnedTool { entry, files });
+                    let tool = self.pinned_tool(pin, document, origin).await?;
+                    tools.insert(tool.entry.document.tool_id.clone(), tool);
                 }
                 Document::MissionType(document) => kind = Some(document),
                 Document::PromptTemplate(document) => prompts.push(document),
@@ -106,7 +143,9 @@ impl Engine {
                 }
             }
         }
-        let desk = self.desk_of(tenant, run, kind, prompts, unstored);
+        let documents = MissionDocuments { kind, prompts };
+        let clients = held(&self.clients)?;
+        let desk = clients.stage_runner(tenant, run, documents, unstored);
         let desk = desk.await?;
         // An analysis does not execute its skills; it reads their results.
         let analysed = match run.graph().source() {
@@ -121,7 +160,7 @@ impl Engine {
             }
         };
         let scripts = self.scripts_of(playbook.as_ref(), run_id).await?;
-        let tags = self.tags_of_run(run)?;
+        let tags = self.tags_of(run)?;
         let guardrails = match analysed.as_slice() {
             [] => self.bearing(tenant, &subject, &tools, &tags),
             analysed => self.guardrails_on_skills(tenant, analysed, &tags),
@@ -135,7 +174,7 @@ impl Engine {
                 tenant: tenant.clone(),
                 by: run.by().clone(),
                 role: run.role(),
-                policies: self.live().policies(tenant),
+                policies: self.catalogue.live().policies(tenant),
                 kind: subject.kind,
                 subject: subject.id,
                 domain: subject.domain,
@@ -147,6 +186,21 @@ impl Engine {
                 desk,
             },
         })
+    }
+
+    async fn pinned_tool(
+        &self,
+        pin: &DocumentPin,
+        document: Tool,
+        origin: Arc<Origin>,
+    ) -> Result<PinnedTool, EngineError> {
+        let files = self.package_files(&origin).await?;
+        let entry = Arc::new(CatalogueEntry {
+            document,
+            origin,
+            content_hash: pin.content_hash.clone(),
+        });
+        Ok(PinnedTool { entry, files })
     }
 
     /// Adds the tools of new steps to a mission's workspace, with the rules that apply to them.
@@ -178,12 +232,12 @@ impl Engine {
     }
 
     /// Returns the tags of the run's request. A journal without tags counts as one of a request without names.
-    pub(super) fn tags_of_run(&self, run: &Run) -> Result<RequestTags, EngineError> {
+    pub(super) fn tags_of(&self, run: &Run) -> Result<RequestTags, EngineError> {
         match run.tags() {
             Some(tags) => Ok(tags.clone()),
             None => Ok(RequestTags {
                 flow: None,
-                persona: self.persona(None)?,
+                persona: self.tags.persona(None)?,
                 tier: Tier::default(),
             }),
         }
@@ -211,7 +265,7 @@ impl Engine {
         domain: &str,
         tags: &RequestTags,
     ) -> Vec<ApplicableGuardrail> {
-        let view = self.live().view(tenant);
+        let view = self.catalogue.live().view(tenant);
         let owner = view.owner_of(subject);
         let agent = owner
             .as_ref()
@@ -258,18 +312,32 @@ impl Engine {
     }
 
     /// Returns the playbook that a run executes, if it can be read.
-    pub(super) async fn pinned_playbook(&self, run: &Run) -> Option<Playbook> {
+    pub(super) async fn playbook(&self, run: &Run) -> Option<Playbook> {
         let mut pins = run.pins().iter();
         let pin = pins.find(|pin| pin.kind == DocumentKind::Playbook)?;
-        match self.pinned_document(pin).await {
+        match self.document(pin).await {
             Ok(Document::Playbook(playbook)) => Some(playbook),
             Ok(_) | Err(_) => None,
         }
     }
 
+    /// Returns the parameters that a run's playbook declares; none for any other run.
+    pub(super) async fn declared_parameters(
+        &self,
+        run: &Run,
+    ) -> Result<Vec<Parameter>, EngineError> {
+        let mut declared = Vec::new();
+        for pin in run.pins() {
+            if let Document::Playbook(playbook) = self.document(pin).await? {
+                declared = playbook.declared_parameters();
+            }
+        }
+        Ok(declared)
+    }
+
     /// Returns a document in the pinned version: the current one if it still matches, else from history.
-    pub(super) async fn pinned_document(&self, pin: &DocumentPin) -> Result<Document, EngineError> {
-        let live = self.live();
+    pub(super) async fn document(&self, pin: &DocumentPin) -> Result<Document, EngineError> {
+        let live = self.catalogue.live();
         let layer = match &pin.tenant {
             None => Some(&live.snapshot.global),
             Some(tenant) => live.snapshot.tenants.get(tenant),
@@ -280,7 +348,7 @@ impl Engine {
         if let Some(document) = current.and_then(|layer| layer.document(pin.kind, &pin.id)) {
             return Ok(document);
         }
-        if let Some(tool) = self.catalogue().past_imports().get(&pin.content_hash) {
+        if let Some(tool) = self.catalogue.past_imports().get(&pin.content_hash) {
             return Ok(Document::Tool(tool));
         }
         if pin.kind == DocumentKind::Tool && pin.id.starts_with(IMPORTED_PREFIX) {
@@ -296,12 +364,12 @@ impl Engine {
             kind: pin.kind,
             id: pin.id.clone(),
         };
-        let history = self.store().document_history(&key).await?;
+        let history = self.store.document_history(&key).await?;
         let version = history
             .iter()
             .find(|version| version.content_hash.to_string() == pin.content_hash)
             .ok_or_else(|| EngineError::not_found("version", format!("{} {}", pin.kind, pin.id)))?;
-        crate::catalogue::live::parse_document(pin.kind, &pin.id, &version.body)
+        parse_document(pin.kind, &pin.id, &version.body)
     }
 
     /// Returns the files of a package version, cached in memory because every tool call needs them.
@@ -309,7 +377,7 @@ impl Engine {
         &self,
         origin: &Origin,
     ) -> Result<Arc<PackageFiles>, EngineError> {
-        if let Some(files) = self.files().get(origin) {
+        if let Some(files) = self.files.get(origin) {
             return Ok(files);
         }
         // The built-in package is in the binary and has no files.
@@ -317,7 +385,7 @@ impl Engine {
             return Ok(Arc::default());
         }
         let files = self
-            .store()
+            .store
             .package_files(&origin.scope, &origin.package, &origin.version)
             .await?
             .ok_or_else(|| {
@@ -326,7 +394,7 @@ impl Engine {
         let files = PackageFiles::new(files)
             .map_err(|error| EngineError::internal("reading a package's files", error))?;
         let files = Arc::new(files);
-        self.files().insert(origin.clone(), Arc::clone(&files));
+        self.files.insert(origin.clone(), Arc::clone(&files));
         Ok(files)
     }
 }

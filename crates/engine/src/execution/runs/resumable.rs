@@ -6,9 +6,9 @@ use std::time::Duration;
 use charter_contract::bounds::RUN_MEMORY;
 use charter_contract::ids::{RunId, TenantId};
 
-use super::journal::FoldedRun;
+use super::journal::{FoldedRun, JournalService};
+use crate::EngineError;
 use crate::execution::outputs::{RunMemory, RunMemoryShare, VALUES_TIMEOUT};
-use crate::{Engine, EngineError};
 
 /// A run that is to be carried on, with the memory of its values.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct ResumableRun {
     pub(super) part: Option<RunMemoryShare>,
 }
 
-impl Engine {
+impl JournalService {
     /// Folds a run's whole journal, to carry the run on.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<ResumableRun, EngineError> {
-        let room = RunMemory::new(self.run_values(), tenant);
+        let room = self.memory.for_run(tenant);
         let folded = self.fold(tenant, run).await?;
         let memory = folded.run.memory().min(RUN_MEMORY);
         if let Ok(part) = room.take(memory, Duration::ZERO).await {

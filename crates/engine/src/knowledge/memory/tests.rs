@@ -19,13 +19,13 @@ use crate::identity::caller::tests::caller;
 use crate::{Engine, Role, Settings};
 
 /// A directory with a store for successive engines.
-struct Place {
+struct StoreDirectory {
     dir: tempfile::TempDir,
     store: SharedStore,
     clock: Arc<SimulatedClock>,
 }
 
-impl Place {
+impl StoreDirectory {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = open(dir.path());
@@ -88,7 +88,7 @@ fn words(seed: usize) -> String {
 /// Few changes, which are applied, and then so many at once that everything is read again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_an_index_finds_what_a_fresh_one_would() {
-    let place = Place::new();
+    let place = StoreDirectory::new();
     let engine = place.engine().await;
     let ann = caller("ann", Role::Operator);
     let bob = caller("bob", Role::User);
@@ -143,7 +143,7 @@ async fn b003_10_an_index_finds_what_a_fresh_one_would() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
-    let place = Place::new();
+    let place = StoreDirectory::new();
     let engine = place.engine().await;
     let ann = caller("ann", Role::User);
     let day = Duration::from_secs(24 * 3_600);
@@ -227,7 +227,7 @@ impl Watcher for Overtaker {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_a_write_returns_the_version_it_wrote() {
-    let place = Place::new();
+    let place = StoreDirectory::new();
     let ann = caller("ann", Role::Operator);
     let overtaker = Arc::new(Overtaker {
         engine: place.engine().await,
@@ -309,7 +309,7 @@ async fn added(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_a_memory_that_repeats_or_contradicts_another_is_marked() {
-    let place = Place::new();
+    let place = StoreDirectory::new();
     let engine = place.engine().await;
     let ann = caller("ann", Role::User);
     let bob = caller("bob", Role::User);
@@ -369,7 +369,7 @@ async fn scores(engine: &Engine, caller: &Caller, text: &str) -> Vec<Option<f32>
 /// The score of a memory for a question is independent of all other memories.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_a_score_means_the_same_in_every_answer() {
-    let place = Place::new();
+    let place = StoreDirectory::new();
     let engine = place.engine().await;
     let ann = caller("ann", Role::User);
     let score = |text| scores(&engine, &ann, text);
@@ -396,7 +396,7 @@ async fn b003_10_a_score_means_the_same_in_every_answer() {
 /// Without the rest of the engine, a memory is written, found and removed.
 #[tokio::test]
 async fn memories_need_no_other_use_cases() {
-    let place = Place::new();
+    let place = StoreDirectory::new();
     let clock: Arc<SimulatedClock> = Arc::clone(&place.clock);
     let ports = CorePorts {
         store: Arc::clone(&place.store),

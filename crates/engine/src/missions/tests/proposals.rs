@@ -62,14 +62,15 @@ async fn say(
     by: &Caller,
 ) -> Result<(), EngineError> {
     let approval = mission.proposals[at].approval_id.clone().unwrap();
-    let asked = rig.engine.approval(by, &approval).await?;
+    let asked = rig.engine.approvals().get(by, &approval).await?;
     let say = ApprovalDecision {
         answer,
         digest: asked.approval.digest.to_string(),
         reason: None,
     };
     rig.engine
-        .decide_approval(by, &approval, say)
+        .approvals()
+        .decide(by, &approval, say)
         .await
         .map(|_| ())
 }

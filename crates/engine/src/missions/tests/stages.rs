@@ -55,13 +55,13 @@ impl Rig {
     }
 
     async fn approve(&self, by: &Caller, approval: &ApprovalId) -> Result<(), EngineError> {
-        let asked = self.engine.approval(by, approval).await?;
+        let asked = self.engine.approvals().get(by, approval).await?;
         let say = ApprovalDecision {
             answer: ApprovalAnswer::Approve,
             digest: asked.approval.digest.to_string(),
             reason: None,
         };
-        let decided = self.engine.decide_approval(by, approval, say);
+        let decided = self.engine.approvals().decide(by, approval, say);
         decided.await.map(drop)
     }
 
@@ -71,7 +71,10 @@ impl Rig {
         let asking = async {
             loop {
                 let page = PageRequest::new(None, 10);
-                let open = self.engine.approvals(&bob, Some("pending"), None, &page);
+                let open = self
+                    .engine
+                    .approvals()
+                    .list(&bob, Some("pending"), None, &page);
                 let open = open.await.unwrap().entries.into_iter();
                 let mut open = open.map(|entry| entry.approval);
                 if let Some(found) = open.find(|asked| asked.call.tool.as_str() == tool) {

@@ -437,6 +437,7 @@ async fn b002_12_states_follow_each_other() {
     let (rig, waiting) = ended(models).await;
     let history = rig
         .engine
+        .journals()
         .history(&person("ann").tenant, &waiting.run_id)
         .await
         .unwrap();

@@ -35,7 +35,7 @@ fn ids(messages: &[Value]) -> Vec<&Value> {
 }
 
 #[tokio::test]
-async fn a_request_whose_number_would_be_rounded_is_answered_and_the_connection_goes_on() {
+async fn a_request_with_a_rounded_number_is_refused_and_the_connection_stays_open() {
     let call = format!(
         r#"{{"jsonrpc":"2.0","id":"two","method":"tools/call","params":{{"name":"call","arguments":{{"n":{LONG}}}}}}}"#
     );
@@ -68,7 +68,7 @@ async fn a_request_whose_number_would_be_rounded_is_answered_and_the_connection_
 }
 
 #[tokio::test]
-async fn a_line_that_is_no_message_leaves_the_connection_as_it_is() {
+async fn an_invalid_line_does_not_close_the_connection() {
     let sent = [
         "\u{feff}".to_owned() + &ping("1"),
         "not JSON\n\n".to_owned(),

@@ -165,7 +165,7 @@ pub(super) fn plan_of(run: &RunView) -> String {
 }
 
 /// The missing parameters of a run, with the known facts about each.
-pub(super) fn explained(missing: Vec<Parameter>, run: &RunView) -> Vec<Parameter> {
+pub(super) fn with_reasons(missing: Vec<Parameter>, run: &RunView) -> Vec<Parameter> {
     let explained = missing.into_iter().map(|parameter| {
         let unclear = run.state.unclear.get(parameter.name.as_str());
         let proposals = run.proposals.iter();

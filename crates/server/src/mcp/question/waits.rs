@@ -59,7 +59,7 @@ impl Question {
         };
         match self {
             Self::Skill { skill, missing } => WaitHint {
-                parameters: missing.iter().map(MissingParameter::of).collect(),
+                parameters: missing.iter().map(MissingParameter::new).collect(),
                 ..waits(
                     "parameters",
                     None,
@@ -75,7 +75,7 @@ impl Question {
                 waits("choice", None, hint)
             }
             Self::Give { run, missing } => WaitHint {
-                parameters: missing.iter().map(MissingParameter::of).collect(),
+                parameters: missing.iter().map(MissingParameter::new).collect(),
                 ..waits(
                     "parameters",
                     Some(run),
@@ -155,7 +155,7 @@ fn approval_waits(approval: &Approval) -> WaitHint {
 }
 
 impl MissingParameter {
-    fn of(parameter: &Parameter) -> Self {
+    fn new(parameter: &Parameter) -> Self {
         Self {
             name: parameter.name.to_string(),
             kind: parameter.kind.as_str().to_owned(),

@@ -66,6 +66,7 @@ impl McpTool for CallOne {
         };
         let run = call
             .engine()
+            .run_starts()
             .start_plan(&call.caller, &plan, Map::new(), input.dry_run.into(), None)
             .await?;
         let subject = WorkSubject::Run(run.run().summary.run_id);

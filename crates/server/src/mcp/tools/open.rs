@@ -65,15 +65,17 @@ impl McpTool for Open {
         }
         let shown = match input.kind {
             Kind::AgentSkill => return agent_skill(call, input).await.map(ToolReply::Done),
-            Kind::Skill => shown(&engine.documents().resolve_skill(caller, id)?),
-            Kind::Playbook => shown(&engine.documents().resolve_playbook(caller, id)?),
-            Kind::MissionType => shown(&engine.documents().resolve_mission_type(caller, id)?),
+            Kind::Skill => document_fields(&engine.documents().resolve_skill(caller, id)?),
+            Kind::Playbook => document_fields(&engine.documents().resolve_playbook(caller, id)?),
+            Kind::MissionType => {
+                document_fields(&engine.documents().resolve_mission_type(caller, id)?)
+            }
             Kind::Tool => {
                 let tool = engine.documents().resolve_tool(caller, id)?;
                 if !engine.tool_search().may_call(caller, tool.document()) {
                     return Err(EngineError::not_found("tool", id));
                 }
-                shown(&tool)
+                document_fields(&tool)
             }
         }?;
         Ok(ToolReply::Done(output(input, shown)))
@@ -131,7 +133,7 @@ async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
     })
 }
 
-fn shown<T: Serialize>(found: &InForce<T>) -> Result<Map<String, Value>, EngineError> {
+fn document_fields<T: Serialize>(found: &InForce<T>) -> Result<Map<String, Value>, EngineError> {
     match serde_json::to_value(found) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(_) => Err(EngineError::new(

@@ -70,11 +70,15 @@ impl McpTool for Run {
             match pending {
                 PendingQuestion::Skill { skill } => match applied {
                     AnswerOutcome::Values(values) => input.take(call, &skill, values),
-                    AnswerOutcome::Acted | AnswerOutcome::Declined => return Err(declined(&skill)),
+                    AnswerOutcome::Acted | AnswerOutcome::Declined => {
+                        return Err(parameters_declined(&skill));
+                    }
                 },
                 PendingQuestion::Choose => match applied {
                     AnswerOutcome::Values(content) => input.choose(&content),
-                    AnswerOutcome::Acted | AnswerOutcome::Declined => return Err(undecided()),
+                    AnswerOutcome::Acted | AnswerOutcome::Declined => {
+                        return Err(no_option_chosen());
+                    }
                 },
                 PendingQuestion::Give { run }
                 | PendingQuestion::Confirm { run, .. }
@@ -114,11 +118,11 @@ impl McpTool for Run {
                         QuestionOutcome::Applied(
                             AnswerOutcome::Acted | AnswerOutcome::Declined,
                         ) => {
-                            return Err(declined(skill));
+                            return Err(parameters_declined(skill));
                         }
                         QuestionOutcome::Later(asks) => return Ok(ToolReply::Asks(asks)),
                         QuestionOutcome::Nobody => {
-                            return Ok(ToolReply::Failed(lacking(&question)));
+                            return Ok(ToolReply::Failed(missing_parameters_report(&question)));
                         }
                     }
                 }
@@ -145,7 +149,7 @@ async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> 
     let request = input.request(call)?;
     let id = request.id.clone();
     call.started(WorkSubject::Request(id.clone()));
-    let answering = call.telling(async |progress| {
+    let answering = call.with_progress(async |progress| {
         let answering = call
             .engine()
             .handle_request(&call.caller, request, progress);
@@ -161,7 +165,7 @@ async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> 
         Ok(Err(error)) => match error.code {
             ErrorCode::ApprovalRequired => Ok(StartOutcome::Goes(WorkSubject::Request(id))),
             ErrorCode::MissingParameters => {
-                let question = lacks(call, input, &id, &error).await?;
+                let question = parameters_question(call, input, &id, &error).await?;
                 question.map(StartOutcome::Lacks).ok_or(error)
             }
             _ => Err(error),
@@ -170,7 +174,7 @@ async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> 
 }
 
 /// The question for a skill's missing parameters; `None` if the error is not one skill's missing parameters.
-async fn lacks(
+async fn parameters_question(
     call: &Call,
     input: &Input,
     request: &RequestId,
@@ -191,7 +195,10 @@ async fn lacks(
         return Ok(None);
     };
     let skill = SkillId::parse(&skill).map_err(|_| EngineError::not_found("skill", &skill))?;
-    let declared = call.engine().skill_parameters(&call.caller, &skill)?;
+    let declared = call
+        .engine()
+        .run_starts()
+        .skill_parameters(&call.caller, &skill)?;
     let names = error
         .details
         .as_ref()
@@ -232,12 +239,12 @@ fn with_waits(settled: ToolReply<WorkReport>, question: &Question) -> ToolReply<
     }
 }
 
-fn undecided() -> EngineError {
+fn no_option_chosen() -> EngineError {
     let message = "the request is ambiguous, and no option was chosen";
     EngineError::new(ErrorCode::MissingParameters, message)
 }
 
-fn lacking(question: &Question) -> WorkReport {
+fn missing_parameters_report(question: &Question) -> WorkReport {
     WorkReport {
         content: Some("Nothing was run: values are missing.".to_owned()),
         failure: Some("parameters are missing".to_owned()),
@@ -246,7 +253,7 @@ fn lacking(question: &Question) -> WorkReport {
     }
 }
 
-fn declined(skill: &SkillId) -> EngineError {
+fn parameters_declined(skill: &SkillId) -> EngineError {
     let message = format!("`{skill}` needs parameters that were not given");
     EngineError::new(ErrorCode::MissingParameters, message)
 }
@@ -267,7 +274,10 @@ impl Input {
 
     /// Continues with one skill and more values.
     fn take(&mut self, call: &Call, skill: &SkillId, values: Map<String, Value>) {
-        let declared = call.engine().skill_parameters(&call.caller, skill);
+        let declared = call
+            .engine()
+            .run_starts()
+            .skill_parameters(&call.caller, skill);
         let values = match &declared {
             Ok(declared) => typed_values(declared, values),
             Err(_) => values,

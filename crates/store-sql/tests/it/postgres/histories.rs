@@ -56,12 +56,12 @@ impl Tenant {
 }
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
-enum Place {
+enum ScopeChoice {
     Global,
     Acme,
 }
 
-impl Place {
+impl ScopeChoice {
     fn scope(self) -> Done<Scope> {
         Ok(match self {
             Self::Global => Scope::Global,

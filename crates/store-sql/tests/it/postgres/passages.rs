@@ -27,12 +27,12 @@ use crate::postgres::near::{padded, with_pgvector};
 /// Lenses in a database; each entry of the suite with the corresponding lens.
 struct Passages {
     store: PostgresStore,
-    known: Mutex<Known>,
+    known: Mutex<ExpectedIndex>,
     _database: Database,
 }
 
 #[derive(Default)]
-struct Known {
+struct ExpectedIndex {
     entries: BTreeMap<(Scope, SkillId), (LensId, IndexedSkill)>,
     revision: u64,
     made: u64,
@@ -71,7 +71,7 @@ impl Passages {
     /// Registers all lenses of a scope, some of them with new indexes.
     async fn register(
         &self,
-        known: &mut Known,
+        known: &mut ExpectedIndex,
         scope: &Scope,
         lenses: Vec<NewLensIndex>,
     ) -> Result<(), Failed> {

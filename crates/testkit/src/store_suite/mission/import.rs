@@ -18,9 +18,9 @@ const OLD_RESULT_NOW: &str =
     include_str!("../../../../contract/tests/versions/worker_result.v0.as_v1.json");
 
 /// A mission from an older version keeps its bytes and reads in the current form.
-pub async fn b002_1_an_older_version_is_read_as_the_present_one(store: &dyn Store) -> Outcome {
+pub async fn b002_1_an_older_version_is_read_as_the_current_version(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
-    let mut import = ended(&writer)?;
+    let mut import = ended_mission(&writer)?;
     import.artifacts[RESULT].record = old_result(&writer)?;
     store.import_mission(import.clone()).await?;
     let kind = ArtifactKind::WorkerResult;
@@ -40,7 +40,7 @@ pub async fn b002_1_an_older_version_is_read_as_the_present_one(store: &dyn Stor
 }
 
 /// Returns the example as an ended mission for an import, with everything in the first event.
-fn ended(writer: &Writer) -> Made<MissionImport> {
+fn ended_mission(writer: &Writer) -> Made<MissionImport> {
     let (run, events) = sample::new_run(writer.tenant().as_str(), writer.run, 0)?;
     let artifacts = (1..).zip(0..writer.texts.len()).map(|(place, at)| {
         Ok(StoredArtifact {
@@ -64,7 +64,7 @@ fn ended(writer: &Writer) -> Made<MissionImport> {
 }
 
 /// Export, removal, import and export return the same complete bundle.
-pub async fn an_exported_mission_is_imported_whole(store: &dyn Store) -> Outcome {
+pub async fn an_exported_mission_is_imported_completely(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
     writer.whole(store).await?;
     let first = exported(store, &writer).await?;
@@ -98,7 +98,7 @@ async fn exported(store: &dyn Store, writer: &Writer) -> Made<String> {
 /// is refused.
 pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
-    let import = ended(&writer)?;
+    let import = ended_mission(&writer)?;
     assert_eq!(store.import_mission(import.clone()).await?, Imported::New);
     let before = writer.all(store).await?;
     let mut later = import.clone();
@@ -128,7 +128,7 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
         assert_refused!(refused, StoreError::AlreadyExists { .. });
     }
     // Another mission with the same run.
-    let mut second = ended(&Writer::new("acme", 2)?)?;
+    let mut second = ended_mission(&Writer::new("acme", 2)?)?;
     second.run.run_id = sample::run(1);
     assert_refused!(
         store.import_mission(second).await,
@@ -150,7 +150,7 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
 /// An import is refused if it is unfinished, mixed, of another tenant or does not chain; nothing is stored.
 pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
     let writer = Writer::new("acme", 1)?;
-    let import = ended(&writer)?;
+    let import = ended_mission(&writer)?;
     // An existing mission that lacks the artifact to be slipped in.
     let mut second = Writer::new("acme", 2)?;
     second.begin(store).await?;
@@ -220,7 +220,7 @@ pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
 /// An imported mission cannot be claimed or extended.
 pub async fn an_imported_mission_is_read_only(store: &dyn Store) -> Outcome {
     let mut writer = Writer::new("acme", 1)?;
-    let import = ended(&writer)?;
+    let import = ended_mission(&writer)?;
     (writer.version, writer.head) = (1, import.events[0].hash);
     store.import_mission(import).await?;
     assert_eq!(

@@ -40,11 +40,11 @@ fn written(message: Option<impl Serialize>) -> Value {
     serde_json::to_value(message.unwrap()).unwrap()
 }
 
-async fn heard(client: &mut ClientSide) -> Value {
+async fn received_by_client(client: &mut ClientSide) -> Value {
     written(client.receive().await)
 }
 
-async fn asked(process: &mut ServerSide) -> Value {
+async fn received_by_server(process: &mut ServerSide) -> Value {
     written(process.receive().await)
 }
 
@@ -59,8 +59,8 @@ fn initialize() -> Value {
 }
 
 /// Answers the handshake of a client, and returns it.
-async fn greet(process: &mut ServerSide) -> Value {
-    let opening = asked(process).await;
+async fn initialize_server(process: &mut ServerSide) -> Value {
+    let opening = received_by_server(process).await;
     assert_eq!(opening["method"], "initialize");
     let server = json!({"name": "charter", "version": "1"});
     let result = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": server});
@@ -75,11 +75,14 @@ async fn greet(process: &mut ServerSide) -> Value {
 
 async fn shake_hands(client: &mut ClientSide, process: &mut ServerSide) {
     send(client, initialize()).await;
-    greet(process).await;
-    assert_eq!(heard(client).await["id"], 1);
+    initialize_server(process).await;
+    assert_eq!(received_by_client(client).await["id"], 1);
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     send(client, initialized).await;
-    assert_eq!(asked(process).await["method"], "notifications/initialized");
+    assert_eq!(
+        received_by_server(process).await["method"],
+        "notifications/initialized"
+    );
 }
 
 /// A call that may have been executed fails. Everything else continues, and the client notices nothing.
@@ -95,10 +98,10 @@ async fn a_process_that_takes_over_gets_the_handshake_and_what_only_reads() {
         send(&mut client, call(3, "find")).await;
         send(&mut client, request(4, "tools/list", &json!({}))).await;
         for _ in 0..3 {
-            asked(&mut process).await;
+            received_by_server(&mut process).await;
         }
         drop(process);
-        let refused = heard(&mut client).await;
+        let refused = received_by_client(&mut client).await;
         assert_eq!(
             (&refused["id"], &refused["error"]["code"]),
             (&json!(2), &json!(-32603))
@@ -110,12 +113,12 @@ async fn a_process_that_takes_over_gets_the_handshake_and_what_only_reads() {
 
     let (mut second, mut process) = stream();
     let going_on = async {
-        let opening = greet(&mut process).await;
+        let opening = initialize_server(&mut process).await;
         assert_eq!(opening["id"], TAKEOVER);
         assert_eq!(opening["params"], initialize()["params"]);
         let mut heard_of = BTreeSet::new();
         for _ in 0..3 {
-            let message = asked(&mut process).await;
+            let message = received_by_server(&mut process).await;
             heard_of.insert(format!("{} {}", message["method"], message["id"]));
         }
         let expected = [
@@ -129,13 +132,13 @@ async fn a_process_that_takes_over_gets_the_handshake_and_what_only_reads() {
             json!({"jsonrpc": "2.0", "id": 4, "result": {"tools": []}}),
         )
         .await;
-        assert_eq!(heard(&mut client).await["id"], 4);
+        assert_eq!(received_by_client(&mut client).await["id"], 4);
         answer(
             &mut process,
             json!({"jsonrpc": "2.0", "id": 3, "result": {"content": []}}),
         )
         .await;
-        assert_eq!(heard(&mut client).await["id"], 3);
+        assert_eq!(received_by_client(&mut client).await["id"], 3);
         drop(client);
     };
     let relaying = connection.relay(&mut second, SendFailure::EndsConnection, &stop);
@@ -157,9 +160,9 @@ async fn an_answer_to_a_process_that_ended_reaches_no_other() {
     let ending = async {
         shake_hands(&mut client, &mut process).await;
         answer(&mut process, question.clone()).await;
-        assert_eq!(heard(&mut client).await["id"], 0);
+        assert_eq!(received_by_client(&mut client).await["id"], 0);
         drop(process);
-        let withdrawn = heard(&mut client).await;
+        let withdrawn = received_by_client(&mut client).await;
         assert_eq!(withdrawn["method"], "notifications/cancelled");
         assert_eq!(withdrawn["params"]["requestId"], 0);
     };
@@ -169,17 +172,17 @@ async fn an_answer_to_a_process_that_ended_reaches_no_other() {
 
     let (mut second, mut process) = stream();
     let going_on = async {
-        greet(&mut process).await;
+        initialize_server(&mut process).await;
         assert_eq!(
-            asked(&mut process).await["method"],
+            received_by_server(&mut process).await["method"],
             "notifications/initialized"
         );
         answer(&mut process, question.clone()).await;
-        let known = heard(&mut client).await["id"].clone();
+        let known = received_by_client(&mut client).await["id"].clone();
         assert_eq!(known, "1-0");
         send(&mut client, answered(json!(0), "file:///to-the-first")).await;
         send(&mut client, answered(known, "file:///to-the-second")).await;
-        let message = asked(&mut process).await;
+        let message = received_by_server(&mut process).await;
         assert_eq!(message["id"], 0);
         assert_eq!(
             message["result"]["roots"][0]["uri"],
@@ -220,13 +223,13 @@ async fn a_client_that_closes_its_end_still_gets_its_answers() {
     let script = async {
         send(&mut client, request(1, "tools/list", &json!({}))).await;
         client.close().await.unwrap();
-        assert_eq!(asked(&mut process).await["id"], 1);
+        assert_eq!(received_by_server(&mut process).await["id"], 1);
         answer(
             &mut process,
             json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}),
         )
         .await;
-        assert_eq!(heard(&mut client).await["id"], 1);
+        assert_eq!(received_by_client(&mut client).await["id"], 1);
     };
     let relaying = connection.relay(&mut answerer, SendFailure::EndsConnection, &stop);
     let (end, ()) = tokio::join!(relaying, script);

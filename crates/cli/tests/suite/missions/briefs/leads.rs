@@ -37,14 +37,14 @@ fn without_a_second_look() -> Package {
     package.edit("missions/sales.lead_intelligence_brief.yaml", look, "")
 }
 
-struct Desk {
+struct LeadSetup {
     crm: StandIn,
     _search: StandIn,
     _home: Home,
     server: Server,
 }
 
-impl Desk {
+impl LeadSetup {
     fn open() -> Self {
         let home = Home::with_keys(&KEYS);
         let database = home.path("crm.db");
@@ -145,7 +145,7 @@ fn says_who_deserves_attention(ann: &Person, brief: &Value) {
 
 /// B002-13: nothing is written before another person approves; then exactly the proposal is.
 #[track_caller]
-fn is_moved_once_somebody_agrees(desk: &Desk, ann: &Person, bob: &Person, brief: &Value) {
+fn is_moved_once_somebody_agrees(desk: &LeadSetup, ann: &Person, bob: &Person, brief: &Value) {
     let own = ann.0.run(&["mission", "approve", "brief-1", "wb.1"]);
     assert!(own.err.contains("error[permission_denied]"), "{own:?}");
     assert_eq!(desk.lead("lead_101")["stage"], "Qualified");
@@ -168,7 +168,7 @@ fn is_moved_once_somebody_agrees(desk: &Desk, ann: &Person, bob: &Person, brief:
 /// one that changed meanwhile.
 #[test]
 fn b002_13_leads_are_briefed_on_and_moved() {
-    let desk = Desk::open();
+    let desk = LeadSetup::open();
     let [root, ann, bob] = ["root", "ann", "bob"].map(|key| Person::of(&desk.server, key));
     let folder = project().join("packages/crm-leads");
     let registered = root
@@ -215,7 +215,7 @@ fn b002_13_leads_are_briefed_on_and_moved() {
 /// conflict and not a failure.
 #[test]
 fn b002_13_a_lead_that_changed_meanwhile_is_a_conflict_by_the_crms_word() {
-    let desk = Desk::open();
+    let desk = LeadSetup::open();
     let [ann, bob] = ["ann", "bob"].map(|key| Person::of(&desk.server, key));
     desk.server.key("root").register(&without_a_second_look());
     ann.brief(LEADS, LEADS_GOAL, "brief-1");

@@ -11,7 +11,7 @@ use crate::approval::ExactCall;
 use crate::gate::GateDecision;
 use crate::run::{
     Command, Next, ResultSource, Run, RunEvent, RunPrerequisites, RunStart, StepFailure, StepStart,
-    TokenUsage,
+    StrictReplay, TokenUsage,
 };
 
 /// A run that has ended.
@@ -23,7 +23,7 @@ pub(super) struct Ended {
 
 impl Ended {
     pub(super) fn states(&self) -> BTreeMap<String, &'static str> {
-        let states = self.run.steps();
+        let states = self.run.steps().states();
         states
             .map(|(id, state)| (id.to_string(), state.word()))
             .collect()
@@ -183,7 +183,7 @@ impl Driver {
             let text = serde_json::to_string(event).unwrap();
             (serde_json::from_str(&text).unwrap(), *at)
         });
-        let (again, divergence) = Run::replay_strictly(written).unwrap();
+        let (again, divergence) = StrictReplay::replay(written).unwrap();
         assert_eq!(
             (divergence, again.state_digest()),
             (None, self.run.state_digest())

@@ -196,7 +196,7 @@ fn b003_5_unknown_references_are_refused() {
     let here = "/execution_plan/steps/0/parameters/of";
     assert_eq!(
         refers("${step-009.x}"),
-        one(here, "reference", "the plan has no step `step-009`")
+        one(here, "reference", "there is no step `step-009`")
     );
     assert_eq!(
         refers("${user.unwanted}"),

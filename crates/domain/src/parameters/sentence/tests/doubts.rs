@@ -211,7 +211,7 @@ fn a_day_that_there_is_not_is_asked_about() {
         let unclear = reading.unclear.iter();
         let unclear: Vec<String> = unclear.map(ToString::to_string).collect();
         assert_eq!(unclear.len(), 1, "{text}");
-        let why = "gives no `since`: the date does not exist";
+        let why = "is not a value for `since`: the date does not exist";
         assert!(unclear[0].ends_with(why), "{text}: {unclear:?}");
     }
     states(&declared, &[("build 2026-02-30", json!({}))]);

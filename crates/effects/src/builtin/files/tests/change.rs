@@ -16,8 +16,8 @@ fn edit(line: u64, replacement: &str, expected: &str) -> Value {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of calls")]
-fn b003_every_change_says_what_it_did() {
-    let field = Field::new(&[]);
+fn b003_every_change_reports_its_action() {
+    let field = FilesFixture::new(&[]);
     let told = |builtin: Builtin, given: Value| action(&field.call(builtin, given).unwrap());
     let (one, two) = (content_of("one\n"), content_of("two\n"));
     assert_eq!(
@@ -129,7 +129,7 @@ fn documented() -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn b003_the_documentation_names_the_actions_of_each_file_tool() {
-    let field = Field::new(&[("a", "a\n")]);
+    let field = FilesFixture::new(&[("a", "a\n")]);
     let calls = [
         (Builtin::FsCreate, json!({"path": "b", "content": "b\n"})),
         (
@@ -165,8 +165,8 @@ fn b003_the_documentation_names_the_actions_of_each_file_tool() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of calls")]
-fn b003_what_is_there_is_not_overwritten_by_accident() {
-    let field = Field::new(&[("a", "a"), ("b", "b"), ("dir/x", "x")]);
+fn b003_existing_files_are_not_overwritten_unless_requested() {
+    let field = FilesFixture::new(&[("a", "a"), ("b", "b"), ("dir/x", "x")]);
     let refused = [
         (
             Builtin::FsCreate,
@@ -252,8 +252,8 @@ fn b003_what_is_there_is_not_overwritten_by_accident() {
 }
 
 #[test]
-fn b003_a_file_that_changed_is_left_alone() {
-    let field = Field::new(&[("a", "now\n")]);
+fn b003_a_file_changed_since_it_was_read_is_not_overwritten() {
+    let field = FilesFixture::new(&[("a", "now\n")]);
     let other = content_of("then\n")["hash"].clone();
     let with = |given: Value| {
         let mut given = given;
@@ -301,7 +301,7 @@ fn b003_a_file_that_changed_is_left_alone() {
 /// Each thread adds one to the value it read, expecting it unchanged: no addition is lost.
 #[test]
 fn b003_of_two_changes_to_the_same_content_one_wins() {
-    let field = Field::new(&[("count", "0")]);
+    let field = FilesFixture::new(&[("count", "0")]);
     let added: u32 = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..4).map(|_| scope.spawn(|| add(&field, 25))).collect();
         workers
@@ -313,7 +313,7 @@ fn b003_of_two_changes_to_the_same_content_one_wins() {
     assert_eq!(field.names(), ["count"]);
 }
 
-fn add(field: &Field, times: u32) -> u32 {
+fn add(field: &FilesFixture, times: u32) -> u32 {
     let mut added = 0;
     for _ in 0..times {
         let read = field.read("count").unwrap();
@@ -327,7 +327,7 @@ fn add(field: &Field, times: u32) -> u32 {
 
 #[test]
 fn b003_a_directory_is_copied_and_removed_whole() {
-    let field = Field::new(&[("dir/a", "a"), ("dir/sub/b", "b")]);
+    let field = FilesFixture::new(&[("dir/a", "a"), ("dir/sub/b", "b")]);
     std::fs::create_dir(field.path("dir/empty")).unwrap();
     std::fs::set_permissions(field.path("dir/a"), std::fs::Permissions::from_mode(0o700)).unwrap();
     let copy = json!({"path": "dir", "destination": "copy", "recursive": true});
@@ -359,7 +359,7 @@ fn b003_a_directory_is_copied_and_removed_whole() {
 
 #[test]
 fn b003_a_dry_run_changes_nothing() {
-    let field = Field::new(&[("a", "a"), ("dir/b", "b")]);
+    let field = FilesFixture::new(&[("a", "a"), ("dir/b", "b")]);
     let calls = [
         (Builtin::FsWrite, json!({"path": "a", "content": "x"})),
         (
@@ -394,7 +394,7 @@ fn b003_a_dry_run_changes_nothing() {
 
 #[test]
 fn b003_a_replaced_file_keeps_its_permissions() {
-    let field = Field::new(&[("run", "#!/bin/sh\n")]);
+    let field = FilesFixture::new(&[("run", "#!/bin/sh\n")]);
     std::fs::set_permissions(field.path("run"), std::fs::Permissions::from_mode(0o750)).unwrap();
     field
         .call(Builtin::FsWrite, json!({"path": "run", "content": "x"}))
@@ -407,8 +407,8 @@ fn b003_a_replaced_file_keeps_its_permissions() {
 }
 
 #[test]
-fn b003_a_change_that_fails_midway_leaves_the_old_file_and_nothing_else() {
-    let field = Field::new(&[("a", "old")]);
+fn b003_a_failed_change_leaves_only_the_old_file() {
+    let field = FilesFixture::new(&[("a", "old")]);
     let root = Root {
         path: field.path(""),
         access: RootAccess::Write,
@@ -429,7 +429,9 @@ fn b003_a_change_that_fails_midway_leaves_the_old_file_and_nothing_else() {
     // A concurrent write came first: its content stays.
     let staged = stage();
     std::fs::write(field.path("a"), "theirs").unwrap();
-    let lost = staged.settle(&replace::Over::Same(&before)).unwrap_err();
+    let lost = staged
+        .settle(&replace::ReplaceCondition::Same(&before))
+        .unwrap_err();
     assert_eq!(
         lost.message,
         "`work:a` changed concurrently; nothing was written"
@@ -449,7 +451,7 @@ fn writes_until_killed() {
     let contents = ["a", "b"].map(|letter| letter.repeat(2 << 20));
     for content in contents.iter().cycle() {
         let given = json!({"path": "a", "content": content});
-        let written = on(
+        let written = call_at(
             directory.clone().into(),
             RootAccess::Write,
             Resolver::Kernel,
@@ -463,8 +465,8 @@ fn writes_until_killed() {
 }
 
 #[test]
-fn b003_a_writer_that_is_killed_leaves_the_old_file_or_the_new_one() {
-    let field = Field::new(&[("a", &"a".repeat(2 << 20))]);
+fn b003_a_killed_writer_leaves_the_old_or_the_new_file() {
+    let field = FilesFixture::new(&[("a", &"a".repeat(2 << 20))]);
     for round in 0..6 {
         let mut writer = Command::new(std::env::current_exe().unwrap())
             .args([

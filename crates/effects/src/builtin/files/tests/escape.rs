@@ -48,8 +48,8 @@ fn calls(path: &str) -> Vec<(Builtin, Value)> {
     ]
 }
 
-fn field(resolver: Resolver) -> Field {
-    let mut field = Field::new(&[("own", "own"), ("dir/inner", "inner")]);
+fn field(resolver: Resolver) -> FilesFixture {
+    let mut field = FilesFixture::new(&[("own", "own"), ("dir/inner", "inner")]);
     field.resolver = resolver;
     std::fs::create_dir(field.outside("beside")).unwrap();
     std::fs::write(field.outside("beside/secret"), "secret").unwrap();
@@ -61,7 +61,7 @@ fn field(resolver: Resolver) -> Field {
     field
 }
 
-fn untouched(field: &Field) {
+fn untouched(field: &FilesFixture) {
     let outside = |path| std::fs::read_to_string(field.outside(path)).unwrap();
     assert_eq!(
         (outside("secret"), outside("beside/secret")),
@@ -116,7 +116,7 @@ fn b003_no_path_leads_out_of_a_root() {
 }
 
 #[test]
-fn b003_a_link_itself_is_removed_and_shown_but_never_followed() {
+fn b003_links_are_listed_and_removed_but_never_followed() {
     for resolver in RESOLVERS {
         let field = field(resolver);
         for (builtin, given) in calls("link").into_iter().chain(calls("away")) {
@@ -213,7 +213,7 @@ fn b003_magic_links_of_proc_are_not_followed() {
         for path in ["cwd/Cargo.toml", "root/etc/passwd", "exe", "fd/0", "task"] {
             let given = json!({"path": path});
             let root = PathBuf::from("/proc/self");
-            let read = on(
+            let read = call_at(
                 root,
                 RootAccess::Read,
                 resolver,
@@ -235,8 +235,8 @@ fn b003_magic_links_of_proc_are_not_followed() {
 }
 
 #[test]
-fn b003_pipes_sockets_and_devices_are_neither_read_nor_waited_for() {
-    let field = Field::new(&[]);
+fn b003_pipes_sockets_and_devices_are_not_read() {
+    let field = FilesFixture::new(&[]);
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(CWD, field.path("pipe"), Special::Fifo, mode, 0).unwrap();
     let _listener = UnixListener::bind(field.path("socket")).unwrap();
@@ -256,7 +256,7 @@ fn b003_pipes_sockets_and_devices_are_neither_read_nor_waited_for() {
     let devices = PathBuf::from("/dev");
     for path in ["zero", "null", "full"] {
         let given = json!({"path": path});
-        let read = on(
+        let read = call_at(
             devices.clone(),
             RootAccess::Read,
             Resolver::Kernel,
@@ -273,7 +273,7 @@ fn b003_pipes_sockets_and_devices_are_neither_read_nor_waited_for() {
 /// content.
 #[test]
 fn b003_writing_does_not_reach_through_a_hard_link() {
-    let field = Field::new(&[]);
+    let field = FilesFixture::new(&[]);
     std::fs::hard_link(field.outside("secret"), field.path("twin")).unwrap();
     let stat = field
         .call(Builtin::FsStat, json!({"path": "twin"}))

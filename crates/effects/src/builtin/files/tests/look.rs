@@ -7,7 +7,7 @@ use super::*;
 
 #[test]
 fn b003_a_file_is_read_whole_or_by_lines() {
-    let field = Field::new(&[("dir/a.txt", "one\ntwo\nthree\n"), ("empty", "")]);
+    let field = FilesFixture::new(&[("dir/a.txt", "one\ntwo\nthree\n"), ("empty", "")]);
     let answer = field.read("dir/a.txt").unwrap();
     let after = content_of("one\ntwo\nthree\n");
     let (kind, details) = action(&answer);
@@ -50,7 +50,7 @@ fn b003_a_file_is_read_whole_or_by_lines() {
 
 #[test]
 fn b003_binary_files_are_reported_and_not_mangled() {
-    let field = Field::new(&[]);
+    let field = FilesFixture::new(&[]);
     for bytes in [&b"\xff\xfe\x00text"[..], b"nul\0", b"caf\xe9"] {
         std::fs::write(field.path("binary"), bytes).unwrap();
         let text = field.read("binary").unwrap();
@@ -81,7 +81,7 @@ fn b003_binary_files_are_reported_and_not_mangled() {
 
 #[test]
 fn b003_huge_files_are_read_by_lines_or_not_at_all() {
-    let field = Field::new(&[("huge", "first\nsecond\n")]);
+    let field = FilesFixture::new(&[("huge", "first\nsecond\n")]);
     let huge = std::fs::File::options()
         .write(true)
         .open(field.path("huge"))
@@ -116,7 +116,7 @@ fn b003_huge_files_are_read_by_lines_or_not_at_all() {
 
 #[test]
 fn b003_a_listing_is_in_order_filtered_and_bounded() {
-    let field = Field::new(&[
+    let field = FilesFixture::new(&[
         ("b.tf", "1"),
         ("a/c.tf", "22"),
         ("a/d.md", ""),
@@ -166,7 +166,7 @@ fn b003_a_listing_is_in_order_filtered_and_bounded() {
 
 #[test]
 fn b003_names_that_are_not_utf8_are_shown_and_cannot_be_used() {
-    let field = Field::new(&[]);
+    let field = FilesFixture::new(&[]);
     std::fs::write(field.path("").join(OsStr::from_bytes(b"\xff")), "secret").unwrap();
     let listed = field.call(Builtin::FsList, json!({"path": "."})).unwrap();
     let entry = &listed["entries"][0];
@@ -188,7 +188,7 @@ fn b003_names_that_are_not_utf8_are_shown_and_cannot_be_used() {
 
 #[test]
 fn b003_directories_are_walked_to_a_depth() {
-    let field = Field::new(&[]);
+    let field = FilesFixture::new(&[]);
     let deep: Vec<&str> = vec!["d"; 64];
     std::fs::create_dir_all(field.path(&deep.join("/"))).unwrap();
     let given = json!({"path": ".", "recursive": true});
@@ -203,8 +203,8 @@ fn b003_directories_are_walked_to_a_depth() {
 }
 
 #[test]
-fn b003_a_search_tells_lines_by_pattern_and_glob() {
-    let field = Field::new(&[
+fn b003_a_search_finds_lines_by_pattern_and_glob() {
+    let field = FilesFixture::new(&[
         ("a.tf", "cidr = \"0.0.0.0/0\"\ncidr = \"10x0\"\n"),
         ("mod/b.tf", "0.0.0.0/0"),
         ("mod/c.md", "0.0.0.0/0"),

@@ -34,7 +34,7 @@ pub(super) struct Piece {
 /// Returns the pieces in the order of the content.
 pub(super) fn cut(shown: &[Shown]) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    let mut open: Option<Open<'_>> = None;
+    let mut open: Option<OpenPiece<'_>> = None;
     for letter in shown {
         if letter.spelling == Spelling::Replaced {
             continue;
@@ -44,16 +44,16 @@ pub(super) fn cut(shown: &[Shown]) -> Vec<Piece> {
         {
             continue;
         }
-        pieces.extend(open.take().map(Open::close));
-        open = Some(Open::new(letter));
+        pieces.extend(open.take().map(OpenPiece::close));
+        open = Some(OpenPiece::new(letter));
     }
-    pieces.extend(open.map(Open::close));
+    pieces.extend(open.map(OpenPiece::close));
     pieces.retain(|piece| !piece.text.trim().is_empty());
     once(pieces)
 }
 
 /// An incomplete piece.
-struct Open<'s> {
+struct OpenPiece<'s> {
     text: String,
     /// Gaps with their offset in the text and their width, in ems.
     gaps: Vec<(usize, f64)>,
@@ -66,7 +66,7 @@ struct Open<'s> {
     leftwards: bool,
 }
 
-impl<'s> Open<'s> {
+impl<'s> OpenPiece<'s> {
     fn new(letter: &'s Shown) -> Self {
         let mut open = Self {
             text: String::new(),

@@ -12,7 +12,7 @@ const STREAM_TOO_LARGE: &str =
 
 /// B000-16: a page that cannot be read is named, and the others are read.
 #[test]
-fn b000_16_a_bad_page_does_not_refuse_the_rest() {
+fn b000_16_a_damaged_page_does_not_affect_other_pages() {
     let contents = [
         stream("", show(72.0, 700.0, "The first page")),
         stream("/Filter /FlateDecode", "no deflated data"),
@@ -61,7 +61,7 @@ fn b000_16_a_missing_page_keeps_its_number() {
 }
 
 #[test]
-fn b000_16_a_table_of_objects_that_is_wrong_is_made_anew() {
+fn b000_16_a_wrong_object_table_is_rebuilt() {
     let whole = page(&show(72.0, 700.0, "Found again"));
     let at = |mark: &[u8]| {
         whole
@@ -80,7 +80,7 @@ fn b000_16_a_table_of_objects_that_is_wrong_is_made_anew() {
 
 /// A file without any word yields the error that explains it.
 #[test]
-fn b000_16_a_file_of_which_nothing_can_be_read_is_refused() {
+fn b000_16_an_unreadable_file_is_refused() {
     let contents = [stream("/Filter /FlateDecode", "no deflated data")];
     let message = "page 1 is only partly read: a stream is missing or damaged".to_owned();
     assert_eq!(
@@ -91,7 +91,7 @@ fn b000_16_a_file_of_which_nothing_can_be_read_is_refused() {
 
 /// Bytes after the end mark come from a mail or a proxy; objects after it come from a truncated version.
 #[test]
-fn b000_16_only_a_file_whose_objects_are_cut_off_is_refused() {
+fn b000_16_only_a_file_with_truncated_objects_is_refused() {
     let whole = page(&show(72.0, 700.0, "Whole"));
     let mut mailed = whole.clone();
     mailed.extend([b'\n'; 8_000]);
@@ -104,7 +104,7 @@ fn b000_16_only_a_file_whose_objects_are_cut_off_is_refused() {
 
 /// B000-16: one damaged byte at any offset is survived.
 #[test]
-fn b000_16_one_damaged_byte_ends_nothing() {
+fn b000_16_one_damaged_byte_does_not_stop_extraction() {
     let whole = page(&show(72.0, 700.0, "Rotate the keys"));
     for at in 0..whole.len() {
         for byte in [0, b'<', b'0', 0xff] {
@@ -120,7 +120,7 @@ fn b000_16_one_damaged_byte_ends_nothing() {
 
 /// Two bytes of a page's content are 128: the next page is read.
 #[test]
-fn b000_16_a_page_that_unpacks_to_too_much_is_left_out() {
+fn b000_16_a_page_with_an_oversized_content_is_omitted() {
     let bomb = [129, b' '].repeat(PDF_STREAM_BYTES / 128 + 1);
     let contents = [
         stream("/Filter /RunLengthDecode", &bomb),
@@ -162,7 +162,7 @@ fn b000_16_forms_that_multiply_are_bounded() {
 }
 
 #[test]
-fn b000_16_what_refers_to_itself_ends() {
+fn b000_16_self_references_terminate() {
     let objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         b"<< /Type /Pages /Kids [2 0 R 6 0 R 3 0 R] /Count 1 /Resources 2 0 R >>".to_vec(),

@@ -34,7 +34,7 @@ fn placed(declared: &str, width: impl Fn(u8) -> f64, words: &str) -> Vec<u8> {
 
 /// B000-16: widths of composite fonts are lists or ranges; a letter that follows at its width belongs to the same word.
 #[test]
-fn words_hold_together_whatever_form_their_widths_have() {
+fn words_are_kept_whole_with_every_form_of_widths() {
     let narrow = |letter| if letter == b'i' { 200.0 } else { 600.0 };
     let forms = [
         "[65 72 600 73 73 200 74 90 600]".to_owned(),
@@ -78,7 +78,7 @@ fn differences_of_an_encoding_name_letters() {
 
 /// Glyph space of a Type 3 font may be of any scale; the letters of a word still touch.
 #[test]
-fn b000_16_words_of_drawn_fonts_hold_together() {
+fn b000_16_words_of_drawn_fonts_are_kept_whole() {
     for (matrix, width, size) in [
         ("0.001 0 0 0.001 0 0", 600.0, 10.0),
         ("0.05 0 0 0.05 0 0", 60.0, 2.0),
@@ -114,7 +114,7 @@ fn text_written_downwards_is_one_line() {
 
 /// A Japanese font without its own table is read by the codes that its encoding names.
 #[test]
-fn predefined_encodings_of_asian_fonts_are_known() {
+fn predefined_encodings_of_asian_fonts_are_supported() {
     let font = "<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /90ms-RKSJ-H \
         /DescendantFonts [11 0 R] >>";
     let descendant = "<< /Type /Font /Subtype /CIDFontType0 /BaseFont /X \
@@ -139,7 +139,7 @@ fn b000_16_a_font_that_cannot_be_read_is_named() {
 
 /// Widths for four thousand million codes would be stored one by one.
 #[test]
-fn b000_16_fonts_are_refused_that_declare_more_widths_than_there_are_codes() {
+fn b000_16_fonts_with_more_widths_than_codes_are_refused() {
     let composite = "<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /Identity-H \
         /DescendantFonts [11 0 R] >>";
     for (font, descendant) in [

@@ -3,7 +3,7 @@
 use super::{page, pages, show, stream, text};
 
 #[test]
-fn b000_16_words_are_told_apart_by_gaps_and_not_by_strings() {
+fn b000_16_words_are_separated_by_gaps_and_not_by_strings() {
     for (content, expected) in [
         (
             "[(Ro) 20 (tate) -280 (the) -250 (k) 60 (eys)] TJ",
@@ -22,7 +22,7 @@ fn b000_16_words_are_told_apart_by_gaps_and_not_by_strings() {
 
 /// A heading with letter spacing, each letter positioned separately.
 #[test]
-fn letters_that_are_set_apart_are_still_a_word() {
+fn spaced_out_letters_form_one_word() {
     let parts =
         "[(R) -200 (O) -200 (T) -200 (A) -200 (T) -200 (E) -700 (K) -200 (E) -200 (Y) -200 (S)]";
     let content = format!("BT /F 10 Tf 72 700 Td {parts} TJ ET");
@@ -30,7 +30,7 @@ fn letters_that_are_set_apart_are_still_a_word() {
 }
 
 #[test]
-fn a_word_that_is_hyphenated_at_the_end_of_a_line_is_one_word() {
+fn a_hyphenated_word_at_a_line_end_is_joined() {
     let lines = [
         "Services ro- ",
         "tate keys, and well-",
@@ -48,7 +48,7 @@ fn a_word_that_is_hyphenated_at_the_end_of_a_line_is_one_word() {
 }
 
 #[test]
-fn paragraphs_are_apart_by_an_empty_line() {
+fn paragraphs_are_separated_by_an_empty_line() {
     let shown: String = [(700.0, "One."), (688.0, "Two."), (660.0, "Three.")]
         .into_iter()
         .map(|(y, line)| show(72.0, y, line))
@@ -107,7 +107,7 @@ fn text_is_read_in_any_direction() {
 
 /// Hebrew with its letters from left to right in the file, as browsers print it.
 #[test]
-fn text_from_right_to_left_is_in_the_order_of_reading() {
+fn right_to_left_text_is_in_reading_order() {
     let table = "1 begincodespacerange <00> <FF> endcodespacerange \
         1 beginbfrange <01> <1A> <05D0> endbfrange 2 beginbfchar <20> <0020> <31> <0031> endbfchar";
     let font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 11 0 R >>";
@@ -117,14 +117,14 @@ fn text_from_right_to_left_is_in_the_order_of_reading() {
 }
 
 #[test]
-fn text_that_is_printed_twice_to_make_it_bold_is_there_once() {
+fn text_printed_twice_for_bold_appears_once() {
     let shown = show(72.0, 700.0, "Bold") + &show(72.4, 700.0, "Bold") + &show(72.0, 600.0, "Bold");
     assert_eq!(text(&page(&shown)), "Bold\n\nBold");
 }
 
 /// Each letter twice, and accents as separate letters, as in old TeX fonts.
 #[test]
-fn letters_in_one_place_are_one() {
+fn overprinted_letters_appear_once() {
     let bold = "[(K) 667 (K) (e) 556 (e) (y) 500 (y)] TJ";
     let accented = "[(caf) 30 (\\264) 420 (e na) 20 (i) 280 (\\250) (ve)] TJ";
     let content = format!("BT /F 10 Tf 72 700 Td {bold} 0 -12 Td {accented} ET");
@@ -132,7 +132,7 @@ fn letters_in_one_place_are_one() {
 }
 
 #[test]
-fn the_text_that_a_mark_declares_takes_the_place_of_what_it_shows() {
+fn actual_text_replaces_the_shown_letters() {
     let content = "BT /F 10 Tf 72 700 Td (e) Tj /Span << /ActualText <FEFF006600660069> >> BDC (xyz) Tj EMC \
         (cient) Tj /Span << /ActualText () >> BDC (*) Tj EMC /Artifact BMC (!) Tj EMC ET";
     assert_eq!(text(&page(content)), "efficient!");
@@ -140,7 +140,7 @@ fn the_text_that_a_mark_declares_takes_the_place_of_what_it_shows() {
 
 /// Forms have their own matrices, fonts and forms; no form shows itself.
 #[test]
-fn forms_are_read_where_they_are_shown() {
+fn forms_are_read_at_their_position() {
     let outer = stream(
         "/Subtype /Form /Matrix [1 0 0 1 0 -100] /Resources << /Font << /H 3 0 R >> \
          /XObject << /I 11 0 R /O 10 0 R >> >>",

@@ -49,7 +49,7 @@ fn runs(data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn b000_16_every_filter_is_undone() {
+fn b000_16_every_filter_is_decoded() {
     let content = show(72.0, 700.0, "Rotate the keys of every service").into_bytes();
     let lzw = Encoder::with_tiff_size_switch(BitOrder::Msb, 8)
         .encode(&content)
@@ -69,7 +69,7 @@ fn b000_16_every_filter_is_undone() {
 
 /// Rows of five bytes, each preceded by the filter "none".
 #[test]
-fn rows_that_are_predicted_are_put_together() {
+fn predicted_rows_are_reconstructed() {
     let content = show(72.0, 700.0, "Predicted rows");
     let mut padded = content.into_bytes();
     padded.resize(padded.len().next_multiple_of(5), b' ');
@@ -84,7 +84,7 @@ fn rows_that_are_predicted_are_put_together() {
 
 /// A truncated stream yields the text before the truncation.
 #[test]
-fn b000_16_a_stream_that_breaks_off_is_read_up_to_there() {
+fn b000_16_a_truncated_stream_is_read_to_its_end() {
     let lines: String = (0..200)
         .map(|line| show(72.0, 700.0 - 3.0 * f64::from(line), &format!("line {line}")))
         .collect();

@@ -1,6 +1,6 @@
 use super::*;
 
-fn of(schema: Value) -> Parameters {
+fn parameters_of(schema: Value) -> Parameters {
     let Value::Object(schema) = schema else {
         panic!("no object")
     };
@@ -12,7 +12,7 @@ fn brief(schema: Value) -> (Vec<Value>, Vec<String>) {
     let Parameters {
         mut written,
         left_out,
-    } = of(schema);
+    } = parameters_of(schema);
     for parameter in &mut written {
         parameter.as_object_mut().unwrap().remove("description");
     }
@@ -33,7 +33,7 @@ fn optional(kind: &str) -> Value {
 }
 
 #[test]
-fn a_type_is_found_wherever_a_schema_says_it() {
+fn a_type_is_found_in_every_form_of_schema() {
     let alone = [
         (json!({"type": "integer"}), "integer"),
         (json!({"type": ["string", "null"]}), "string"),
@@ -75,7 +75,7 @@ fn a_type_is_found_wherever_a_schema_says_it() {
 }
 
 #[test]
-fn a_parameter_has_several_types_the_first_named_before_the_others() {
+fn a_parameter_lists_its_first_named_type_first() {
     let with = |kind: &str, others: Value| {
         let mut parameter = optional(kind);
         parameter["other_types"] = others;
@@ -98,7 +98,7 @@ fn a_parameter_has_several_types_the_first_named_before_the_others() {
 }
 
 #[test]
-fn references_and_parts_of_the_whole_are_followed() {
+fn references_and_composed_schemas_are_followed() {
     let schema = json!({
         "$defs": {
             "Unused": {"type": "object", "required": ["x"], "properties": {"x": {}}},
@@ -125,7 +125,7 @@ fn references_and_parts_of_the_whole_are_followed() {
         size,
     ];
     assert_eq!((written, left_out), (expected, vec![]));
-    let described = of(schema).written[3]["description"].clone();
+    let described = parameters_of(schema).written[3]["description"].clone();
     assert_eq!(
         described,
         "How large. (JSON Schema: {\"$ref\":\"#/$defs/Size\"})"
@@ -134,7 +134,7 @@ fn references_and_parts_of_the_whole_are_followed() {
 
 /// A call that omits a nullable argument sends null if its server requires the argument.
 #[test]
-fn required_stays_required_and_nullable_becomes_optional() {
+fn required_parameters_stay_required_and_nullable_ones_become_optional() {
     let Value::Object(schema) = json!({
         "type": "object",
         "properties": {
@@ -144,7 +144,7 @@ fn required_stays_required_and_nullable_becomes_optional() {
     }) else {
         panic!("no object")
     };
-    let written = of(Value::Object(schema.clone())).written;
+    let written = parameters_of(Value::Object(schema.clone())).written;
     let names = written.iter().map(|parameter| {
         let name = parameter["name"].as_str().unwrap();
         (name, parameter["required"] == true)
@@ -155,7 +155,7 @@ fn required_stays_required_and_nullable_becomes_optional() {
 }
 
 #[test]
-fn names_that_are_none_here_get_one_beside_their_own() {
+fn unsupported_parameter_names_get_an_alias() {
     let schema = json!({"type": "object", "required": ["page[size]"], "properties": {
         "$top": {"type": "integer"}, "top": {"type": "string"}, "@type": {"type": "string"},
         "page[size]": {"type": "integer"}, "x-y.z": {"type": "string"}, "größe": {"type": "integer"},
@@ -196,7 +196,7 @@ fn names_that_are_none_here_get_one_beside_their_own() {
 
 /// The server checks defaults and allowed values of other types; they are no reason to leave a tool out.
 #[test]
-fn arguments_that_do_not_fit_are_not_sent() {
+fn invalid_arguments_are_not_sent() {
     assert_eq!(
         one(&json!({"type": "integer", "default": "many", "enum": [1, "two"]})),
         json!({"name": "a", "type": "integer", "required": false, "enum": [1]})
@@ -211,7 +211,7 @@ fn arguments_that_do_not_fit_are_not_sent() {
 
 /// Finding the parameters terminates for every kind of reference.
 #[test]
-fn circles_and_doublings_end() {
+fn cyclic_and_doubling_schemas_terminate() {
     let twice = |at: usize| {
         let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
         (

@@ -23,7 +23,7 @@ pub(super) struct Kinds {
 
 impl Kinds {
     /// Moves this type before the others, if it is among them.
-    pub(super) fn led_by(mut self, kind: Option<ParameterType>) -> Self {
+    pub(super) fn with_first(mut self, kind: Option<ParameterType>) -> Self {
         let at = kind.and_then(|kind| self.others.iter().position(|other| *other == kind));
         if let Some(at) = at
             && let Some(other) = self.others.get_mut(at)
@@ -59,7 +59,7 @@ impl Types {
     };
 
     /// Returns the types for a type's name. An unknown name allows all types.
-    pub(super) fn named(word: &str) -> Self {
+    pub(super) fn from_name(word: &str) -> Self {
         let none = Self::NONE;
         match word {
             "string" => Self {
@@ -94,13 +94,13 @@ impl Types {
 
     pub(super) fn from_schema(value: &Value) -> Self {
         match value {
-            Value::Null => Self::named("null"),
-            Value::Bool(_) => Self::named("boolean"),
-            Value::Number(_) if ParameterType::Integer.fits(value) => Self::named("integer"),
-            Value::Number(_) => Self::named("number"),
-            Value::String(_) => Self::named("string"),
-            Value::Array(_) => Self::named("array"),
-            Value::Object(_) => Self::named("object"),
+            Value::Null => Self::from_name("null"),
+            Value::Bool(_) => Self::from_name("boolean"),
+            Value::Number(_) if ParameterType::Integer.fits(value) => Self::from_name("integer"),
+            Value::Number(_) => Self::from_name("number"),
+            Value::String(_) => Self::from_name("string"),
+            Value::Array(_) => Self::from_name("array"),
+            Value::Object(_) => Self::from_name("object"),
         }
     }
 

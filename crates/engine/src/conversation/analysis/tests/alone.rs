@@ -28,7 +28,12 @@ async fn b000_22_a_tool_without_an_evidence_block_leaves_evidence() {
     let answered = rig.ask("plain").await;
     let ids = answered.metadata("evidence_ids");
     let id = EvidenceId::parse(ids[0].as_str().unwrap()).unwrap();
-    let record = rig.engine.evidence(&person("ann"), &id).await.unwrap();
+    let record = rig
+        .engine
+        .evidence()
+        .get(&person("ann"), &id)
+        .await
+        .unwrap();
     let record = serde_json::to_value(record).unwrap();
     assert_eq!(record["type"], "api_call");
     assert_eq!(record["source"]["system"], "aws.ec2");
@@ -52,7 +57,8 @@ async fn b000_22_findings_without_evidence_are_reported() {
     );
     let run = rig
         .engine
-        .show_run(&person("ann"), &answered.runs()[0])
+        .run_views()
+        .show(&person("ann"), &answered.runs()[0])
         .await;
     assert_eq!(json!(run.unwrap().unproven), json!(["yard.look"]));
 
@@ -65,7 +71,12 @@ async fn b000_22_findings_without_evidence_are_reported() {
     assert_eq!(answered.warnings(), [""; 0]);
     let ids = answered.metadata("evidence_ids");
     let id = EvidenceId::parse(ids[0].as_str().unwrap()).unwrap();
-    let record = rig.engine.evidence(&person("ann"), &id).await.unwrap();
+    let record = rig
+        .engine
+        .evidence()
+        .get(&person("ann"), &id)
+        .await
+        .unwrap();
     let page = format!(
         "https://charter.example/console/runs/{}",
         answered.runs()[0]
@@ -90,6 +101,11 @@ async fn the_hints_of_a_playbook_stand_with_its_plan() {
         answered.content()
     );
     let run = &answered.runs()[0];
-    let shown = rig.engine.show_run(&person("ann"), run).await.unwrap();
+    let shown = rig
+        .engine
+        .run_views()
+        .show(&person("ann"), run)
+        .await
+        .unwrap();
     assert_eq!(json!(shown.approach_hints), hints);
 }

@@ -78,7 +78,12 @@ async fn the_results_of_several_skills_are_analysed_together() {
     assert_eq!(runs.len(), 3);
     let analysis = answered.metadata("analysis");
     assert_eq!(analysis["run_id"], json!(runs[2]));
-    let shown = rig.engine.show_run(&person("ann"), &runs[2]).await.unwrap();
+    let shown = rig
+        .engine
+        .run_views()
+        .show(&person("ann"), &runs[2])
+        .await
+        .unwrap();
     assert_eq!(shown.state.steps.len(), 1);
     let request = RequestId::parse("req-01930000-0000-7000-8000-000000000001").unwrap();
     let ann = person("ann");

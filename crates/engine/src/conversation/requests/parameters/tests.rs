@@ -251,7 +251,10 @@ async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirme
     assert_eq!(shown["missing_parameters"], json!(["wing", "hours"]));
     assert_eq!(sources(&shown["parameters"]), ["gate=\"G-40\" sentence"]);
     let why = shown["unclear"]["hours"].as_str().unwrap();
-    assert!(why.starts_with("`many` gives no `hours`"), "{why}");
+    assert!(
+        why.starts_with("`many` is not a value for `hours`"),
+        "{why}"
+    );
     assert!(answer.content.contains(why), "{}", answer.content);
     let run = RunId::parse(shown["run_ids"][0].as_str().unwrap()).unwrap();
     let ann = person("ann");
@@ -259,7 +262,11 @@ async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirme
         let (engine, ann, run) = (Arc::clone(&rig.engine), ann.clone(), run.clone());
         async move {
             let given = given.as_object().unwrap().clone();
-            engine.give_parameters(&ann, &run, &given).await.unwrap()
+            engine
+                .run_management()
+                .give_parameters(&ann, &run, &given)
+                .await
+                .unwrap()
         }
     };
     let asked = give(json!({"wing": "w2"})).await;
@@ -386,10 +393,24 @@ async fn a_repaired_draft_is_used_and_its_tokens_are_counted() {
     let ann = person("ann");
     let run = RunId::parse(shown["run_ids"][0].as_str().unwrap()).unwrap();
     assert_eq!(
-        json!(rig.engine.show_run(&ann, &run).await.unwrap().state.tokens),
+        json!(
+            rig.engine
+                .run_views()
+                .show(&ann, &run)
+                .await
+                .unwrap()
+                .state
+                .tokens
+        ),
         twice
     );
-    let folded = rig.engine.fold(&ann.tenant, &run).await.unwrap().run;
+    let folded = rig
+        .engine
+        .journals()
+        .fold(&ann.tenant, &run)
+        .await
+        .unwrap()
+        .run;
     assert_eq!(json!(folded.opening().tokens), twice);
 
     // Also for a change, whose values are confirmed.

@@ -28,7 +28,7 @@ impl Engine {
         let Some(run) = last.run() else {
             return Ok(None);
         };
-        match self.show_run(&asked.caller, run).await {
+        match self.run_views().show(&asked.caller, run).await {
             Ok(run) => Ok(Some(run).filter(|run| run.state.outcome.is_none())),
             Err(error) if error.code == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -55,7 +55,9 @@ impl Engine {
             RunReply::Show => {}
             RunReply::Cancel => {
                 patience = CANCEL_TIMEOUT;
-                let aborted = self.abort_run(caller, run_id, REASON.to_owned(), RollBack::No);
+                let aborted =
+                    self.run_management()
+                        .abort(caller, run_id, REASON.to_owned(), RollBack::No);
                 match aborted.await {
                     Ok(_) => {}
                     // It has ended since the reply was read.
@@ -69,13 +71,15 @@ impl Engine {
                 unclear,
             } => {
                 notes.clone_from(unclear);
-                let waits = self.show_run(caller, run_id).await?;
+                let waits = self.run_views().show(caller, run_id).await?;
                 if waits.summary.status == RunStatus::AwaitingParameters && !values.is_empty() {
-                    self.give_from(caller, run_id, values, sources).await?;
+                    self.run_management()
+                        .give_from(caller, run_id, values, sources)
+                        .await?;
                 }
             }
         }
-        let mut shown = self.await_run(caller, run_id, patience).await?;
+        let mut shown = self.run_views().wait(caller, run_id, patience).await?;
         shown.notes.extend(notes);
         Ok(shown)
     }

@@ -163,7 +163,7 @@ impl Talk {
     }
 
     async fn status(&self, run: &RunId) -> RunStatus {
-        let shown = self.engine.show_run(&self.ann, run).await.unwrap();
+        let shown = self.engine.run_views().show(&self.ann, run).await.unwrap();
         shown.summary.status
     }
 

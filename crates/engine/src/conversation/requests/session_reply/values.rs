@@ -103,7 +103,7 @@ impl Engine {
         last: &LastAnswer,
     ) -> Result<Option<AskedFor>, EngineError> {
         if let Some(skill) = last.lacking_skill() {
-            let declared = match self.skill_parameters(&asked.caller, skill) {
+            let declared = match self.run_starts().skill_parameters(&asked.caller, skill) {
                 Ok(declared) => declared,
                 // The document is no longer available: the text is routed.
                 Err(error)
@@ -134,7 +134,10 @@ impl Engine {
                 return Ok(None);
             }
             let id = run.summary.run_id;
-            let (declared, known) = self.parameters_of(&asked.caller.tenant, &id).await?;
+            let (declared, known) = self
+                .run_management()
+                .parameters_of(&asked.caller.tenant, &id)
+                .await?;
             return Ok(Some(AskedFor {
                 declared,
                 known,
@@ -146,7 +149,10 @@ impl Engine {
         let (Some(offer), true) = (offers.pop(), offers.is_empty()) else {
             return Ok(None);
         };
-        let Ok(found) = self.runnable_playbook(&asked.caller, offer.playbook()) else {
+        let Ok(found) = self
+            .run_starts()
+            .runnable_playbook(&asked.caller, offer.playbook())
+        else {
             return Ok(None);
         };
         Ok(Some(AskedFor {
@@ -200,7 +206,9 @@ impl Engine {
                 Ok(about_run(asked, last, run, reply, because))
             }
             Asker::Offer(offer) => {
-                let found = self.runnable_playbook(&asked.caller, offer.playbook())?;
+                let found = self
+                    .run_starts()
+                    .runnable_playbook(&asked.caller, offer.playbook())?;
                 let mut all = offer.into_parameters();
                 all.extend(values);
                 let offer = Offer::with_fitting(found.document(), all);

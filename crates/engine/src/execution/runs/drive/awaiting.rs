@@ -18,7 +18,7 @@ use crate::ground::questions::{Effort, EvaluationSlot};
 impl RunDriver<'_> {
     /// Returns the steps that wait for a person, each with its approval.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (StepId, ApprovalId)> {
-        let steps = self.folded.run.steps();
+        let steps = self.folded.run.steps().states();
         steps.filter_map(|(step, state)| match state {
             StepState::AwaitingApproval { approval, .. } => Some((step.clone(), approval.clone())),
             _ => None,
@@ -33,8 +33,8 @@ impl RunDriver<'_> {
             return Ok(());
         }
         for (step, id) in awaited {
-            let approval = self.engine.approval_of(&self.workspace.tenant, &id).await?;
-            let now = self.engine.deadlines().now_or_deadline(approval.expires_at);
+            let approval = self.runs.approvals.get(&self.workspace.tenant, &id).await?;
+            let now = self.runs.deadlines.now_or_deadline(approval.expires_at);
             self.use_approval(step, &approval, now)?;
         }
         self.write(NextPhase::Runs).await
@@ -118,7 +118,7 @@ impl RunDriver<'_> {
         let tool = self.folded.run.graph().step(step).and_then(Step::tool);
         let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
         let tenant = &self.workspace.tenant;
-        self.engine.question_slots().slot_for(tenant, effort).await
+        self.runs.questions.slot_for(tenant, effort).await
     }
 
     /// Handles a write whose answer is refused: the write may have happened. As after an interruption, a person decides
@@ -129,7 +129,7 @@ impl RunDriver<'_> {
         refusal: StepFailure,
     ) -> Result<(), EngineError> {
         let place = self.evaluation_slot(step).await;
-        let at = self.engine.now();
+        let at = self.runs.clock.now();
         match place.ask(|| self.workspace.prepare(&self.folded.run, step, at)) {
             Ok(Preparation::Effect(prepared)) => {
                 let (call, decision) = (prepared.call(), prepared.decision().clone());
@@ -155,7 +155,7 @@ impl RunDriver<'_> {
             return Ok(());
         }
         let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
-        for change in self.engine.lapsing(tenant, run).await? {
+        for change in self.runs.approvals.lapsing(tenant, run).await? {
             let id = |change: &ApprovalChange| match change {
                 ApprovalChange::Move(change) => Some(change.approval_id.clone()),
                 ApprovalChange::Ask(_) => None,

@@ -41,7 +41,7 @@ impl RunDriver<'_> {
     /// effect.
     async fn begin_step(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
         let place = self.evaluation_slot(step).await;
-        let at = self.engine.now();
+        let at = self.runs.clock.now();
         if let Some(failure) = self.folded.run.not_repeated(step) {
             self.fail_before_effect(step, failure, at)?;
             return Ok(None);
@@ -59,13 +59,13 @@ impl RunDriver<'_> {
                 return Ok(None);
             }
         };
-        prepared.recall(self.engine, at);
+        prepared.recall(&self.runs.calls, at);
         if !self.reserve_rate_limit(&mut prepared, at) {
             return Ok(None);
         }
         let decision = prepared.decision().clone();
         self.decide_step_start(&prepared, decision, at)?;
-        let begun = self.folded.run.is_interrupted(step);
+        let begun = self.folded.run.steps().is_interrupted(step);
         Ok(begun.then_some(prepared))
     }
 
@@ -95,8 +95,8 @@ impl RunDriver<'_> {
             call: prepared.call().clone(),
             decision,
             now: at,
-            approval: ApprovalId::from_uuid(self.engine.new_uuid()),
-            expires_at: moments::after(at, self.engine.settings().approval_ttl),
+            approval: ApprovalId::from_uuid(self.runs.ids.uuid()),
+            expires_at: moments::after(at, self.runs.settings.approval_ttl),
         };
         let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
         // The journal dates the beginning by the decision's time, because strict replay compares approvals with it.

@@ -76,7 +76,11 @@ impl RunDriver<'_> {
     /// waits for its turn. A cached result does not count as a call.
     pub(super) fn reserve_rate_limit(&mut self, prepared: &mut Prepared, at: Timestamp) -> bool {
         let run = &self.folded.run;
-        if prepared.is_recalled() || !run.permits(prepared.call(), prepared.decision(), at) {
+        if prepared.is_recalled()
+            || !run
+                .steps()
+                .permits(prepared.call(), prepared.decision(), at)
+        {
             return true;
         }
         let tool = prepared.tool();
@@ -85,7 +89,7 @@ impl RunDriver<'_> {
         };
         let key = (self.workspace.tenant.clone(), tool.tool_id.clone());
         let id = &prepared.call().step;
-        let Err(too_soon) = self.engine.rate_limits().take(key, limit.into(), at) else {
+        let Err(too_soon) = self.runs.rate_limits.take(key, limit.into(), at) else {
             self.turns.take(id);
             return true;
         };

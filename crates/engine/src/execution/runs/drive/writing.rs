@@ -13,7 +13,7 @@ use tokio::sync::SetOnce;
 use super::RunDriver;
 use crate::EngineError;
 use crate::execution::events;
-use crate::execution::runs::evidence;
+use crate::execution::runs::evidence::{Anchor, made};
 use crate::execution::runs::journal::chain;
 use crate::ground::moments;
 
@@ -42,8 +42,8 @@ impl RunDriver<'_> {
         }
         if let RunOwnership::Held(lease) = &self.hold {
             let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
-            self.engine.drivers().set_lease_releasing(run);
-            let parked = self.engine.store().park(tenant, run, lease.fence, wait);
+            self.runs.drivers.set_lease_releasing(run);
+            let parked = self.runs.store.park(tenant, run, lease.fence, wait);
             parked.await?;
             self.hold = RunOwnership::Returned;
         }
@@ -69,18 +69,18 @@ impl RunDriver<'_> {
             None => then,
         };
         let (tenant, run) = (&self.workspace.tenant, &self.folded.run);
-        let messages = events::about_run(tenant, run, self.told, &approvals, self.engine.now());
+        let messages = events::about_run(tenant, run, self.told, &approvals, self.runs.clock.now());
         match &self.hold {
             RunOwnership::Unstored(record, stored) => {
-                let (engine, stored) = (self.engine, Arc::clone(stored));
+                let (runs, stored) = (self.runs, Arc::clone(stored));
                 let new = NewLeasedRun {
                     run: self.as_left(RunRecord::clone(record), &chained, then),
                     events: chained,
                     approvals,
                     artifacts,
                     mission_state,
-                    holder: engine.holder().to_owned(),
-                    expires_at: moments::after(engine.now(), engine.settings().lease),
+                    holder: runs.holder.clone(),
+                    expires_at: moments::after(runs.clock.now(), runs.settings.lease),
                     release,
                     messages,
                 };
@@ -88,9 +88,7 @@ impl RunDriver<'_> {
             }
             RunOwnership::Held(lease) => {
                 if release {
-                    self.engine
-                        .drivers()
-                        .set_lease_releasing(self.folded.run.id());
+                    self.runs.drivers.set_lease_releasing(self.folded.run.id());
                 }
                 let append = Append {
                     tenant_id: tenant.clone(),
@@ -106,7 +104,7 @@ impl RunDriver<'_> {
                     release,
                     messages,
                 };
-                self.engine.append(append).await?;
+                self.runs.journals.append(append).await?;
             }
             RunOwnership::Returned => {
                 let cause = "it was already released";
@@ -125,14 +123,14 @@ impl RunDriver<'_> {
     /// Creates the run, and notifies the caller that waits until it is stored.
     async fn create(&self, new: NewLeasedRun, stored: &SetOnce<()>) -> Result<Lease, EngineError> {
         let release = new.release;
-        let lease = self.engine.store().create_held_run(new).await?;
+        let lease = self.runs.store.create_held_run(new).await?;
         if !release {
             let run = self.folded.run.id();
-            self.engine.drivers().set_lease_held(run, lease.fence);
+            self.runs.drivers.set_lease_held(run, lease.fence);
         }
         // Nothing else sets it.
         drop(stored.set(()));
-        self.engine.notify_watchers();
+        self.runs.news.notify_waiters();
         Ok(lease)
     }
 
@@ -155,18 +153,18 @@ impl RunDriver<'_> {
     /// crash in between finds the same records. The journal is made durable first, because the records state its
     /// digest.
     pub(super) async fn leave_evidence(&mut self) -> Result<(), EngineError> {
-        if !self.workspace.leaves_evidence(self.engine) {
+        if !self.workspace.leaves_evidence(&self.runs.evidence) {
             return Ok(());
         }
         self.write(NextPhase::Runs).await?;
-        let engine = self.engine;
-        let history = engine
+        let (journals, evidence) = (&self.runs.journals, &self.runs.evidence);
+        let history = journals
             .history(&self.workspace.tenant, self.folded.run.id())
             .await?;
         let (mut records, mut memory) = (Vec::new(), 0_usize);
-        let journal = evidence::Anchor::from_run(&self.folded);
-        for made in evidence::made(&history) {
-            let record = engine.proof(&self.workspace, &self.folded, &journal, &made);
+        let anchor = Anchor::from_run(&self.folded);
+        for made in made(&history) {
+            let record = evidence.record(&self.workspace, &self.folded, &anchor, &made);
             let Some(record) = record.await? else {
                 continue;
             };
@@ -174,13 +172,17 @@ impl RunDriver<'_> {
             records.push(record);
             // Large records are written at once, to free their memory.
             if memory > LARGE_OUTPUT {
-                engine
-                    .keep_evidence(&self.workspace.tenant, &records)
+                evidence
+                    .records
+                    .keep(&self.workspace.tenant, &records)
                     .await?;
                 records.clear();
                 memory = 0;
             }
         }
-        engine.keep_evidence(&self.workspace.tenant, &records).await
+        evidence
+            .records
+            .keep(&self.workspace.tenant, &records)
+            .await
     }
 }

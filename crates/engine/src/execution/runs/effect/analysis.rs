@@ -96,7 +96,7 @@ impl AnalysisWork {
                 agent_skills: SkillGrants::default(),
                 scopes: AccessScopes::All,
                 credential: CredentialId::Local,
-                makers: run.askers(),
+                makers: run.requesters().all(),
                 // Access was checked when the analysed runs started.
                 profile: None,
             },

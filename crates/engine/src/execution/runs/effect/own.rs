@@ -19,9 +19,10 @@ use tokio_util::sync::CancellationToken;
 use super::analysis::AnalysisWork;
 use super::stages::{StageFailure, StageWork};
 use super::{PinnedTool, Prepared, StepEnd, Workspace, failure, refused, still_approved, timeout};
-use crate::Engine;
 use crate::execution::outputs::{RunMemory, admit};
+use crate::execution::runs::RunClients;
 use crate::execution::runs::progress::Progress;
+use crate::execution::runs::tool_calls::ToolCallService;
 use crate::ground::moments;
 
 /// Work that this server performs itself.
@@ -108,19 +109,20 @@ impl Prepared {
     pub(super) async fn run_internal(
         mut self,
         own: InternalEffect,
-        engine: &Arc<Engine>,
+        calls: &ToolCallService,
+        clients: &dyn RunClients,
         room: &Arc<RunMemory>,
         cancel: CancellationToken,
     ) -> StepEnd {
         let step = self.call.step.clone();
-        let began = engine.now();
+        let began = calls.clock.now();
         let approved_until = self.approved_until;
-        let may_begin = self.has_changed(engine, room, &cancel).await;
-        let may_begin = may_begin.and_then(|()| still_approved(approved_until, engine.now()));
+        let may_begin = self.has_changed(calls, room, &cancel).await;
+        let may_begin = may_begin.and_then(|()| still_approved(approved_until, calls.clock.now()));
         let done = match may_begin {
             Ok(()) => {
-                let _resting = engine.drivers().mark_idle(&self.call.run_id);
-                own.done(engine, &cancel).await
+                let _resting = calls.drivers.mark_idle(&self.call.run_id);
+                own.done(clients, &cancel).await
             }
             Err(failure) => Err(failure.into()),
         };
@@ -131,7 +133,7 @@ impl Prepared {
                     step,
                     output: done.output,
                     source: ResultSource::Fresh,
-                    duration_ms: moments::milliseconds(began, engine.now()),
+                    duration_ms: moments::milliseconds(began, calls.clock.now()),
                     brings: Box::new(StepYield {
                         tokens: done.tokens,
                         growth: done.growth,
@@ -153,12 +155,12 @@ impl Prepared {
 impl InternalEffect {
     async fn done(
         self,
-        engine: &Arc<Engine>,
+        clients: &dyn RunClients,
         cancel: &CancellationToken,
     ) -> Result<InternalResult, StageFailure> {
         match self {
             Self::Stage(work) => {
-                let done = work.run(engine, cancel).await?;
+                let done = work.run(cancel).await?;
                 Ok(InternalResult {
                     output: written(&done.output)?,
                     growth: done.growth,
@@ -167,7 +169,7 @@ impl InternalEffect {
                 })
             }
             Self::Analysis(work) => {
-                let done = engine.run_analysis(*work, cancel).await?;
+                let done = clients.run_analysis(*work, cancel).await?;
                 Ok(InternalResult {
                     output: written(&done.result)?,
                     growth: GraphAdditions::default(),

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{PinnedTool, failure};
-use crate::{Engine, EngineError};
+use crate::EngineError;
 
 /// Carries out the stages of one mission, and says which calls its tasks may make.
 pub(crate) trait StageRunner: fmt::Debug + Send + Sync {
@@ -69,11 +69,7 @@ pub(crate) trait StageRunner: fmt::Debug + Send + Sync {
 #[async_trait]
 pub(crate) trait StageWork: fmt::Debug + Send + Sync {
     /// Carries the stage out.
-    async fn run(
-        self: Box<Self>,
-        engine: &Arc<Engine>,
-        cancel: &CancellationToken,
-    ) -> Result<StageResult, StageFailure>;
+    async fn run(self: Box<Self>, cancel: &CancellationToken) -> Result<StageResult, StageFailure>;
 }
 
 /// The result of a stage.

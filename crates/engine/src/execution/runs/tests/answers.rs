@@ -129,6 +129,7 @@ impl Rig {
         let ann = person("ann");
         let started = self
             .engine
+            .run_starts()
             .start_plan(&ann, &sent, Map::new(), DryRun::No, None)
             .await;
         started.unwrap().run()
@@ -137,7 +138,7 @@ impl Rig {
     /// Returns the run once it has ended or waits for a person.
     async fn rested(&self, run: &RunId) -> RunView {
         let ann = person("ann");
-        let rested = self.engine.await_run(&ann, run, TIMEOUT);
+        let rested = self.engine.run_views().wait(&ann, run, TIMEOUT);
         rested.await.unwrap()
     }
 
@@ -150,7 +151,10 @@ impl Rig {
             typed: None,
         };
         let ann = person("ann");
-        let confirmed = self.engine.confirm_run(&ann, &run, confirmation);
+        let confirmed = self
+            .engine
+            .run_management()
+            .confirm(&ann, &run, confirmation);
         confirmed.await.unwrap();
         let asked = self.rested(&run).await;
         let [approval] = &asked.approvals[..] else {
@@ -190,16 +194,28 @@ impl Rig {
             reason: None,
         };
         let id = &approval.approval_id;
-        self.engine.decide_approval(&person("bob"), id, say).await
+        self.engine
+            .approvals()
+            .decide(&person("bob"), id, say)
+            .await
     }
 
     /// Exports the evidence of everything, and checks it as any auditor can.
     async fn verified(&self) {
         let ann = person("ann");
-        let export = self.engine.evidence_export(&ann, EvidenceQuery::default());
+        let export = self
+            .engine
+            .evidence_log()
+            .export(&ann, EvidenceQuery::default());
         let mut export = export.await.unwrap();
         let mut text = String::new();
-        while let Some(lines) = self.engine.export_lines(&mut export).await.unwrap() {
+        while let Some(lines) = self
+            .engine
+            .evidence_log()
+            .next_lines(&mut export)
+            .await
+            .unwrap()
+        {
             text.push_str(&lines);
         }
         let mut lines = text.split_inclusive('\n');
@@ -260,7 +276,12 @@ async fn an_output_of_64_levels_is_kept_and_a_deeper_one_fails_its_step() {
                  flatten it"
             );
         }
-        let replayed = rig.engine.replay_run(&person("ann"), &run).await.unwrap();
+        let replayed = rig
+            .engine
+            .run_views()
+            .replay(&person("ann"), &run)
+            .await
+            .unwrap();
         assert_eq!(replayed.divergence, None, "{levels}");
     }
 }
@@ -310,7 +331,12 @@ async fn an_output_that_is_too_much_beside_the_earlier_ones_fails_its_step() {
             "failed"
         ]
     );
-    let replayed = rig.engine.replay_run(&person("ann"), &run).await.unwrap();
+    let replayed = rig
+        .engine
+        .run_views()
+        .replay(&person("ann"), &run)
+        .await
+        .unwrap();
     assert_eq!(replayed.divergence, None);
     rig.verified().await;
 }
@@ -397,7 +423,12 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
                 "completed",
             ]
         );
-        let replayed = rig.engine.replay_run(&person("ann"), run).await.unwrap();
+        let replayed = rig
+            .engine
+            .run_views()
+            .replay(&person("ann"), run)
+            .await
+            .unwrap();
         assert_eq!(replayed.divergence, None);
         rig.verified().await;
     }
@@ -414,17 +445,18 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
         let run = started.summary.run_id.clone();
         leave_as_older_versions(&rig.engine, &started, levels).await;
 
-        let shown = rig.engine.show_run(&ann, &run).await.unwrap();
+        let shown = rig.engine.run_views().show(&ann, &run).await.unwrap();
         let output = match &shown.events[3].event {
             RunEvent::StepSucceeded { output, .. } => output,
             other => panic!("{other:?}"),
         };
         assert_eq!(*output, nested(levels));
-        let replayed = rig.engine.replay_run(&ann, &run).await.unwrap();
+        let replayed = rig.engine.run_views().replay(&ann, &run).await.unwrap();
         assert_eq!(replayed.divergence, None);
         let reason = "it is of an older version".to_owned();
         rig.engine
-            .abort_run(&ann, &run, reason, RollBack::No)
+            .run_management()
+            .abort(&ann, &run, reason, RollBack::No)
             .await
             .unwrap();
         let ended = rig.rested(&run).await;
@@ -485,7 +517,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels
         }
     });
     let events = events.collect();
-    let lease = engine.acquire_run_lease(&run).await.unwrap().unwrap();
+    let lease = engine.runs().acquire_lease(&run).await.unwrap().unwrap();
     let append = Append {
         tenant_id: ann.tenant.clone(),
         run_id: run,

@@ -30,8 +30,8 @@ async fn of_a_backlog_a_process_claims_what_it_can_carry_out() {
     let (held, engine, _dir) = claimed(20, settings).await;
     let oldest: Vec<String> = (1..=6).map(|n| sample::run(n).to_string()).collect();
     assert_eq!(held, oldest);
-    engine.claim().await.unwrap();
-    assert_eq!(engine.drivers().held().len(), 6);
+    engine.run_recovery().claim().await.unwrap();
+    assert_eq!(engine.runs().drivers().held().len(), 6);
 }
 
 /// Returns the leases of an engine that has claimed from this many runs.
@@ -47,8 +47,8 @@ async fn claimed(runs: u128, settings: Settings) -> (Vec<String>, Arc<Engine>, T
         let made = store.create_run(&run, events, vec![], vec![]);
         made.await.unwrap();
     }
-    engine.claim().await.unwrap();
-    let held = engine.drivers().held().into_keys();
+    engine.run_recovery().claim().await.unwrap();
+    let held = engine.runs().drivers().held().into_keys();
     let mut held: Vec<String> = held.map(|run| run.to_string()).collect();
     held.sort();
     (held, engine, dir)

@@ -80,7 +80,7 @@ async fn shown_as(engine: &Engine, run: &RunId, word: &str) {
         let mut again = tokio::time::interval(Duration::from_millis(5));
         loop {
             again.tick().await;
-            let shown = engine.show_run(&person("ann"), run).await.unwrap();
+            let shown = engine.run_views().show(&person("ann"), run).await.unwrap();
             if json!(shown).to_string().contains(word) {
                 return;
             }
@@ -115,6 +115,7 @@ async fn a_retry_comes_though_the_clock_went_back() {
         registered.unwrap();
         let delay_ms = u64::try_from(delay.as_millis()).unwrap();
         let run = engine
+            .run_starts()
             .start_plan(&ann, &plan(delay_ms), Map::new(), DryRun::No, None)
             .await;
         let run = run.unwrap().run().summary.run_id;

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::engine::tests::{engine_at, open};
-use crate::execution::runs::Decided;
+use crate::execution::runs::drivers::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, Confirmation, DryRun, Engine, Mode, RunView, Settings,
@@ -173,33 +173,41 @@ impl Rig {
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
         let run = RunId::from_uuid(Uuid::now_v7());
         let none = Map::new();
-        let new = self
-            .engine
-            .playbook_run(&ann, &playbook, &none, DryRun::No, run.clone());
+        let new =
+            self.engine
+                .run_starts()
+                .playbook_run(&ann, &playbook, &none, DryRun::No, run.clone());
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[0].retry = retry;
         new.graph = StepGraph::new(parts).unwrap();
-        self.engine.start_run(new).await.unwrap();
+        self.engine.runs().start(new).await.unwrap();
         let shown = self.shown(&run).await;
         let confirmation = Confirmation {
             digest: shown.state.plan_digest.to_string(),
             typed: None,
         };
-        let confirmed = self.engine.confirm_run(&ann, &run, confirmation);
+        let confirmed = self
+            .engine
+            .run_management()
+            .confirm(&ann, &run, confirmation);
         confirmed.await.unwrap();
         self.met(&run, "approval_requested", 1).await;
         run
     }
 
     async fn shown(&self, run: &RunId) -> RunView {
-        self.engine.show_run(&person("ann"), run).await.unwrap()
+        self.engine
+            .run_views()
+            .show(&person("ann"), run)
+            .await
+            .unwrap()
     }
 
     /// Waits until the run has this many events of this name.
     async fn met(&self, run: &RunId, wanted: &str, times: usize) {
         let met = async {
-            let events = self.engine.follow_run(&person("ann"), run, 0).await;
+            let events = self.engine.run_views().follow(&person("ann"), run, 0).await;
             let mut events = std::pin::pin!(events.unwrap());
             let mut left = times;
             while let Some(shown) = events.next().await {
@@ -216,7 +224,7 @@ impl Rig {
     /// Returns the run after its last event.
     async fn ended(&self, run: &RunId) -> RunView {
         let ended = async {
-            let events = self.engine.follow_run(&person("ann"), run, 0).await;
+            let events = self.engine.run_views().follow(&person("ann"), run, 0).await;
             events.unwrap().count().await
         };
         tokio::time::timeout(TIMEOUT, ended).await.unwrap();
@@ -238,7 +246,10 @@ impl Rig {
             reason: None,
         };
         let bob = person("bob");
-        let decided = self.engine.decide_approval(&bob, &asked.approval_id, say);
+        let decided = self
+            .engine
+            .approvals()
+            .decide(&bob, &asked.approval_id, say);
         decided.await.unwrap()
     }
 }
@@ -269,17 +280,33 @@ async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
         let run = rig.start(Retry::default()).await;
         let ann = person("ann");
         let pauses = person(pauses);
-        rig.engine.pause_run(&pauses, &run).await.unwrap();
+        rig.engine
+            .run_management()
+            .pause(&pauses, &run)
+            .await
+            .unwrap();
         let approved = rig.approve(&run).await;
         rig.clock.advance(paused).unwrap();
-        let kept = rig.engine.approval(&ann, &approved.approval_id).await;
+        let kept = rig
+            .engine
+            .approvals()
+            .get(&ann, &approved.approval_id)
+            .await;
         assert_eq!(kept.unwrap().approval, approved, "a pause uses nothing");
         // Once the approval has lapsed, the run may have ended in the pause already.
-        let resumed = rig.engine.resume_run(&person(resumes), &run).await;
+        let resumed = rig
+            .engine
+            .run_management()
+            .resume(&person(resumes), &run)
+            .await;
         let shown = rig.ended(&run).await;
         assert_eq!((shown.summary.status, rig.calls()), (status, calls));
         assert!(resumed.is_ok() || calls == 0, "{resumed:?}");
-        let after = rig.engine.approval(&ann, &approved.approval_id).await;
+        let after = rig
+            .engine
+            .approvals()
+            .get(&ann, &approved.approval_id)
+            .await;
         let used = matches!(after.unwrap().approval.state, ApprovalStatus::Consumed(_));
         assert_eq!(used, calls == 1);
         if calls == 0 {
@@ -315,6 +342,7 @@ async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
     loop {
         let granted = rig
             .engine
+            .runs()
             .decide_without_driver(&tenant, &run, grant.clone());
         match granted.await.unwrap() {
             Decided::Here => break,
@@ -331,7 +359,7 @@ async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
         (shown.summary.status, rig.calls()),
         (RunStatus::Completed, 1)
     );
-    let replayed = rig.engine.replay_run(&person("ann"), &run).await;
+    let replayed = rig.engine.run_views().replay(&person("ann"), &run).await;
     assert_eq!(replayed.unwrap().divergence, None);
     rig.engine.stop().await;
 }
@@ -349,7 +377,9 @@ async fn ruling_28_an_approval_that_lapsed_before_a_retry_calls_nothing() {
         rig.approve(&run).await;
         rig.met(&run, "retry_scheduled", 1).await;
         rig.clock.advance(HOUR).unwrap();
-        rig.engine.spawn_driver(person("ann").tenant, run.clone());
+        rig.engine
+            .runs()
+            .spawn_driver(person("ann").tenant, run.clone());
         rig.met(&run, "approval_requested", approvals).await;
         if approvals == 2 {
             assert_eq!(rig.calls(), 1);

@@ -19,7 +19,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::tests::{engine, in_a_place, open};
-use crate::execution::runs::Decided;
+use crate::execution::runs::drivers::Decided;
 use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, CallOrigin, Confirmation, DryRun, Engine, HypotheticalCall,
@@ -115,6 +115,7 @@ impl Rig {
         let ann = person("ann");
         let started = self
             .engine
+            .run_starts()
             .start_plan(&ann, &sent, Map::new(), DryRun::No, None)
             .await;
         started.unwrap().run()
@@ -123,7 +124,7 @@ impl Rig {
     /// Returns the run once it has ended or waits for a person.
     async fn rested(&self, run: &RunId) -> RunView {
         let ann = person("ann");
-        let rested = self.engine.await_run(&ann, run, PATIENCE);
+        let rested = self.engine.run_views().wait(&ann, run, PATIENCE);
         rested.await.unwrap()
     }
 }
@@ -151,7 +152,7 @@ async fn policies_of_an_explanation_are_asked_in_a_place() {
         persona: None,
     };
     let ann = person("ann");
-    let explained = in_a_place(&rig.engine, rig.engine.explain_call(&ann, &thought)).await;
+    let explained = in_a_place(&rig.engine, rig.engine.gate().explain(&ann, &thought)).await;
     assert_eq!(explained.unwrap().verdict, "needs_approval");
 }
 
@@ -161,7 +162,7 @@ async fn conditions_of_a_replay_are_asked_in_a_place() {
     let run = rig.start("asked.read", Some("true")).await.summary.run_id;
     assert_eq!(rig.rested(&run).await.summary.status, RunStatus::Completed);
     let ann = person("ann");
-    let replayed = in_a_place(&rig.engine, rig.engine.replay_run(&ann, &run)).await;
+    let replayed = in_a_place(&rig.engine, rig.engine.run_views().replay(&ann, &run)).await;
     assert_eq!(replayed.unwrap().divergence, None);
 }
 
@@ -171,7 +172,7 @@ async fn conditions_that_follow_from_an_order_to_a_waiting_run_are_asked_in_a_pl
     let started = rig.start("asked.write", Some("true")).await;
     let run = started.summary.run_id;
     let no_driver = async {
-        while rig.engine.drivers().driver(&run).is_some() {
+        while rig.engine.runs().drivers().driver(&run).is_some() {
             tokio::task::yield_now().await;
         }
     };
@@ -186,10 +187,11 @@ async fn conditions_that_follow_from_an_order_to_a_waiting_run_are_asked_in_a_pl
     // No driver resumes the run after this and asks the same question.
     let decided = rig
         .engine
+        .runs()
         .decide_without_driver(&ann.tenant, &run, order.into());
     let decided = in_a_place(&rig.engine, decided).await.unwrap();
     assert_eq!(decided, Decided::Here);
-    let shown = rig.engine.show_run(&ann, &run).await.unwrap();
+    let shown = rig.engine.run_views().show(&ann, &run).await.unwrap();
     assert_ne!(shown.summary.status, RunStatus::AwaitingConfirmation);
 }
 
@@ -206,7 +208,8 @@ async fn policies_of_a_repeat_are_asked_in_a_place() {
     };
     let confirmed = rig
         .engine
-        .confirm_run(&person("ann"), &run, confirmation)
+        .run_management()
+        .confirm(&person("ann"), &run, confirmation)
         .await;
     confirmed.unwrap();
     let asked = rig.rested(&run).await;
@@ -221,7 +224,8 @@ async fn policies_of_a_repeat_are_asked_in_a_place() {
     let bob = person("bob");
     let decided = rig
         .engine
-        .decide_approval(&bob, &approval.approval_id, say)
+        .approvals()
+        .decide(&bob, &approval.approval_id, say)
         .await;
     decided.unwrap();
     let begun = tokio::time::timeout(PATIENCE, rig.tool.begun.notified());

@@ -188,7 +188,9 @@ async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start()
     let Value::Object(given) = given else {
         panic!("an object");
     };
-    let started = engine.start_playbook(&local, &playbook, &given, DryRun::No, None);
+    let started = engine
+        .run_starts()
+        .start_playbook(&local, &playbook, &given, DryRun::No, None);
     let Err(refused) = started.await else {
         panic!("it has started");
     };

@@ -79,18 +79,21 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
         fallbacks: Vec::new(),
     };
     let started = first
+        .run_starts()
         .start_plan(&ann, &sent, Map::new(), DryRun::No, None)
         .await;
     let run = started.unwrap().run().summary.run_id;
     let begun = tokio::time::timeout(TIMEOUT, tools.begun.notified());
     begun.await.unwrap();
-    let aborted = first.abort_run(&ann, &run, "enough".to_owned(), RollBack::No);
+    let aborted = first
+        .run_management()
+        .abort(&ann, &run, "enough".to_owned(), RollBack::No);
     assert_eq!(aborted.await.unwrap().summary.status, RunStatus::Stopping);
     first.stop().await;
 
     let (second, tools) = engine_over(&store).await;
     second.recover().await.unwrap();
-    let ended = second.await_run(&ann, &run, TIMEOUT).await.unwrap();
+    let ended = second.run_views().wait(&ann, &run, TIMEOUT).await.unwrap();
     assert_eq!(
         (ended.summary.status, tools.calls.load(Ordering::SeqCst)),
         (RunStatus::Aborted, 0)
@@ -99,7 +102,7 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
         panic!("{:#?}", ended.state.steps);
     };
     assert_eq!(failure.code, "cancelled");
-    let replayed = second.replay_run(&ann, &run).await.unwrap();
+    let replayed = second.run_views().replay(&ann, &run).await.unwrap();
     assert_eq!(replayed.divergence, None);
     second.stop().await;
 }

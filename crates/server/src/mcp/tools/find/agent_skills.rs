@@ -24,7 +24,7 @@ pub(super) async fn discovered(
         .await?;
     let found = hits.iter().map(|hit| FoundItem {
         score: Some(hit.score),
-        ..found(&hit.skill)
+        ..found_item(&hit.skill)
     });
     Ok(found.collect())
 }
@@ -50,10 +50,10 @@ pub(super) fn listed(
             .agent_skills()
             .skill_roots(caller, after.as_ref(), limit)?,
     };
-    Ok(listing.entries.iter().map(found).collect())
+    Ok(listing.entries.iter().map(found_item).collect())
 }
 
-fn found(skill: &AgentSkillSummary) -> FoundItem {
+fn found_item(skill: &AgentSkillSummary) -> FoundItem {
     FoundItem {
         kind: Kind::AgentSkill,
         id: skill.skill_id.to_string(),

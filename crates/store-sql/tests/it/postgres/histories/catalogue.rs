@@ -6,14 +6,14 @@ use charter_store::catalogue::CatalogueRevision;
 use charter_testkit::store_suite::sample;
 use proptest_derive::Arbitrary;
 
-use super::{Done, Place, Several, at, hold, told};
+use super::{Done, ScopeChoice, Several, at, hold, told};
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
 enum Call {
-    Register(Place, Package, [bool; 3], Several),
-    Unregister(Place, Package, Several),
+    Register(ScopeChoice, Package, [bool; 3], Several),
+    Unregister(ScopeChoice, Package, Several),
     Load,
-    History(Place, Package),
+    History(ScopeChoice, Package),
 }
 
 #[derive(Debug, Clone, Copy, Arbitrary)]

@@ -8,21 +8,21 @@ use charter_store::agent_skills::{
 use charter_store::vector::TextHash;
 use proptest_derive::Arbitrary;
 
-use super::{Done, Few, Place, at, hold, told};
+use super::{Done, Few, ScopeChoice, at, hold, told};
 use crate::postgres::records;
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
 enum Call {
     Put {
         expected: Revision,
-        place: Place,
+        place: ScopeChoice,
         skill: Few,
         content: Few,
         folder: bool,
     },
-    Delete(Revision, Place, Few),
-    Index(Revision, Place, Few, bool),
-    Read(Place, Few),
+    Delete(Revision, ScopeChoice, Few),
+    Index(Revision, ScopeChoice, Few, bool),
+    Read(ScopeChoice, Few),
 }
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
@@ -35,7 +35,7 @@ fn id(Few(n): Few) -> Done<SkillId> {
 async fn change(
     store: &dyn Store,
     Revision(expected): Revision,
-    place: Place,
+    place: ScopeChoice,
     change: SkillChange,
 ) -> Done<String> {
     let write = SkillsWrite {

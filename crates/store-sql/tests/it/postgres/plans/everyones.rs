@@ -13,8 +13,8 @@ use charter_store::tag::Tags;
 use charter_store::vector::{TextHash, Vectors};
 use charter_testkit::store_suite::{Outcome, sample};
 
+use super::watched::RowOwner::{Everyones, EveryonesInAState, TenantsAndSorted};
 use super::watched::Watched;
-use super::watched::Whose::{Everyones, EveryonesInAState, TenantsAndSorted};
 use super::{PAGE, acme};
 
 pub(super) async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome {

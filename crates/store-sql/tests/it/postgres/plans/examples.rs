@@ -9,8 +9,8 @@ use charter_store::route_example::{ExampleFilter, ExampleMove, OwnerDecision, Ro
 use charter_testkit::store_suite::{Outcome, sample};
 use uuid::Uuid;
 
+use super::watched::RowOwner::{EveryonesInAState, Tenants};
 use super::watched::Watched;
-use super::watched::Whose::{EveryonesInAState, Tenants};
 use super::{N, acme, page, user};
 
 pub(super) async fn look_at_route_examples(watched: &mut Watched) -> Outcome {

@@ -15,8 +15,8 @@ use charter_store::mission::{ArtifactFilter, MissionFilter, Missions};
 use charter_testkit::store_suite::{Outcome, sample};
 use uuid::Uuid;
 
+use super::watched::RowOwner::Tenants;
 use super::watched::Watched;
-use super::watched::Whose::Tenants;
 use super::{N, PAGE, acme, page, user};
 use crate::postgres::filled::ACME;
 

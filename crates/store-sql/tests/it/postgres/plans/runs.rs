@@ -18,8 +18,8 @@ use charter_store::tag::Tags;
 use charter_testkit::store_suite::{Outcome, sample};
 use uuid::Uuid;
 
+use super::watched::RowOwner::{Everyones, Tenants, TenantsAndSorted};
 use super::watched::Watched;
-use super::watched::Whose::{Everyones, Tenants, TenantsAndSorted};
 use super::{N, PAGE, acme, page, user};
 
 pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {

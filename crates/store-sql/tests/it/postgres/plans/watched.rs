@@ -24,7 +24,7 @@ const OF_NO_TENANT: [&str; 2] = [
 
 /// The owner of a call's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum RowOwner {
     /// One tenant: the tenant leads every index access.
     Tenants,
     /// One tenant; a generic plan reads all rows of the tenant and sorts them.
@@ -35,7 +35,7 @@ pub(super) enum Whose {
     EveryonesInAState,
 }
 
-use Whose::{Everyones, Tenants, TenantsAndSorted};
+use RowOwner::{Everyones, Tenants, TenantsAndSorted};
 
 /// A server whose log is read, with the faults found.
 pub(super) struct Watched {
@@ -73,7 +73,7 @@ impl Watched {
     pub(super) async fn look<T, E: std::fmt::Debug>(
         &mut self,
         name: &str,
-        whose: Whose,
+        whose: RowOwner,
         call: impl Future<Output = Result<T, E>>,
     ) {
         call.await
@@ -99,7 +99,7 @@ impl Watched {
     }
 
     /// Judges a plan's steps; returns how many read a table or an index.
-    fn judge(&self, step: &Value, whose: Whose, faults: &mut Vec<String>) -> usize {
+    fn judge(&self, step: &Value, whose: RowOwner, faults: &mut Vec<String>) -> usize {
         let kind = step["Node Type"].as_str().unwrap();
         let number = |name: &str| step[name].as_f64().unwrap_or(0.0);
         let read = number("Actual Rows")

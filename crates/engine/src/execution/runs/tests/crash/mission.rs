@@ -51,7 +51,12 @@ impl Play {
                 continue;
             };
             self.at_rest(&run.run_id).await;
-            let shown = self.engine.show_run(&ann, &run.run_id).await.unwrap();
+            let shown = self
+                .engine
+                .run_views()
+                .show(&ann, &run.run_id)
+                .await
+                .unwrap();
             if shown.state.outcome.is_none() {
                 self.act(Variation::Repeatable, &run.run_id, &shown).await;
                 continue;
@@ -65,6 +70,7 @@ impl Play {
             without_times(&mut artifacts);
             let folded: Run = self
                 .engine
+                .journals()
                 .fold(&run.tenant_id, &run.run_id)
                 .await
                 .unwrap()
@@ -76,6 +82,7 @@ impl Play {
             shown["events"].take();
             let history = self
                 .engine
+                .journals()
                 .history(&run.tenant_id, &run.run_id)
                 .await
                 .unwrap();

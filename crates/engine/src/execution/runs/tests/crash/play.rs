@@ -163,13 +163,21 @@ impl Play {
                 continue;
             };
             self.at_rest(&newest.run_id).await;
-            let shown = self.engine.show_run(&person("ann"), &newest.run_id).await;
+            let shown = self
+                .engine
+                .run_views()
+                .show(&person("ann"), &newest.run_id)
+                .await;
             let shown = shown.unwrap();
             if shown.state.outcome.is_none() {
                 self.act(variation, &newest.run_id, &shown).await;
             } else if variation == Variation::Undone && runs.len() == 1 {
                 let ann = person("ann");
-                let undoing = self.engine.roll_back_run(&ann, &newest.run_id).await;
+                let undoing = self
+                    .engine
+                    .run_management()
+                    .roll_back(&ann, &newest.run_id)
+                    .await;
                 undoing.unwrap();
             } else {
                 return self.ended(variation).await;
@@ -243,14 +251,15 @@ impl Play {
         runs
     }
 
-    /// Starts a run as [`Engine::start_playbook`] does, but with retries, which no playbook can declare.
+    /// Starts a run as `RunStartService::start_playbook` does, but with retries, which no playbook can declare.
     async fn start(&self) {
         let ann = person("ann");
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
         let run = RunId::from_uuid(Uuid::now_v7());
-        let new = self
-            .engine
-            .playbook_run(&ann, &playbook, &Map::new(), DryRun::No, run);
+        let new =
+            self.engine
+                .run_starts()
+                .playbook_run(&ann, &playbook, &Map::new(), DryRun::No, run);
         let mut new = new.unwrap();
         let mut parts = GraphParts::from(new.graph);
         parts.steps[1].retry = Retry {
@@ -258,7 +267,7 @@ impl Play {
             delay_ms: RETRY_MS,
         };
         new.graph = StepGraph::new(parts).unwrap();
-        self.engine.start_run(new).await.unwrap();
+        self.engine.runs().start(new).await.unwrap();
     }
 
     /// Waits until the engine is idle, so that the points of two plays are the same: nothing is running when a person
@@ -288,14 +297,22 @@ impl Play {
         let (ann, bob) = (person("ann"), person("bob"));
         if !shown.state.missing.is_empty() {
             let given = Map::from_iter([("first".to_owned(), json!(variation.first_item()))]);
-            let given = self.engine.give_parameters(&ann, run, &given).await;
+            let given = self
+                .engine
+                .run_management()
+                .give_parameters(&ann, run, &given)
+                .await;
             given.unwrap();
         } else if shown.state.confirm {
             let confirmation = Confirmation {
                 digest: shown.state.plan_digest.to_string(),
                 typed: None,
             };
-            let confirmed = self.engine.confirm_run(&ann, run, confirmation).await;
+            let confirmed = self
+                .engine
+                .run_management()
+                .confirm(&ann, run, confirmation)
+                .await;
             confirmed.unwrap();
         } else {
             let mut approvals = shown.approvals.iter();
@@ -320,7 +337,8 @@ impl Play {
             };
             let decided = self
                 .engine
-                .decide_approval(&bob, &asked.approval_id, say)
+                .approvals()
+                .decide(&bob, &asked.approval_id, say)
                 .await;
             decided.unwrap();
         }
@@ -358,32 +376,39 @@ impl Play {
         for record in &runs {
             let run = self
                 .engine
+                .journals()
                 .fold(&record.tenant_id, &record.run_id)
                 .await
                 .unwrap()
                 .run;
             let states_of_steps: Map<String, Value> = run
                 .steps()
+                .states()
                 .map(|(step, state)| (step.to_string(), json!(state)))
                 .collect();
-            let written: Vec<String> = run.written().map(|step| step.id.to_string()).collect();
-            let open = self
-                .engine
-                .open_approvals(&record.tenant_id, &record.run_id);
+            let written: Vec<String> = run
+                .steps()
+                .written()
+                .map(|step| step.id.to_string())
+                .collect();
+            let ann = person("ann");
+            let shown = self.engine.run_views().show(&ann, &record.run_id);
             let replayed = self
                 .engine
-                .replay_run(&person("ann"), &record.run_id)
+                .run_views()
+                .replay(&ann, &record.run_id)
                 .await
                 .unwrap();
             states.push(json!({
                 "status": run.status(), "recorded": record.status, "outcome": run.outcome(),
                 "steps": states_of_steps, "parameters": run.parameters(),
                 "outputs": run.outputs(), "written": written,
-                "open": open.await.unwrap(), "diverges": replayed.divergence,
+                "open": shown.await.unwrap().approvals, "diverges": replayed.divergence,
                 "proved": self.proved(record, &run).await,
             }));
             let history = self
                 .engine
+                .journals()
                 .history(&record.tenant_id, &record.run_id)
                 .await
                 .unwrap();
