@@ -38,9 +38,9 @@ def row(number: int) -> tuple[str, str, str, int, str, str, str, str, bytes]:
 def main() -> None:
     """Fills the store in one transaction."""
     database, count = sys.argv[1], int(sys.argv[2])
-    columns = "tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload, payload_salt"
+    columns = "tenant_id, evidence_id, user_id, evidence_type, captured_at, system, native_id, body, payload, payload_salt"
     with sqlite3.connect(database, timeout=60) as store:
-        store.executemany(f"INSERT INTO evidence ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", map(row, range(count)))
+        store.executemany(f"INSERT INTO evidence ({columns}) VALUES (?, ?, '', ?, ?, ?, ?, ?, ?, ?)", map(row, range(count)))
 
 
 if __name__ == "__main__":

@@ -25,8 +25,9 @@ use sha2::{Digest, Sha256};
 /// The file name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
 
-/// The format version of backups that this build writes and reads.
-const FORMAT: u32 = 1;
+/// The format version of backups that this build writes and reads. Backups of format 1 have layouts that were never
+/// released; their numbers mean others now.
+const FORMAT: u32 = 2;
 
 /// Size limit of a manifest; larger files are not manifests.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;

@@ -15,6 +15,7 @@ mod column;
 mod lock;
 mod record;
 mod row;
+mod schema;
 mod session;
 mod store;
 pub mod tenant;

@@ -97,7 +97,8 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [`StoreError::Refused`] for invalid options; [`StoreError::Engine`] with host and database when the server does
-    /// not answer or rejects the user; [`StoreError::NewerSchema`] when a newer Charter wrote the database.
+    /// not answer or rejects the user; [`StoreError::NewerSchema`] when a newer Charter wrote the database,
+    /// [`StoreError::EarlierLayout`] when it has an unreleased layout.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, StoreError> {
         let config = options.parse()?;
         let place = DatabaseAddress::of(&config);

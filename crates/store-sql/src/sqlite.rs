@@ -97,14 +97,16 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`StoreError::Locked`] while another process has it open; [`StoreError::NewerSchema`] when a newer Charter wrote
-    /// it; [`StoreError::Corrupt`] when the file is not a valid database.
+    /// it, [`StoreError::EarlierLayout`] when it has an unreleased layout; [`StoreError::Corrupt`] when the file is not
+    /// a valid database.
     pub fn open(dir: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
         DirectoryLock::must_be_beside(dir, DATABASE)?;
         let lock = Arc::new(DirectoryLock::take(dir, &options.holder)?);
+        // Refuses an earlier layout before the write connection changes the file.
+        schema_version(dir)?;
         let path = dir.join(DATABASE);
         let mut connection = connection::open_writer(&path, options.max_bytes)?;
         schema::migrate(&mut connection, &path)?;
-        evidence_log::log_what_is_unlogged(&mut connection)?;
         // This process has the directory's lock, so the holders of all leases are gone.
         lease::release_all(&connection)?;
         let readers = ReaderPool::open(&path, options.readers.max(1))?;
@@ -246,7 +248,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Returns the migrations that opening this data directory would apply; does not create or change it.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] when the file is not a database; [`StoreError::Engine`] when unreadable.
+/// [`StoreError::EarlierLayout`] when it has an unreleased layout; [`StoreError::Corrupt`] when the file is not a
+/// database; [`StoreError::Engine`] when unreadable.
 pub fn migrations_pending(dir: &Path) -> Result<Vec<PendingMigration>, StoreError> {
     schema_version(dir).map(schema::pending)
 }
@@ -262,7 +265,7 @@ pub fn schema_version(dir: &Path) -> Result<u32, StoreError> {
     }
     let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)
         .map_err(during("opening the database"))?;
-    schema::version(&connection)
+    schema::version(&connection, &path)
 }
 
 /// Returns the newest schema version that this build can read.
@@ -281,7 +284,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
         let insert = |connection: &Connection, model: &str| {
-            let sql = "INSERT INTO embedding_model (model) VALUES (?1)";
+            let sql = "INSERT INTO embedding (model, text_hash, bytes) VALUES (?1, x'00', x'00')";
             statement::execute("testing", connection, sql, [model])
         };
         let (before, broken, after) = tokio::join!(
@@ -294,7 +297,7 @@ mod tests {
         );
         assert_eq!((before.unwrap(), after.unwrap()), (1, 1));
         assert!(matches!(broken, Err(StoreError::Engine { .. })));
-        let sql = "SELECT model FROM embedding_model ORDER BY model";
+        let sql = "SELECT model FROM embedding ORDER BY model";
         let models: Vec<String> = store
             .read(|c| statement::rows("testing", c, sql, [], |row| crate::row::field(row, 0)))
             .await

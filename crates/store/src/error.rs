@@ -65,6 +65,18 @@ pub enum StoreError {
         /// The newest version that this build can read.
         supported: u32,
     },
+    /// The data has a layout from before the first release, from which no migration leads to the present one.
+    #[error(
+        "the data in {path} has schema version {found} of an earlier layout that was never released; this version of \
+         Charter cannot migrate it, and left it unchanged: use an empty data directory or database (the build that \
+         wrote the data can export its evidence with `charter evidence export`)"
+    )]
+    EarlierLayout {
+        /// The database.
+        path: String,
+        /// Its schema version.
+        found: u32,
+    },
     /// The device is full. Nothing of the failed write is visible.
     #[error("the storage device is full while {doing}")]
     Full {
@@ -124,6 +136,7 @@ impl StoreError {
             | Self::FencedOff { .. }
             | Self::Refused { .. }
             | Self::NewerSchema { .. }
+            | Self::EarlierLayout { .. }
             | Self::Locked { .. }
             | Self::Corrupt { .. }
             | Self::Closed => false,

@@ -257,6 +257,7 @@ impl From<StoreError> for EngineError {
             }
             StoreError::Corrupt { .. }
             | StoreError::NewerSchema { .. }
+            | StoreError::EarlierLayout { .. }
             | StoreError::Engine { .. } => (ErrorCode::Internal, "storage failed".to_owned()),
             StoreError::Closed => (
                 ErrorCode::Unavailable,

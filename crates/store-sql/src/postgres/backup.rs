@@ -62,7 +62,7 @@ pub async fn restore(backup: &Path, options: &PostgresOptions) -> Result<Manifes
     let manifest = Manifest::verified(backup)?;
     manifest.must_be_for(backup, BackupEngine::Postgres, schema::newest())?;
     let (mut client, place) = connect(options).await?;
-    if schema::version(&client).await? != 0 {
+    if schema::version(&client, &place).await? != 0 {
         return Err(StoreError::AlreadyExists {
             what: "database with Charter's tables",
             id: place.to_string(),
@@ -106,7 +106,7 @@ pub(super) async fn snapshot<'c>(
     let snapshot = snapshot.isolation_level(IsolationLevel::RepeatableRead);
     let snapshot = snapshot.read_only(true).start().await;
     let snapshot = snapshot.map_err(during("beginning to read the database"))?;
-    match schema::version(&snapshot).await? {
+    match schema::version(&snapshot, place).await? {
         0 => Err(StoreError::NotFound {
             what: "Charter's tables",
             id: place.to_string(),

@@ -74,7 +74,7 @@ async fn look(client: &Client, place: &DatabaseAddress) -> Result<Examination, S
     Ok(Examination {
         place: place.to_string(),
         server: row.get(0),
-        schema_version: schema::version(client).await?,
+        schema_version: schema::version(client, place).await?,
         user: row.get(1),
         bypasses_row_security: row.get(2),
         vector: match (row.get(3), row.get(4)) {

@@ -1,5 +1,5 @@
 //! Reads missions in PostgreSQL. Every artifact is read through the view `colony_artifacts`; triggers and constraints
-//! protect written rows (`migrations/V2__missions.sql`).
+//! protect written rows (`migrations/V1__initial.sql`).
 
 mod import;
 

@@ -1,5 +1,5 @@
 //! Route examples in PostgreSQL. A trigger prevents an example from moving backwards
-//! (`migrations/V16__route_examples.sql`).
+//! (`migrations/V1__initial.sql`).
 
 use async_trait::async_trait;
 use charter_contract::ids::{DocumentId, RequestId, RouteExampleId, TenantId};

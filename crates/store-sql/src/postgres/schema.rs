@@ -9,6 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::DatabaseAddress;
 use super::failure::during;
+use crate::schema;
 
 refinery::embed_migrations!("src/postgres/migrations");
 
@@ -44,8 +45,9 @@ pub(super) fn newest() -> u32 {
 /// Replicas that start at the same time wait for each other.
 ///
 /// # Errors
-/// [`StoreError::NewerSchema`] when the database has a newer version; [`StoreError::Engine`] when the server does not
-/// answer, or an applied migration differs from this build's migration with that number.
+/// [`StoreError::NewerSchema`] when the database has a newer version, [`StoreError::EarlierLayout`] when it has another
+/// initial schema; [`StoreError::Engine`] when the server does not answer, or a later migration differs from this
+/// build's migration with that number.
 pub(super) async fn migrate(
     config: &Config,
     tls: &MakeRustlsConnect,
@@ -86,7 +88,7 @@ pub(super) async fn migrate_to(
     place: &DatabaseAddress,
     version: u32,
 ) -> Result<(), StoreError> {
-    let found = self::version(client).await?;
+    let found = self::version(client, place).await?;
     if found > version {
         return Err(StoreError::NewerSchema {
             path: place.to_string(),
@@ -105,20 +107,21 @@ pub(super) async fn migrate_to(
         .map_err(|source| place.failed(DOING, Box::<dyn StdError + Send + Sync>::from(source)))
 }
 
-/// Returns the version of a database, 0 for an empty one.
-pub(super) async fn version(client: &impl GenericClient) -> Result<u32, StoreError> {
+/// Returns the version of the database at `place`, 0 for an empty one.
+///
+/// # Errors
+/// [`StoreError::EarlierLayout`] as for [`schema::version`].
+pub(super) async fn version(
+    client: &impl GenericClient,
+    place: &DatabaseAddress,
+) -> Result<u32, StoreError> {
     let doing = "reading the schema version";
     let sql = "SELECT to_regclass('refinery_schema_history') IS NOT NULL";
     let known = client.query_one(sql, &[]).await.map_err(during(doing))?;
     if !known.get::<_, bool>(0) {
         return Ok(0);
     }
-    let sql = "SELECT coalesce(max(version), 0)::bigint FROM refinery_schema_history";
-    let found = client.query_one(sql, &[]).await.map_err(during(doing))?;
-    let found: i64 = found.get(0);
-    u32::try_from(found).map_err(|error| StoreError::Corrupt {
-        what: "database",
-        id: "refinery_schema_history".to_owned(),
-        detail: error.to_string(),
-    })
+    let history = client.query_one(schema::HISTORY, &[]).await;
+    let history = history.map_err(during(doing))?;
+    schema::version(&place.to_string(), history.get(0), history.get(1), &runner())
 }

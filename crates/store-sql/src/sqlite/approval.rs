@@ -1,4 +1,4 @@
-//! Approvals in SQLite. A trigger prevents a record from moving backwards (`migrations/V3__approvals.sql`).
+//! Approvals in SQLite. A trigger prevents a record from moving backwards (`migrations/V1__initial.sql`).
 
 use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};

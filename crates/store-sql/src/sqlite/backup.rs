@@ -36,7 +36,7 @@ pub fn back_up(data: &Path, target: &Path, at: Timestamp) -> Result<Manifest, St
     Ok(manifest)
 }
 
-/// Opens the database of the data directory `data`, even while it is in use.
+/// Opens the database of the data directory `data`, even while it is in use. Refuses an earlier layout.
 pub(super) fn open_to_read(data: &Path) -> Result<Connection, StoreError> {
     let path = data.join(DATABASE);
     if !path.exists() {
@@ -49,6 +49,7 @@ pub(super) fn open_to_read(data: &Path) -> Result<Connection, StoreError> {
     let source =
         Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(&opening)?;
     connection::prepare_reader(&source).map_err(&opening)?;
+    schema::version(&source, &path)?;
     Ok(source)
 }
 
@@ -63,7 +64,7 @@ fn copy(source: &Connection, path: &Path) -> Result<u32, StoreError> {
         .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         .map_err(during(COPYING))?;
     look_through(&target, path)?;
-    schema::version(&target)
+    schema::version(&target, path)
 }
 
 /// Refuses a damaged database, or one with a dangling reference.
@@ -107,7 +108,7 @@ pub fn restore(backup: &Path, data: &Path, holder: &str) -> Result<Manifest, Sto
     fs::copy(backup.join(DATABASE), &partial).map_err(backup::during(RESTORING))?;
     let restored = Connection::open(&partial).map_err(during(RESTORING))?;
     look_through(&restored, &partial)?;
-    if schema::version(&restored)? != manifest.layout {
+    if schema::version(&restored, &backup.join(DATABASE))? != manifest.layout {
         let detail = "its layout differs from the manifest".to_owned();
         return Err(backup::corrupt(backup, DATABASE, detail));
     }

@@ -1,5 +1,5 @@
 //! Evidence in SQLite. Triggers refuse every change and deletion except the removal of a payload
-//! (`migrations/V2__evidence_log.sql`).
+//! (`migrations/V1__initial.sql`).
 //!
 //! A record's body is stored as captured, with its payload in a separate column. Its attachments, from the capture and
 //! later, are separate rows by which it is looked up; reading a record returns all of them.

@@ -1,4 +1,4 @@
-//! The evidence log in SQLite (`migrations/V2__evidence_log.sql`).
+//! The evidence log in SQLite (`migrations/V1__initial.sql`).
 //!
 //! Leaves are appended on the write thread, in the transaction of their subject, so two leaves never get the same
 //! position. This file knows how the tree is stored, not how it is computed.
@@ -20,10 +20,6 @@ use super::statement::{execute, insert, row, rows};
 use crate::column;
 use crate::record::evidence_log::{WHAT, log_head, stored_leaf};
 use crate::row::field;
-
-mod backlog;
-
-pub(super) use backlog::log_what_is_unlogged;
 
 const READING: &str = "reading the evidence log";
 const APPENDING: &str = "appending to the evidence log";

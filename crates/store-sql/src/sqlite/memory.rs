@@ -1,4 +1,4 @@
-//! Memories in SQLite. Triggers prevent versions from being overwritten or deleted (`migrations/V6__memories.sql`).
+//! Memories in SQLite. Triggers prevent versions from being overwritten or deleted (`migrations/V1__initial.sql`).
 
 mod changes;
 mod read;

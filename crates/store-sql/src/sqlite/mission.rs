@@ -1,5 +1,5 @@
 //! Reads missions in SQLite. Every artifact is read through the view `colony_artifacts`; triggers and constraints
-//! protect written rows (`migrations/V9__missions.sql`).
+//! protect written rows (`migrations/V1__initial.sql`).
 
 mod import;
 

@@ -1,5 +1,5 @@
 //! Route examples in SQLite. A trigger prevents an example from moving backwards
-//! (`migrations/V19__route_examples.sql`).
+//! (`migrations/V1__initial.sql`).
 
 use async_trait::async_trait;
 use charter_contract::ids::{DocumentId, RequestId, RouteExampleId, TenantId};

@@ -7,6 +7,7 @@ use refinery::Runner;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::failure::during;
+use crate::schema;
 
 refinery::embed_migrations!("src/sqlite/migrations");
 
@@ -43,8 +44,11 @@ pub(super) fn newest() -> u32 {
     known().last().map_or(0, |m| m.version)
 }
 
-/// Returns the version of a database, 0 for an empty one.
-pub(super) fn version(connection: &Connection) -> Result<u32, StoreError> {
+/// Returns the version of the database at `path`, 0 for an empty one.
+///
+/// # Errors
+/// [`StoreError::EarlierLayout`] as for [`schema::version`].
+pub(super) fn version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     let doing = "reading the schema version";
     let table: Option<i64> = connection
         .query_row(
@@ -57,13 +61,11 @@ pub(super) fn version(connection: &Connection) -> Result<u32, StoreError> {
     if table.is_none() {
         return Ok(0);
     }
-    connection
-        .query_row(
-            "SELECT coalesce(max(version), 0) FROM refinery_schema_history",
-            [],
-            |row| row.get(0),
-        )
-        .map_err(during(doing))
+    let (newest, first): (i64, Option<String>) = connection
+        .query_row(schema::HISTORY, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .map_err(during(doing))?;
+    let path = path.display().to_string();
+    schema::version(&path, newest, first.as_deref(), &runner())
 }
 
 /// Returns the migrations after `version`.
@@ -77,10 +79,10 @@ pub(super) fn pending(version: u32) -> Vec<PendingMigration> {
 /// Migrates a database to [`newest`] in one transaction: a crash leaves its version unchanged.
 ///
 /// # Errors
-/// [`StoreError::NewerSchema`] when the database has a newer version; [`StoreError::Engine`] when an applied migration
-/// differs from this build's migration with that number.
+/// [`StoreError::NewerSchema`] when the database has a newer version, [`StoreError::EarlierLayout`] when it has another
+/// initial schema; [`StoreError::Engine`] when a later migration differs from this build's migration with that number.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let found = version(connection)?;
+    let found = version(connection, path)?;
     let supported = newest();
     if found > supported {
         return Err(StoreError::NewerSchema {

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::backup::open_to_read;
 use super::failure::during;
 use super::statement::{execute, row, rows};
-use super::{SqliteStore, connection, evidence_log, outbox, schema};
+use super::{DATABASE, SqliteStore, connection, evidence_log, outbox, schema};
 use crate::backup::{self, BackupEngine, Manifest, Writing};
 use crate::column;
 use crate::record::skill::everything_changed;
@@ -48,7 +48,7 @@ pub fn export_tenant(
     let mut source = open_to_read(data)?;
     backup::create(target)?;
     let snapshot = source.transaction().map_err(during(EXPORTING))?;
-    let layout = schema::version(&snapshot)?;
+    let layout = schema::version(&snapshot, &data.join(DATABASE))?;
     let mut files = Vec::new();
     for (table, of_tenant) in Layout::read(&snapshot)?.owned() {
         let mut file = Writing::create(target, format!("{table}.jsonl"))?;

@@ -13,7 +13,8 @@ use charter_store::lease::{Fence, Leases};
 use charter_store::outbox::{NewMessage, Outbox};
 use charter_store::tag::Tags;
 use charter_store_sql::sqlite::{
-    SqliteOptions, SqliteStore, migrations_pending, newest_schema_version, schema_version,
+    SqliteOptions, SqliteStore, back_up, migrations_pending, newest_schema_version,
+    schema_version,
 };
 use charter_testkit::assert_refused;
 use charter_testkit::store_suite::Outcome;
@@ -311,6 +312,38 @@ async fn a_newer_schema_is_refused_and_left_alone() -> Outcome {
     Ok(())
 }
 
+/// An earlier layout has another initial schema, and migrations after it whose numbers mean others now.
+#[tokio::test]
+async fn an_earlier_layout_is_refused_and_left_alone() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    open(dir.path())?.close().await?;
+    let path = dir.path().join(DATABASE);
+    Connection::open(&path)?.execute_batch(
+        "UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1;
+         INSERT INTO refinery_schema_history (version, name, applied_on, checksum)
+         VALUES (19, 'route_examples', '2026-01-01T00:00:00Z', '2')",
+    )?;
+    let before = std::fs::read(&path)?;
+    let text = format!(
+        "the data in {} has schema version 19 of an earlier layout",
+        path.display()
+    );
+    let refused = open(dir.path()).err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|refused| refused.starts_with(&text)));
+    let earlier = |result: Result<u32, StoreError>| {
+        matches!(result, Err(StoreError::EarlierLayout { found: 19, .. }))
+    };
+    assert!(earlier(schema_version(dir.path())));
+    assert!(earlier(migrations_pending(dir.path()).map(|_| 0)));
+    let backup = dir.path().join("backup");
+    assert!(earlier(
+        back_up(dir.path(), &backup, sample::at(0)?).map(|manifest| manifest.layout)
+    ));
+    assert!(!backup.exists());
+    assert_eq!(std::fs::read(&path)?, before);
+    Ok(())
+}
+
 /// B000-19 and B002-14: direct access to the database cannot change the past by accident.
 #[tokio::test]
 async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome {
@@ -360,7 +393,7 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
         "DELETE FROM evidence_checkpoint",
         "UPDATE journal_event SET payload = '[]'",
         "DELETE FROM journal_event",
-        "DELETE FROM journal_event WHERE run_key = (SELECT run_key FROM run WHERE phase = 'finished')",
+        "DELETE FROM journal_event WHERE run_id = (SELECT run_id FROM run WHERE phase = 'finished')",
         "DELETE FROM run WHERE phase = 'runnable'",
         "UPDATE run SET phase = 'runnable' WHERE phase = 'finished'",
     ] {
@@ -402,7 +435,7 @@ const LOOKUPS: &[(&str, &str)] = &[
     ),
     (
         "SELECT * FROM api_key WHERE hash = x'00'",
-        "sqlite_autoindex_api_key",
+        "api_key_by_hash",
     ),
     (
         "SELECT * FROM api_key WHERE tenant_id = 'a' AND (created_at, key_id) < (1, 'k')
@@ -426,8 +459,8 @@ const LOOKUPS: &[(&str, &str)] = &[
         "route_example_in_force",
     ),
     (
-        "SELECT text FROM lens_chunk WHERE generation = 1 ORDER BY ordinal",
-        "PRIMARY KEY",
+        "SELECT text FROM lens_chunk WHERE scope = '' AND generation = 1 ORDER BY ordinal",
+        "sqlite_autoindex_lens_chunk_1",
     ),
     (
         "SELECT generation FROM lens_index WHERE scope = '' AND lens_id = 'l'",
@@ -450,35 +483,35 @@ const LOOKUPS: &[(&str, &str)] = &[
         "evidence_by_type",
     ),
     (
-        "SELECT evidence_key FROM evidence_attachment WHERE tenant_id = 'a' AND target_kind = 'k' AND target_id = 't'",
+        "SELECT evidence_id FROM evidence_attachment WHERE tenant_id = 'a' AND target_kind = 'k' AND target_id = 't'",
         "evidence_attachment_by_target",
     ),
     (
-        "SELECT instruction FROM agent_skill JOIN agent_skill_instruction USING (skill_key) WHERE scope = 'a' AND skill_id = 's'",
-        "sqlite_autoindex_agent_skill_1",
+        "SELECT instruction FROM agent_skill_instruction WHERE scope = 'a' AND skill_id = 's'",
+        "sqlite_autoindex_agent_skill_instruction_1",
     ),
     (
-        "SELECT 1 FROM agent_skill_file WHERE sha256 = x'00'",
+        "SELECT 1 FROM agent_skill_file WHERE scope = 'a' AND sha256 = x'00'",
         "agent_skill_file_by_content",
     ),
     (
-        "SELECT max(leaf_index) FROM evidence_leaf WHERE log_key = 1",
-        "PRIMARY KEY",
+        "SELECT max(leaf_index) FROM evidence_leaf WHERE tenant_id = 'a'",
+        "sqlite_autoindex_evidence_leaf_1",
     ),
     (
-        "SELECT leaf FROM evidence_leaf WHERE log_key = 1 AND leaf_index >= 5 ORDER BY leaf_index",
-        "PRIMARY KEY",
+        "SELECT leaf FROM evidence_leaf WHERE tenant_id = 'a' AND leaf_index >= 5 ORDER BY leaf_index",
+        "sqlite_autoindex_evidence_leaf_1",
     ),
     (
-        "SELECT leaf FROM evidence_leaf WHERE evidence_key = 1 ORDER BY leaf_index",
+        "SELECT leaf FROM evidence_leaf WHERE tenant_id = 'a' AND evidence_id = 'e' ORDER BY leaf_index",
         "evidence_leaf_by_record",
     ),
     (
-        "SELECT hash FROM evidence_node WHERE log_key = 1 AND level = 2 AND node_index = 3",
+        "SELECT hash FROM evidence_node WHERE tenant_id = 'a' AND level = 2 AND node_index = 3",
         "PRIMARY KEY",
     ),
     (
-        "SELECT evidence_key FROM evidence WHERE payload IS NOT NULL AND captured_at < 1 ORDER BY captured_at",
+        "SELECT tenant_id, evidence_id FROM evidence WHERE payload IS NOT NULL AND captured_at < 1 ORDER BY captured_at",
         "evidence_with_payload",
     ),
     (
@@ -506,7 +539,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "run_by_user",
     ),
     (
-        "SELECT * FROM approval JOIN run USING (run_key) WHERE approval.tenant_id = 'a' AND (requested_at, approval_id) < (5, 'a') AND approval.user_id = 'u' ORDER BY requested_at DESC, approval_id DESC",
+        "SELECT * FROM approval WHERE tenant_id = 'a' AND (requested_at, approval_id) < (5, 'a') AND user_id = 'u' ORDER BY requested_at DESC, approval_id DESC",
         "approval_by_user",
     ),
     (
@@ -514,7 +547,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "evidence_by_user",
     ),
     (
-        "SELECT * FROM colony_missions JOIN run USING (run_key) WHERE colony_missions.tenant_id = 'a' AND (colony_missions.created_at, mission_id) < (5, 'm') AND actor_id = 'u' ORDER BY colony_missions.created_at DESC, mission_id DESC",
+        "SELECT * FROM colony_missions WHERE tenant_id = 'a' AND (created_at, mission_id) < (5, 'm') AND actor_id = 'u' ORDER BY created_at DESC, mission_id DESC",
         "colony_missions_by_user",
     ),
     (
@@ -534,11 +567,11 @@ const LOOKUPS: &[(&str, &str)] = &[
         "request_awaiting",
     ),
     (
-        "SELECT * FROM run WHERE phase = 'runnable' ORDER BY created_at, run_id",
+        "SELECT * FROM run WHERE phase = 'runnable' AND tenant_id = 'a' ORDER BY created_at, run_id",
         "run_claimable",
     ),
     (
-        "SELECT * FROM run WHERE phase = 'finished' AND updated_at < 1 ORDER BY updated_at",
+        "SELECT * FROM run WHERE finished_at < 1 ORDER BY finished_at",
         "run_finished",
     ),
     (
@@ -550,7 +583,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "memory_by_time",
     ),
     (
-        "SELECT memory_key FROM memory WHERE removed_at IS NULL AND expires_at IS NOT NULL AND expires_at <= 5 LIMIT 9",
+        "SELECT tenant_id, memory_id FROM memory WHERE removed_at IS NULL AND expires_at IS NOT NULL AND expires_at <= 5 LIMIT 9",
         "memory_by_expiry",
     ),
     (
@@ -570,8 +603,8 @@ const LOOKUPS: &[(&str, &str)] = &[
         "colony_missions_by_state",
     ),
     (
-        "SELECT * FROM colony_missions WHERE run_key = 1",
-        "colony_missions_by_run",
+        "SELECT * FROM colony_missions WHERE tenant_id = 'a' AND run_id = 'r'",
+        "sqlite_autoindex_colony_missions_3",
     ),
     (
         "SELECT * FROM colony_artifacts WHERE tenant_id = 'a' AND mission_id = 'm' AND kind = 'worker_result' AND artifact_id = 'r'",

@@ -9,9 +9,7 @@
 )]
 
 mod crash;
-mod evidence_backlog;
 mod faults;
 mod missions;
-mod owners;
 mod postgres;
 mod sqlite;

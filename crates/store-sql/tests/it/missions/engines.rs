@@ -104,14 +104,6 @@ impl Engine {
         }
     }
 
-    /// Returns the column with a mission's run, and an expression for the run that is added as `run-3`.
-    pub(crate) fn run(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::Sqlite(..) => ("run_key", "last_insert_rowid()"),
-            Self::Postgres(..) => ("run_id", "'run-3'"),
-        }
-    }
-
     /// Returns the texts that a statement selects.
     pub(crate) async fn texts(&self, sql: &str) -> Done<Vec<String>> {
         match self {

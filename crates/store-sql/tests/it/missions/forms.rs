@@ -172,11 +172,11 @@ const BROKEN_MISSIONS: &[Broken] = &[
     (&[("state", "'dreaming'")], "", "state_is_known"),
     (&[("artifacts", "0")], "", "places_are_counted"),
     (&[("event", "0")], "", "places_are_counted"),
-    (&[("RUN", "'999'")], "", "FOREIGN KEY constraint failed"),
+    (&[("run_id", "'999'")], "", "FOREIGN KEY constraint failed"),
     (
-        &[("RUN", "RUN")],
+        &[("run_id", "run_id")],
         "",
-        "UNIQUE constraint failed: colony_missions.run_key",
+        "UNIQUE constraint failed: colony_missions.tenant_id, colony_missions.run_id",
     ),
     (
         &[("mission_id", "mission_id"), ("payload", "payload")],
@@ -246,11 +246,10 @@ pub(crate) fn copied(
 
 /// Returns statements that copy mission `m1` as `m3`, with its own run.
 fn third_mission(engine: &Engine, changes: &[(&str, &str)], set: &str) -> String {
-    let (key, run) = engine.run();
     let columns = [
         "tenant_id",
         "mission_id",
-        key,
+        "run_id",
         "state",
         "artifacts",
         "event",
@@ -259,24 +258,15 @@ fn third_mission(engine: &Engine, changes: &[(&str, &str)], set: &str) -> String
         "producer",
         "payload",
     ];
-    // `RUN` is replaced by the column of the run.
-    let named = changes
-        .iter()
-        .map(|(column, expression)| match (*column, *expression) {
-            ("RUN", "RUN") => (key, key),
-            ("RUN", expression) => (key, expression),
-            other => other,
-        });
-    let mut changes: Vec<_> = named.collect();
-    if !changes.iter().any(|(column, _)| *column == key) {
-        changes.push((key, run));
+    let mut changes = changes.to_vec();
+    if !changes.iter().any(|(column, _)| *column == "run_id") {
+        changes.push(("run_id", "'run-3'"));
     }
     let expressions = expressions(engine, &columns, "m3", &changes, set);
     let columns = columns.join(", ");
     format!(
-        "INSERT INTO run (run_id, tenant_id, title, phase, version, last_hash, created_at, updated_at,
-                          status)
-         SELECT 'run-3', tenant_id, title, phase, version, last_hash, created_at, updated_at, status
+        "INSERT INTO run (tenant_id, run_id, user_id, title, phase, status, version, last_hash, created_at, updated_at)
+         SELECT tenant_id, 'run-3', user_id, title, phase, status, version, last_hash, created_at, updated_at
          FROM run LIMIT 1;
          INSERT INTO colony_missions ({columns})
          SELECT {expressions} FROM colony_missions WHERE mission_id = 'm1'"
@@ -396,7 +386,7 @@ async fn hold_a_mission_to_its_form(engine: &Engine) -> Outcome {
     let columns = [
         "tenant_id",
         "mission_id",
-        engine.run().0,
+        "run_id",
         "state",
         "artifacts",
         "event",

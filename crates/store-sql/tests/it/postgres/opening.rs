@@ -4,7 +4,7 @@ use std::error::Error;
 
 use charter_store::StoreError;
 use charter_store::calibration::Calibrations;
-use charter_store_sql::postgres::{PostgresOptions, PostgresStore, newest_schema_version};
+use charter_store_sql::postgres::{PostgresOptions, PostgresStore, examine, newest_schema_version};
 use charter_testkit::postgres_server::PostgresServer;
 use charter_testkit::store_suite::Outcome;
 
@@ -51,6 +51,35 @@ async fn a_database_of_a_newer_charter_is_refused() -> Outcome {
         }
         other => panic!("{other:?}"),
     }
+    Ok(())
+}
+
+/// An earlier layout has another initial schema, and migrations after it whose numbers mean others now.
+#[tokio::test]
+async fn a_database_of_an_earlier_layout_is_refused_and_left_alone() -> Outcome {
+    let database = migrated().await;
+    let client = raw(&database).await;
+    let sql = "UPDATE refinery_schema_history SET checksum = '1' WHERE version = 1;
+               INSERT INTO refinery_schema_history VALUES (16, 'route_examples', 'now', '2')";
+    client.batch_execute(sql).await?;
+    // The newest transaction that changed a table's definition or the history.
+    let state = "SELECT max(xmin::text::bigint) FROM
+                 (SELECT xmin FROM pg_class UNION ALL SELECT xmin FROM refinery_schema_history) AS changed";
+    let before: i64 = client.query_one(state, &[]).await?.get(0);
+    let options = options(&database);
+    let opened = PostgresStore::connect(&options).await.map(|_| ());
+    let examined = examine(&options).await.map(|_| ());
+    for refused in [opened, examined] {
+        match refused {
+            Err(StoreError::EarlierLayout { path, found }) => {
+                assert_eq!(found, 16);
+                assert!(path.ends_with(&format!("/{}", database.name())), "{path}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let after: i64 = client.query_one(state, &[]).await?.get(0);
+    assert_eq!(after, before);
     Ok(())
 }
 

@@ -24,15 +24,13 @@ use crate::postgres::near::with_pgvector;
 const OTHER: &str = "umbra";
 
 /// Tables without owner, each with the reason.
-const OF_NO_TENANT: [&str; 11] = [
+const OF_NO_TENANT: [&str; 9] = [
     // One row each: revisions and counters.
     "agent_skill_index",
     "catalogue",
     "outbox_numbers",
     // A function of model and text, without an owner; `charter reindex` deletes unused ones.
     "embedding",
-    "embedding_model",
-    "vector",
     "calibration",
     // For runs: an erasure deletes those of the tenant.
     "lease",
@@ -45,7 +43,7 @@ const OF_NO_TENANT: [&str; 11] = [
 ];
 
 /// Tables that no sample fills.
-const WITHOUT_ROWS: [&str; 3] = ["evidence_unlogged", "lens_near", "memory_near"];
+const WITHOUT_ROWS: [&str; 2] = ["lens_near", "memory_near"];
 
 /// Returns the rows of an export, by table.
 fn exported(directory: &Path) -> BTreeMap<String, Vec<Value>> {

@@ -1,9 +1,0 @@
--- A tenant's runs that have not finished, newest first; they are counted by the same index.
-DROP INDEX run_unfinished_of_tenant;
-CREATE INDEX run_unfinished_of_tenant ON run (tenant_id, created_at, run_id) WHERE phase <> 'finished';
-
--- Those that have, by how they ended. A run enters it once.
-CREATE INDEX run_by_end ON run (tenant_id, status, created_at, run_id) WHERE phase = 'finished';
-
--- What every tenant is told of the global catalogue, apart from the much that processes tell each other.
-CREATE INDEX outbox_of_the_catalogue ON outbox (tenant_id, message_id) WHERE topic = 'catalogue.changed';
