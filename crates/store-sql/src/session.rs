@@ -204,12 +204,17 @@ impl<E: SqlEngine> Sessions for SqlStore<E> {
         let values = (tenant.clone(), session.clone(), turn.clone());
         let (expires_at, keep) = (column::micros(expires_at), column::limit(keep));
         self.engine
-            .run(Access::Write, scope, values, move |tx, (tenant, session, turn)| {
-                Box::pin(async move {
-                    append(tx, tenant, session, turn, expires_at).await?;
-                    trim(tx, tenant, session, keep).await
-                })
-            })
+            .run(
+                Access::Write,
+                scope,
+                values,
+                move |tx, (tenant, session, turn)| {
+                    Box::pin(async move {
+                        append(tx, tenant, session, turn, expires_at).await?;
+                        trim(tx, tenant, session, keep).await
+                    })
+                },
+            )
             .await
     }
 

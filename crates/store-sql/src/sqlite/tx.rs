@@ -107,7 +107,9 @@ fn bind(statement: &mut Statement<'_>, values: &[SqlValue<'_>]) -> Result<(), Er
     }
     for index in 1..=expected {
         let name = statement.parameter_name(index).unwrap_or_default();
-        let number = name.strip_prefix('$').and_then(|digits| digits.parse().ok());
+        let number = name
+            .strip_prefix('$')
+            .and_then(|digits| digits.parse().ok());
         let position = number.and_then(|number: usize| number.checked_sub(1));
         let Some(value) = position.and_then(|position| values.get(position)) else {
             return Err(Error::InvalidParameterName(name.to_owned()));

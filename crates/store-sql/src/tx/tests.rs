@@ -25,7 +25,12 @@ async fn a_value_reaches_every_placeholder_of_its_number() {
 async fn a_statement_has_exactly_the_values_of_its_placeholders() {
     let mut connection = Connection::open_in_memory().unwrap();
     let mut tx = Tx::Sqlite(&mut connection);
-    for sql in ["SELECT $1", "SELECT $1, $2, $3", "SELECT $1, $3", "SELECT $1, ?2"] {
+    for sql in [
+        "SELECT $1",
+        "SELECT $1, $2, $3",
+        "SELECT $1, $3",
+        "SELECT $1, ?2",
+    ] {
         let values = params![1_i64, 2_i64];
         let refused = row(DOING, &mut tx, sql, values, |_| Ok(())).await;
         assert!(matches!(refused, Err(StoreError::Engine { .. })), "{sql}");
