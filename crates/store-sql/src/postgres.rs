@@ -53,7 +53,7 @@ pub use tenant::export_tenant;
 use crate::store::{Access, SqlEngine, SqlStore};
 use crate::tx::Tx;
 use address::DatabaseAddress;
-use connection::{RowScope, in_transaction};
+use connection::{RowScope, in_snapshot, in_transaction};
 use evidence::Gathering;
 use notices::Announcer;
 use schema::Pgvector;
@@ -213,9 +213,18 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
+            Access::Snapshot => {
+                in_snapshot!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
+            }
             Access::Write => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
+        }
+    }
+
+    fn announce(&self, messages: usize) {
+        if messages > 0 {
+            self.announcer.announce();
         }
     }
 }

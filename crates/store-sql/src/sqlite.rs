@@ -234,7 +234,7 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read => self.readers.read(work).await,
+            Access::Read | Access::Snapshot => self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
         }
     }

@@ -45,6 +45,8 @@ impl<'a> RowScope<'a> {
 pub(crate) enum Access {
     /// Only reads. SQLite shows all statements one state; PostgreSQL shows each the state of its start.
     Read,
+    /// Several reads of one state.
+    Snapshot,
     /// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
     Statement,
     /// Reads and writes that take effect together. PostgreSQL repeats the work if it loses to a concurrent transaction.
@@ -72,6 +74,9 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
             + Send
             + Sync
             + 'static;
+
+    /// Notifies other processes soon of committed messages, if there are any. SQLite has no other processes.
+    fn announce(&self, _messages: usize) {}
 }
 
 /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left; returns the number of deleted rows.
