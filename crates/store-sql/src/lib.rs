@@ -11,6 +11,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod backup;
+mod catalogue;
 mod column;
 mod lock;
 mod record;

@@ -11,7 +11,6 @@ mod approval;
 mod artifact;
 mod backup;
 mod calibration;
-mod catalogue;
 mod connection;
 mod evidence;
 mod evidence_log;

@@ -4,7 +4,6 @@
 
 pub(crate) mod approval;
 pub(crate) mod asked;
-pub(crate) mod catalogue;
 pub(crate) mod evidence;
 pub(crate) mod evidence_log;
 pub(crate) mod key;

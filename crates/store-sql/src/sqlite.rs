@@ -9,7 +9,6 @@ mod approval;
 mod artifact;
 mod backup;
 mod calibration;
-mod catalogue;
 mod connection;
 mod evidence;
 mod evidence_log;
