@@ -10,6 +10,7 @@
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod agent_skills;
 pub mod backup;
 mod catalogue;
 mod column;

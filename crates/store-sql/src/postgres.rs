@@ -6,7 +6,6 @@
 //! statements here, in the file named for the noun.
 
 mod address;
-mod agent_skills;
 mod approval;
 mod artifact;
 mod backup;

@@ -14,4 +14,3 @@ pub(crate) mod outbox;
 pub(crate) mod request;
 pub(crate) mod route_example;
 pub(crate) mod run;
-pub(crate) mod skill;

@@ -4,7 +4,6 @@
 //! All writes go through one connection (`writer`), reads through a few connections (`readers`). Nouns that are not yet
 //! shared with the other engine have their statements here, in the file named for the noun.
 
-mod agent_skills;
 mod approval;
 mod artifact;
 mod backup;

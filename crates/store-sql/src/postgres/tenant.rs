@@ -20,9 +20,9 @@ use super::layout::{self, Table};
 use super::options::ALL_TENANTS;
 use super::options::PostgresOptions;
 use super::{PostgresStore, evidence_log, outbox};
+use crate::agent_skills::everything_changed;
 use crate::backup::{self, BackupEngine, Manifest, Writing};
 use crate::column;
-use crate::record::skill::everything_changed;
 use crate::tenant::{self, deletions, is_kept};
 
 const COUNTING: &str = "counting a tenant's rows";

@@ -21,9 +21,9 @@ use super::backup::open_to_read;
 use super::failure::during;
 use super::statement::{execute, row, rows};
 use super::{DATABASE, SqliteStore, connection, evidence_log, outbox, schema};
+use crate::agent_skills::everything_changed;
 use crate::backup::{self, BackupEngine, Manifest, Writing};
 use crate::column;
-use crate::record::skill::everything_changed;
 use crate::row::field;
 use crate::tenant::{self, Reference, deletions, is_kept};
 
