@@ -183,9 +183,10 @@ impl<E: SqlEngine> Catalogue for SqlStore<E> {
         self.engine
             .run(Access::Read, reach, scope.clone(), |tx, scope| {
                 Box::pin(async move {
+                    // An inner join would let SQLite begin with the whole history.
                     let sql = format!(
                         "SELECT {PACKAGE_VERSION}
-                         FROM package JOIN package_change USING (scope, package, revision)
+                         FROM package LEFT JOIN package_change USING (scope, package, revision)
                          WHERE scope = $1 ORDER BY package"
                     );
                     let values = params![column::scope(scope)];
