@@ -10,9 +10,11 @@
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod artifact;
 pub mod backup;
 mod column;
 mod lock;
+mod mission;
 mod record;
 mod row;
 mod schema;

@@ -8,7 +8,6 @@
 mod address;
 mod agent_skills;
 mod approval;
-mod artifact;
 mod backup;
 mod calibration;
 mod catalogue;
@@ -23,7 +22,6 @@ mod layout;
 mod lease;
 mod lens;
 mod memory;
-mod mission;
 mod notices;
 mod options;
 mod outbox;
@@ -213,6 +211,13 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
+            Access::Listing => loop {
+                let reader = self.reader(scope).await?;
+                let outcome = work(&mut Tx::of_client(&reader.client), &values).await;
+                if !self.reads_again(&reader, &outcome) {
+                    break outcome;
+                }
+            },
             Access::Write => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }

@@ -6,7 +6,6 @@
 
 mod agent_skills;
 mod approval;
-mod artifact;
 mod backup;
 mod calibration;
 mod catalogue;
@@ -19,7 +18,6 @@ mod key;
 mod lease;
 mod lens;
 mod memory;
-mod mission;
 mod notices;
 mod outbox;
 mod readers;
@@ -234,7 +232,7 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read => self.readers.read(work).await,
+            Access::Read | Access::Listing => self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
         }
     }
