@@ -45,7 +45,7 @@ impl<'a> RowScope<'a> {
 pub(crate) enum Access {
     /// Only reads. SQLite shows all statements one state; PostgreSQL shows each the state of its start.
     Read,
-    /// As `Read`, for a listing, which may lag a little: PostgreSQL reads from the standby, if there is one.
+    /// As `Read`, for a listing that may lag a little. PostgreSQL reads it from the standby, if there is one.
     Listing,
     /// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
     Statement,
