@@ -158,17 +158,7 @@ impl SqliteStore {
     /// # Errors
     /// As for a read.
     pub async fn check_integrity(&self) -> Result<Vec<String>, StoreError> {
-        self.read(|connection| {
-            let findings = statement::rows(
-                "checking the database",
-                connection,
-                "PRAGMA integrity_check",
-                [],
-                |row| crate::row::field::<String>(row, 0),
-            )?;
-            Ok(findings.into_iter().filter(|line| line != "ok").collect())
-        })
-        .await
+        self.read(backup::faults).await
     }
 
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
