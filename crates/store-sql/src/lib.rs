@@ -10,11 +10,16 @@
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+
 mod agent_skills;
+
+mod artifact;
+
 pub mod backup;
 mod catalogue;
 mod column;
 mod lock;
+mod mission;
 mod record;
 mod row;
 mod schema;

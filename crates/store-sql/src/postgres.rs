@@ -7,7 +7,6 @@
 
 mod address;
 mod approval;
-mod artifact;
 mod backup;
 mod calibration;
 mod connection;
@@ -21,7 +20,6 @@ mod layout;
 mod lease;
 mod lens;
 mod memory;
-mod mission;
 mod notices;
 mod options;
 mod outbox;
@@ -211,10 +209,20 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
-            Access::Snapshot => {
+            Access::
+Snapshot => {
                 in_snapshot!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
-            Access::Write => {
+            Access::
+Listing => loop {
+                let reader = self.reader(scope).await?;
+                let outcome = work(&mut Tx::of_client(&reader.client), &values).await;
+                if !self.reads_again(&reader, &outcome) {
+                    break outcome;
+                }
+            },
+            Access::
+Write => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
         }

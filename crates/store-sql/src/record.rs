@@ -9,7 +9,6 @@ pub(crate) mod evidence_log;
 pub(crate) mod key;
 pub(crate) mod lens;
 pub(crate) mod memory;
-pub(crate) mod mission;
 pub(crate) mod outbox;
 pub(crate) mod request;
 pub(crate) mod route_example;

@@ -5,7 +5,6 @@
 //! shared with the other engine have their statements here, in the file named for the noun.
 
 mod approval;
-mod artifact;
 mod backup;
 mod calibration;
 mod connection;
@@ -17,7 +16,6 @@ mod key;
 mod lease;
 mod lens;
 mod memory;
-mod mission;
 mod notices;
 mod outbox;
 mod readers;
@@ -158,16 +156,7 @@ impl SqliteStore {
     /// # Errors
     /// As for a read.
     pub async fn check_integrity(&self) -> Result<Vec<String>, StoreError> {
-        self.read(|connection| {
-            let findings = statement::rows(
-                "checking the database",
-                connection,
-                "PRAGMA integrity_check",
-                [],
-                |row| crate::row::field::<String>(row, 0),
-            )?;
-            Ok(findings.into_iter().filter(|line| line != "ok").collect())
-        })
+        self.read(backup::faults)
         .await
     }
 
@@ -232,7 +221,10 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read | Access::Snapshot => self.readers.read(work).await,
+            Access::Read 
+| Access::Snapshot 
+| Access::Listing 
+=> self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
         }
     }

@@ -47,6 +47,8 @@ pub(crate) enum Access {
     Read,
     /// Several reads of one state.
     Snapshot,
+    /// As `Read`, for a listing that may lag a little. PostgreSQL reads it from the standby, if there is one.
+    Listing,
     /// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
     Statement,
     /// Reads and writes that take effect together. PostgreSQL repeats the work if it loses to a concurrent transaction.
@@ -74,7 +76,6 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
             + Send
             + Sync
             + 'static;
-
     /// Notifies other processes soon of committed messages, if there are any. SQLite has no other processes.
     fn announce(&self, _messages: usize) {}
 }

@@ -9,7 +9,7 @@ use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::during;
-use super::{DATABASE, connection, schema, statement};
+use super::{DATABASE, connection, schema, tx};
 use crate::backup::{self, BackupEngine, Manifest};
 use crate::lock::DirectoryLock;
 use crate::row::field;
@@ -63,28 +63,36 @@ fn copy(source: &Connection, path: &Path) -> Result<u32, StoreError> {
     target
         .pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         .map_err(during(COPYING))?;
-    look_through(&target, path)?;
+    must_be_intact(&target, path)?;
     schema::version(&target, path)
 }
 
 /// Refuses a damaged database, or one with a dangling reference.
-fn look_through(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let said = |sql| {
-        statement::rows("checking the copy", connection, sql, [], |row| {
-            field::<String>(row, 0)
-        })
-    };
-    let mut wrong = said("PRAGMA integrity_check")?;
-    wrong.retain(|line| line != "ok");
-    wrong.extend(said("SELECT 'a row of ' || \"table\" || ' refers to none of ' || parent FROM pragma_foreign_key_check")?);
-    match wrong.first() {
+fn must_be_intact(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let dangling = "SELECT 'a row of ' || \"table\" || ' refers to none of ' || parent
+                    FROM pragma_foreign_key_check";
+    let mut faults = faults(connection)?;
+    faults.extend(findings(connection, dangling)?);
+    match faults.first() {
         None => Ok(()),
         Some(first) => Err(StoreError::Corrupt {
             what: "database",
             id: path.display().to_string(),
-            detail: format!("{first} ({} faults)", wrong.len()),
+            detail: format!("{first} ({} faults)", faults.len()),
         }),
     }
+}
+
+/// Returns the damage that SQLite finds in the whole database.
+pub(super) fn faults(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let mut faults = findings(connection, "PRAGMA integrity_check")?;
+    faults.retain(|line| line != "ok");
+    Ok(faults)
+}
+
+fn findings(connection: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
+    let doing = "checking the database";
+    tx::rows(doing, connection, sql, &[], |row| field(row, 0))
 }
 
 /// Restores the database of a backup into a data directory without one. A partial restore is not visible: the database
@@ -107,7 +115,7 @@ pub fn restore(backup: &Path, data: &Path, holder: &str) -> Result<Manifest, Sto
     }
     fs::copy(backup.join(DATABASE), &partial).map_err(backup::during(RESTORING))?;
     let restored = Connection::open(&partial).map_err(during(RESTORING))?;
-    look_through(&restored, &partial)?;
+    must_be_intact(&restored, &partial)?;
     if schema::version(&restored, &backup.join(DATABASE))? != manifest.layout {
         let detail = "its layout differs from the manifest".to_owned();
         return Err(backup::corrupt(backup, DATABASE, detail));
