@@ -12,6 +12,8 @@
 
 pub mod backup;
 mod column;
+mod evidence;
+mod evidence_log;
 mod lock;
 mod record;
 mod row;

@@ -14,7 +14,6 @@ mod calibration;
 mod catalogue;
 mod connection;
 mod evidence;
-mod evidence_log;
 mod examine;
 mod failure;
 mod journal;
@@ -213,7 +212,7 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
-            Access::Write => {
+            Access::Write | Access::Removal => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
         }

@@ -11,8 +11,6 @@ mod backup;
 mod calibration;
 mod catalogue;
 mod connection;
-mod evidence;
-mod evidence_log;
 mod failure;
 mod journal;
 mod key;
@@ -236,6 +234,12 @@ impl SqlEngine for SqliteEngine {
         match access {
             Access::Read => self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
+            Access::Removal => {
+                let writer = &self.writer;
+                writer
+                    .write(move |connection| connection::overwriting(connection, work))
+                    .await
+            }
         }
     }
 }
