@@ -18,6 +18,8 @@ mod artifact;
 pub mod backup;
 mod catalogue;
 mod column;
+mod evidence;
+mod evidence_log;
 mod lock;
 mod mission;
 mod record;

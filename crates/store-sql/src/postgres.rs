@@ -11,7 +11,6 @@ mod backup;
 mod calibration;
 mod connection;
 mod evidence;
-mod evidence_log;
 mod examine;
 mod failure;
 mod journal;
@@ -209,8 +208,7 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
-            Access::
-Snapshot => {
+            Access::Snapshot => {
                 in_snapshot!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
             Access::
@@ -222,7 +220,7 @@ Listing => loop {
                 }
             },
             Access::
-Write => {
+Write | Access::Removal => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
         }

@@ -3,9 +3,8 @@
 //! This module knows no engine; the author of a statement ensures that its columns are in the order documented here.
 
 pub(crate) mod approval;
-pub(crate) mod asked;
-pub(crate) mod evidence;
-pub(crate) mod evidence_log;
+pub(crate) mod asked
+;
 pub(crate) mod key;
 pub(crate) mod lens;
 pub(crate) mod memory;

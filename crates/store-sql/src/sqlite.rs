@@ -8,8 +8,6 @@ mod approval;
 mod backup;
 mod calibration;
 mod connection;
-mod evidence;
-mod evidence_log;
 mod failure;
 mod journal;
 mod key;
@@ -226,6 +224,12 @@ impl SqlEngine for SqliteEngine {
 | Access::Listing 
 => self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
+            Access::Removal => {
+                let writer = &self.writer;
+                writer
+                    .write(move |connection| connection::overwriting(connection, work))
+                    .await
+            }
         }
     }
 }

@@ -53,6 +53,8 @@ pub(crate) enum Access {
     Statement,
     /// Reads and writes that take effect together. PostgreSQL repeats the work if it loses to a concurrent transaction.
     Write,
+    /// As `Write`, to delete content permanently: SQLite overwrites freed pages with zeros.
+    Removal,
 }
 
 /// An engine: runs work in transactions.

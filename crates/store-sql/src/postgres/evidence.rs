@@ -1,238 +1,127 @@
-//! Evidence in PostgreSQL. Triggers refuse every change and deletion except the removal of a payload.
+//! Writes evidence of one tenant that is queued at the same time in one transaction.
 //!
-//! A record's body is stored as captured, with its payload in a separate column. Its attachments, from the capture and
-//! later, are separate rows by which it is looked up; reading a record returns all of them. Writers of a tenant's
-//! evidence lock the tenant's log.
+//! A writer holds the tenant's log until the commit is on disk. If each of many runs appended separately, the others
+//! would wait for that, each with a connection of the pool, and time-critical statements (the renewal of leases) would
+//! wait behind them. So callers queue their records here, and the caller whose turn it is writes all of them: the group
+//! commit of DeWitt et al., "Implementation Techniques for Main Memory Database Systems", 1984.
 
-mod gather;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
-use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
-use charter_contract::ids::{EvidenceId, TenantId, UserId};
-use charter_contract::time::Timestamp;
-use charter_domain::evidence_log::LogEntry;
+use charter_contract::catalogue::evidence::EvidenceRecord;
+use charter_contract::ids::TenantId;
 use charter_store::StoreError;
-use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
-use charter_store::page::{Page, PageRequest};
-use deadpool_postgres::Transaction;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::{Mutex as Turn, oneshot};
 
-pub(super) use self::gather::Gathering;
-use super::PostgresStore;
-use super::connection::{RowScope, in_transaction};
-use super::evidence_log::Log;
-use super::statement::{bound, execute, params, row, rows, rows_within};
-use crate::column::{self, Cursor};
-use crate::record::evidence::{self as record, Dialect, WHAT};
-use crate::row::field;
+use super::PostgresEngine;
+use crate::evidence::{EvidenceWriter, put_together};
 
-const READING: &str = "reading evidence";
-const WRITING: &str = "writing evidence";
-const LOOKING_UP: &str = "looking up evidence";
+/// Most records of one transaction.
+const MOST: usize = 256;
 
-/// The SQL dialect of look-ups.
-const DIALECT: Dialect = Dialect {
-    columns: "evidence_id, body, payload, payload_removed_at,
-        (SELECT coalesce(json_agg(json_build_object(target_kind, target_id) ORDER BY position), '[]')
-         FROM evidence_attachment AS attached
-         WHERE attached.tenant_id = evidence.tenant_id
-           AND attached.evidence_id = evidence.evidence_id)::text",
-    key: "evidence_id",
-    mark: '$',
-};
-
-async fn put_all(
-    connection: &Transaction<'_>,
-    tenant: &TenantId,
-    records: impl Iterator<Item = &EvidenceRecord>,
-) -> Result<(), StoreError> {
-    let mut log = Log::hold(connection, tenant).await?;
-    for record in records {
-        insert_record(connection, tenant, record, &mut log).await?;
-    }
-    Ok(())
+/// Records of one call, and the channel for its result.
+struct Job {
+    records: Arc<[EvidenceRecord]>,
+    done: oneshot::Sender<Result<(), StoreError>>,
 }
 
-async fn insert_record(
-    connection: &Transaction<'_>,
-    tenant: &TenantId,
-    record: &EvidenceRecord,
-    log: &mut Log,
-) -> Result<(), StoreError> {
-    let id = record.id.as_str();
-    let sealed = record::seal(tenant, record)?;
-    let captured_at = column::micros(record.captured_at);
-    let added = execute(
-        WRITING,
-        connection,
-        "INSERT INTO evidence
-         (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
-          payload_salt, user_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-                 coalesce((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $10), ''))
-         ON CONFLICT DO NOTHING",
-        params![
-            tenant.as_str(),
-            id,
-            record.evidence_type.as_str(),
-            captured_at,
-            record.source.system.as_str(),
-            record.source.native_id.as_str(),
-            sealed.record,
-            sealed.payload,
-            sealed.salt.as_slice(),
-            record::run_of(record)
-        ],
-    )
-    .await?;
-    if added == 0 {
-        return Err(StoreError::AlreadyExists {
-            what: WHAT,
-            id: id.to_owned(),
+#[derive(Default)]
+struct Line {
+    turn: Turn<()>,
+    waiting: Mutex<Vec<Job>>,
+}
+
+impl Line {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the oldest jobs, without those of cancelled callers.
+    fn next(&self) -> Vec<Job> {
+        let mut waiting = self.waiting();
+        waiting.retain(|job| !job.done.is_closed());
+        let mut records = 0;
+        let fit = waiting.iter().take_while(|job| {
+            records += job.records.len();
+            records <= MOST
         });
+        let fit = fit.count().max(1).min(waiting.len());
+        waiting.drain(..fit).collect()
     }
-    for attachment in &record.attached_to {
-        attach(connection, (tenant.as_str(), id), attachment, captured_at).await?;
-    }
-    log.append(connection, &sealed.entry(record.id.clone()))
-        .await
 }
 
-/// Attaches a record; returns whether the attachment is new.
-async fn attach(
-    connection: &Transaction<'_>,
-    (tenant, id): (&str, &str),
-    attachment: &Attachment,
-    at: i64,
-) -> Result<bool, StoreError> {
-    let (target_kind, target_id) = record::target(id, attachment)?;
-    let added = execute(
-        "attaching evidence",
-        connection,
-        "INSERT INTO evidence_attachment (tenant_id, evidence_id, target_kind, target_id, at)
-         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-        params![tenant, id, target_kind, target_id, at],
-    )
-    .await?;
-    Ok(added > 0)
-}
+/// The queues of all tenants with current writes.
+#[derive(Default)]
+pub(super) struct Gathering(Mutex<HashMap<TenantId, Arc<Line>>>);
 
-async fn attach_later(
-    connection: &Transaction<'_>,
-    tenant: &TenantId,
-    evidence: &EvidenceId,
-    attachment: &Attachment,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let key = (tenant.as_str(), evidence.as_str());
-    let sql = "SELECT FROM evidence WHERE tenant_id = $1 AND evidence_id = $2";
-    let known = row(READING, connection, sql, params![key.0, key.1], |_| Ok(())).await?;
-    known.ok_or_else(|| StoreError::NotFound {
-        what: WHAT,
-        id: evidence.to_string(),
-    })?;
-    if !attach(connection, key, attachment, column::micros(at)).await? {
-        return Ok(());
+impl Gathering {
+    fn lines(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<Line>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    let entry = LogEntry::Attachment {
-        evidence_id: evidence.clone(),
-        attached_to: attachment.clone(),
-        at,
-    };
-    let mut log = Log::hold(connection, tenant).await?;
-    log.append(connection, &entry).await
-}
 
-#[async_trait]
-impl Evidence for PostgresStore {
-    async fn put_evidence(
-        &self,
-        tenant: &TenantId,
-        records: &[EvidenceRecord],
-    ) -> Result<(), StoreError> {
-        if records.is_empty() {
-            return Ok(());
+    fn line(&self, tenant: &TenantId) -> Arc<Line> {
+        Arc::clone(self.lines().entry(tenant.clone()).or_default())
+    }
+
+    /// Removes a queue that no caller uses.
+    fn leave(&self, tenant: &TenantId, line: Arc<Line>) {
+        let mut lines = self.lines();
+        drop(line);
+        if lines
+            .get(tenant)
+            .is_some_and(|line| Arc::strong_count(line) == 1)
+        {
+            lines.remove(tenant);
         }
-        self.put_gathered(tenant, records).await
     }
+}
 
-    async fn attach_evidence(
+impl EvidenceWriter for PostgresEngine {
+    /// Writes records, together with those that other callers of the tenant queued. One caller writes at a time.
+    async fn put(
         &self,
         tenant: &TenantId,
-        evidence: &EvidenceId,
-        attachment: &Attachment,
-        at: Timestamp,
+        records: Arc<[EvidenceRecord]>,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, RowScope::Tenant(tenant), tx => attach_later(&tx, tenant, evidence, attachment, at))
-    }
-
-    async fn evidence(
-        &self,
-        tenant: &TenantId,
-        evidence: &EvidenceId,
-    ) -> Result<Option<EvidenceRecord>, StoreError> {
-        let client = self.client(RowScope::Tenant(tenant)).await?;
-        row(
-            READING,
-            &client,
-            &format!(
-                "SELECT {} FROM evidence WHERE tenant_id = $1 AND evidence_id = $2",
-                DIALECT.columns
-            ),
-            params![tenant.as_str(), evidence.as_str()],
-            record::record,
-        )
-        .await
-    }
-
-    async fn evidence_user(
-        &self,
-        tenant: &TenantId,
-        evidence: &EvidenceId,
-    ) -> Result<Option<UserId>, StoreError> {
-        let client = self.client(RowScope::Tenant(tenant)).await?;
-        let found = row(
-            READING,
-            &client,
-            "SELECT user_id FROM evidence WHERE tenant_id = $1 AND evidence_id = $2",
-            params![tenant.as_str(), evidence.as_str()],
-            |row| column::parse_user(field(row, 0)?),
-        )
-        .await?;
-        Ok(found.flatten())
-    }
-
-    async fn find_evidence(
-        &self,
-        tenant: &TenantId,
-        filter: &EvidenceFilter,
-        page: &PageRequest,
-    ) -> Result<Page<EvidenceRecord>, StoreError> {
-        let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
-        let client = self.client(RowScope::Tenant(tenant)).await?;
-        let values = bound(&values);
-        let listed = rows_within(LOOKING_UP, &client, &sql, &values, record::record).await?;
-        Ok(listed.page(page, |record| Cursor {
-            at: column::micros(record.captured_at),
-            id: record.id.to_string(),
-        }))
-    }
-
-    async fn list_evidence(
-        &self,
-        tenant: &TenantId,
-        filter: &EvidenceFilter,
-        page: &PageRequest,
-    ) -> Result<Page<EvidenceHead>, StoreError> {
-        let dialect = Dialect {
-            columns: record::HEAD,
-            ..DIALECT
+        let line = self.gathering.line(tenant);
+        let outcome = loop {
+            let (done, mut ended) = oneshot::channel();
+            line.waiting().push(Job {
+                records: Arc::clone(&records),
+                done,
+            });
+            let _turn = line.turn.lock().await;
+            let outcome = loop {
+                match ended.try_recv() {
+                    Ok(outcome) => break Some(outcome),
+                    Err(TryRecvError::Empty) => self.put_jobs(tenant, line.next()).await,
+                    // The caller with the turn was cancelled, and its transaction rolled back.
+                    Err(TryRecvError::Closed) => break None,
+                }
+            };
+            if let Some(outcome) = outcome {
+                break outcome;
+            }
         };
-        let (sql, values) = record::query(dialect, tenant, filter, page)?;
-        let client = self.client(RowScope::Tenant(tenant)).await?;
-        let entries = rows(LOOKING_UP, &client, &sql, &bound(&values), record::head).await?;
-        Ok(column::page(entries, page, |head| Cursor {
-            at: column::micros(head.captured_at),
-            id: head.id.to_string(),
-        }))
+        self.gathering.leave(tenant, line);
+        outcome
+    }
+}
+
+impl PostgresEngine {
+    /// Writes several jobs in one transaction. If that fails, writes each separately, so that only the invalid one
+    /// fails.
+    async fn put_jobs(&self, tenant: &TenantId, jobs: Vec<Job>) {
+        let all = jobs.iter().map(|job| Arc::clone(&job.records)).collect();
+        let together = jobs.len() > 1 && put_together(self, tenant, all).await.is_ok();
+        for job in jobs {
+            let outcome = match together {
+                true => Ok(()),
+                false => put_together(self, tenant, vec![job.records]).await,
+            };
+            // The caller may be gone.
+            drop(job.done.send(outcome));
+        }
     }
 }

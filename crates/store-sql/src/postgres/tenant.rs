@@ -19,11 +19,15 @@ use super::failure::during;
 use super::layout::{self, Table};
 use super::options::ALL_TENANTS;
 use super::options::PostgresOptions;
-use super::{PostgresStore, evidence_log, outbox};
-use crate::agent_skills::everything_changed;
+use super::{PostgresStore, outbox};
 use crate::backup::{self, BackupEngine, Manifest, Writing};
 use crate::column;
+use crate::evidence_log;
+use crate::
+agent_skills::everything_changed;
 use crate::tenant::{self, deletions, is_kept};
+use crate::
+tx::Tx;
 
 const COUNTING: &str = "counting a tenant's rows";
 const EXPORTING: &str = "exporting a table";
@@ -144,7 +148,7 @@ async fn erase(
             of_tenant(&format!("DELETE FROM {} WHERE {owner} = $1", table.name)).await?;
         }
     }
-    let log = evidence_log::head(connection, tenant).await?;
+    let log = evidence_log::head(&mut Tx::of_transaction(connection), tenant).await?;
     reach(client, ALL_TENANTS).await?;
     let messages = [everything_changed(skills, at), tenant::erased(tenant, at)];
     outbox::insert(connection, &messages).await?;

@@ -20,12 +20,16 @@ use serde_json::{Map, Value};
 use super::backup::open_to_read;
 use super::failure::during;
 use super::statement::{execute, row, rows};
-use super::{DATABASE, SqliteStore, connection, evidence_log, outbox, schema};
-use crate::agent_skills::everything_changed;
+use super::{DATABASE, SqliteStore, connection, outbox, schema};
 use crate::backup::{self, BackupEngine, Manifest, Writing};
 use crate::column;
+use crate::evidence_log;
+use crate::
+agent_skills::everything_changed;
 use crate::row::field;
 use crate::tenant::{self, Reference, deletions, is_kept};
+use crate::
+tx::{Tx, now};
 
 const READING: &str = "reading the list of tables";
 const COUNTING: &str = "counting a tenant's rows";
@@ -178,7 +182,8 @@ impl Layout {
     }
 }
 
-fn erase(connection: &Connection, tenant: &TenantId, at: Timestamp) -> Result<Erased, StoreError> {
+fn erase(connection: &mut Connection, tenant: &TenantId, at: Timestamp,
+) -> Result<Erased, StoreError> {
     let of_tenant = |sql: &str| execute(ERASING, connection, sql, [tenant.as_str()]).map(|_| ());
     let layout = Layout::read(connection)?;
     let owned = layout.owned();
@@ -211,12 +216,16 @@ fn erase(connection: &Connection, tenant: &TenantId, at: Timestamp) -> Result<Er
     let skills = column::parse_integer("skills revision", raised.unwrap_or(0))?;
     let skills = everything_changed(SkillsRevision(skills), at);
     outbox::insert(connection, &[skills, tenant::erased(tenant, at)])?;
+    let log = now(Box::pin(evidence_log::head(
+        &mut Tx::Sqlite(connection),
+        tenant,
+    )))?;
     Ok(Erased {
         tenant_id: tenant.clone(),
         at,
         erased,
         kept,
-        log: evidence_log::head(connection, tenant)?,
+        log,
         came_meanwhile: RowCounts::new(),
     })
 }
@@ -240,14 +249,17 @@ impl Tenants for SqliteStore {
                 .await?,
         )?;
         let of = tenant.clone();
-        let erased = self
+        let writer = &self.engine.writer;
+        let erased = writer
             .write(move |connection| {
-                connection::overwriting(connection, || erase(connection, &of, at))
+                connection::overwriting(connection, |connection| erase(connection, &of, at))
             })
             .await?;
-        let came_meanwhile = self.rows_of_tenant(tenant).await?;
+        let came_meanwhile = self
+            .rows_of_tenant(tenant)
+            .await?;
         Ok(Erased {
-            came_meanwhile,
+            came_meanwhile ,
             ..erased
         })
     }

@@ -1,0 +1,279 @@
+//! Evidence. Triggers refuse every change and deletion except the removal of a payload.
+//!
+//! A record's body is stored as captured, with its payload in a separate column. Its attachments, from the capture and
+//! later, are separate rows by which it is looked up; reading a record returns all of them. Writers of a tenant's
+//! evidence lock the tenant's log.
+
+mod read;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::ids::{EvidenceId, EvidenceRunId, TenantId, UserId};
+use charter_contract::time::Timestamp;
+use charter_domain::evidence_log::entry::SALT_BYTES;
+use charter_domain::evidence_log::{LogEntry, SealedRecord};
+use charter_store::StoreError;
+use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
+use charter_store::page::{Page, PageRequest};
+
+use crate::column;
+use crate::evidence_log::Log;
+use crate::sqlite::SqliteEngine;
+use crate::store::{Access, RowScope, SqlEngine, SqlStore};
+use crate::tx::{Tx, execute, params, row};
+
+const WHAT: &str = "evidence record";
+const READING: &str = "reading evidence";
+
+fn target<'a>(id: &str, attachment: &'a Attachment) -> Result<(&'static str, &'a str), StoreError> {
+    attachment.target().ok_or_else(|| StoreError::Refused {
+        what: WHAT,
+        id: id.to_owned(),
+        detail: "an attachment must have exactly one target".to_owned(),
+    })
+}
+
+/// Seals a new record, with its payload behind a salt.
+fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<SealedRecord, StoreError> {
+    let refused = |detail: &str| StoreError::Refused {
+        what: WHAT,
+        id: record.id.to_string(),
+        detail: detail.to_owned(),
+    };
+    if record.tenant_id != *tenant {
+        return Err(refused("it belongs to another tenant"));
+    }
+    if record.payload_absent.is_some() {
+        return Err(refused("a new record needs its payload"));
+    }
+    let mut salt = [0; SALT_BYTES];
+    getrandom::fill(&mut salt).map_err(|source| StoreError::Engine {
+        doing: "generating the salt of a payload",
+        source: Box::new(source),
+    })?;
+    SealedRecord::seal(record, salt).map_err(|error| refused(&error.to_string()))
+}
+
+async fn insert(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    record: &EvidenceRecord,
+    log: &mut Log<'_>,
+) -> Result<(), StoreError> {
+    let id = record.id.as_str();
+    let sealed = seal(tenant, record)?;
+    let captured_at = column::micros(record.captured_at);
+    // The run that captured the record is the first one that it was attached to at its capture.
+    let mut attached = record.attached_to.iter();
+    let run = attached.find_map(|attachment| attachment.run_id.as_ref());
+    let added = execute(
+        "writing evidence",
+        tx,
+        "INSERT INTO evidence
+         (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
+          payload_salt, user_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+                 coalesce((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $10), ''))
+         ON CONFLICT DO NOTHING",
+        params![
+            tenant.as_str(),
+            id,
+            record.evidence_type.as_str(),
+            captured_at,
+            record.source.system.as_str(),
+            record.source.native_id.as_str(),
+            &sealed.record,
+            &sealed.payload,
+            sealed.salt.as_slice(),
+            run.map(EvidenceRunId::as_str)
+        ],
+    )
+    .await?;
+    if added == 0 {
+        return Err(StoreError::AlreadyExists {
+            what: WHAT,
+            id: id.to_owned(),
+        });
+    }
+    for attachment in &record.attached_to {
+        attach(tx, tenant, id, attachment, captured_at).await?;
+    }
+    log.append(tx, &sealed.entry(record.id.clone())).await
+}
+
+/// Attaches a record; returns whether the attachment is new.
+async fn attach(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    id: &str,
+    attachment: &Attachment,
+    at: i64,
+) -> Result<bool, StoreError> {
+    let (target_kind, target_id) = target(id, attachment)?;
+    let added = execute(
+        "attaching evidence",
+        tx,
+        "INSERT INTO evidence_attachment (tenant_id, evidence_id, target_kind, target_id, at)
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+        params![tenant.as_str(), id, target_kind, target_id, at],
+    )
+    .await?;
+    Ok(added > 0)
+}
+
+async fn attach_later(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    evidence: &EvidenceId,
+    attachment: &Attachment,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "SELECT 1 FROM evidence WHERE tenant_id = $1 AND evidence_id = $2";
+    let id = evidence.as_str();
+    let known = row(READING, tx, sql, params![tenant.as_str(), id], |_| Ok(())).await?;
+    known.ok_or_else(|| StoreError::NotFound {
+        what: WHAT,
+        id: id.to_owned(),
+    })?;
+    if attach(tx, tenant, id, attachment, column::micros(at)).await? {
+        let entry = LogEntry::Attachment {
+            evidence_id: evidence.clone(),
+            attached_to: attachment.clone(),
+            at,
+        };
+        let mut log = Log::hold(tx, tenant).await?;
+        log.append(tx, &entry).await?;
+    }
+    Ok(())
+}
+
+/// Writes the records of one or several calls in one transaction.
+pub(crate) async fn put_together<E: SqlEngine>(
+    engine: &E,
+    tenant: &TenantId,
+    calls: Vec<Arc<[EvidenceRecord]>>,
+) -> Result<(), StoreError> {
+    let scope = RowScope::Tenant(tenant);
+    let values = (tenant.clone(), calls);
+    engine
+        .run(Access::Write, scope, values, |tx, (tenant, calls)| {
+            Box::pin(async move {
+                let mut log = Log::hold(tx, tenant).await?;
+                for records in calls {
+                    for record in records.iter() {
+                        insert(tx, tenant, record, &mut log).await?;
+                    }
+                }
+                Ok::<(), StoreError>(())
+            })
+        })
+        .await
+}
+
+/// An engine that writes evidence, each call in a transaction of its own or several calls together.
+pub(crate) trait EvidenceWriter: SqlEngine + Sized {
+    fn put(
+        &self,
+        tenant: &TenantId,
+        records: Arc<[EvidenceRecord]>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        put_together(self, tenant, vec![records])
+    }
+}
+
+impl EvidenceWriter for SqliteEngine {}
+
+#[async_trait]
+impl<E: EvidenceWriter> Evidence for SqlStore<E> {
+    async fn put_evidence(
+        &self,
+        tenant: &TenantId,
+        records: &[EvidenceRecord],
+    ) -> Result<(), StoreError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.engine.put(tenant, records.into()).await
+    }
+
+    async fn attach_evidence(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+        attachment: &Attachment,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let scope = RowScope::Tenant(tenant);
+        let values = (tenant.clone(), evidence.clone(), attachment.clone());
+        self.engine
+            .run(
+                Access::Write,
+                scope,
+                values,
+                move |tx, (tenant, evidence, attachment)| {
+                    Box::pin(attach_later(tx, tenant, evidence, attachment, at))
+                },
+            )
+            .await
+    }
+
+    async fn evidence(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+    ) -> Result<Option<EvidenceRecord>, StoreError> {
+        let scope = RowScope::Tenant(tenant);
+        let values = (tenant.clone(), evidence.clone());
+        self.engine
+            .run(Access::Read, scope, values, |tx, (tenant, evidence)| {
+                Box::pin(read::get(tx, tenant, evidence))
+            })
+            .await
+    }
+
+    async fn evidence_user(
+        &self,
+        tenant: &TenantId,
+        evidence: &EvidenceId,
+    ) -> Result<Option<UserId>, StoreError> {
+        let scope = RowScope::Tenant(tenant);
+        let values = (tenant.clone(), evidence.clone());
+        self.engine
+            .run(Access::Read, scope, values, |tx, (tenant, evidence)| {
+                Box::pin(read::user(tx, tenant, evidence))
+            })
+            .await
+    }
+
+    async fn find_evidence(
+        &self,
+        tenant: &TenantId,
+        filter: &EvidenceFilter,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceRecord>, StoreError> {
+        let scope = RowScope::Tenant(tenant);
+        let values = (tenant.clone(), filter.clone(), page.clone());
+        self.engine
+            .run(Access::Read, scope, values, |tx, (tenant, filter, page)| {
+                Box::pin(read::find(tx, tenant, filter, page))
+            })
+            .await
+    }
+
+    async fn list_evidence(
+        &self,
+        tenant: &TenantId,
+        filter: &EvidenceFilter,
+        page: &PageRequest,
+    ) -> Result<Page<EvidenceHead>, StoreError> {
+        let scope = RowScope::Tenant(tenant);
+        let values = (tenant.clone(), filter.clone(), page.clone());
+        self.engine
+            .run(Access::Read, scope, values, |tx, (tenant, filter, page)| {
+                Box::pin(read::list(tx, tenant, filter, page))
+            })
+            .await
+    }
+}
