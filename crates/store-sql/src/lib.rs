@@ -11,6 +11,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod backup;
+mod calibration;
 mod column;
 mod lock;
 mod record;
@@ -18,6 +19,7 @@ mod row;
 mod schema;
 mod session;
 mod store;
+mod tag;
 pub mod tenant;
 mod tx;
 
