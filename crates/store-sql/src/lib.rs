@@ -13,6 +13,7 @@
 pub mod backup;
 mod calibration;
 mod column;
+mod key;
 mod lock;
 mod record;
 mod row;

@@ -17,7 +17,6 @@ mod evidence_log;
 mod examine;
 mod failure;
 mod journal;
-mod key;
 mod layout;
 mod lease;
 mod lens;

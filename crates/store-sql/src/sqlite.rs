@@ -14,7 +14,6 @@ mod evidence;
 mod evidence_log;
 mod failure;
 mod journal;
-mod key;
 mod lease;
 mod lens;
 mod memory;
