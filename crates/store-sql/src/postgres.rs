@@ -27,7 +27,6 @@ mod options;
 mod outbox;
 mod pgvector;
 mod request;
-mod route_example;
 mod schema;
 mod standby;
 mod statement;

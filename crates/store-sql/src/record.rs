@@ -12,6 +12,5 @@ pub(crate) mod memory;
 pub(crate) mod mission;
 pub(crate) mod outbox;
 pub(crate) mod request;
-pub(crate) mod route_example;
 pub(crate) mod run;
 pub(crate) mod skill;

@@ -22,7 +22,6 @@ mod notices;
 mod outbox;
 mod readers;
 mod request;
-mod route_example;
 mod schema;
 mod statement;
 mod tenant;
