@@ -16,6 +16,7 @@ mod column;
 mod key;
 mod lock;
 mod record;
+mod request;
 mod route_example;
 mod row;
 mod schema;

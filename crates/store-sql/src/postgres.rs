@@ -26,7 +26,6 @@ mod notices;
 mod options;
 mod outbox;
 mod pgvector;
-mod request;
 mod schema;
 mod standby;
 mod statement;

@@ -11,6 +11,5 @@ pub(crate) mod lens;
 pub(crate) mod memory;
 pub(crate) mod mission;
 pub(crate) mod outbox;
-pub(crate) mod request;
 pub(crate) mod run;
 pub(crate) mod skill;

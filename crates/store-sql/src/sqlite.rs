@@ -21,7 +21,6 @@ mod mission;
 mod notices;
 mod outbox;
 mod readers;
-mod request;
 mod schema;
 mod statement;
 mod tenant;
