@@ -62,12 +62,13 @@ async fn suggest(
         let lock = "SELECT pg_advisory_xact_lock(hashtextextended('route_example ' || CAST($1 AS text), 0))";
         execute(WRITING, tx, lock, params![tenant]).await?;
     }
+    // Without an order SQLite would read all examples of the tenant.
     let full = row(
         READING,
         tx,
         "SELECT (SELECT count(*) FROM (SELECT 1 FROM route_example
                  WHERE tenant_id = $1 AND document = $2 AND kind = $3 AND status = 'suggested'
-                 LIMIT $4) AS of_document) >= $4,
+                 ORDER BY suggested_at LIMIT $4) AS of_document) >= $4,
                 (SELECT count(*) FROM (SELECT 1 FROM route_example
                  WHERE tenant_id = $1 AND status = 'suggested' LIMIT $5) AS of_tenant) >= $5",
         params![

@@ -12,6 +12,7 @@ mod catalogue;
 mod connection;
 mod evidence;
 mod evidence_log;
+mod export;
 mod failure;
 mod journal;
 mod lease;
@@ -23,7 +24,6 @@ mod outbox;
 mod readers;
 mod schema;
 mod statement;
-mod tenant;
 pub(crate) mod tx;
 mod vector;
 mod writer;
@@ -36,8 +36,8 @@ use futures_util::future::BoxFuture;
 use rusqlite::{Connection, OpenFlags, params};
 
 pub use backup::{back_up, restore};
+pub use export::export_tenant;
 pub use schema::PendingMigration;
-pub use tenant::export_tenant;
 
 use crate::lock::DirectoryLock;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
