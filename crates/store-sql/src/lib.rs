@@ -10,23 +10,30 @@
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-
+mod calibration;
+mod catalogue;
+mod column;
 mod agent_skills;
 
 mod artifact;
 
 pub mod backup;
-mod catalogue;
-mod column;
+catalogue;
+calibration;
+column;
+mod key;
 mod evidence;
 mod evidence_log;
 mod lock;
 mod mission;
 mod record;
+mod request;
+mod route_example;
 mod row;
 mod schema;
 mod session;
 mod store;
+mod tag;
 pub mod tenant;
 mod tx;
 

@@ -5,17 +5,19 @@
 //! serialisations are retried here (`connection`). Nouns that are not yet shared with the other engine have their
 //! statements here, in the file named for the noun.
 
+mod connection;
 mod address;
 mod approval;
 mod backup;
-mod calibration;
-mod connection;
+calibration;
+catalogue;
+connection;
 mod evidence;
 mod examine;
+mod export;
 mod failure;
 mod journal;
-mod key;
-mod layout;
+pub(crate) mod layout;
 mod lease;
 mod lens;
 mod memory;
@@ -23,13 +25,9 @@ mod notices;
 mod options;
 mod outbox;
 mod pgvector;
-mod request;
-mod route_example;
 mod schema;
 mod standby;
 mod statement;
-mod tag;
-mod tenant;
 mod tls;
 pub(crate) mod tx;
 mod vector;
@@ -42,8 +40,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use backup::{back_up, restore};
 pub use examine::{Examination, VectorExtension, examine};
+pub use export::export_tenant;
 pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
-pub use tenant::export_tenant;
 
 use crate::store::{Access, SqlEngine, SqlStore};
 use crate::tx::Tx;

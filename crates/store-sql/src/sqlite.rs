@@ -6,23 +6,23 @@
 
 mod approval;
 mod backup;
-mod calibration;
+calibration;
+mod connection
+catalogue;
 mod connection;
+mod evidence_log
+;
+mod export;
 mod failure;
 mod journal;
-mod key;
 mod lease;
 mod lens;
 mod memory;
 mod notices;
 mod outbox;
 mod readers;
-mod request;
-mod route_example;
 mod schema;
 mod statement;
-mod tag;
-mod tenant;
 pub(crate) mod tx;
 mod vector;
 mod writer;
@@ -35,8 +35,8 @@ use futures_util::future::BoxFuture;
 use rusqlite::{Connection, OpenFlags, params};
 
 pub use backup::{back_up, restore};
+pub use export::export_tenant;
 pub use schema::PendingMigration;
-pub use tenant::export_tenant;
 
 use crate::lock::DirectoryLock;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
@@ -219,12 +219,11 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read 
-| Access::Snapshot 
+            Access::Read | Access::Snapshot 
 | Access::Listing 
 => self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
-            Access::Removal => {
+        Access::Removal => {
                 let writer = &self.writer;
                 writer
                     .write(move |connection| connection::overwriting(connection, work))

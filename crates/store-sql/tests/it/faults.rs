@@ -443,15 +443,15 @@ const LOOKUPS: &[(&str, &str)] = &[
         "api_key_by_time",
     ),
     (
-        "SELECT * FROM route_example WHERE true AND tenant_id = 'a' AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_time",
     ),
     (
-        "SELECT * FROM route_example WHERE true AND tenant_id = 'a' AND status = 's' AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        "SELECT * FROM route_example WHERE tenant_id = 'a' AND status = 's' AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_status",
     ),
     (
-        "SELECT * FROM route_example WHERE true AND tenant_id = 'a' AND document = 'd' AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND document = 'd' AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_document",
     ),
     (
@@ -555,7 +555,7 @@ const LOOKUPS: &[(&str, &str)] = &[
         "request_by_user",
     ),
     (
-        "SELECT * FROM request WHERE tenant_id = 'a' AND NULL IS NULL AND (created_at, request_id) < (5, 'r') ORDER BY created_at DESC, request_id DESC",
+        "SELECT * FROM request WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND (created_at, request_id) < (5, 'r') ORDER BY created_at DESC, request_id DESC",
         "request_by_tenant",
     ),
     (
