@@ -213,7 +213,14 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
-            Access::Write => {
+            Access::Listing => loop {
+                let reader = self.reader(scope).await?;
+                let outcome = work(&mut Tx::of_client(&reader.client), &values).await;
+                if !self.reads_again(&reader, &outcome) {
+                    break outcome;
+                }
+            },
+            Access::Write | Access::Removal => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
         }

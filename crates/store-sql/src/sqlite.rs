@@ -234,8 +234,14 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read => self.readers.read(work).await,
+            Access::Read | Access::Listing => self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
+            Access::Removal => {
+                let writer = &self.writer;
+                writer
+                    .write(move |connection| connection::overwriting(connection, work))
+                    .await
+            }
         }
     }
 }

@@ -9,7 +9,9 @@
 //!   or `max`. [`Dialect`] has the rest.
 //! - An operation is an async function over `&mut Tx` and borrowed values. It waits only for the functions of this
 //!   module.
-//! - The trait's method clones its arguments, and calls [`SqlEngine::run`](crate::store::SqlEngine::run) with the
+//! - A method of one statement calls [`SqlEngine::execute`](crate::store::SqlEngine::execute), `row`, `rows` or
+//!   `rows_within`, and needs no operation.
+//! - Other methods of a trait clone their arguments, and call [`SqlEngine::run`](crate::store::SqlEngine::run) with the
 //!   operation in a box. A closure may also capture values that are `Copy`:
 //!
 //! ```text
@@ -142,6 +144,27 @@ pub(crate) async fn execute(
     match tx {
         Tx::Sqlite(connection) => sqlite::execute(doing, connection, sql, values),
         Tx::Postgres(tx) => tx.execute(doing, sql, values).await,
+    }
+}
+
+/// Executes a query once for the values of each key; returns the first row of each. PostgreSQL gets the queries without
+/// waiting for answers in between.
+pub(crate) async fn row_each<T>(
+    doing: &'static str,
+    tx: &mut Tx<'_>,
+    sql: &str,
+    keys: &[Vec<SqlValue<'_>>],
+    mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Vec<Option<T>>, StoreError> {
+    match tx {
+        Tx::Sqlite(connection) => {
+            let mut found = Vec::with_capacity(keys.len());
+            for values in keys {
+                found.push(sqlite::row(doing, connection, sql, values, &mut read)?);
+            }
+            Ok(found)
+        }
+        Tx::Postgres(tx) => tx.row_each(doing, sql, keys, read).await,
     }
 }
 

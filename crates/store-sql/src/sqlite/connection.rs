@@ -69,16 +69,16 @@ pub(super) fn prepare_reader(connection: &Connection) -> Result<(), Error> {
 
 /// Runs `work`, which deletes content permanently: freed pages are overwritten with zeros.
 pub(super) fn overwriting<T>(
-    connection: &Connection,
-    work: impl FnOnce() -> Result<T, StoreError>,
+    connection: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let set = |how: &str| {
+    let set = |connection: &Connection, how: &str| {
         let set = connection.pragma_update_and_check(None, SECURE_DELETE, how, |_| Ok(()));
         set.map_err(during("setting up secure deletion"))
     };
-    set("ON")?;
-    let done = work();
-    set("FAST")?;
+    set(connection, "ON")?;
+    let done = work(connection);
+    set(connection, "FAST")?;
     done
 }
 
