@@ -20,6 +20,7 @@ mod session;
 mod store;
 pub mod tenant;
 mod tx;
+mod vector;
 
 pub mod postgres;
 pub mod sqlite;

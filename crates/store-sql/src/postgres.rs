@@ -37,7 +37,6 @@ mod tag;
 mod tenant;
 mod tls;
 pub(crate) mod tx;
-mod vector;
 
 use charter_store::StoreError;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};

@@ -30,7 +30,6 @@ mod statement;
 mod tag;
 mod tenant;
 pub(crate) mod tx;
-mod vector;
 mod writer;
 
 use std::path::{Path, PathBuf};
