@@ -12,6 +12,7 @@
 
 pub mod backup;
 mod column;
+mod lens;
 mod lock;
 mod record;
 mod row;

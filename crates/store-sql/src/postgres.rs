@@ -21,7 +21,6 @@ mod journal;
 mod key;
 mod layout;
 mod lease;
-mod lens;
 mod memory;
 mod mission;
 mod notices;
