@@ -14,6 +14,7 @@ pub mod backup;
 mod column;
 mod lens;
 mod lock;
+mod memory;
 mod record;
 mod row;
 mod schema;

@@ -8,7 +8,6 @@ pub(crate) mod catalogue;
 pub(crate) mod evidence;
 pub(crate) mod evidence_log;
 pub(crate) mod key;
-pub(crate) mod memory;
 pub(crate) mod mission;
 pub(crate) mod outbox;
 pub(crate) mod request;

@@ -17,7 +17,6 @@ mod failure;
 mod journal;
 mod key;
 mod lease;
-mod memory;
 mod mission;
 mod notices;
 mod outbox;
