@@ -10,21 +10,18 @@
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod agent_skills;
+mod artifact;
+pub mod backup;
 mod calibration;
 mod catalogue;
 mod column;
-mod agent_skills;
-
-mod artifact;
-
-pub mod backup;
-catalogue;
-calibration;
-column;
-mod key;
 mod evidence;
 mod evidence_log;
+mod key;
+mod lens;
 mod lock;
+mod memory;
 mod mission;
 mod record;
 mod request;
@@ -36,6 +33,7 @@ mod store;
 mod tag;
 pub mod tenant;
 mod tx;
+mod vector;
 
 pub mod postgres;
 pub mod sqlite;

@@ -5,13 +5,10 @@
 //! serialisations are retried here (`connection`). Nouns that are not yet shared with the other engine have their
 //! statements here, in the file named for the noun.
 
-mod connection;
 mod address;
 mod approval;
 mod backup;
-calibration;
-catalogue;
-connection;
+mod connection;
 mod evidence;
 mod examine;
 mod export;
@@ -19,18 +16,15 @@ mod failure;
 mod journal;
 pub(crate) mod layout;
 mod lease;
-mod lens;
-mod memory;
 mod notices;
 mod options;
 mod outbox;
-mod pgvector;
+pub(crate) mod pgvector;
 mod schema;
 mod standby;
 mod statement;
 mod tls;
 pub(crate) mod tx;
-mod vector;
 
 use charter_store::StoreError;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
@@ -42,7 +36,6 @@ pub use backup::{back_up, restore};
 pub use examine::{Examination, VectorExtension, examine};
 pub use export::export_tenant;
 pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
-
 use crate::store::{Access, SqlEngine, SqlStore};
 use crate::tx::Tx;
 use address::DatabaseAddress;
@@ -206,7 +199,8 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
-            Access::Snapshot => {
+            Access::
+Snapshot => {
                 in_snapshot!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
             Access::
@@ -218,6 +212,7 @@ Listing => loop {
                 }
             },
             Access::
+
 Write | Access::Removal => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }

@@ -2,15 +2,7 @@
 //!
 //! This module knows no engine; the author of a statement ensures that its columns are in the order documented here.
 
-pub(crate) mod lens;
 pub(crate) mod approval;
 pub(crate) mod asked;
-pub(crate) mod 
-key;
-pub(crate) mod 
-catalogue;
-pub(crate) mod 
-lens;
-pub(crate) mod memory;
 pub(crate) mod outbox;
 pub(crate) mod run;

@@ -6,25 +6,17 @@
 
 mod approval;
 mod backup;
-calibration;
-mod connection
-catalogue;
 mod connection;
-mod evidence_log
-;
 mod export;
 mod failure;
 mod journal;
 mod lease;
-mod lens;
-mod memory;
 mod notices;
 mod outbox;
 mod readers;
 mod schema;
 mod statement;
 pub(crate) mod tx;
-mod vector;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -219,8 +211,10 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read | Access::Snapshot 
+            Access::Read 
+| Access::Snapshot 
 | Access::Listing 
+
 => self.readers.read(work).await,
             Access::Statement | Access::Write => self.writer.write(work).await,
         Access::Removal => {

@@ -12,7 +12,7 @@ use crate::row::Columns;
 use crate::tx::{SqlValue, Tx, execute, params, row, rows, rows_within};
 
 /// Rows that one transaction of a sweep deletes, so that a long sweep does not block other writes.
-const SWEEP_BATCH: usize = 1_000;
+pub(crate) const SWEEP_BATCH: usize = 1_000;
 
 /// A store over the engine `E`: [`SqliteStore`](crate::sqlite::SqliteStore) or
 /// [`PostgresStore`](crate::postgres::PostgresStore).
@@ -46,15 +46,17 @@ impl<'a> RowScope<'a> {
 pub(crate) enum Access {
     /// Only reads. SQLite shows all statements one state; PostgreSQL shows each the state of its start.
     Read,
-    /// Several reads of one state.
+    
+/// Several reads of one state.
     Snapshot,
     /// As `Read`, for a listing that may lag a little. PostgreSQL reads it from the standby, if there is one.
     Listing,
-    /// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
+    
+/// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
     Statement,
     /// Reads and writes that take effect together. PostgreSQL repeats the work if it loses to a concurrent transaction.
     Write,
-    /// As `Write`, to delete content permanently: SQLite overwrites freed pages with zeros.
+/// As `Write`, to delete content permanently: SQLite overwrites freed pages with zeros.
     Removal,
 }
 
@@ -83,7 +85,7 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
             + Sync
             + 'static;
 
-    /// Notifies other processes soon of committed messages, if there are any. SQLite has no other processes.
+/// Notifies other processes soon of committed messages, if there are any. SQLite has no other processes.
     fn announce(&self, _messages: usize) {}
 
     /// Runs one statement that changes rows; returns their number.
@@ -152,6 +154,7 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
 fn owned(sql: &str, values: &[SqlValue<'_>]) -> (String, Vec<SqlValue<'static>>) {
     let values = values.iter().map(SqlValue::to_static);
     (sql.to_owned(), values.collect())
+
 }
 
 /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left; returns the number of deleted rows.

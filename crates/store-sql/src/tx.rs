@@ -147,6 +147,27 @@ pub(crate) async fn execute(
     }
 }
 
+/// Executes a query once for the values of each key; returns the first row of each. PostgreSQL gets the queries without
+/// waiting for answers in between.
+pub(crate) async fn row_each<T>(
+    doing: &'static str,
+    tx: &mut Tx<'_>,
+    sql: &str,
+    keys: &[Vec<SqlValue<'_>>],
+    mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Vec<Option<T>>, StoreError> {
+    match tx {
+        Tx::Sqlite(connection) => {
+            let mut found = Vec::with_capacity(keys.len());
+            for values in keys {
+                found.push(sqlite::row(doing, connection, sql, values, &mut read)?);
+            }
+            Ok(found)
+        }
+        Tx::Postgres(tx) => tx.row_each(doing, sql, keys, read).await,
+    }
+}
+
 /// Executes a statement once for the values of each row; returns the number of changed rows.
 pub(crate) async fn execute_many(
     doing: &'static str,

@@ -1,23 +1,66 @@
-//! Vectors in the form of the extension pgvector: shared by memories and passages of lenses.
+//! Vectors in the form of the extension pgvector: stored beside the bytes if the server has the extension, and searched
+//! by an index scan that continues until enough rows pass the filters.
+
+pub(crate) mod memories;
+pub(crate) mod passages;
+
+use charter_contract::ids::TenantId;
+use charter_store::StoreError;
+use charter_store::lens::{NearPart, NearestPassages};
+use charter_store::memory::{NearMemory, NearestMemories};
+
+use super::PostgresEngine;
+use super::connection::{RowScope, in_snapshot};
+use crate::vector::VectorSearch;
 
 /// Settings of an index scan: nearest first, continued until enough rows pass the filters, and planned for the actual
 /// values, for which comparing every vector may be cheaper.
-pub(super) const READING: &str =
+const READING: &str =
     "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200;
      SET LOCAL hnsw.max_scan_tuples = 200000; SET LOCAL plan_cache_mode = force_custom_plan";
 
-/// Returns the components of a stored vector; `None` for invalid bytes, which a search skips.
-pub(super) fn components(bytes: &[u8]) -> Option<Vec<f32>> {
+impl VectorSearch for PostgresEngine {
+    fn searches_vectors(&self) -> bool {
+        self.pgvector
+    }
+
+    async fn nearest_memories(
+        &self,
+        tenant: &TenantId,
+        asked: &NearestMemories<'_>,
+    ) -> Result<Option<Vec<NearMemory>>, StoreError> {
+        if !self.pgvector {
+            return Ok(None);
+        }
+        in_snapshot!(self, RowScope::Tenant(tenant), tx => memories::nearest(&tx, tenant, asked))
+            .map(Some)
+    }
+
+    async fn nearest_passages(
+        &self,
+        tenant: &TenantId,
+        asked: &NearestPassages<'_>,
+    ) -> Result<Option<Vec<NearPart>>, StoreError> {
+        if !self.pgvector {
+            return Ok(None);
+        }
+        in_snapshot!(self, RowScope::Tenant(tenant), tx => passages::nearest(&tx, tenant, asked))
+            .map(Some)
+    }
+}
+
+/// Converts a stored vector; `None` for invalid bytes, which a search skips.
+fn converted(bytes: &[u8]) -> Option<String> {
     let (chunks, rest) = bytes.as_chunks::<4>();
     let components: Vec<f32> = chunks.iter().map(|c| f32::from_le_bytes(*c)).collect();
     let sound = rest.is_empty()
         && components.iter().all(|c| c.is_finite())
         && components.iter().any(|c| *c != 0.0);
-    sound.then_some(components)
+    sound.then(|| literal(&components))
 }
 
 /// Formats a vector for the extension.
-pub(super) fn literal(components: &[f32]) -> String {
+fn literal(components: &[f32]) -> String {
     let components: Vec<String> = components.iter().map(f32::to_string).collect();
     format!("[{}]", components.join(","))
 }

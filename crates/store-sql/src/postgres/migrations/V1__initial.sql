@@ -1276,7 +1276,7 @@ END
 $$;
 
 -- Stores a memory's vector for searches, if the extension is used.
-CREATE FUNCTION charter_memory_near(tenant text, memory text, number bigint, of_model text, components real[])
+CREATE FUNCTION charter_memory_near(tenant text, memory text, number bigint, of_model text, embedding text)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF to_regclass('memory_near') IS NOT NULL THEN
@@ -1284,7 +1284,7 @@ BEGIN
                  VALUES ($1, $2, $3, $4, $5::vector)
                  ON CONFLICT (tenant_id, memory_id, version) DO UPDATE
                  SET model = excluded.model, embedding = excluded.embedding'
-        USING tenant, memory, number, of_model, components;
+        USING tenant, memory, number, of_model, embedding;
     END IF;
 END
 $$;

@@ -1,44 +1,46 @@
-//! Memories' vectors in the form of pgvector: stored beside the bytes if the server has the extension, and searched by
-//! an index scan that continues until enough memories pass the filters.
+//! Memories' vectors, and searches.
 
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;
 use charter_store::memory::{MemoryChange, MemoryVector, NearMemory, NearestMemories};
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 
 use super::super::PostgresStore;
-use super::super::connection::{RowScope, in_transaction};
 use super::super::failure::during;
-use super::super::pgvector::{READING, components};
-use super::super::statement::{execute, params, rows};
-use super::{Key, WRITING};
+use super::{READING, converted, literal};
 use crate::column;
-use crate::record::memory::{RECORD, RECORD_COLUMNS, VERSION, VERSION_COLUMNS, record, version_at};
+use crate::memory::record::{RECORD, RECORD_COLUMNS, VERSION, VERSION_COLUMNS, record, version_at};
+use crate::memory::{Key, WRITING};
 use crate::row::field;
+use crate::store::{Access, RowScope, SqlEngine};
+use crate::tx::{Dialect, Tx, execute, params, rows};
 
 const FINDING: &str = "finding memories by meaning";
 
 /// Factor of a cosine in a query's result, which is an integer: billionths.
 const BILLION: f32 = 1e9;
 
-/// Vectors that one statement converts after the extension was installed.
+/// Vectors that one transaction converts after the extension was installed.
 const BATCH: i64 = 500;
 
-/// Inserts a vector for searches, beside its bytes.
-pub(super) async fn insert_vector(
-    connection: &impl GenericClient,
+/// Inserts a vector for searches, beside its bytes; in SQLite, nothing.
+pub(crate) async fn insert_vector(
+    tx: &mut Tx<'_>,
     key: Key<'_>,
     version: i64,
     vector: &MemoryVector,
 ) -> Result<(), StoreError> {
-    let Some(components) = components(&vector.bytes) else {
+    if tx.dialect() == Dialect::Sqlite {
+        return Ok(());
+    }
+    let Some(converted) = converted(&vector.bytes) else {
         return Ok(());
     };
     execute(
         WRITING,
-        connection,
+        tx,
         "SELECT charter_memory_near($1, $2, $3, $4, $5)",
-        params![key.0, key.1, version, vector.model, components],
+        params![key.0, key.1, version, &vector.model, converted],
     )
     .await
     .map(|_| ())
@@ -58,7 +60,7 @@ pub(super) async fn nearest(
     let dims = asked.vector.len();
     let sql = format!(
         "SELECT {RECORD}, {VERSION}, revision,
-                round(1e9 * (1 - (near.embedding::vector({dims}) <=> $3::real[]::vector({dims}))))::bigint
+                round(1e9 * (1 - (near.embedding::vector({dims}) <=> $3::text::vector({dims}))))::bigint
          FROM memory_near AS near
          JOIN memory ON memory.tenant_id = near.tenant_id AND memory.memory_id = near.memory_id
               AND memory.current = near.version
@@ -71,29 +73,31 @@ pub(super) async fn nearest(
            AND body::jsonb -> 'tags' @> $8::text::jsonb
            AND (cardinality($9::text[]) = 0 OR body::jsonb -> 'tags' ?| $9)
            AND coalesce((body::jsonb #>> '{{metadata,importance}}')::bigint, $10) >= $11
-         ORDER BY near.embedding::vector({dims}) <=> $3::real[]::vector({dims})
+         ORDER BY near.embedding::vector({dims}) <=> $3::text::vector({dims})
          LIMIT $12"
     );
+    let tags_any: Vec<&str> = asked.tags_any.iter().map(String::as_str).collect();
     let values = params![
         tenant.as_str(),
         asked.model,
-        asked.vector,
+        literal(asked.vector),
         asked.reader.as_str(),
         column::micros(asked.now),
         asked.from.map(column::micros),
         asked.until.map(column::micros),
         column::json("question", "tags", &asked.tags_all)?,
-        asked.tags_any,
+        tags_any,
         i64::from(asked.unsaid_importance),
         i64::from(asked.min_importance),
         column::limit(asked.most)
     ];
-    rows(FINDING, connection, &sql, values, |row| {
+    let mut tx = Tx::of_transaction(connection);
+    rows(FINDING, &mut tx, &sql, values, |row| {
         let cosine: i64 = field(row, RECORD_COLUMNS + VERSION_COLUMNS + 1)?;
         let revision: i64 = field(row, RECORD_COLUMNS + VERSION_COLUMNS)?;
         let change = MemoryChange {
             revision: column::parse_integer("revision", revision)?,
-            record: record(row, None)?,
+            record: record(row)?,
             versions: vec![(version_at(row, RECORD_COLUMNS)?, None)],
         };
         Ok(NearMemory {
@@ -107,31 +111,33 @@ pub(super) async fn nearest(
 impl PostgresStore {
     /// Converts memories that were stored before the extension was installed.
     pub(in crate::postgres) async fn bring_over_memories(&self) -> Result<(), StoreError> {
-        let mut after = (String::new(), String::new(), 0);
-        loop {
-            let done = in_transaction!(self, RowScope::Everyone, tx => bring_over(&tx, &after))?;
-            match done {
-                Some(last) => after = last,
-                None => return Ok(()),
-            }
+        let mut next = Some((String::new(), String::new(), 0));
+        while let Some(after) = next {
+            next = self
+                .engine
+                .run(Access::Write, RowScope::Everyone, after, |tx, after| {
+                    Box::pin(bring_over(tx, after))
+                })
+                .await?;
         }
+        Ok(())
     }
 }
 
 /// Converts some memories after a key; returns the key of the last one.
 async fn bring_over(
-    connection: &Transaction<'_>,
-    after: &(String, String, i64),
+    tx: &mut Tx<'_>,
+    (tenant, memory, version): &(String, String, i64),
 ) -> Result<Option<(String, String, i64)>, StoreError> {
     let missing: Vec<(String, String, i64, MemoryVector)> = rows(
         FINDING,
-        connection,
+        tx,
         "SELECT tenant_id, memory_id, version, model, bytes FROM memory_vector AS v
          WHERE (tenant_id, memory_id, version) > ($1, $2, $3)
            AND NOT EXISTS (SELECT FROM memory_near AS n WHERE n.tenant_id = v.tenant_id
                            AND n.memory_id = v.memory_id AND n.version = v.version)
          ORDER BY tenant_id, memory_id, version LIMIT $4 FOR SHARE OF v",
-        params![after.0, after.1, after.2, BATCH],
+        params![tenant, memory, *version, BATCH],
         |row| {
             let vector = MemoryVector {
                 model: field(row, 3)?,
@@ -142,7 +148,7 @@ async fn bring_over(
     )
     .await?;
     for (tenant, memory, version, vector) in &missing {
-        insert_vector(connection, (tenant, memory), *version, vector).await?;
+        insert_vector(tx, (tenant, memory), *version, vector).await?;
     }
     let last = missing.into_iter().last();
     Ok(last.map(|(tenant, memory, version, _)| (tenant, memory, version)))

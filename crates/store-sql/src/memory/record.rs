@@ -1,4 +1,4 @@
-//! Memories and their versions.
+//! Memories and their versions: rows, and checks before writing.
 
 use charter_contract::agentic::memory::MemoryState;
 use charter_contract::ids::{AgentId, MemoryId, UserId};
@@ -34,27 +34,22 @@ pub(crate) fn version_number(number: Option<i64>) -> Result<Option<u64>, StoreEr
     number.transpose()
 }
 
-/// Reads [`RECORD`]. An expired memory that is not swept yet reads as removed; with `None` for `now` it reads as
-/// stored.
-pub(crate) fn record(
-    row: &dyn Columns,
-    now: Option<Timestamp>,
-) -> Result<MemoryRecord, StoreError> {
+/// Reads [`RECORD`].
+pub(crate) fn record(row: &dyn Columns) -> Result<MemoryRecord, StoreError> {
     let memory: String = field(row, 0)?;
     let tenant: String = field(row, 1)?;
     let user: String = field(row, 2)?;
     let visibility: String = field(row, 3)?;
     let expires_at: Option<i64> = field(row, 5)?;
-    let expires_at = expires_at.map(column::parse_micros).transpose()?;
     let removed_at: Option<i64> = field(row, 9)?;
     let removed_by: Option<String> = field(row, 10)?;
-    let mut record = MemoryRecord {
+    Ok(MemoryRecord {
         memory_id: column::parse("memory id", &memory)?,
         tenant_id: column::parse("tenant id", &tenant)?,
         user_id: column::parse("user id", &user)?,
         visibility: column::parse("visibility", &visibility)?,
         created_at: column::parse_micros(field(row, 4)?)?,
-        expires_at,
+        expires_at: expires_at.map(column::parse_micros).transpose()?,
         latest: column::parse_integer("version", field(row, 6)?)?,
         current: version_number(field(row, 7)?)?,
         proposed: version_number(field(row, 8)?)?,
@@ -67,13 +62,17 @@ pub(crate) fn record(
             }),
             None => None,
         },
-    };
-    let expired = expires_at.filter(|at| now.is_some_and(|now| *at <= now));
+    })
+}
+
+/// Returns a memory as it is at a time: an expired one that is not swept yet is removed.
+pub(crate) fn at_time(mut record: MemoryRecord, now: Timestamp) -> MemoryRecord {
+    let expired = record.expires_at.filter(|at| *at <= now);
     if let (Some(at), None) = (expired, &record.removed) {
         record.removed = Some(Removal { at, by: None });
         (record.current, record.proposed) = (None, None);
     }
-    Ok(record)
+    record
 }
 
 /// Reads [`VERSION`], starting at a column.
@@ -139,7 +138,7 @@ pub(crate) fn change(row: &dyn Columns) -> Result<MemoryChange, StoreError> {
     };
     Ok(MemoryChange {
         revision: column::parse_integer("revision", field(row, CHANGED_VECTOR + 2)?)?,
-        record: record(row, None)?,
+        record: record(row)?,
         versions: version.into_iter().collect(),
     })
 }
@@ -204,14 +203,6 @@ impl MemoryHead {
     }
 }
 
-/// Checks that a tenant with `held` memories may add one.
-pub(crate) fn check_room(memory: &MemoryId, held: i64, most: u64) -> Result<(), StoreError> {
-    if column::parse_integer("number of memories", held)? >= most {
-        return Err(refused(memory, format!("the tenant already has {most}")));
-    }
-    Ok(())
-}
-
 /// Checks that a new version is accepted or proposed.
 pub(crate) fn check_new(new: &NewVersion) -> Result<(), StoreError> {
     if matches!(new.state, MemoryState::Accepted | MemoryState::Proposed) {
@@ -226,13 +217,6 @@ pub(crate) fn check_new(new: &NewVersion) -> Result<(), StoreError> {
 
 pub(crate) fn missing(memory: &MemoryId) -> StoreError {
     StoreError::NotFound {
-        what: WHAT,
-        id: memory.to_string(),
-    }
-}
-
-pub(crate) fn exists(memory: &MemoryId) -> StoreError {
-    StoreError::AlreadyExists {
         what: WHAT,
         id: memory.to_string(),
     }

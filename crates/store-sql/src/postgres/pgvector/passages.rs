@@ -1,0 +1,193 @@
+//! Passages' vectors, and searches.
+
+use charter_contract::ids::TenantId;
+use charter_store::StoreError;
+use charter_store::lens::{NearPart, NearestPassages, PassageKey};
+use deadpool_postgres::Transaction;
+
+use super::super::PostgresStore;
+use super::super::failure::during;
+use super::{READING, converted, literal};
+use crate::column;
+use crate::lens::{WRITING, generation, gone, key, parts};
+use crate::row::field;
+use crate::store::{Access, RowScope, SqlEngine};
+use crate::tx::{Dialect, Tx, execute, params, rows};
+
+const FINDING: &str = "finding passages by meaning";
+
+/// Passages whose vectors one statement inserts: the HNSW index takes about a millisecond for each vector.
+const BATCH: usize = 100;
+
+/// Passages that one transaction converts after the extension was installed.
+const BROUGHT: i64 = 500;
+
+/// Inserts the vectors of passages for searches, beside their bytes; in SQLite, nothing. A passage has its ordinal.
+pub(crate) async fn insert_vectors(
+    tx: &mut Tx<'_>,
+    scope: &str,
+    generation: i64,
+    passages: &[(i64, &[Vec<u8>])],
+) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Sqlite {
+        return Ok(());
+    }
+    for passages in passages.chunks(BATCH) {
+        let (mut ordinals, mut parts, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
+        for (ordinal, stored) in passages {
+            for (part, bytes) in (0_i64..).zip(*stored) {
+                if let Some(vector) = converted(bytes) {
+                    ordinals.push(*ordinal);
+                    parts.push(part);
+                    vectors.push(vector);
+                }
+            }
+        }
+        if vectors.is_empty() {
+            continue;
+        }
+        let vectors: Vec<&str> = vectors.iter().map(String::as_str).collect();
+        let sql = "SELECT charter_lens_near($1, $2, $3, $4, $5)";
+        let values = params![scope, generation, ordinals, parts, vectors];
+        execute(WRITING, tx, sql, values).await?;
+    }
+    Ok(())
+}
+
+/// Returns the parts nearest to the first vector, and the other requested parts, compared with every vector.
+pub(super) async fn nearest(
+    connection: &Transaction<'_>,
+    tenant: &TenantId,
+    asked: &NearestPassages<'_>,
+) -> Result<Vec<NearPart>, StoreError> {
+    let tx = &mut Tx::of_transaction(connection);
+    let indexes = asked.indexes.iter().map(|index| key(*index));
+    let indexes: Vec<i64> = indexes.collect::<Result<_, _>>()?;
+    must_be_there(tx, tenant, asked, &indexes).await?;
+    let dims = asked.vectors.first().map_or(0, |vector| vector.len());
+    if dims == 0 {
+        return Err(StoreError::Refused {
+            what: "search of passages",
+            id: format!("{} indexes", indexes.len()),
+            detail: "there is no vector to compare with".to_owned(),
+        });
+    }
+    let reading = connection.batch_execute(READING).await;
+    reading.map_err(during(FINDING))?;
+    let sql = format!(
+        "WITH near AS MATERIALIZED (
+             SELECT scope, generation, ordinal FROM lens_near
+             WHERE scope IN ($1, '') AND generation = ANY($2) AND vector_dims(embedding) = {dims}
+             ORDER BY embedding::vector({dims}) <=> ($3::text[])[1]::vector({dims})
+             LIMIT $4),
+         wanted AS (
+             SELECT scope, generation, ordinal FROM near
+             UNION
+             SELECT of.scope, also.generation, also.ordinal
+             FROM unnest($5::bigint[], $6::bigint[]) AS also (generation, ordinal)
+                  CROSS JOIN (VALUES ($1), ('')) AS of (scope)
+             WHERE also.generation = ANY($2)),
+         question AS MATERIALIZED (
+             SELECT number, vector::vector({dims}) AS vector
+             FROM unnest($3::text[]) WITH ORDINALITY AS question (vector, number))
+         SELECT generation, ordinal,
+                (SELECT string_agg(
+                     float4send((1 - (part.embedding::vector({dims}) <=> question.vector))::real),
+                     ''::bytea ORDER BY question.number) FROM question)
+         FROM wanted JOIN lens_near AS part USING (scope, generation, ordinal)
+         WHERE vector_dims(part.embedding) = {dims}"
+    );
+    let also = asked.also.iter().map(|passage| {
+        let ordinal = column::limit(passage.ordinal);
+        Ok((key(passage.generation)?, ordinal))
+    });
+    let (also_generations, also_ordinals): (Vec<i64>, Vec<i64>) =
+        also.collect::<Result<_, StoreError>>()?;
+    let vectors: Vec<String> = asked.vectors.iter().map(|vector| literal(vector)).collect();
+    let vectors: Vec<&str> = vectors.iter().map(String::as_str).collect();
+    let values = params![
+        tenant.as_str(),
+        indexes,
+        vectors,
+        column::limit(asked.most),
+        also_generations,
+        also_ordinals
+    ];
+    rows(FINDING, tx, &sql, values, |row| {
+        let ordinal = column::parse_integer("passage", field(row, 1)?)?;
+        let (cosines, _) = field::<&[u8]>(row, 2)?.as_chunks::<4>();
+        Ok(NearPart {
+            passage: PassageKey {
+                generation: generation(field(row, 0)?)?,
+                ordinal: usize::try_from(ordinal).unwrap_or(usize::MAX),
+            },
+            cosines: cosines.iter().map(|c| f32::from_be_bytes(*c)).collect(),
+        })
+    })
+    .await
+}
+
+/// Checks that every index exists, and belongs to the tenant or is global.
+async fn must_be_there(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    asked: &NearestPassages<'_>,
+    indexes: &[i64],
+) -> Result<(), StoreError> {
+    let there: Vec<i64> = rows(
+        FINDING,
+        tx,
+        "SELECT generation FROM lens_index WHERE scope IN ($1, '') AND generation = ANY($2)",
+        params![tenant.as_str(), indexes.to_vec()],
+        |row| field(row, 0),
+    )
+    .await?;
+    let mut all = asked.indexes.iter().zip(indexes);
+    match all.find(|(_, key)| !there.contains(key)) {
+        Some((generation, _)) => Err(gone(*generation)),
+        None => Ok(()),
+    }
+}
+
+impl PostgresStore {
+    /// Converts passages that were stored before the extension was installed.
+    pub(in crate::postgres) async fn bring_over_passages(&self) -> Result<(), StoreError> {
+        let mut next = Some((String::new(), 0, -1));
+        while let Some(after) = next {
+            next = self
+                .engine
+                .run(Access::Write, RowScope::Everyone, after, |tx, after| {
+                    Box::pin(bring_over(tx, after))
+                })
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// Converts some passages after a scope, index and ordinal; returns those of the last one.
+async fn bring_over(
+    tx: &mut Tx<'_>,
+    (scope, generation, ordinal): &(String, i64, i64),
+) -> Result<Option<(String, i64, i64)>, StoreError> {
+    let missing: Vec<(String, i64, i64, Vec<Vec<u8>>)> = rows(
+        FINDING,
+        tx,
+        "SELECT scope, generation, ordinal, vectors, parts FROM lens_chunk AS c
+         WHERE (scope, generation, ordinal) > ($1, $2, $3) AND parts > 0
+           AND NOT EXISTS (SELECT FROM lens_near AS n WHERE n.scope = c.scope
+                           AND n.generation = c.generation AND n.ordinal = c.ordinal)
+         ORDER BY scope, generation, ordinal LIMIT $4 FOR SHARE OF c",
+        params![scope, *generation, *ordinal, BROUGHT],
+        |row| {
+            let vectors = parts(field(row, 3)?, field(row, 4)?)?;
+            Ok((field(row, 0)?, field(row, 1)?, field(row, 2)?, vectors))
+        },
+    )
+    .await?;
+    for (scope, generation, ordinal, vectors) in &missing {
+        insert_vectors(tx, scope, *generation, &[(*ordinal, vectors.as_slice())]).await?;
+    }
+    let last = missing.into_iter().last();
+    Ok(last.map(|(scope, generation, ordinal, _)| (scope, generation, ordinal)))
+}
