@@ -45,8 +45,12 @@ impl<'a> RowScope<'a> {
 pub(crate) enum Access {
     /// Only reads. SQLite shows all statements one state; PostgreSQL shows each the state of its start.
     Read,
+    /// As `Read`, for a listing that may lag a little. PostgreSQL reads it from the standby, if there is one.
+    Listing,
     /// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
     Statement,
+    /// As `Statement`, for time-critical work. PostgreSQL has connections for it that other work does not use.
+    InTime,
     /// Reads and writes that take effect together. PostgreSQL repeats the work if it loses to a concurrent transaction.
     Write,
 }
@@ -72,6 +76,14 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
             + Send
             + Sync
             + 'static;
+
+    /// Notifies other processes soon of committed messages, if there are any. SQLite has no other processes.
+    fn announce(&self, _messages: usize) {}
+
+    /// Numbers the committed messages of the outbox, before they are read. SQLite numbers them when they are written.
+    fn number_messages(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
+        std::future::ready(Ok(()))
+    }
 }
 
 /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left; returns the number of deleted rows.

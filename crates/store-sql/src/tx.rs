@@ -145,6 +145,27 @@ pub(crate) async fn execute(
     }
 }
 
+/// Executes a query once for the values of each key; returns the first row of each. PostgreSQL gets the queries without
+/// waiting for answers in between.
+pub(crate) async fn row_each<T>(
+    doing: &'static str,
+    tx: &mut Tx<'_>,
+    sql: &str,
+    keys: &[Vec<SqlValue<'_>>],
+    mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Vec<Option<T>>, StoreError> {
+    match tx {
+        Tx::Sqlite(connection) => {
+            let mut found = Vec::with_capacity(keys.len());
+            for values in keys {
+                found.push(sqlite::row(doing, connection, sql, values, &mut read)?);
+            }
+            Ok(found)
+        }
+        Tx::Postgres(tx) => tx.row_each(doing, sql, keys, read).await,
+    }
+}
+
 /// Executes a statement once for the values of each row; returns the number of changed rows.
 pub(crate) async fn execute_many(
     doing: &'static str,
@@ -152,6 +173,9 @@ pub(crate) async fn execute_many(
     sql: &str,
     rows: &[Vec<SqlValue<'_>>],
 ) -> Result<u64, StoreError> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
     match tx {
         Tx::Sqlite(connection) => sqlite::execute_many(doing, connection, sql, rows),
         Tx::Postgres(tx) => tx.execute_many(doing, sql, rows).await,

@@ -17,6 +17,7 @@ use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresStore;
+use crate::store::SqlEngine;
 
 /// The channel, shared by all processes on a database.
 const CHANNEL: &str = "charter_outbox";
@@ -165,8 +166,6 @@ impl Notices for PostgresStore {
 impl PostgresStore {
     /// Notifies the other processes of committed messages, if there are any.
     pub(super) fn announce(&self, messages: usize) {
-        if messages > 0 {
-            self.engine.announcer.announce();
-        }
+        self.engine.announce(messages);
     }
 }

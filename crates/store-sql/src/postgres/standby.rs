@@ -13,7 +13,7 @@ use deadpool_postgres::{Object, Pool};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::PostgresStore;
+use super::PostgresEngine;
 use super::connection::RowScope;
 use super::failure::during;
 
@@ -152,10 +152,10 @@ pub(super) struct Reader {
     of_standby: bool,
 }
 
-impl PostgresStore {
+impl PostgresEngine {
     /// Returns a connection for reads that may lag a little.
     pub(super) async fn reader(&self, reach: RowScope<'_>) -> Result<Reader, StoreError> {
-        if let Some(standby) = &self.engine.standby
+        if let Some(standby) = &self.standby
             && let Some(client) = standby.client().await
         {
             reach.bound(&client);
@@ -172,7 +172,7 @@ impl PostgresStore {
 
     /// Whether a failed read is retried on the primary.
     pub(super) fn reads_again<T>(&self, reader: &Reader, outcome: &Result<T, StoreError>) -> bool {
-        match (outcome, &self.engine.standby) {
+        match (outcome, &self.standby) {
             (Err(error), Some(standby)) if reader.of_standby && error.is_transient() => {
                 standby.failed(error);
                 true
@@ -181,22 +181,3 @@ impl PostgresStore {
         }
     }
 }
-
-/// Runs `$work`, a future over the connection `$client`, on the standby if there is one with small enough lag;
-/// otherwise on the primary, also when the standby fails.
-macro_rules! on_reader {
-    ($store:expr, $reach:expr, $client:ident => $work:expr) => {
-        loop {
-            let reader = $store.reader($reach).await?;
-            let outcome = {
-                let $client = &reader.client;
-                $work.await
-            };
-            if !$store.reads_again(&reader, &outcome) {
-                break outcome;
-            }
-        }
-    };
-}
-
-pub(super) use on_reader;

@@ -87,6 +87,27 @@ impl PostgresTx<'_> {
         found.first().map(|row| read(row)).transpose()
     }
 
+    pub(crate) async fn row_each<T>(
+        self,
+        doing: &'static str,
+        sql: &str,
+        keys: &[Vec<SqlValue<'_>>],
+        mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+    ) -> Result<Vec<Option<T>>, StoreError> {
+        let statement = self.prepared(doing, sql).await?;
+        let mut found = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(PIPELINED) {
+            let mut sent = Vec::with_capacity(keys.len());
+            for values in keys {
+                sent.push(self.answer(&statement, values));
+            }
+            for rows in try_join_all(sent).await.map_err(during(doing))? {
+                found.push(rows.first().map(|row| read(row)).transpose()?);
+            }
+        }
+        Ok(found)
+    }
+
     pub(crate) async fn execute(
         self,
         doing: &'static str,
@@ -124,9 +145,17 @@ impl PostgresTx<'_> {
         values: &[SqlValue<'_>],
     ) -> Result<Vec<Row>, StoreError> {
         let statement = self.prepared(doing, sql).await?;
-        let found = self.client.query_raw(&statement, values).await;
-        let rows: Result<Vec<Row>, _> = found.map_err(during(doing))?.try_collect().await;
+        let rows = self.answer(&statement, values).await;
         rows.map_err(during(doing))
+    }
+
+    async fn answer(
+        self,
+        statement: &Statement,
+        values: &[SqlValue<'_>],
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let rows = self.client.query_raw(statement, values).await?;
+        rows.try_collect().await
     }
 
     async fn prepared(self, doing: &'static str, sql: &str) -> Result<Statement, StoreError> {

@@ -10,13 +10,13 @@ pub(crate) enum Value {
 }
 
 /// A statement that is being built.
-pub(crate) struct StatementBuilder {
+pub(crate) struct StatementBuilder<V> {
     sql: String,
-    values: Vec<Value>,
+    values: Vec<V>,
     mark: char,
 }
 
-impl StatementBuilder {
+impl<V> StatementBuilder<V> {
     /// Starts a statement; `mark` is the prefix of placeholders.
     pub(crate) fn new(sql: String, mark: char) -> Self {
         Self {
@@ -27,18 +27,18 @@ impl StatementBuilder {
     }
 
     /// Returns the statement with its values.
-    pub(crate) fn whole(self) -> (String, Vec<Value>) {
+    pub(crate) fn whole(self) -> (String, Vec<V>) {
         (self.sql, self.values)
     }
 
     /// Adds a condition.
-    pub(crate) fn and<const N: usize>(&mut self, condition: &str, values: [Value; N]) {
+    pub(crate) fn and<const N: usize>(&mut self, condition: &str, values: [V; N]) {
         self.sql.push_str(" AND ");
         self.push(condition, values);
     }
 
     /// Appends `sql`; each `?` becomes the placeholder of one of the values.
-    pub(crate) fn push<const N: usize>(&mut self, sql: &str, values: [Value; N]) {
+    pub(crate) fn push<const N: usize>(&mut self, sql: &str, values: [V; N]) {
         let mut parts = sql.split('?');
         self.sql.extend(parts.next());
         for (value, part) in values.into_iter().zip(parts) {
