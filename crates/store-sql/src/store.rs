@@ -7,8 +7,9 @@ use charter_contract::scope::Scope;
 use charter_store::StoreError;
 use futures_util::future::BoxFuture;
 
-use crate::column;
-use crate::tx::{Tx, execute, params};
+use crate::column::{self, BoundedRows};
+use crate::row::Columns;
+use crate::tx::{SqlValue, Tx, execute, params, row, rows, rows_within};
 
 /// Rows that one transaction of a sweep deletes, so that a long sweep does not block other writes.
 const SWEEP_BATCH: usize = 1_000;
@@ -55,6 +56,9 @@ pub(crate) enum Access {
     Write,
 }
 
+/// A function that reads a row.
+type ReadRow<T> = fn(&dyn Columns) -> Result<T, StoreError>;
+
 /// An engine: runs work in transactions.
 pub(crate) trait SqlEngine: Send + Sync + 'static {
     /// Runs `work` over a transaction and `values`. On `Ok` its changes are durable and visible; on an error there are
@@ -84,6 +88,73 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
     fn number_messages(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
         std::future::ready(Ok(()))
     }
+
+    /// Runs one statement that changes rows; returns their number.
+    fn execute(
+        &self,
+        scope: RowScope<'_>,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send {
+        let values = owned(sql, values);
+        self.run(
+            Access::Statement,
+            scope,
+            values,
+            move |tx, (sql, values)| Box::pin(execute(doing, tx, sql, values)),
+        )
+    }
+
+    /// Returns the first row of one statement, if there is one.
+    fn row<T: Send + 'static>(
+        &self,
+        scope: RowScope<'_>,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        read: ReadRow<T>,
+    ) -> impl Future<Output = Result<Option<T>, StoreError>> + Send {
+        let values = owned(sql, values);
+        self.run(Access::Read, scope, values, move |tx, (sql, values)| {
+            Box::pin(row(doing, tx, sql, values, read))
+        })
+    }
+
+    /// Returns every row of one statement, in its order.
+    fn rows<T: Send + 'static>(
+        &self,
+        scope: RowScope<'_>,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        read: ReadRow<T>,
+    ) -> impl Future<Output = Result<Vec<T>, StoreError>> + Send {
+        let values = owned(sql, values);
+        self.run(Access::Read, scope, values, move |tx, (sql, values)| {
+            Box::pin(rows(doing, tx, sql, values, read))
+        })
+    }
+
+    /// Returns the rows of one statement for a page of large entries.
+    fn rows_within<T: Send + 'static>(
+        &self,
+        scope: RowScope<'_>,
+        doing: &'static str,
+        sql: &str,
+        values: &[SqlValue<'_>],
+        read: ReadRow<T>,
+    ) -> impl Future<Output = Result<BoundedRows<T>, StoreError>> + Send {
+        let values = owned(sql, values);
+        self.run(Access::Read, scope, values, move |tx, (sql, values)| {
+            Box::pin(rows_within(doing, tx, sql, values, read))
+        })
+    }
+}
+
+fn owned(sql: &str, values: &[SqlValue<'_>]) -> (String, Vec<SqlValue<'static>>) {
+    let values = values.iter().map(SqlValue::to_static);
+    (sql.to_owned(), values.collect())
 }
 
 /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left; returns the number of deleted rows.

@@ -9,7 +9,9 @@
 //!   or `max`. [`Dialect`] has the rest.
 //! - An operation is an async function over `&mut Tx` and borrowed values. It waits only for the functions of this
 //!   module.
-//! - The trait's method clones its arguments, and calls [`SqlEngine::run`](crate::store::SqlEngine::run) with the
+//! - A method of one statement calls [`SqlEngine::execute`](crate::store::SqlEngine::execute), `row`, `rows` or
+//!   `rows_within`, and needs no operation.
+//! - Other methods of a trait clone their arguments, and call [`SqlEngine::run`](crate::store::SqlEngine::run) with the
 //!   operation in a box. A closure may also capture values that are `Copy`:
 //!
 //! ```text

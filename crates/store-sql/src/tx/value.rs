@@ -11,9 +11,27 @@ pub(crate) enum SqlValue<'v> {
     Bytes(Cow<'v, [u8]>),
     Flag(bool),
     /// A list for [`Dialect::one_of`](crate::tx::Dialect::one_of).
-    Texts(Vec<&'v str>),
+    Texts(Vec<Cow<'v, str>>),
     /// A list for [`Dialect::one_of`](crate::tx::Dialect::one_of).
     Integers(Vec<i64>),
+}
+
+impl SqlValue<'_> {
+    /// Returns the value with a copy of what it borrows.
+    pub(crate) fn to_static(&self) -> SqlValue<'static> {
+        match self {
+            Self::Null => SqlValue::Null,
+            Self::Text(text) => SqlValue::Text(Cow::Owned(text.to_string())),
+            Self::Integer(number) => SqlValue::Integer(*number),
+            Self::Bytes(bytes) => SqlValue::Bytes(Cow::Owned(bytes.to_vec())),
+            Self::Flag(flag) => SqlValue::Flag(*flag),
+            Self::Texts(texts) => {
+                let owned = texts.iter().map(|text| Cow::Owned(text.to_string()));
+                SqlValue::Texts(owned.collect())
+            }
+            Self::Integers(numbers) => SqlValue::Integers(numbers.clone()),
+        }
+    }
 }
 
 /// The values of a statement: the first one is that of `$1`.
@@ -63,7 +81,7 @@ impl From<bool> for SqlValue<'_> {
 
 impl<'v> From<Vec<&'v str>> for SqlValue<'v> {
     fn from(texts: Vec<&'v str>) -> Self {
-        Self::Texts(texts)
+        Self::Texts(texts.into_iter().map(Cow::Borrowed).collect())
     }
 }
 
