@@ -145,7 +145,7 @@ async fn renew(
         tx,
         &sql,
         params![holder, list, expires_at],
-        |row| field(row, 0),
+        |row| field::<String>(row, 0),
     )
     .await?
     .into_iter()

@@ -10,9 +10,13 @@
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod approval;
 pub mod backup;
 mod column;
+mod journal;
+mod lease;
 mod lock;
+mod outbox;
 mod record;
 mod row;
 mod schema;

@@ -7,20 +7,18 @@
 
 mod address;
 mod agent_skills;
-mod approval;
 mod artifact;
 mod backup;
 mod calibration;
 mod catalogue;
+pub(crate) mod claim;
 mod connection;
 mod evidence;
 mod evidence_log;
 mod examine;
 mod failure;
-mod journal;
 mod key;
 mod layout;
-mod lease;
 mod lens;
 mod memory;
 mod mission;
@@ -213,10 +211,32 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
+            Access::Listing => loop {
+                let reader = self.reader(scope).await?;
+                let outcome = work(&mut Tx::of_client(&reader.client), &values).await;
+                if !self.reads_again(&reader, &outcome) {
+                    break outcome;
+                }
+            },
+            Access::InTime => {
+                let client = self.client_of(&self.in_time, scope).await?;
+                let mut tx = Tx::of_client(&client);
+                work(&mut tx, &values).await
+            }
             Access::Write => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
         }
+    }
+
+    fn announce(&self, messages: usize) {
+        if messages > 0 {
+            self.announcer.announce();
+        }
+    }
+
+    async fn number_messages(&self) -> Result<(), StoreError> {
+        outbox::number_messages(self).await
     }
 }
 

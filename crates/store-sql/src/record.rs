@@ -2,7 +2,6 @@
 //!
 //! This module knows no engine; the author of a statement ensures that its columns are in the order documented here.
 
-pub(crate) mod approval;
 pub(crate) mod asked;
 pub(crate) mod catalogue;
 pub(crate) mod evidence;
@@ -11,8 +10,6 @@ pub(crate) mod key;
 pub(crate) mod lens;
 pub(crate) mod memory;
 pub(crate) mod mission;
-pub(crate) mod outbox;
 pub(crate) mod request;
 pub(crate) mod route_example;
-pub(crate) mod run;
 pub(crate) mod skill;

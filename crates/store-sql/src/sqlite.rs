@@ -5,23 +5,20 @@
 //! shared with the other engine have their statements here, in the file named for the noun.
 
 mod agent_skills;
-mod approval;
 mod artifact;
 mod backup;
 mod calibration;
 mod catalogue;
+pub(crate) mod claim;
 mod connection;
 mod evidence;
 mod evidence_log;
 mod failure;
-mod journal;
 mod key;
-mod lease;
 mod lens;
 mod memory;
 mod mission;
 mod notices;
-mod outbox;
 mod readers;
 mod request;
 mod route_example;
@@ -44,6 +41,7 @@ pub use backup::{back_up, restore};
 pub use schema::PendingMigration;
 pub use tenant::export_tenant;
 
+use crate::lease;
 use crate::lock::DirectoryLock;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Tx, now};
@@ -108,7 +106,7 @@ impl SqliteStore {
         let mut connection = connection::open_writer(&path, options.max_bytes)?;
         schema::migrate(&mut connection, &path)?;
         // This process has the directory's lock, so the holders of all leases are gone.
-        lease::release_all(&connection)?;
+        now(Box::pin(lease::release_all(&mut Tx::Sqlite(&mut connection))))?;
         let readers = ReaderPool::open(&path, options.readers.max(1))?;
         let writer = Arc::new(Writer::start(connection, Arc::clone(&lock))?);
         let engine = SqliteEngine {
@@ -234,8 +232,8 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read => self.readers.read(work).await,
-            Access::Statement | Access::Write => self.writer.write(work).await,
+            Access::Read | Access::Listing => self.readers.read(work).await,
+            Access::Statement | Access::InTime | Access::Write => self.writer.write(work).await,
         }
     }
 }

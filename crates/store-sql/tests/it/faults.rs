@@ -543,6 +543,14 @@ const LOOKUPS: &[(&str, &str)] = &[
         "approval_by_user",
     ),
     (
+        "SELECT * FROM approval WHERE tenant_id = 'a' AND (requested_at, approval_id) < (5, 'a') AND state = 's' ORDER BY requested_at DESC, approval_id DESC",
+        "approval_by_state",
+    ),
+    (
+        "SELECT * FROM outbox WHERE tenant_id = 'a' AND message_id > 5 ORDER BY tenant_id, message_id LIMIT 9",
+        "outbox_by_tenant",
+    ),
+    (
         "SELECT * FROM evidence WHERE true AND tenant_id = 'a' AND user_id = 'u' ORDER BY captured_at, evidence_id",
         "evidence_by_user",
     ),
