@@ -11,6 +11,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod agent_skills;
+mod approval;
 mod artifact;
 pub mod backup;
 mod calibration;
@@ -18,11 +19,14 @@ mod catalogue;
 mod column;
 mod evidence;
 mod evidence_log;
+mod journal;
 mod key;
+mod lease;
 mod lens;
 mod lock;
 mod memory;
 mod mission;
+mod outbox;
 mod record;
 mod request;
 mod route_example;

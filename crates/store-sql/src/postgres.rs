@@ -6,16 +6,14 @@
 //! statements here, in the file named for the noun.
 
 mod address;
-mod approval;
 mod backup;
+pub(crate) mod claim;
 mod connection;
 mod evidence;
 mod examine;
 mod export;
 mod failure;
-mod journal;
 pub(crate) mod layout;
-mod lease;
 mod notices;
 mod options;
 mod outbox;
@@ -36,6 +34,7 @@ pub use backup::{back_up, restore};
 pub use examine::{Examination, VectorExtension, examine};
 pub use export::export_tenant;
 pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
+
 use crate::store::{Access, SqlEngine, SqlStore};
 use crate::tx::Tx;
 use address::DatabaseAddress;
@@ -199,21 +198,22 @@ impl SqlEngine for PostgresEngine {
                 let mut tx = Tx::of_client(&client);
                 work(&mut tx, &values).await
             }
-            Access::
-Snapshot => {
+            Access::Snapshot => {
                 in_snapshot!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
-            Access::
-Listing => loop {
+            Access::Listing => loop {
                 let reader = self.reader(scope).await?;
                 let outcome = work(&mut Tx::of_client(&reader.client), &values).await;
                 if !self.reads_again(&reader, &outcome) {
                     break outcome;
                 }
             },
-            Access::
-
-Write | Access::Removal => {
+            Access::InTime => {
+                let client = self.client_of(&self.in_time, scope).await?;
+                let mut tx = Tx::of_client(&client);
+                work(&mut tx, &values).await
+            }
+            Access::Write | Access::Removal => {
                 in_transaction!(self, scope, tx => work(&mut Tx::of_transaction(&tx), &values))
             }
         }
@@ -223,6 +223,10 @@ Write | Access::Removal => {
         if messages > 0 {
             self.announcer.announce();
         }
+    }
+
+    async fn number_messages(&self) -> Result<(), StoreError> {
+        outbox::number_messages(self).await
     }
 }
 

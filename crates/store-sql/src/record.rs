@@ -2,7 +2,4 @@
 //!
 //! This module knows no engine; the author of a statement ensures that its columns are in the order documented here.
 
-pub(crate) mod approval;
 pub(crate) mod asked;
-pub(crate) mod outbox;
-pub(crate) mod run;

@@ -4,15 +4,12 @@
 //! All writes go through one connection (`writer`), reads through a few connections (`readers`). Nouns that are not yet
 //! shared with the other engine have their statements here, in the file named for the noun.
 
-mod approval;
 mod backup;
+pub(crate) mod claim;
 mod connection;
 mod export;
 mod failure;
-mod journal;
-mod lease;
 mod notices;
-mod outbox;
 mod readers;
 mod schema;
 mod statement;
@@ -30,6 +27,7 @@ pub use backup::{back_up, restore};
 pub use export::export_tenant;
 pub use schema::PendingMigration;
 
+use crate::lease;
 use crate::lock::DirectoryLock;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Tx, now};
@@ -94,7 +92,9 @@ impl SqliteStore {
         let mut connection = connection::open_writer(&path, options.max_bytes)?;
         schema::migrate(&mut connection, &path)?;
         // This process has the directory's lock, so the holders of all leases are gone.
-        lease::release_all(&connection)?;
+        now(Box::pin(lease::release_all(&mut Tx::Sqlite(
+            &mut connection,
+        ))))?;
         let readers = ReaderPool::open(&path, options.readers.max(1))?;
         let writer = Arc::new(Writer::start(connection, Arc::clone(&lock))?);
         let engine = SqliteEngine {
@@ -146,8 +146,7 @@ impl SqliteStore {
     /// # Errors
     /// As for a read.
     pub async fn check_integrity(&self) -> Result<Vec<String>, StoreError> {
-        self.read(backup::faults)
-        .await
+        self.read(backup::faults).await
     }
 
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
@@ -211,13 +210,9 @@ impl SqlEngine for SqliteEngine {
             now(work(&mut tx, &values))
         };
         match access {
-            Access::Read 
-| Access::Snapshot 
-| Access::Listing 
-
-=> self.readers.read(work).await,
-            Access::Statement | Access::Write => self.writer.write(work).await,
-        Access::Removal => {
+            Access::Read | Access::Snapshot | Access::Listing => self.readers.read(work).await,
+            Access::Statement | Access::InTime | Access::Write => self.writer.write(work).await,
+            Access::Removal => {
                 let writer = &self.writer;
                 writer
                     .write(move |connection| connection::overwriting(connection, work))

@@ -46,17 +46,20 @@ impl<'a> RowScope<'a> {
 pub(crate) enum Access {
     /// Only reads. SQLite shows all statements one state; PostgreSQL shows each the state of its start.
     Read,
-    
-/// Several reads of one state.
+
+    /// Several reads of one state.
     Snapshot,
     /// As `Read`, for a listing that may lag a little. PostgreSQL reads it from the standby, if there is one.
     Listing,
-    
-/// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
+
+    /// Writes with a single statement, which PostgreSQL runs without BEGIN and COMMIT.
     Statement,
+    /// As `Statement`, for time-critical work. PostgreSQL has connections for it that other work does not use.
+    InTime,
     /// Reads and writes that take effect together. PostgreSQL repeats the work if it loses to a concurrent transaction.
     Write,
-/// As `Write`, to delete content permanently: SQLite overwrites freed pages with zeros.
+
+    /// As `Write`, to delete content permanently: SQLite overwrites freed pages with zeros.
     Removal,
 }
 
@@ -85,8 +88,13 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
             + Sync
             + 'static;
 
-/// Notifies other processes soon of committed messages, if there are any. SQLite has no other processes.
+    /// Notifies other processes soon of committed messages, if there are any. SQLite has no other processes.
     fn announce(&self, _messages: usize) {}
+
+    /// Numbers the committed messages of the outbox, before they are read. SQLite numbers them when they are written.
+    fn number_messages(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
+        std::future::ready(Ok(()))
+    }
 
     /// Runs one statement that changes rows; returns their number.
     fn execute(
@@ -154,7 +162,6 @@ pub(crate) trait SqlEngine: Send + Sync + 'static {
 fn owned(sql: &str, values: &[SqlValue<'_>]) -> (String, Vec<SqlValue<'static>>) {
     let values = values.iter().map(SqlValue::to_static);
     (sql.to_owned(), values.collect())
-
 }
 
 /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left; returns the number of deleted rows.

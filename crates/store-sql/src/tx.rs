@@ -175,6 +175,9 @@ pub(crate) async fn execute_many(
     sql: &str,
     rows: &[Vec<SqlValue<'_>>],
 ) -> Result<u64, StoreError> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
     match tx {
         Tx::Sqlite(connection) => sqlite::execute_many(doing, connection, sql, rows),
         Tx::Postgres(tx) => tx.execute_many(doing, sql, rows).await,

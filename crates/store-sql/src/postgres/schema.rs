@@ -123,5 +123,10 @@ pub(super) async fn version(
     }
     let history = client.query_one(schema::HISTORY, &[]).await;
     let history = history.map_err(during(doing))?;
-    schema::version(&place.to_string(), history.get(0), history.get(1), &runner())
+    schema::version(
+        &place.to_string(),
+        history.get(0),
+        history.get(1),
+        &runner(),
+    )
 }

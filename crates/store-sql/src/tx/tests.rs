@@ -61,6 +61,16 @@ async fn rows_are_inserted_by_one_statement_and_found_by_a_list() {
 }
 
 #[tokio::test]
+async fn a_query_returns_the_first_row_of_each_key() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let mut tx = Tx::Sqlite(&mut connection);
+    let sql = "SELECT $1 + column1 FROM (VALUES (0), (10)) WHERE column1 >= $2 ORDER BY column1";
+    let keys = [(1_i64, 0_i64), (2, 20), (3, 5)].map(|(n, from)| params![n, from].to_vec());
+    let found = row_each(DOING, &mut tx, sql, &keys, |row| field::<i64>(row, 0)).await;
+    assert_eq!(found.unwrap(), [Some(1), None, Some(13)]);
+}
+
+#[tokio::test]
 async fn work_that_waits_for_something_else_fails_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();

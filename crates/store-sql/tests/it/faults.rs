@@ -13,8 +13,7 @@ use charter_store::lease::{Fence, Leases};
 use charter_store::outbox::{NewMessage, Outbox};
 use charter_store::tag::Tags;
 use charter_store_sql::sqlite::{
-    SqliteOptions, SqliteStore, back_up, migrations_pending, newest_schema_version,
-    schema_version,
+    SqliteOptions, SqliteStore, back_up, migrations_pending, newest_schema_version, schema_version,
 };
 use charter_testkit::assert_refused;
 use charter_testkit::store_suite::Outcome;
@@ -541,6 +540,14 @@ const LOOKUPS: &[(&str, &str)] = &[
     (
         "SELECT * FROM approval WHERE tenant_id = 'a' AND (requested_at, approval_id) < (5, 'a') AND user_id = 'u' ORDER BY requested_at DESC, approval_id DESC",
         "approval_by_user",
+    ),
+    (
+        "SELECT * FROM approval WHERE tenant_id = 'a' AND (requested_at, approval_id) < (5, 'a') AND state = 's' ORDER BY requested_at DESC, approval_id DESC",
+        "approval_by_state",
+    ),
+    (
+        "SELECT * FROM outbox WHERE tenant_id = 'a' AND message_id > 5 ORDER BY tenant_id, message_id LIMIT 9",
+        "outbox_by_tenant",
     ),
     (
         "SELECT * FROM evidence WHERE true AND tenant_id = 'a' AND user_id = 'u' ORDER BY captured_at, evidence_id",

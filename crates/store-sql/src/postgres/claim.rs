@@ -3,21 +3,19 @@
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
 use charter_store::journal::{Claim, ClaimedRun};
-use deadpool_postgres::GenericClient;
+use charter_store::lease::{Fence, Lease};
 
-use super::super::statement::{params, rows};
 use crate::column;
-use crate::record::run::{self as record, RECORD};
+use crate::journal::{RECORD, record};
+use crate::row::field;
+use crate::tx::{Tx, params, rows};
 
 /// Due runs that one claim considers, the longest overdue first.
 const MOST_DUE: i64 = 1_000;
 
 /// Leases runs to a worker: each tenant's oldest first, then each tenant's second, and so on. Reads no more of a
 /// tenant's runs than it could lease, so that a claim's cost does not depend on the number of waiting runs.
-pub(super) async fn claim(
-    connection: &impl GenericClient,
-    claim: &Claim,
-) -> Result<Vec<ClaimedRun>, StoreError> {
+pub(crate) async fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
     let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
     let free = "run_id <> ALL ($5) AND NOT EXISTS (
                     SELECT FROM lease WHERE resource = run_id AND holder IS NOT NULL AND expires_at > $1)";
@@ -55,19 +53,26 @@ pub(super) async fn claim(
              WHERE held.holder IS NULL OR held.expires_at <= $1
              RETURNING resource, fence
          )
-         SELECT {RECORD}, turn, fence FROM run JOIN ready USING (tenant_id, run_id, created_at)
-         JOIN claimed ON resource = run_id"
+         SELECT {RECORD}, fence FROM run JOIN ready USING (tenant_id, run_id, created_at)
+         JOIN claimed ON resource = run_id ORDER BY turn, created_at, run_id"
     );
     let values = params![
         column::micros(claim.now),
         column::limit(claim.limit),
-        claim.holder,
+        &claim.holder,
         column::micros(claim.until),
         except,
         MOST_DUE
     ];
-    let claimed = rows("claiming runs", connection, &sql, values, |row| {
-        record::claimed(row, claim)
-    });
-    Ok(record::in_turn(claimed.await?, |claimed| &claimed.run))
+    rows("claiming runs", tx, &sql, values, |row| {
+        let run = record(row)?;
+        let lease = Lease {
+            resource: run.run_id.to_string(),
+            holder: claim.holder.clone(),
+            fence: Fence(column::parse_integer("fence", field(row, 10)?)?),
+            expires_at: claim.until,
+        };
+        Ok(ClaimedRun { run, lease })
+    })
+    .await
 }
