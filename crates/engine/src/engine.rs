@@ -2,6 +2,7 @@
 
 mod clients;
 mod execution_services;
+mod mission_services;
 mod services;
 
 use std::sync::{Arc, Weak};
@@ -19,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use execution_services::{ExecutionParts, ExecutionServices};
+use mission_services::MissionServices;
 use services::Services;
 
 use crate::EngineError;
@@ -55,6 +57,7 @@ use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::memory::MemoryService;
+use crate::missions::MissionViewService;
 use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
@@ -101,6 +104,7 @@ pub struct Engine {
     quotas: Arc<TenantQuotas>,
     services: Services,
     execution: ExecutionServices,
+    missions: MissionServices,
     news: Arc<Notify>,
     draining: CancellationToken,
     holder: String,
@@ -181,8 +185,10 @@ impl Engine {
                 clients,
             },
         );
+        let missions = MissionServices::new(&ports, &execution);
         Self {
             execution,
+            missions,
             computations,
             questions,
             in_hand: ActiveRequests::default(),
@@ -374,6 +380,12 @@ impl Engine {
     #[must_use]
     pub fn run_recovery(&self) -> &Arc<RunRecoveryService> {
         &self.execution.recovery
+    }
+
+    /// Returns missions as their readers see them.
+    #[must_use]
+    pub fn mission_views(&self) -> &Arc<MissionViewService> {
+        &self.missions.views
     }
 
     /// Returns the follower of the other processes of the store.

@@ -274,7 +274,7 @@ impl Engine {
         let mut again = envelope.clone();
         again.created_at = stored.created_at;
         let message = format!("a different mission `{}` already exists", known.mission_id);
-        let (shown, _) = self.shown_mission(known).await?;
+        let (shown, _) = self.mission_views().show_with_start(known).await?;
         if again != stored || shown.offline != begun.offline {
             return Err(EngineError::new(ErrorCode::AlreadyExists, message));
         }
@@ -293,7 +293,8 @@ impl Engine {
         let Some(PlanSource::Mission(mission)) = run.graph().source() else {
             return Ok(None);
         };
-        let stored = self.stored_artifacts(tenant, mission).await?;
+        let stored = self.mission_views().stored_artifacts(tenant, mission);
+        let stored = stored.await?;
         let known: Vec<&ArtifactRecord> = match &*stored {
             [] => unstored.iter().collect(),
             stored => stored.iter().map(|stored| &stored.record).collect(),

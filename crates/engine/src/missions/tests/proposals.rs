@@ -79,7 +79,8 @@ async fn over(rig: &Rig, mission: &MissionView) -> MissionView {
     loop {
         let shown = rig
             .engine
-            .show_mission(&person("ann"), &mission.mission_id)
+            .mission_views()
+            .show(&person("ann"), &mission.mission_id)
             .await
             .unwrap();
         if shown.state.is_final() {

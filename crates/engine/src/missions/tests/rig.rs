@@ -211,7 +211,8 @@ impl Rig {
             loop {
                 let shown = self
                     .engine
-                    .show_mission(&person("ann"), mission)
+                    .mission_views()
+                    .show(&person("ann"), mission)
                     .await
                     .unwrap();
                 let mut proposals = shown.proposals.iter();
