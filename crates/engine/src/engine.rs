@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use execution_services::{ExecutionParts, ExecutionServices};
-use mission_services::MissionServices;
+use mission_services::{MissionServices, MissionServicesParts};
 use services::Services;
 
 use crate::EngineError;
@@ -185,7 +185,17 @@ impl Engine {
                 clients,
             },
         );
-        let missions = MissionServices::new(&ports, &execution);
+        let missions = MissionServices::new(
+            &services,
+            &execution,
+            &MissionServicesParts {
+                ports: &ports,
+                settings: &settings,
+                shutdown: shutdown.clone(),
+                news: Arc::clone(&news),
+                questions: questions.clone(),
+            },
+        );
         Self {
             execution,
             missions,
@@ -409,11 +419,6 @@ impl Engine {
     #[must_use]
     pub fn keys(&self) -> &Arc<KeyService> {
         &self.services.keys
-    }
-
-    /// Returns the systems of record that receive proposals.
-    pub(crate) fn webhooks(&self) -> &Arc<dyn Webhooks> {
-        &self.ports.webhooks
     }
 
     /// Returns the identity providers whose tokens are accepted.

@@ -15,7 +15,6 @@ use charter_effects::{
     ToolOutcome, ToolRunner,
 };
 use charter_store::SharedStore;
-use charter_store::mission::ArtifactRecord;
 use charter_store::request::RequestRecord;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use tokio::sync::Notify;
@@ -25,14 +24,12 @@ use tokio_util::task::TaskTracker;
 use super::execution_services::{ExecutionParts, ExecutionServices};
 use super::services::Services;
 use crate::execution::executors::ClientCalls;
-use crate::execution::runs::{
-    AnalysisDone, AnalysisWork, MissionDocuments, RunClients, StageFailure, StageRunner,
-};
+use crate::execution::runs::{AnalysisDone, AnalysisWork, RunClients, StageFailure};
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::questions::{MAX_CONCURRENT, QuestionSlots};
 use crate::identity::quotas::TenantQuotas;
-use crate::{Composer, Engine, EngineError, EvidenceKey, Ports, RandomIds, Settings};
+use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
 
 /// The store in a directory.
 pub(crate) fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -76,21 +73,11 @@ pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
     }
 }
 
-/// The storeys above runs, for a test without them.
+/// Conversations, for a test without them.
 struct NoClients;
 
 #[async_trait]
 impl RunClients for NoClients {
-    async fn stage_runner(
-        self: Arc<Self>,
-        _tenant: &TenantId,
-        _run: &Run,
-        _documents: MissionDocuments,
-        _unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
-        Ok(None)
-    }
-
     async fn run_analysis(
         &self,
         work: AnalysisWork,

@@ -1,7 +1,5 @@
 //! Starts missions: a goal becomes an envelope, and the envelope a run that opens with its planner.
 
-use std::collections::BTreeMap;
-
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::stage::Stage;
@@ -12,10 +10,9 @@ use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::number::Positive;
 use charter_contract::text::Text;
 use charter_contract::validate;
-use charter_domain::graph::PlanSource;
 use charter_domain::mission::admit::Inventory;
 use charter_domain::mission::opening;
-use charter_domain::run::{DocumentPin, Run, RunPrerequisites};
+use charter_domain::run::{DocumentPin, RunPrerequisites};
 use charter_store::mission::{ArtifactRecord, MissionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,11 +20,10 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-use super::begun::{FirstMessage, MissionStart, begun_of};
-use super::desk::MissionContext;
+use super::begun::{FirstMessage, MissionStart};
 use super::show::MissionView;
 use crate::catalogue::documents::unseen;
-use crate::execution::runs::{MissionDocuments, NewRun, StageRunner, pin};
+use crate::execution::runs::{NewRun, pin};
 use crate::{Caller, Engine, EngineError};
 
 /// The type of a mission that names none.
@@ -280,59 +276,6 @@ impl Engine {
         }
         Ok(shown)
     }
-
-    /// Returns the context of a mission run's stages; `None` for a run that is not a mission. `unstored` has the
-    /// artifacts for creating the run, while the run is not in storage.
-    pub(crate) async fn mission_context(
-        self: Arc<Self>,
-        tenant: &TenantId,
-        run: &Run,
-        documents: MissionDocuments,
-        unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
-        let Some(PlanSource::Mission(mission)) = run.graph().source() else {
-            return Ok(None);
-        };
-        let stored = self.mission_views().stored_artifacts(tenant, mission);
-        let stored = stored.await?;
-        let known: Vec<&ArtifactRecord> = match &*stored {
-            [] => unstored.iter().collect(),
-            stored => stored.iter().map(|stored| &stored.record).collect(),
-        };
-        let payloads = known.iter().map(|known| known.payload.as_str());
-        let mut inventory = Inventory::restore(payloads)
-            .map_err(|error| EngineError::internal("reading a mission's artifacts", error))?;
-        for step in run
-            .graph()
-            .steps()
-            .iter()
-            .filter(|step| step.mandate.is_some())
-        {
-            if run.outputs().contains_key(&step.id) {
-                inventory.know_call(step.id.as_str());
-            }
-        }
-        let envelope = run
-            .parameters()
-            .get("envelope")
-            .cloned()
-            .unwrap_or_default();
-        let envelope = serde_json::from_value(envelope)
-            .map_err(|error| EngineError::internal("reading a mission's envelope", error))?;
-        let begun = begun_of(run)?;
-        let kind = match documents.kind {
-            Some(kind) => kind,
-            None => general()?,
-        };
-        let prompts: BTreeMap<_, _> = documents
-            .prompts
-            .into_iter()
-            .map(|prompt| (prompt.role_type, prompt))
-            .collect();
-        let desk = MissionContext::new(self, envelope, kind, prompts, &begun, inventory);
-        let desk: Arc<dyn StageRunner> = Arc::new(desk);
-        Ok(Some(desk))
-    }
 }
 
 /// Derives the run id of a mission.
@@ -355,7 +298,7 @@ fn parameters(
 }
 
 /// The type of missions that name none: it presets nothing.
-fn general() -> Result<MissionType, EngineError> {
+pub(super) fn general() -> Result<MissionType, EngineError> {
     let document = json!({
         "mission_type": GENERAL, "domain": "platform", "title": "General mission",
         "description": "A goal, reached with the skills and tools that the caller has.",
