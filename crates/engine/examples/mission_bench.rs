@@ -56,7 +56,7 @@ async fn main() -> Result<(), Failure> {
         "context_refs": {"entity": "e1"},
     }))?;
     let started = Instant::now();
-    let begun = engine.start_mission(&caller, &order).await?.mission();
+    let begun = engine.missions().start(&caller, &order).await?.mission();
     loop {
         let run = engine
             .run_views()

@@ -57,7 +57,7 @@ use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::memory::MemoryService;
-use crate::missions::MissionViewService;
+use crate::missions::{MissionService, MissionViewService};
 use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
@@ -194,6 +194,7 @@ impl Engine {
                 shutdown: shutdown.clone(),
                 news: Arc::clone(&news),
                 questions: questions.clone(),
+                quotas: Arc::clone(&quotas),
             },
         );
         Self {
@@ -390,6 +391,12 @@ impl Engine {
     #[must_use]
     pub fn run_recovery(&self) -> &Arc<RunRecoveryService> {
         &self.execution.recovery
+    }
+
+    /// Returns the missions.
+    #[must_use]
+    pub fn missions(&self) -> &Arc<MissionService> {
+        &self.missions.missions
     }
 
     /// Returns missions as their readers see them.

@@ -116,8 +116,8 @@ pub use knowledge::memory::{
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
     MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
-    MissionStarted, MissionSummary, MissionTaskView, MissionView, MissionViewService, Offline,
-    ProposalView, check_bundle,
+    MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
+    MissionViewService, Offline, ProposalView, check_bundle,
 };
 pub use registry::packages::{
     Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport, PackageService,

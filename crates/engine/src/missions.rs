@@ -51,10 +51,10 @@ pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
 pub use follow::{MissionEvent, MissionEventPage};
 pub use offline::Offline;
 pub use replay::MissionReplay;
-pub use services::MissionViewService;
 pub(crate) use services::{
-    MissionStageParts, MissionStageService, WriteBackParts, WriteBackService,
+    MissionParts, MissionStageParts, MissionStageService, WriteBackParts, WriteBackService,
 };
+pub use services::{MissionService, MissionViewService};
 pub use show::{MissionPage, MissionSummary, MissionTaskView, MissionView, ProposalView};
 pub use start::{Answerer, MissionOrder, MissionStarted};
 

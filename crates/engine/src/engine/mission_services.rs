@@ -8,14 +8,18 @@ use tokio_util::sync::CancellationToken;
 use super::Ports;
 use super::execution_services::ExecutionServices;
 use super::services::Services;
+use crate::ground::core_ports::CorePorts;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::Settings;
+use crate::identity::quotas::TenantQuotas;
 use crate::missions::{
-    MissionStageParts, MissionStageService, MissionViewService, WriteBackParts, WriteBackService,
+    MissionParts, MissionService, MissionStageParts, MissionStageService, MissionViewService,
+    WriteBackParts, WriteBackService,
 };
 
 /// The services of missions.
 pub(crate) struct MissionServices {
+    pub(crate) missions: Arc<MissionService>,
     pub(crate) views: Arc<MissionViewService>,
     /// Runs have a weak reference to it.
     _stages: Arc<MissionStageService>,
@@ -29,6 +33,7 @@ pub(crate) struct MissionServicesParts<'p> {
     /// Wakes the readers of events.
     pub(crate) news: Arc<Notify>,
     pub(crate) questions: QuestionSlots,
+    pub(crate) quotas: Arc<TenantQuotas>,
 }
 
 impl MissionServices {
@@ -43,6 +48,7 @@ impl MissionServices {
         let runners = Arc::downgrade(&stages);
         execution.pinned.set_stages(runners);
         Self {
+            missions: Arc::new(parts.missions(below, execution, &views)),
             views,
             _stages: stages,
         }
@@ -50,6 +56,29 @@ impl MissionServices {
 }
 
 impl MissionServicesParts<'_> {
+    fn missions(
+        &self,
+        below: &Services,
+        execution: &ExecutionServices,
+        views: &Arc<MissionViewService>,
+    ) -> MissionService {
+        let ports = CorePorts {
+            store: Arc::clone(&self.ports.store),
+            clock: Arc::clone(&self.ports.clock),
+            ids: Arc::clone(&self.ports.ids),
+        };
+        let parts = MissionParts {
+            models: Arc::clone(&self.ports.models),
+            quotas: Arc::clone(&self.quotas),
+            catalogue: Arc::clone(&below.catalogue),
+            tags: Arc::clone(&execution.tags),
+            runs: Arc::clone(&execution.runs),
+            management: Arc::clone(&execution.management),
+            views: Arc::clone(views),
+        };
+        MissionService::new(ports, parts)
+    }
+
     fn views(&self, execution: &ExecutionServices) -> MissionViewService {
         MissionViewService::new(
             Arc::clone(&self.ports.store),

@@ -14,11 +14,11 @@ use charter_store::mission::{Imported, MissionImport, bundle};
 use serde::Serialize;
 use serde_json::json;
 
-use super::MissionViewService;
 use super::replay::RecomputedArtifacts;
 use super::show::MissionView;
+use super::{MissionService, MissionViewService};
 use crate::execution::runs::HistoryEvent;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, EngineError, Role};
 
 /// Maximum faults of a bundle that a failure lists.
 const SHOWN_FAULTS: usize = 100;
@@ -258,13 +258,13 @@ impl MissionViewService {
     }
 }
 
-impl Engine {
+impl MissionService {
     /// Imports a mission that ended elsewhere, after its bundle was checked. It is read-only.
     ///
     /// # Errors
     /// `permission_denied` below the role operator; `invalid_document` with every fault; `invalid_request` for another
     /// tenant's mission, or one that has not ended; `already_exists` if there is another mission of its id.
-    pub async fn import_mission(
+    pub async fn import(
         &self,
         caller: &Caller,
         bytes: Vec<u8>,
@@ -284,12 +284,9 @@ impl Engine {
             .await
             .map_err(|error| EngineError::internal("checking a bundle", error))?;
         let (bundle, checked) = checked.map_err(|faults| unsound(&faults))?;
-        let import = MissionImport::from_bundle(bundle, &caller.tenant, self.now())?;
-        let imported = self.store().import_mission(import).await?;
-        let shown = self
-            .mission_views()
-            .show(caller, &checked.mission_id)
-            .await?;
+        let import = MissionImport::from_bundle(bundle, &caller.tenant, self.clock.now())?;
+        let imported = self.store.import_mission(import).await?;
+        let shown = self.views.show(caller, &checked.mission_id).await?;
         Ok(match imported {
             Imported::New => MissionImported::New(Box::new(shown)),
             Imported::Unchanged => MissionImported::Repeat(Box::new(shown)),

@@ -12,10 +12,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalogue::live::CatalogueService;
 use crate::execution::findings::FindingService;
-use crate::execution::runs::{JournalService, PinnedDocumentService, RunService, RunViewService};
+use crate::execution::runs::{
+    JournalService, PinnedDocumentService, RunManagementService, RunService, RunViewService,
+};
 use crate::execution::starts::RunStartService;
 use crate::execution::tags::TagService;
+use crate::ground::core_ports::CorePorts;
+use crate::ground::ids::IdSource;
 use crate::ground::questions::QuestionSlots;
+use crate::identity::quotas::TenantQuotas;
 use crate::knowledge::lenses::LensService;
 use crate::registry::routing::RoutingService;
 use crate::registry::tool_search::ToolSearchService;
@@ -142,6 +147,54 @@ impl MissionStageService {
             pinned: parts.pinned,
             views: parts.views,
             write_backs: parts.write_backs,
+        }
+    }
+}
+
+/// The parts that missions are started and managed with.
+pub(crate) struct MissionParts {
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) quotas: Arc<TenantQuotas>,
+    pub(crate) catalogue: Arc<CatalogueService>,
+    pub(crate) tags: Arc<TagService>,
+    pub(crate) runs: Arc<RunService>,
+    pub(crate) management: Arc<RunManagementService>,
+    pub(crate) views: Arc<MissionViewService>,
+}
+
+/// Starts, cancels and imports missions.
+pub struct MissionService {
+    pub(super) store: SharedStore,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn IdSource>,
+    pub(super) models: Arc<dyn Models>,
+    pub(super) quotas: Arc<TenantQuotas>,
+    pub(super) catalogue: Arc<CatalogueService>,
+    pub(super) tags: Arc<TagService>,
+    pub(super) runs: Arc<RunService>,
+    pub(super) management: Arc<RunManagementService>,
+    pub(super) views: Arc<MissionViewService>,
+}
+
+impl std::fmt::Debug for MissionService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MissionService").finish_non_exhaustive()
+    }
+}
+
+impl MissionService {
+    pub(crate) fn new(ports: CorePorts, parts: MissionParts) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            ids: ports.ids,
+            models: parts.models,
+            quotas: parts.quotas,
+            catalogue: parts.catalogue,
+            tags: parts.tags,
+            runs: parts.runs,
+            management: parts.management,
+            views: parts.views,
         }
     }
 }

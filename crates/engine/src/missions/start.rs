@@ -17,14 +17,14 @@ use charter_store::mission::{ArtifactRecord, MissionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 use uuid::Uuid;
 
+use super::MissionService;
 use super::begun::{FirstMessage, MissionStart};
 use super::show::MissionView;
 use crate::catalogue::documents::unseen;
 use crate::execution::runs::{NewRun, pin};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// The type of a mission that names none.
 const GENERAL: &str = "general";
@@ -90,23 +90,23 @@ impl MissionStarted {
     }
 }
 
-impl Engine {
+impl MissionService {
     /// Starts a mission; a repeated request with the same id finds the existing mission.
     ///
     /// # Errors
     /// `not_found` for an unknown type; `already_exists` if the id is another mission's; `invalid_request` if a model
     /// is needed and none is configured; `rate_limited` if the tenant has reached its run quota.
-    pub async fn start_mission(
-        self: &Arc<Self>,
+    pub async fn start(
+        &self,
         caller: &Caller,
         order: &MissionOrder,
     ) -> Result<MissionStarted, EngineError> {
-        self.begin_mission(caller, order, None).await
+        self.begin(caller, order, None).await
     }
 
     /// Starts a mission for a request that may come as another agent's message.
-    pub(crate) async fn begin_mission(
-        self: &Arc<Self>,
+    pub(crate) async fn begin(
+        &self,
         caller: &Caller,
         order: &MissionOrder,
         message: Option<FirstMessage>,
@@ -118,12 +118,12 @@ impl Engine {
         let (kind, mut pins) = self.kind_of(caller, order.mission_type.as_ref())?;
         let envelope = self.envelope(caller, order, &kind)?;
         let mission = envelope.mission_id.clone();
-        if let Some(known) = self.store().mission(&caller.tenant, &mission).await? {
+        if let Some(known) = self.store.mission(&caller.tenant, &mission).await? {
             let mission = self.repeated(known, &envelope, &begun).await?;
             return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
-        self.quotas().check_room_for_run(&caller.tenant).await?;
-        let view = self.live().view(&caller.tenant);
+        self.quotas.check_room_for_run(&caller.tenant).await?;
+        let view = self.catalogue.live().view(&caller.tenant);
         for stage in Stage::ALL {
             let id = stage.tool_id();
             let tool = view.tool(id.as_ref());
@@ -148,12 +148,12 @@ impl Engine {
             pins,
             dry_run: false,
             opening: RunPrerequisites::default(),
-            tags: self.tags().of_request(caller, None, None)?,
+            tags: self.tags.of_request(caller, None, None)?,
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
-        self.runs().start(new).await?;
+        self.runs.start(new).await?;
         // Of two concurrent requests, storage accepts one; the other finds its mission.
-        let known = self.store().mission(&caller.tenant, &mission).await?;
+        let known = self.store.mission(&caller.tenant, &mission).await?;
         let known = known.ok_or_else(|| EngineError::not_found("mission", &mission))?;
         let is_new = known.envelope == admitted.payload();
         let shown = Box::new(self.repeated(known, &envelope, &begun).await?);
@@ -167,7 +167,7 @@ impl Engine {
     /// Returns the start data; fails if no model could answer.
     fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<MissionStart, EngineError> {
         let offline = order.model == Some(Answerer::Offline);
-        if !offline && self.models().routes(&caller.tenant).is_empty() {
+        if !offline && self.models.routes(&caller.tenant).is_empty() {
             let message = "no model is configured: set `models` in the configuration, or start the mission with the \
                            model `offline`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
@@ -185,7 +185,7 @@ impl Engine {
         caller: &Caller,
         wanted: Option<&MissionTypeId>,
     ) -> Result<(MissionType, Vec<DocumentPin>), EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let Some(wanted) = wanted else {
             return Ok((general()?, Vec::new()));
         };
@@ -236,7 +236,7 @@ impl Engine {
             mission_id: order
                 .mission_id
                 .clone()
-                .unwrap_or_else(|| MissionId::from_uuid(self.new_uuid())),
+                .unwrap_or_else(|| MissionId::from_uuid(self.ids.uuid())),
             mission_type: Label::parse(kind.mission_type.as_str()).map_err(internal)?,
             origin_surface: match &order.origin_surface {
                 Some(surface) => surface.clone(),
@@ -253,7 +253,7 @@ impl Engine {
             token_budget: order.token_budget.or(kind.token_budget),
             requested_outputs: outputs,
             context_refs: order.context_refs.clone(),
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: Label::parse("charter").map_err(internal)?,
         })
     }
@@ -270,7 +270,7 @@ impl Engine {
         let mut again = envelope.clone();
         again.created_at = stored.created_at;
         let message = format!("a different mission `{}` already exists", known.mission_id);
-        let (shown, _) = self.mission_views().show_with_start(known).await?;
+        let (shown, _) = self.views.show_with_start(known).await?;
         if again != stored || shown.offline != begun.offline {
             return Err(EngineError::new(ErrorCode::AlreadyExists, message));
         }

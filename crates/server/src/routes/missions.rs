@@ -47,7 +47,7 @@ pub(crate) async fn start(
     if let Some(key) = key {
         order.mission_id.get_or_insert_with(|| key.mission(&caller));
     }
-    let started = state.engine.start_mission(&caller, &order).await?;
+    let started = state.engine.missions().start(&caller, &order).await?;
     match started {
         MissionStarted::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
         MissionStarted::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),
@@ -224,7 +224,7 @@ pub(crate) async fn cancel(
     let id: MissionId = parsed(&id)?;
     let reason = stopping.reason;
     let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
-    let stopped = state.engine.cancel_mission(&caller, &id, reason).await?;
+    let stopped = state.engine.missions().cancel(&caller, &id, reason).await?;
     Ok(Json(stopped))
 }
 
@@ -266,7 +266,7 @@ pub(crate) async fn import(
     Authenticated(caller): Authenticated,
     Bytes(bundle): Bytes,
 ) -> Result<(StatusCode, Json<MissionView>), ApiError> {
-    let imported = state.engine.import_mission(&caller, bundle).await?;
+    let imported = state.engine.missions().import(&caller, bundle).await?;
     match imported {
         MissionImported::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
         MissionImported::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),

@@ -55,7 +55,7 @@ impl Engine {
             context,
             wishes: message.wishes.clone(),
         };
-        let begun = self.begin_mission(caller, &order, Some(first)).await;
+        let begun = self.missions().begin(caller, &order, Some(first)).await;
         match begun {
             Ok(_) => Ok(TaskKey::Mission(id)),
             Err(error) if error.code == ErrorCode::AlreadyExists => Err(used(message)),

@@ -40,7 +40,7 @@ impl Rig {
     /// Starts a mission of this caller, and waits until it is over or waits for a person.
     async fn begun_by(&self, by: &Caller, order: Value) -> MissionView {
         let order = serde_json::from_value(order).unwrap();
-        let begun = self.engine.start_mission(by, &order).await.unwrap();
+        let begun = self.engine.missions().start(by, &order).await.unwrap();
         self.settled(&begun.mission().mission_id).await
     }
 

@@ -370,13 +370,15 @@ async fn b002_12_cancelling_ends_a_mission_once() {
     let ann = person("ann");
     let cancelled = rig
         .engine
-        .cancel_mission(&ann, &waiting.mission_id, "not now".to_owned())
+        .missions()
+        .cancel(&ann, &waiting.mission_id, "not now".to_owned())
         .await
         .unwrap();
     assert_eq!(cancelled.state, MissionState::Cancelled);
     let again = rig
         .engine
-        .cancel_mission(&ann, &waiting.mission_id, "again".to_owned())
+        .missions()
+        .cancel(&ann, &waiting.mission_id, "again".to_owned())
         .await;
     assert_eq!(again.unwrap_err().code, ErrorCode::IllegalTransition);
     let after = rig
@@ -401,7 +403,10 @@ async fn a_mission_is_cancelled_right_after_its_order() {
     for number in 0..24 {
         let begun = rig.start(order()).await;
         let reason = format!("order {number} was a mistake");
-        let cancelled = rig.engine.cancel_mission(&ann, &begun.mission_id, reason);
+        let cancelled = rig
+            .engine
+            .missions()
+            .cancel(&ann, &begun.mission_id, reason);
         cancelled.await.unwrap();
         let done = rig.settled(&begun.mission_id).await;
         assert_eq!(done.state, MissionState::Cancelled, "{done:#?}");
@@ -429,7 +434,8 @@ async fn b002_15_an_order_that_is_repeated_finds_its_mission() {
     let order: MissionOrder = serde_json::from_value(order).unwrap();
     let refused = rig
         .engine
-        .start_mission(&person("ann"), &order)
+        .missions()
+        .start(&person("ann"), &order)
         .await
         .unwrap_err();
     assert_eq!(refused.code, ErrorCode::AlreadyExists);

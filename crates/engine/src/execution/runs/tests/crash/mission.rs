@@ -47,7 +47,7 @@ impl Play {
                     "context_refs": {"item": "sound"},
                 });
                 let order = serde_json::from_value(order).unwrap();
-                self.engine.start_mission(&ann, &order).await.unwrap();
+                self.engine.missions().start(&ann, &order).await.unwrap();
                 continue;
             };
             self.at_rest(&run.run_id).await;
