@@ -3,6 +3,7 @@
 mod proposals;
 mod rig;
 mod scripts;
+mod services;
 mod stages;
 mod under_way;
 
