@@ -156,11 +156,7 @@ impl Engine {
         };
         let computations = Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone()));
         let questions = QuestionSlots::default();
-        let quotas = Arc::new(TenantQuotas::new(
-            settings.quotas.clone(),
-            Arc::clone(&ports.store),
-            Arc::clone(&ports.clock),
-        ));
+        let quotas = Arc::new(tenant_quotas(&ports, &settings));
         let services = Services::new(
             &ports,
             &settings,
@@ -527,6 +523,14 @@ impl Engine {
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
+}
+
+fn tenant_quotas(ports: &Ports, settings: &Settings) -> TenantQuotas {
+    TenantQuotas::new(
+        settings.quotas.clone(),
+        Arc::clone(&ports.store),
+        Arc::clone(&ports.clock),
+    )
 }
 
 /// Returns the port for tools, behind the router to executors and the check of outputs.
