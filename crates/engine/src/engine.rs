@@ -2,6 +2,7 @@
 
 mod clients;
 mod execution_services;
+mod mission_services;
 mod services;
 
 use std::sync::{Arc, Weak};
@@ -19,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use execution_services::{ExecutionParts, ExecutionServices};
+use mission_services::{MissionServices, MissionServicesParts};
 use services::Services;
 
 use crate::EngineError;
@@ -55,6 +57,7 @@ use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::memory::MemoryService;
+use crate::missions::{MissionService, MissionViewService};
 use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
@@ -101,6 +104,7 @@ pub struct Engine {
     quotas: Arc<TenantQuotas>,
     services: Services,
     execution: ExecutionServices,
+    missions: MissionServices,
     news: Arc<Notify>,
     draining: CancellationToken,
     holder: String,
@@ -152,11 +156,7 @@ impl Engine {
         };
         let computations = Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone()));
         let questions = QuestionSlots::default();
-        let quotas = Arc::new(TenantQuotas::new(
-            settings.quotas.clone(),
-            Arc::clone(&ports.store),
-            Arc::clone(&ports.clock),
-        ));
+        let quotas = Arc::new(tenant_quotas(&ports, &settings));
         let services = Services::new(
             &ports,
             &settings,
@@ -181,8 +181,21 @@ impl Engine {
                 clients,
             },
         );
+        let missions = MissionServices::new(
+            &services,
+            &execution,
+            &MissionServicesParts {
+                ports: &ports,
+                settings: &settings,
+                shutdown: shutdown.clone(),
+                news: Arc::clone(&news),
+                questions: questions.clone(),
+                quotas: Arc::clone(&quotas),
+            },
+        );
         Self {
             execution,
+            missions,
             computations,
             questions,
             in_hand: ActiveRequests::default(),
@@ -376,6 +389,18 @@ impl Engine {
         &self.execution.recovery
     }
 
+    /// Returns the missions.
+    #[must_use]
+    pub fn missions(&self) -> &Arc<MissionService> {
+        &self.missions.missions
+    }
+
+    /// Returns missions as their readers see them.
+    #[must_use]
+    pub fn mission_views(&self) -> &Arc<MissionViewService> {
+        &self.missions.views
+    }
+
     /// Returns the follower of the other processes of the store.
     pub(crate) fn replicas(&self) -> &Arc<ReplicaService> {
         &self.execution.replicas
@@ -397,11 +422,6 @@ impl Engine {
     #[must_use]
     pub fn keys(&self) -> &Arc<KeyService> {
         &self.services.keys
-    }
-
-    /// Returns the systems of record that receive proposals.
-    pub(crate) fn webhooks(&self) -> &Arc<dyn Webhooks> {
-        &self.ports.webhooks
     }
 
     /// Returns the identity providers whose tokens are accepted.
@@ -503,6 +523,14 @@ impl Engine {
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
+}
+
+fn tenant_quotas(ports: &Ports, settings: &Settings) -> TenantQuotas {
+    TenantQuotas::new(
+        settings.quotas.clone(),
+        Arc::clone(&ports.store),
+        Arc::clone(&ports.clock),
+    )
 }
 
 /// Returns the port for tools, behind the router to executors and the check of outputs.

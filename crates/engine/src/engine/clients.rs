@@ -1,32 +1,16 @@
-//! The engine as the storeys above runs: missions and conversations.
-
-use std::sync::Arc;
+//! Conversations, as runs see them.
 
 use async_trait::async_trait;
 use charter_contract::ids::{PlaybookId, RunId, TenantId};
 use charter_domain::run::Run;
-use charter_store::mission::ArtifactRecord;
 use charter_store::request::RequestRecord;
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
-use crate::EngineError;
-use crate::execution::runs::{
-    AnalysisDone, AnalysisWork, MissionDocuments, RunClients, StageFailure, StageRunner,
-};
+use crate::execution::runs::{AnalysisDone, AnalysisWork, RunClients, StageFailure};
 
 #[async_trait]
 impl RunClients for Engine {
-    async fn stage_runner(
-        self: Arc<Self>,
-        tenant: &TenantId,
-        run: &Run,
-        documents: MissionDocuments,
-        unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
-        self.mission_context(tenant, run, documents, unstored).await
-    }
-
     async fn run_analysis(
         &self,
         work: AnalysisWork,

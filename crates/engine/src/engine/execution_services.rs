@@ -160,7 +160,6 @@ impl ExecutionParts<'_> {
                 tags: Arc::clone(&tags),
                 journals: Arc::clone(&journals),
             },
-            self.clients.clone(),
         ));
         let approvals = RunApprovals::new(
             Arc::clone(&self.ports.store),

@@ -1,5 +1,5 @@
-//! Engines, and the services of execution without an engine, for tests: plain ports over an SQLite store in a directory. A test replaces the ports that it exercises, as
-//! in `Ports { sources, ..ports(store, tools) }`.
+//! Engines, and the services of execution and of missions without an engine, for tests: plain ports over an SQLite
+//! store in a directory. A test replaces the ports that it exercises, as in `Ports { sources, ..ports(store, tools) }`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use charter_effects::{
     ToolOutcome, ToolRunner,
 };
 use charter_store::SharedStore;
-use charter_store::mission::ArtifactRecord;
 use charter_store::request::RequestRecord;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use tokio::sync::Notify;
@@ -23,16 +22,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::execution_services::{ExecutionParts, ExecutionServices};
+use super::mission_services::{MissionServices, MissionServicesParts};
 use super::services::Services;
 use crate::execution::executors::ClientCalls;
-use crate::execution::runs::{
-    AnalysisDone, AnalysisWork, MissionDocuments, RunClients, StageFailure, StageRunner,
-};
+use crate::execution::runs::{AnalysisDone, AnalysisWork, RunClients, StageFailure};
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::questions::{MAX_CONCURRENT, QuestionSlots};
 use crate::identity::quotas::TenantQuotas;
-use crate::{Composer, Engine, EngineError, EvidenceKey, Ports, RandomIds, Settings};
+use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
 
 /// The store in a directory.
 pub(crate) fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -76,21 +74,11 @@ pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
     }
 }
 
-/// The storeys above runs, for a test without them.
+/// Conversations, for a test without them.
 struct NoClients;
 
 #[async_trait]
 impl RunClients for NoClients {
-    async fn stage_runner(
-        self: Arc<Self>,
-        _tenant: &TenantId,
-        _run: &Run,
-        _documents: MissionDocuments,
-        _unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
-        Ok(None)
-    }
-
     async fn run_analysis(
         &self,
         work: AnalysisWork,
@@ -120,7 +108,22 @@ impl RunClients for NoClients {
 pub(crate) struct ExecutionRig {
     pub(crate) below: Services,
     pub(crate) services: ExecutionServices,
+    shared: SharedParts,
     _clients: Arc<NoClients>,
+}
+
+/// The parts of a process that the services of several storeys share.
+struct SharedParts {
+    shutdown: CancellationToken,
+    news: Arc<Notify>,
+    questions: QuestionSlots,
+    quotas: Arc<TenantQuotas>,
+}
+
+/// The services of missions and those below, without conversations.
+pub(crate) struct MissionRig {
+    pub(crate) execution: ExecutionRig,
+    pub(crate) services: MissionServices,
 }
 
 /// The services of execution over these ports.
@@ -144,6 +147,12 @@ pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRi
         Arc::clone(&ports.store),
         Arc::clone(&ports.clock),
     );
+    let shared = SharedParts {
+        shutdown: background.shutdown.clone(),
+        news,
+        questions: QuestionSlots::default(),
+        quotas: Arc::new(quotas),
+    };
     let clients = Arc::new(NoClients);
     let weak = Arc::downgrade(&clients);
     let parts = ExecutionParts {
@@ -151,19 +160,37 @@ pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRi
         settings,
         draining: background.shutdown.child_token(),
         background,
-        news,
+        news: Arc::clone(&shared.news),
         holder,
         tools: Arc::clone(&ports.tools),
         calls: Arc::new(ClientCalls::new(settings.executor_lease)),
         computations: Arc::new(computations),
-        questions: QuestionSlots::default(),
-        quotas: Arc::new(quotas),
+        questions: shared.questions.clone(),
+        quotas: Arc::clone(&shared.quotas),
         clients: weak,
     };
     ExecutionRig {
         services: ExecutionServices::new(&below, &parts),
         below,
+        shared,
         _clients: clients,
+    }
+}
+
+/// The services of missions over these ports.
+pub(crate) async fn missions(ports: &Ports, settings: &Settings) -> MissionRig {
+    let execution = execution(ports, settings).await;
+    let parts = MissionServicesParts {
+        ports,
+        settings,
+        shutdown: execution.shared.shutdown.clone(),
+        news: Arc::clone(&execution.shared.news),
+        questions: execution.shared.questions.clone(),
+        quotas: Arc::clone(&execution.shared.quotas),
+    };
+    MissionRig {
+        services: MissionServices::new(&execution.below, &execution.services, &parts),
+        execution,
     }
 }
 

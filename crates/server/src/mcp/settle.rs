@@ -190,7 +190,7 @@ impl WorkSubject {
         patience: Duration,
     ) -> Result<WorkStatus, EngineError> {
         let (engine, caller) = (call.engine(), &call.caller);
-        let mission = engine.await_mission(caller, id, patience).await?;
+        let mission = engine.mission_views().wait(caller, id, patience).await?;
         let work = WorkReport::of_mission(self, &mission);
         if mission.state == MissionState::AwaitingApproval {
             let run = engine.run_views().show(caller, &mission.run_id).await?;

@@ -121,7 +121,7 @@ impl WorkSubject {
                 aborted.await.map(drop)
             }
             Self::Mission(id) => {
-                let stopped = engine.cancel_mission(caller, id, reason.to_owned());
+                let stopped = engine.missions().cancel(caller, id, reason.to_owned());
                 stopped.await.map(drop)
             }
         };

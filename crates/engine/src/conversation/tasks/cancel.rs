@@ -32,7 +32,8 @@ impl Engine {
             TaskKey::Request(request) => self.cancel_asked(caller, id, request).await?,
             TaskKey::Mission(mission) => {
                 self.seen_mission(caller, mission).await?;
-                self.cancel_mission(caller, mission, REASON.to_owned())
+                self.missions()
+                    .cancel(caller, mission, REASON.to_owned())
                     .await?;
             }
         }

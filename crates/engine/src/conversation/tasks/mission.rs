@@ -55,7 +55,7 @@ impl Engine {
             context,
             wishes: message.wishes.clone(),
         };
-        let begun = self.begin_mission(caller, &order, Some(first)).await;
+        let begun = self.missions().begin(caller, &order, Some(first)).await;
         match begun {
             Ok(_) => Ok(TaskKey::Mission(id)),
             Err(error) if error.code == ErrorCode::AlreadyExists => Err(used(message)),
@@ -87,7 +87,7 @@ impl Engine {
         caller: &Caller,
         record: MissionRecord,
     ) -> Result<Task, EngineError> {
-        let (mission, begun) = self.shown_mission(record).await?;
+        let (mission, begun) = self.mission_views().show_with_start(record).await?;
         Ok(Task {
             id: TaskKey::Mission(mission.mission_id.clone()),
             context: context_of(&mission, &begun),
@@ -109,7 +109,7 @@ impl Engine {
         &self,
         record: MissionRecord,
     ) -> Result<String, EngineError> {
-        let (mission, begun) = self.shown_mission(record).await?;
+        let (mission, begun) = self.mission_views().show_with_start(record).await?;
         Ok(context_of(&mission, &begun))
     }
 
@@ -125,7 +125,9 @@ impl Engine {
                 kind: Some(kind),
                 task_id: None,
             };
-            let found = self.mission_artifacts(caller, id, filter, 0, MAX_OF_A_KIND);
+            let found = self
+                .mission_views()
+                .artifacts(caller, id, filter, 0, MAX_OF_A_KIND);
             results.extend(found.await?.entries);
         }
         results.sort_unstable_by_key(|shown| shown.place);
