@@ -1,6 +1,7 @@
 //! The engine: its ports, and the common state of every use case.
 
 mod clients;
+mod conversation_services;
 mod execution_services;
 mod services;
 
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use conversation_services::ConversationServices;
 use execution_services::{ExecutionParts, ExecutionServices};
 use services::Services;
 
@@ -25,8 +27,10 @@ use crate::EngineError;
 use crate::EvidenceKey;
 use crate::catalogue::documents::DocumentService;
 use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
+use crate::conversation::analysis::AnalysisService;
 use crate::conversation::candidates::Generator;
 use crate::conversation::requests::ActiveRequests;
+use crate::conversation::sessions::SessionService;
 use crate::execution::events::EventService;
 use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
@@ -101,6 +105,7 @@ pub struct Engine {
     quotas: Arc<TenantQuotas>,
     services: Services,
     execution: ExecutionServices,
+    conversation: ConversationServices,
     news: Arc<Notify>,
     draining: CancellationToken,
     holder: String,
@@ -164,25 +169,25 @@ impl Engine {
             Arc::clone(&news),
             holder.clone(),
         );
-        let execution = ExecutionServices::new(
-            &services,
-            &ExecutionParts {
-                ports: &ports,
-                settings: &settings,
-                background,
-                draining: draining.clone(),
-                news: Arc::clone(&news),
-                holder: holder.clone(),
-                tools,
-                calls,
-                computations: Arc::clone(&computations),
-                questions: questions.clone(),
-                quotas: Arc::clone(&quotas),
-                clients,
-            },
-        );
+        let parts = ExecutionParts {
+            ports: &ports,
+            settings: &settings,
+            background,
+            draining: draining.clone(),
+            news: Arc::clone(&news),
+            holder: holder.clone(),
+            tools,
+            calls,
+            computations: Arc::clone(&computations),
+            questions: questions.clone(),
+            quotas: Arc::clone(&quotas),
+            clients,
+        };
+        let execution = ExecutionServices::new(&services, &parts);
+        let conversation = ConversationServices::new(&services, &execution, &parts);
         Self {
             execution,
+            conversation,
             computations,
             questions,
             in_hand: ActiveRequests::default(),
@@ -379,6 +384,17 @@ impl Engine {
     /// Returns the follower of the other processes of the store.
     pub(crate) fn replicas(&self) -> &Arc<ReplicaService> {
         &self.execution.replicas
+    }
+
+    /// Returns the sessions of users.
+    #[must_use]
+    pub fn sessions(&self) -> &Arc<SessionService> {
+        &self.conversation.sessions
+    }
+
+    /// Returns what analyses the results of runs.
+    pub(crate) fn analyses(&self) -> &Arc<AnalysisService> {
+        &self.conversation.analyses
     }
 
     /// Returns the engine's settings.

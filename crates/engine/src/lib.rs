@@ -50,7 +50,7 @@ pub use conversation::candidates::{
 pub use conversation::requests::{
     Course, ParameterView, RequestConfirmationResult, RequestEvent, RequestPreview, RequestView,
 };
-pub use conversation::sessions::{SessionTurn, SessionView};
+pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
     Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState,
 };

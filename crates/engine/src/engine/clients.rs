@@ -32,7 +32,7 @@ impl RunClients for Engine {
         work: AnalysisWork,
         cancel: &CancellationToken,
     ) -> Result<AnalysisDone, StageFailure> {
-        self.analyse_results(work, cancel).await
+        self.analyses().analyse_results(work, cancel).await
     }
 
     async fn record_end(&self, tenant: &TenantId, run: &Run) {

@@ -129,7 +129,7 @@ impl ExecutionServices {
 }
 
 impl ExecutionParts<'_> {
-    fn core(&self) -> CorePorts {
+    pub(super) fn core(&self) -> CorePorts {
         CorePorts {
             store: Arc::clone(&self.ports.store),
             clock: Arc::clone(&self.ports.clock),

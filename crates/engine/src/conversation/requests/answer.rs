@@ -281,7 +281,7 @@ impl Engine {
         progress: Progress,
     ) -> Result<Option<AgentResponse>, EngineError> {
         if let Some(session) = &asked.request.session_id {
-            self.session(&asked.caller, session).await?;
+            self.sessions().session(&asked.caller, session).await?;
         }
         self.check_run_quota(&asked).await?;
         let hold = self.active_requests().take(&asked);
@@ -496,7 +496,7 @@ impl Engine {
             .await?;
         self.notify_watchers();
         let output = answer.map(|answer| answer.response.content.as_str());
-        self.record_turn(asked, output, at).await
+        self.sessions().record_turn(asked, output, at).await
     }
 
     async fn execute(

@@ -103,7 +103,7 @@ impl Engine {
         let result = response(&asked, &classified, &run, &shown)?;
         let (text, at) = (respond::write(&result)?, self.now());
         // Before the result: a recorded result is not made again.
-        self.record_turn(&asked, Some(&result.content), at).await?;
+        self.sessions().record_turn(&asked, Some(&result.content), at).await?;
         let told = events::about_result(record, run_id, &result.id, run.status(), at);
         let recorded = self
             .store()

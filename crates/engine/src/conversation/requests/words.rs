@@ -84,7 +84,7 @@ impl Engine {
     }
 
     fn is_analysed(&self, tenant: &TenantId, skill: &Skill) -> bool {
-        self.analysis_model(tenant, skill).is_some()
+        self.analyses().analysis_model(tenant, skill).is_some()
     }
 
     /// Returns the pin of the tool that represents the analysis.

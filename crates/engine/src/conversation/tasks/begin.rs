@@ -7,8 +7,6 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, SessionId};
 use charter_contract::json::{Profile, extent_of};
 use charter_contract::text::Text;
-use charter_store::StoreError;
-use charter_store::session::SessionRecord;
 use serde_json::Map;
 use uuid::Uuid;
 
@@ -16,7 +14,6 @@ use super::thread::Origin;
 use super::{MISSION, TaskKey, TaskMessage};
 use crate::conversation::requests::ActiveRequest;
 use crate::execution::starts::{MAX_CLIENT_ID, derived};
-use crate::ground::moments;
 use crate::{Caller, Engine, EngineError, Progress};
 
 /// Refuses a message whose ids or values are out of bounds.
@@ -164,7 +161,7 @@ impl Engine {
             }
             Some(name) => match SessionId::parse(name) {
                 Ok(session) => {
-                    self.session(caller, &session).await?;
+                    self.sessions().session(caller, &session).await?;
                     return Ok((name.to_owned(), session));
                 }
                 Err(_) => {
@@ -173,21 +170,7 @@ impl Engine {
                 }
             },
         };
-        let at = self.now();
-        let record = SessionRecord {
-            session_id: session.clone(),
-            tenant_id: caller.tenant.clone(),
-            user_id: caller.user.clone(),
-            created_at: at,
-            expires_at: moments::after(at, self.settings().session_ttl),
-        };
-        match self.store().open_session(&record).await {
-            Ok(()) => {}
-            Err(StoreError::AlreadyExists { .. }) => {
-                self.session(caller, &session).await?;
-            }
-            Err(error) => return Err(error.into()),
-        }
+        self.sessions().open_or_find(caller, &session).await?;
         Ok((context, session))
     }
 }
