@@ -28,7 +28,7 @@ use crate::EvidenceKey;
 use crate::catalogue::documents::DocumentService;
 use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
 use crate::conversation::analysis::AnalysisService;
-use crate::conversation::candidates::Generator;
+use crate::conversation::candidates::{CandidateService, Generator};
 use crate::conversation::requests::ActiveRequests;
 use crate::conversation::sessions::SessionService;
 use crate::execution::events::EventService;
@@ -392,6 +392,12 @@ impl Engine {
         &self.conversation.sessions
     }
 
+    /// Returns the candidates of tenants.
+    #[must_use]
+    pub fn candidates(&self) -> &Arc<CandidateService> {
+        &self.conversation.candidates
+    }
+
     /// Returns what analyses the results of runs.
     pub(crate) fn analyses(&self) -> &Arc<AnalysisService> {
         &self.conversation.analyses
@@ -434,10 +440,6 @@ impl Engine {
 
     pub(crate) fn store(&self) -> &SharedStore {
         &self.ports.store
-    }
-
-    pub(crate) fn generator(&self) -> &dyn Generator {
-        self.ports.generator.as_ref()
     }
 
     /// Returns the time, by the engine's clock.

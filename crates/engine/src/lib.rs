@@ -45,7 +45,7 @@ pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_effects::DryRun;
 pub use conversation::candidates::{
-    CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError,
+    CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
 pub use conversation::requests::{
     Course, ParameterView, RequestConfirmationResult, RequestEvent, RequestPreview, RequestView,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use super::execution_services::{ExecutionParts, ExecutionServices};
 use super::services::Services;
 use crate::conversation::analysis::{AnalysisParts, AnalysisService};
+use crate::conversation::candidates::{CandidateParts, CandidateService};
 use crate::conversation::sessions::{SessionService, SessionSettings};
 
 /// The services of conversations.
 pub(crate) struct ConversationServices {
     pub(crate) sessions: Arc<SessionService>,
     pub(crate) analyses: Arc<AnalysisService>,
+    pub(crate) candidates: Arc<CandidateService>,
 }
 
 /// The services of the lower storeys, and the parts of the process.
@@ -35,6 +37,7 @@ impl ConversationServices {
         Self {
             sessions: Arc::new(basis.sessions()),
             analyses: Arc::new(basis.analyses()),
+            candidates: Arc::new(basis.candidates()),
         }
     }
 }
@@ -57,5 +60,18 @@ impl Basis<'_> {
             pinned_documents: Arc::clone(&self.execution.pinned),
         };
         AnalysisService::new(Arc::clone(&self.parts.ports.models), parts)
+    }
+
+    fn candidates(&self) -> CandidateService {
+        let ports = self.parts.ports;
+        let parts = CandidateParts {
+            generator: Arc::clone(&ports.generator),
+            catalogue: Arc::clone(&self.below.catalogue),
+            packages: Arc::clone(&self.below.packages),
+            route_examples: Arc::clone(&self.below.route_examples),
+            journals: Arc::clone(&self.execution.journals),
+            run_views: Arc::clone(&self.execution.views),
+        };
+        CandidateService::new(Arc::clone(&ports.store), Arc::clone(&ports.clock), parts)
     }
 }

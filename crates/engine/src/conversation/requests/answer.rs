@@ -538,7 +538,7 @@ impl Engine {
                 let about = subject_of_candidate(&view, classified)?;
                 self.must_answer(asked, &about).await?;
                 RequestOutcome::Propose(Box::new(
-                    self.propose(propose::miss(asked, classified)).await?,
+                    self.candidates().propose(propose::miss(asked, classified)).await?,
                 ))
             }
             Course::Open => {
