@@ -29,7 +29,10 @@ use crate::catalogue::documents::DocumentService;
 use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
 use crate::conversation::analysis::AnalysisService;
 use crate::conversation::candidates::{CandidateService, Generator};
-use crate::conversation::requests::ActiveRequests;
+use crate::conversation::requests::{
+    RequestClassificationService, RequestManagementService, RequestResultService, RequestService,
+    RequestViewService, ResponseService, RouteConfirmationService,
+};
 use crate::conversation::sessions::SessionService;
 use crate::execution::events::EventService;
 use crate::execution::evidence::EvidenceService;
@@ -99,16 +102,13 @@ pub struct Ports {
 pub struct Engine {
     ports: Ports,
     settings: Settings,
-    computations: Arc<Computations>,
     questions: QuestionSlots,
-    in_hand: ActiveRequests,
     quotas: Arc<TenantQuotas>,
     services: Services,
     execution: ExecutionServices,
     conversation: ConversationServices,
     news: Arc<Notify>,
     draining: CancellationToken,
-    holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
 }
@@ -175,10 +175,10 @@ impl Engine {
             background,
             draining: draining.clone(),
             news: Arc::clone(&news),
-            holder: holder.clone(),
+            holder,
             tools,
             calls,
-            computations: Arc::clone(&computations),
+            computations,
             questions: questions.clone(),
             quotas: Arc::clone(&quotas),
             clients,
@@ -188,16 +188,13 @@ impl Engine {
         Self {
             execution,
             conversation,
-            computations,
             questions,
-            in_hand: ActiveRequests::default(),
             quotas,
             services,
             news,
             draining,
             shutdown,
             tasks,
-            holder,
             ports,
             settings,
         }
@@ -398,6 +395,47 @@ impl Engine {
         &self.conversation.candidates
     }
 
+    /// Returns what answers requests.
+    #[must_use]
+    pub fn requests(&self) -> &Arc<RequestService> {
+        &self.conversation.requests
+    }
+
+    /// Returns recorded requests, as their users see them.
+    #[must_use]
+    pub fn request_views(&self) -> &Arc<RequestViewService> {
+        &self.conversation.request_views
+    }
+
+    /// Returns the results of requests that change something.
+    pub(crate) fn request_results(&self) -> &Arc<RequestResultService> {
+        &self.conversation.request_results
+    }
+
+    /// Returns the operations of users on requests.
+    #[must_use]
+    pub fn request_management(&self) -> &Arc<RequestManagementService> {
+        &self.conversation.request_management
+    }
+
+    /// Returns what classifies requests.
+    #[must_use]
+    pub fn classifications(&self) -> &Arc<RequestClassificationService> {
+        &self.conversation.classifications
+    }
+
+    /// Returns what builds the responses to requests.
+    #[must_use]
+    pub fn responses(&self) -> &Arc<ResponseService> {
+        &self.conversation.responses
+    }
+
+    /// Returns what suggests route examples where callers confirm a route.
+    #[must_use]
+    pub fn route_confirmations(&self) -> &Arc<RouteConfirmationService> {
+        &self.conversation.route_confirmations
+    }
+
     /// Returns what analyses the results of runs.
     pub(crate) fn analyses(&self) -> &Arc<AnalysisService> {
         &self.conversation.analyses
@@ -462,11 +500,6 @@ impl Engine {
         ChangeWait::register(&self.news)
     }
 
-    /// Wakes the readers of events.
-    pub(crate) fn notify_watchers(&self) {
-        self.news.notify_waiters();
-    }
-
     /// Cancelled when no new work may begin.
     pub(crate) fn draining(&self) -> &CancellationToken {
         &self.draining
@@ -478,28 +511,15 @@ impl Engine {
         self.draining.is_cancelled()
     }
 
-    pub(crate) fn holder(&self) -> &str {
-        &self.holder
-    }
-
     /// Returns the number of tool calls that wait for a slot in this process, over all tenants.
     #[must_use]
     pub fn queued_tool_calls(&self) -> usize {
         self.execution.calls.queued()
     }
 
-    /// Returns what runs filters, and fills in templates.
-    pub(crate) fn computations(&self) -> &Arc<Computations> {
-        &self.computations
-    }
-
     /// Returns the slots for long questions to the gate.
     pub(crate) fn question_slots(&self) -> &QuestionSlots {
         &self.questions
-    }
-
-    pub(crate) fn active_requests(&self) -> &ActiveRequests {
-        &self.in_hand
     }
 
     /// The quotas of tenants, and their use.

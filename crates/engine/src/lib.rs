@@ -48,7 +48,9 @@ pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
 pub use conversation::requests::{
-    Course, ParameterView, RequestConfirmationResult, RequestEvent, RequestPreview, RequestView,
+    Course, ParameterView, RequestClassificationService, RequestConfirmationResult, RequestEvent,
+    RequestManagementService, RequestPreview, RequestService, RequestView, RequestViewService,
+    ResponseService, RouteConfirmationService,
 };
 pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{

@@ -31,5 +31,6 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<SessionView>, ApiError> {
     let id: SessionId = parsed(&id)?;
-    Ok(Json(state.engine.sessions().show_session(&caller, &id).await?))
+    let session = state.engine.sessions().show_session(&caller, &id).await?;
+    Ok(Json(session))
 }

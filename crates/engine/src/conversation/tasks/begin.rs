@@ -76,7 +76,7 @@ impl Engine {
             return Ok(key);
         }
         let asked = self.first_request(caller, &id, message).await?;
-        match self.submit(asked, progress).await {
+        match self.requests().submit(asked, progress).await {
             // A concurrent repeat of the message was faster.
             Err(error) if error.code == ErrorCode::AlreadyExists => {
                 self.is_repeat(caller, &id, message).await?;

@@ -56,7 +56,7 @@ impl Engine {
             return self.give_up(caller, &thread).await;
         }
         let last = &thread.last.asked.request.id;
-        self.cancel_request(caller, last, REASON).await
+        self.request_management().cancel_request(caller, last, REASON).await
     }
 
     /// Records that the task's missing input will not arrive.
@@ -68,7 +68,7 @@ impl Engine {
         };
         let before = wishes(&thread.last.asked.request);
         let asked = self.next_request(caller, thread, &message, before, &message.text)?;
-        self.refuse(&asked, EngineError::new(ErrorCode::Cancelled, REASON))
+        self.requests().refuse(&asked, EngineError::new(ErrorCode::Cancelled, REASON))
             .await
     }
 }

@@ -163,7 +163,7 @@ impl Follower {
     fn resume_request(&self, asked: crate::conversation::requests::ActiveRequest) {
         let engine = Arc::clone(&self.engine);
         self.engine.tasks().spawn(async move {
-            if let Some(Err(error)) = engine.resume_request(&asked).await {
+            if let Some(Err(error)) = engine.requests().resume_request(&asked).await {
                 tracing::debug!(request.id = %asked.id(), error = %error, "a request failed");
             }
         });

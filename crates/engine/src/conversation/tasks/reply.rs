@@ -156,7 +156,7 @@ impl Engine {
         let last = &thread.last;
         if let Some(clarification) = asked_back(last) {
             let chosen = self.chosen_by(caller, thread, message, &clarification)?;
-            return self.submit(chosen, progress).await;
+            return self.requests().submit(chosen, progress).await;
         }
         let before = &last.asked.request;
         let known = before.parameters().cloned().unwrap_or_default();
@@ -194,7 +194,7 @@ impl Engine {
             None => None,
         };
         let asked = self.next_request(caller, thread, message, extra, &message.text)?;
-        self.submit(asked, progress).await
+        self.requests().submit(asked, progress).await
     }
 
     /// Builds the request of a reply that answers a question.

@@ -286,7 +286,7 @@ impl Engine {
         record: RequestRecord,
     ) -> Result<Option<Thread>, EngineError> {
         let user = record.user_id.clone();
-        let first = Attempt::read(self.with_result(record).await, tenant)?;
+        let first = Attempt::read(self.request_results().with_result(record).await, tenant)?;
         let request = &first.asked.request;
         if !begins_task(request) {
             return Ok(None);
@@ -302,7 +302,7 @@ impl Engine {
         while thread.replies < MAX_REPLIES && takes_reply(&thread.last) {
             let next = self.store().request(tenant, &thread.next_id()).await?;
             let Some(next) = next else { break };
-            thread.last = Attempt::read(self.with_result(next).await, tenant)?;
+            thread.last = Attempt::read(self.request_results().with_result(next).await, tenant)?;
             thread.said.push(thread.last.task_input());
             thread.replies += 1;
         }

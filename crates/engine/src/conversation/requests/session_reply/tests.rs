@@ -143,6 +143,7 @@ impl Talk {
         let id = request.id.clone();
         let answer = self
             .engine
+            .requests()
             .handle_request(&self.ann, request, Progress::silent());
         let answer = answer.await?;
         Ok(Answered {

@@ -198,6 +198,7 @@ impl Play {
                     let request = serde_json::from_value(request).unwrap();
                     let answered = self
                         .engine
+                        .requests()
                         .handle_request(&ann, request, Progress::silent());
                     answered.await.unwrap();
                 }
