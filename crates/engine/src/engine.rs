@@ -34,6 +34,7 @@ use crate::conversation::requests::{
     RequestViewService, ResponseService, RouteConfirmationService,
 };
 use crate::conversation::sessions::SessionService;
+use crate::conversation::tasks::{TaskMissions, TaskService};
 use crate::execution::events::EventService;
 use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
@@ -139,11 +140,18 @@ impl Engine {
     /// Creates an engine with an empty catalogue: for [`Engine::reindex`], which loads the catalogue at its end.
     #[must_use]
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
-        Arc::new_cyclic(|engine: &Weak<Self>| Self::build(ports, settings, engine.clone()))
+        Arc::new_cyclic(|engine: &Weak<Self>| {
+            Self::build(ports, settings, engine.clone(), engine.clone())
+        })
     }
 
-    /// Builds the engine that runs know as their `clients`.
-    fn build(ports: Ports, settings: Settings, clients: Weak<dyn RunClients>) -> Self {
+    /// Builds the engine that runs know as their `clients`, and tasks as their `missions`.
+    fn build(
+        ports: Ports,
+        settings: Settings,
+        clients: Weak<dyn RunClients>,
+        missions: Weak<dyn TaskMissions>,
+    ) -> Self {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         let shutdown = CancellationToken::new();
         let draining = shutdown.child_token();
@@ -184,7 +192,7 @@ impl Engine {
             clients,
         };
         let execution = ExecutionServices::new(&services, &parts);
-        let conversation = ConversationServices::new(&services, &execution, &parts);
+        let conversation = ConversationServices::new(&services, &execution, &parts, missions);
         Self {
             execution,
             conversation,
@@ -434,6 +442,12 @@ impl Engine {
     #[must_use]
     pub fn route_confirmations(&self) -> &Arc<RouteConfirmationService> {
         &self.conversation.route_confirmations
+    }
+
+    /// Returns the tasks of other agents.
+    #[must_use]
+    pub fn agent_tasks(&self) -> &Arc<TaskService> {
+        &self.conversation.tasks
     }
 
     /// Returns what analyses the results of runs.

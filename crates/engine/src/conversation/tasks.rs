@@ -16,16 +16,31 @@ mod reply;
 mod standing;
 mod thread;
 
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use async_trait::async_trait;
 use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::AgentResponse;
-use std::fmt;
-
 use charter_contract::ids::{MissionId, RequestId, RunId};
+use charter_contract::mission::ArtifactKind;
 use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
+use charter_store::SharedStore;
+use charter_store::mission::MissionRecord;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::{ArtifactView, Caller, Confirmation, Engine, EngineError};
+use crate::conversation::requests::{
+    RequestManagementService, RequestResultService, RequestService,
+};
+use crate::conversation::sessions::SessionService;
+use crate::execution::runs::{RunManagementService, RunViewService};
+use crate::execution::starts::RunStartService;
+use crate::missions::{FirstMessage, MissionStart};
+use crate::{ArtifactView, Caller, Confirmation, EngineError, MissionOrder, MissionView};
 
 pub use list::{TaskFilter, TaskPage};
 
@@ -170,7 +185,108 @@ pub struct Task {
     pub runs: Vec<RunId>,
 }
 
-impl Engine {
+/// The missions that are tasks.
+#[async_trait]
+pub(crate) trait TaskMissions: Send + Sync {
+    /// Starts the mission that a message requests, or finds the one that it started before.
+    async fn start_for_message(
+        self: Arc<Self>,
+        caller: &Caller,
+        order: &MissionOrder,
+        message: FirstMessage,
+    ) -> Result<(), EngineError>;
+
+    /// Returns a mission, and its start.
+    async fn mission_with_start(
+        &self,
+        record: MissionRecord,
+    ) -> Result<(MissionView, MissionStart), EngineError>;
+
+    /// Returns the first artifacts of a kind, in the order of writing.
+    async fn artifacts_of_kind(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+        kind: ArtifactKind,
+        limit: usize,
+    ) -> Result<Vec<ArtifactView>, EngineError>;
+
+    /// Stops a mission; its artifacts stay.
+    async fn stop_mission(
+        self: Arc<Self>,
+        caller: &Caller,
+        mission: &MissionId,
+        reason: &str,
+    ) -> Result<(), EngineError>;
+}
+
+/// The services that tasks are read from and carried out with.
+pub(crate) struct TaskParts {
+    pub(crate) sessions: Arc<SessionService>,
+    pub(crate) requests: Arc<RequestService>,
+    pub(crate) request_results: Arc<RequestResultService>,
+    pub(crate) request_management: Arc<RequestManagementService>,
+    pub(crate) run_starts: Arc<RunStartService>,
+    pub(crate) run_views: Arc<RunViewService>,
+    pub(crate) run_management: Arc<RunManagementService>,
+    pub(crate) missions: Weak<dyn TaskMissions>,
+}
+
+/// The tasks of other agents.
+pub struct TaskService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    news: Arc<Notify>,
+    shutdown: CancellationToken,
+    sessions: Arc<SessionService>,
+    requests: Arc<RequestService>,
+    request_results: Arc<RequestResultService>,
+    request_management: Arc<RequestManagementService>,
+    run_starts: Arc<RunStartService>,
+    run_views: Arc<RunViewService>,
+    run_management: Arc<RunManagementService>,
+    missions: Weak<dyn TaskMissions>,
+}
+
+impl std::fmt::Debug for TaskService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TaskService").finish_non_exhaustive()
+    }
+}
+
+impl TaskService {
+    /// Builds the service, whose followers look again when `news` is notified and end with `shutdown`.
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        news: Arc<Notify>,
+        shutdown: CancellationToken,
+        parts: TaskParts,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            news,
+            shutdown,
+            sessions: parts.sessions,
+            requests: parts.requests,
+            request_results: parts.request_results,
+            request_management: parts.request_management,
+            run_starts: parts.run_starts,
+            run_views: parts.run_views,
+            run_management: parts.run_management,
+            missions: parts.missions,
+        }
+    }
+
+    /// Returns the missions, which exist as long as the engine.
+    ///
+    /// # Errors
+    /// `unavailable` if the engine has stopped.
+    fn missions(&self) -> Result<Arc<dyn TaskMissions>, EngineError> {
+        self.missions.upgrade().ok_or_else(EngineError::interrupted)
+    }
+
     /// Parses a task's id.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The services of conversations, built from the ground up on those below them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::execution_services::{ExecutionParts, ExecutionServices};
 use super::services::Services;
@@ -14,6 +14,7 @@ use crate::conversation::requests::{
     RouteConfirmationService,
 };
 use crate::conversation::sessions::{SessionService, SessionSettings};
+use crate::conversation::tasks::{TaskMissions, TaskParts, TaskService};
 
 /// The services of conversations.
 pub(crate) struct ConversationServices {
@@ -27,6 +28,7 @@ pub(crate) struct ConversationServices {
     pub(crate) classifications: Arc<RequestClassificationService>,
     pub(crate) responses: Arc<ResponseService>,
     pub(crate) route_confirmations: Arc<RouteConfirmationService>,
+    pub(crate) tasks: Arc<TaskService>,
 }
 
 /// The services of the lower storeys, and the parts of the process.
@@ -51,6 +53,7 @@ impl ConversationServices {
         below: &Services,
         execution: &ExecutionServices,
         parts: &ExecutionParts<'_>,
+        missions: Weak<dyn TaskMissions>,
     ) -> Self {
         let basis = Basis {
             below,
@@ -79,9 +82,22 @@ impl ConversationServices {
             responses: Arc::clone(&responses),
             route_confirmations: Arc::clone(&route_confirmations),
         };
+        let requests = Arc::new(basis.requests(requests));
+        let request_management = Arc::new(basis.request_management(&request_views));
+        let tasks = TaskParts {
+            sessions: Arc::clone(&sessions),
+            requests: Arc::clone(&requests),
+            request_results: Arc::clone(&request_results),
+            request_management: Arc::clone(&request_management),
+            run_starts: Arc::clone(&execution.starts),
+            run_views: Arc::clone(&execution.views),
+            run_management: Arc::clone(&execution.management),
+            missions,
+        };
         Self {
-            requests: Arc::new(basis.requests(requests)),
-            request_management: Arc::new(basis.request_management(&request_views)),
+            tasks: Arc::new(basis.tasks(tasks)),
+            requests,
+            request_management,
             analyses: answering.analyses,
             sessions,
             candidates,
@@ -269,5 +285,15 @@ impl Basis<'_> {
             clients: self.parts.clients.clone(),
         };
         RequestService::new(ports, parts)
+    }
+
+    fn tasks(&self, parts: TaskParts) -> TaskService {
+        TaskService::new(
+            Arc::clone(&self.parts.ports.store),
+            Arc::clone(&self.parts.ports.clock),
+            Arc::clone(&self.parts.news),
+            self.parts.background.shutdown.clone(),
+            parts,
+        )
     }
 }

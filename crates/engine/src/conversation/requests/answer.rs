@@ -376,6 +376,16 @@ impl RequestService {
         }
     }
 
+    /// Resumes an open request in the background. Does nothing while it is being answered.
+    pub(crate) fn resume_in_background(self: &Arc<Self>, asked: ActiveRequest) {
+        let requests = Arc::clone(self);
+        self.spawn(async move {
+            if let Some(Err(error)) = requests.resume_request(&asked).await {
+                tracing::debug!(request.id = %asked.id(), error = %error, "a request failed");
+            }
+        });
+    }
+
     /// Answers a request that is recorded and has no answer yet.
     async fn compute_and_record(
         &self,

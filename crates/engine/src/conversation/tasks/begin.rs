@@ -1,7 +1,5 @@
 //! Starts a task: a message becomes a request whose id follows from the message's.
 
-use std::sync::Arc;
-
 use charter_contract::agentic::request::{AgentRequest, RequestMetadata};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, SessionId};
@@ -11,10 +9,10 @@ use serde_json::Map;
 use uuid::Uuid;
 
 use super::thread::Origin;
-use super::{MISSION, TaskKey, TaskMessage};
+use super::{MISSION, TaskKey, TaskMessage, TaskService};
 use crate::conversation::requests::ActiveRequest;
 use crate::execution::starts::{MAX_CLIENT_ID, derived};
-use crate::{Caller, Engine, EngineError, Progress};
+use crate::{Caller, EngineError, Progress};
 
 /// Refuses a message whose ids or values are out of bounds.
 pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
@@ -39,7 +37,7 @@ pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
     Ok(())
 }
 
-impl Engine {
+impl TaskService {
     /// Starts the task of a message and returns its id as soon as it is recorded. A repeat of the message finds the
     /// same task, without further effects.
     ///
@@ -47,7 +45,7 @@ impl Engine {
     /// `invalid_request`; `session_not_found` for a context that is an unknown session; `already_exists` if the
     /// message's id was used for another message.
     pub async fn begin_task(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         message: &TaskMessage,
         progress: Progress,
@@ -64,10 +62,7 @@ impl Engine {
             return self.begin_mission_task(caller, uuid, message).await;
         }
         let id_of_a_mission = MissionId::from_uuid(uuid);
-        let mission = self
-            .store()
-            .mission(&caller.tenant, &id_of_a_mission)
-            .await?;
+        let mission = self.store.mission(&caller.tenant, &id_of_a_mission).await?;
         if mission.is_some() {
             return Err(used(message));
         }
@@ -76,7 +71,7 @@ impl Engine {
             return Ok(key);
         }
         let asked = self.first_request(caller, &id, message).await?;
-        match self.requests().submit(asked, progress).await {
+        match self.requests.submit(asked, progress).await {
             // A concurrent repeat of the message was faster.
             Err(error) if error.code == ErrorCode::AlreadyExists => {
                 self.is_repeat(caller, &id, message).await?;
@@ -93,7 +88,7 @@ impl Engine {
         id: &RequestId,
         message: &TaskMessage,
     ) -> Result<bool, EngineError> {
-        let Some(known) = self.store().request(&caller.tenant, id).await? else {
+        let Some(known) = self.store.request(&caller.tenant, id).await? else {
             return Ok(false);
         };
         let thread = self.thread_of(&caller.tenant, known).await?;
@@ -132,7 +127,7 @@ impl Engine {
         origin.write(&mut extra)?;
         let request = AgentRequest {
             id: id.clone(),
-            timestamp: self.now(),
+            timestamp: self.clock.now(),
             input,
             session_id: Some(session),
             user_id: None,
@@ -161,7 +156,7 @@ impl Engine {
             }
             Some(name) => match SessionId::parse(name) {
                 Ok(session) => {
-                    self.sessions().session(caller, &session).await?;
+                    self.sessions.session(caller, &session).await?;
                     return Ok((name.to_owned(), session));
                 }
                 Err(_) => {
@@ -170,7 +165,7 @@ impl Engine {
                 }
             },
         };
-        self.sessions().open_or_find(caller, &session).await?;
+        self.sessions.open_or_find(caller, &session).await?;
         Ok((context, session))
     }
 }
