@@ -33,9 +33,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::requests::{
-    RequestManagementService, RequestResultService, RequestService,
-};
+use crate::conversation::requests::{RequestManagementService, RequestResultService, RequestService};
 use crate::conversation::sessions::SessionService;
 use crate::execution::runs::{RunManagementService, RunViewService};
 use crate::execution::starts::RunStartService;

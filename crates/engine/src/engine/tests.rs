@@ -1,12 +1,13 @@
-//! Engines, and the services of execution without an engine, for tests: plain ports over an SQLite store in a directory. A test replaces the ports that it exercises, as
-//! in `Ports { sources, ..ports(store, tools) }`.
+//! Engines, and the services of execution and of conversations without an engine, for tests: plain ports over an SQLite
+//! store in a directory. A test replaces the ports that it exercises, as in `Ports { sources, ..ports(store, tools) }`.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::ids::{PlaybookId, RunId, TenantId};
+use charter_contract::ids::{MissionId, PlaybookId, RunId, TenantId};
+use charter_contract::mission::ArtifactKind;
 use charter_domain::clock::{Clock, SystemClock};
 use charter_domain::run::Run;
 use charter_effects::webhook::NoWebhooks;
@@ -15,15 +16,17 @@ use charter_effects::{
     ToolOutcome, ToolRunner,
 };
 use charter_store::SharedStore;
-use charter_store::mission::ArtifactRecord;
+use charter_store::mission::{ArtifactRecord, MissionRecord};
 use charter_store::request::RequestRecord;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::conversation_services::ConversationServices;
 use super::execution_services::{ExecutionParts, ExecutionServices};
 use super::services::Services;
+use crate::conversation::tasks::TaskMissions;
 use crate::execution::executors::ClientCalls;
 use crate::execution::runs::{
     AnalysisDone, AnalysisWork, MissionDocuments, RunClients, StageFailure, StageRunner,
@@ -32,7 +35,11 @@ use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::questions::{MAX_CONCURRENT, QuestionSlots};
 use crate::identity::quotas::TenantQuotas;
-use crate::{Composer, Engine, EngineError, EvidenceKey, Ports, RandomIds, Settings};
+use crate::missions::{FirstMessage, MissionStart};
+use crate::{
+    ArtifactView, Caller, Composer, Engine, EngineError, EvidenceKey, MissionOrder, MissionView,
+    Ports, RandomIds, Settings,
+};
 
 /// The store in a directory.
 pub(crate) fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -76,7 +83,7 @@ pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
     }
 }
 
-/// The storeys above runs, for a test without them.
+/// The storeys above runs, and the missions of tasks, for a test without them.
 struct NoClients;
 
 #[async_trait]
@@ -116,6 +123,44 @@ impl RunClients for NoClients {
     }
 }
 
+#[async_trait]
+impl TaskMissions for NoClients {
+    async fn start_for_message(
+        self: Arc<Self>,
+        _caller: &Caller,
+        order: &MissionOrder,
+        _message: FirstMessage,
+    ) -> Result<(), EngineError> {
+        panic!("no mission is expected: {order:?}")
+    }
+
+    async fn mission_with_start(
+        &self,
+        record: MissionRecord,
+    ) -> Result<(MissionView, MissionStart), EngineError> {
+        panic!("no mission is expected: {record:?}")
+    }
+
+    async fn artifacts_of_kind(
+        &self,
+        _caller: &Caller,
+        mission: &MissionId,
+        _kind: ArtifactKind,
+        _limit: usize,
+    ) -> Result<Vec<ArtifactView>, EngineError> {
+        panic!("no mission is expected: {mission}")
+    }
+
+    async fn stop_mission(
+        self: Arc<Self>,
+        _caller: &Caller,
+        mission: &MissionId,
+        _reason: &str,
+    ) -> Result<(), EngineError> {
+        panic!("no mission is expected: {mission}")
+    }
+}
+
 /// The services of execution and those below, without missions and conversations.
 pub(crate) struct ExecutionRig {
     pub(crate) below: Services,
@@ -123,45 +168,82 @@ pub(crate) struct ExecutionRig {
     _clients: Arc<NoClients>,
 }
 
-/// The services of execution over these ports.
-pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRig {
+/// The services of conversations and those below, without missions.
+pub(crate) struct ConversationRig {
+    pub(crate) below: Services,
+    pub(crate) execution: ExecutionServices,
+    pub(crate) services: ConversationServices,
+    _clients: Arc<NoClients>,
+}
+
+/// The parts of a process over these ports.
+fn parts<'p>(
+    ports: &'p Ports,
+    settings: &'p Settings,
+    clients: &Arc<NoClients>,
+) -> ExecutionParts<'p> {
     let background = BackgroundTasks {
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
     };
-    let (news, holder) = (Arc::new(Notify::new()), "worker-test".to_owned());
-    let below = Services::new(
-        ports,
-        settings,
-        background.clone(),
-        Arc::clone(&news),
-        holder.clone(),
-    );
-    below.catalogue.reload_catalogue().await.unwrap();
     let computations = Computations::new(Arc::clone(&ports.tools), background.shutdown.clone());
     let quotas = TenantQuotas::new(
         settings.quotas.clone(),
         Arc::clone(&ports.store),
         Arc::clone(&ports.clock),
     );
-    let clients = Arc::new(NoClients);
-    let weak = Arc::downgrade(&clients);
-    let parts = ExecutionParts {
+    let weak = Arc::downgrade(clients);
+    ExecutionParts {
         ports,
         settings,
         draining: background.shutdown.child_token(),
         background,
-        news,
-        holder,
+        news: Arc::new(Notify::new()),
+        holder: "worker-test".to_owned(),
         tools: Arc::clone(&ports.tools),
         calls: Arc::new(ClientCalls::new(settings.executor_lease)),
         computations: Arc::new(computations),
         questions: QuestionSlots::default(),
         quotas: Arc::new(quotas),
         clients: weak,
-    };
+    }
+}
+
+/// The services below execution, with the stored catalogue.
+async fn below(parts: &ExecutionParts<'_>) -> Services {
+    let below = Services::new(
+        parts.ports,
+        parts.settings,
+        parts.background.clone(),
+        Arc::clone(&parts.news),
+        parts.holder.clone(),
+    );
+    below.catalogue.reload_catalogue().await.unwrap();
+    below
+}
+
+/// The services of execution over these ports.
+pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRig {
+    let clients = Arc::new(NoClients);
+    let parts = parts(ports, settings, &clients);
+    let below = below(&parts).await;
     ExecutionRig {
         services: ExecutionServices::new(&below, &parts),
+        below,
+        _clients: clients,
+    }
+}
+
+/// The services of conversations over these ports.
+pub(crate) async fn conversation(ports: &Ports, settings: &Settings) -> ConversationRig {
+    let clients = Arc::new(NoClients);
+    let parts = parts(ports, settings, &clients);
+    let below = below(&parts).await;
+    let execution = ExecutionServices::new(&below, &parts);
+    let missions = Arc::downgrade(&clients);
+    ConversationRig {
+        services: ConversationServices::new(&below, &execution, &parts, missions),
+        execution,
         below,
         _clients: clients,
     }
