@@ -2,7 +2,7 @@
 //!
 //! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
 //! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of services, which [`Engine`] holds, and for
-//! missions and conversations of [`Engine`] itself.
+//! missions of [`Engine`] itself.
 //!
 //! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
 //! through the storage traits, and acts through the ports of `charter-effects` and `charter-search`. It knows no HTTP,

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, SessionId};
+use charter_contract::ids::{RequestId, SessionId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_domain::clock::Clock;
 use charter_store::session::{SessionRecord, Turn};
@@ -12,7 +13,6 @@ use charter_store::{SharedStore, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::conversation::requests::ActiveRequest;
 use crate::ground::core_ports::CorePorts;
 use crate::ground::ids::IdSource;
 use crate::ground::moments;
@@ -178,16 +178,17 @@ impl SessionService {
     /// Adds an answered request to its session, if it has a live one.
     pub(crate) async fn record_turn(
         &self,
-        asked: &ActiveRequest,
+        tenant: &TenantId,
+        request: &AgentRequest,
         output: Option<&str>,
         at: Timestamp,
     ) -> Result<(), EngineError> {
-        let Some(session) = &asked.request.session_id else {
+        let Some(session) = &request.session_id else {
             return Ok(());
         };
         let turn = Turn {
-            request_id: asked.id().clone(),
-            input: asked.request.input.to_string(),
+            request_id: request.id.clone(),
+            input: request.input.to_string(),
             output: output.map(str::to_owned),
             at,
         };
@@ -195,7 +196,7 @@ impl SessionService {
         let keep = self.settings.turns;
         let appended = self
             .store
-            .append_turn(&asked.caller.tenant, session, &turn, expires_at, keep)
+            .append_turn(tenant, session, &turn, expires_at, keep)
             .await
             .map_err(EngineError::from);
         match appended {

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::ActiveRequest;
-use super::execute::RequestRunService;
 use super::parameters::ParameterView;
+use super::run_service::RequestRunService;
 use crate::EngineError;
 use crate::conversation::analysis::Drafting;
 use crate::execution::runs::{HistoryEvent, LoadedRun};

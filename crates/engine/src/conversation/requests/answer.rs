@@ -25,8 +25,8 @@ use super::classification::Classification;
 use super::classify::{RequestClassificationService, domain_of, supported};
 use super::confirm::RouteConfirmationService;
 use super::course::Course;
-use super::execute::RequestRunService;
-use super::explain::{Explanation, ExplanationService};
+use super::explain::Explanation;
+use super::explanation_service::ExplanationService;
 use super::guard::{AnswerGuardService, AnswerSubject};
 use super::in_hand::ActiveRequests;
 use super::offer::{OfferService, Offers};
@@ -35,6 +35,7 @@ use super::recorded::is_repeat;
 use super::respond::ResponseService;
 use super::result::RequestResultService;
 use super::run_ids::run_id;
+use super::run_service::RequestRunService;
 use super::words::ReadAnswer;
 use super::{
     ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
@@ -549,15 +550,17 @@ impl RequestService {
             }
             Err(error) => respond::write_error(asked, error, &self.responses)?,
         };
-        let at = self.clock.now();
+        let (tenant, at) = (&asked.caller.tenant, self.clock.now());
         let answer = answer.as_ref().ok();
         let awaits = answer.and_then(|answer| answer.awaits.as_ref());
         self.store
-            .close_request(&asked.caller.tenant, asked.id(), &text, awaits, at)
+            .close_request(tenant, asked.id(), &text, awaits, at)
             .await?;
         self.news.notify_waiters();
         let output = answer.map(|answer| answer.response.content.as_str());
-        self.sessions.record_turn(asked, output, at).await
+        self.sessions
+            .record_turn(tenant, &asked.request, output, at)
+            .await
     }
 
     async fn execute(

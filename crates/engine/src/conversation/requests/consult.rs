@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::classification::Classification;
-use super::explain::ExplanationService;
+use super::explanation_service::ExplanationService;
 use super::respond::{ResponseService, verdict};
 use crate::{EngineError, LensSearchResult, PassageView};
 

@@ -1,12 +1,9 @@
 //! The runs of a request: created once, and found again when the request is resumed.
 
-use std::sync::Arc;
-
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId, SkillId, TenantId};
 use charter_domain::run::{Run, RunOutcome, RunPrerequisites, StopCause};
-use charter_store::SharedStore;
 use serde_json::json;
 use tracing::{Instrument, Span};
 
@@ -15,69 +12,14 @@ use super::analyse::SkillAnalysis;
 use super::change::StartedChange;
 use super::classification::{Classification, change_text};
 use super::exclusions::unheeded;
-use super::guard::AnswerGuardService;
-use super::parameters::{EarlierValues, ParameterService, ParameterTarget};
+use super::parameters::{EarlierValues, ParameterTarget};
 use super::run_ids::run_id;
-use crate::catalogue::live::CatalogueService;
-use crate::conversation::analysis::AnalysisService;
-use crate::execution::findings::FindingService;
-use crate::execution::runs::{
-    Driven, JournalService, NewRun, PinnedDocumentService, Progress, ProgressEvent,
-    RunManagementService, RunService, RunViewService,
-};
-use crate::execution::starts::RunStartService;
+use super::run_service::RequestRunService;
+use crate::execution::runs::{Driven, NewRun, Progress, ProgressEvent};
 use crate::ground::telemetry;
 use crate::{DryRun, EngineError};
 
-/// The services that the runs of requests are created and driven with.
-pub(crate) struct RequestRunParts {
-    pub(crate) catalogue: Arc<CatalogueService>,
-    pub(crate) findings: Arc<FindingService>,
-    pub(crate) journals: Arc<JournalService>,
-    pub(crate) pinned_documents: Arc<PinnedDocumentService>,
-    pub(crate) runs: Arc<RunService>,
-    pub(crate) run_starts: Arc<RunStartService>,
-    pub(crate) run_views: Arc<RunViewService>,
-    pub(crate) run_management: Arc<RunManagementService>,
-    pub(crate) analyses: Arc<AnalysisService>,
-    pub(crate) answer_guard: Arc<AnswerGuardService>,
-    pub(crate) parameters: Arc<ParameterService>,
-}
-
-/// The runs of requests.
-pub(crate) struct RequestRunService {
-    pub(super) store: SharedStore,
-    pub(super) catalogue: Arc<CatalogueService>,
-    pub(super) findings: Arc<FindingService>,
-    pub(super) journals: Arc<JournalService>,
-    pinned_documents: Arc<PinnedDocumentService>,
-    runs: Arc<RunService>,
-    run_starts: Arc<RunStartService>,
-    pub(super) run_views: Arc<RunViewService>,
-    pub(super) run_management: Arc<RunManagementService>,
-    pub(super) analyses: Arc<AnalysisService>,
-    pub(super) answer_guard: Arc<AnswerGuardService>,
-    parameters: Arc<ParameterService>,
-}
-
 impl RequestRunService {
-    pub(crate) fn new(store: SharedStore, parts: RequestRunParts) -> Self {
-        Self {
-            store,
-            catalogue: parts.catalogue,
-            findings: parts.findings,
-            journals: parts.journals,
-            pinned_documents: parts.pinned_documents,
-            runs: parts.runs,
-            run_starts: parts.run_starts,
-            run_views: parts.run_views,
-            run_management: parts.run_management,
-            analyses: parts.analyses,
-            answer_guard: parts.answer_guard,
-            parameters: parts.parameters,
-        }
-    }
-
     /// Runs a skill, in its agent's span.
     pub(super) async fn run_skill(
         &self,

@@ -5,7 +5,6 @@
 mod documents;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::agentic::response::{ActionType, AgentResponse};
@@ -22,14 +21,12 @@ use super::ActiveRequest;
 use super::classification::Classification;
 use super::consult::cited_under;
 use super::course::domain_of_candidate;
-use super::offer::{OfferService, Offers};
+use super::explanation_service::ExplanationService;
+use super::offer::Offers;
 use super::offered::Offer;
 use super::respond::{ResponseService, verdict};
 use crate::EngineError;
-use crate::catalogue::live::CatalogueService;
-use crate::knowledge::lenses::LensService;
 use crate::knowledge::look_up::{CitedPassage, CitedSection, Knowledge, MatchedNode};
-use crate::registry::routing::RoutingService;
 use documents::DocumentShown;
 
 /// Maximum passages that are quoted.
@@ -78,29 +75,7 @@ impl Explanation {
     }
 }
 
-/// Explains rules, and quotes the reference library.
-pub(crate) struct ExplanationService {
-    catalogue: Arc<CatalogueService>,
-    routing: Arc<RoutingService>,
-    pub(super) lenses: Arc<LensService>,
-    offers: Arc<OfferService>,
-}
-
 impl ExplanationService {
-    pub(crate) fn new(
-        catalogue: Arc<CatalogueService>,
-        routing: Arc<RoutingService>,
-        lenses: Arc<LensService>,
-        offers: Arc<OfferService>,
-    ) -> Self {
-        Self {
-            catalogue,
-            routing,
-            lenses,
-            offers,
-        }
-    }
-
     /// Builds the explanation for a routed request.
     ///
     /// # Errors

@@ -142,7 +142,7 @@ impl RequestResultService {
         let (text, at) = (respond::write(&result)?, self.clock.now());
         // Before the result: a recorded result is not made again.
         self.sessions
-            .record_turn(&asked, Some(&result.content), at)
+            .record_turn(tenant, &asked.request, Some(&result.content), at)
             .await?;
         let told = events::about_result(record, run_id, &result.id, run.status(), at);
         let recorded = self

@@ -8,7 +8,7 @@ use charter_contract::run_status::RunStatus;
 use super::super::ActiveRequest;
 use super::super::classification::{Classification, RunReply, SessionReply};
 use super::super::classify::RequestClassificationService;
-use super::super::execute::RequestRunService;
+use super::super::run_service::RequestRunService;
 use super::LastAnswer;
 use crate::execution::runs::RunView;
 use crate::{EngineError, RollBack};
