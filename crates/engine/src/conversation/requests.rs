@@ -39,6 +39,7 @@ mod respond;
 mod result;
 mod run_ids;
 mod run_service;
+mod service;
 mod session_reply;
 mod view;
 mod words;
@@ -50,8 +51,6 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError, LensFilter, Tier};
 
-pub use answer::RequestService;
-pub(crate) use answer::{RequestParts, RequestPorts};
 pub(crate) use ask_back::{CLARIFICATION, Clarification};
 pub use cancel::RequestManagementService;
 pub(crate) use classification::Classification;
@@ -69,6 +68,8 @@ pub use parameters::ParameterView;
 pub use respond::ResponseService;
 pub(crate) use result::{RequestResultParts, RequestResultService};
 pub(crate) use run_service::{RequestRunParts, RequestRunService};
+pub use service::RequestService;
+pub(crate) use service::{RequestParts, RequestPorts};
 pub(crate) use view::runs_of;
 pub use view::{RequestView, RequestViewService};
 pub(crate) use words::analysis_run_id;

@@ -32,14 +32,14 @@ pub(crate) struct ConversationServices {
 }
 
 /// The services of the lower storeys, and the parts of the process.
-struct Basis<'b> {
+struct ConversationBasis<'b> {
     below: &'b Services,
     execution: &'b ExecutionServices,
     parts: &'b ExecutionParts<'b>,
 }
 
 /// The services that requests are answered with.
-struct Answering {
+struct AnswerServices {
     analyses: Arc<AnalysisService>,
     answer_guard: Arc<AnswerGuardService>,
     offers: Arc<OfferService>,
@@ -55,7 +55,7 @@ impl ConversationServices {
         parts: &ExecutionParts<'_>,
         missions: Weak<dyn TaskMissions>,
     ) -> Self {
-        let basis = Basis {
+        let basis = ConversationBasis {
             below,
             execution,
             parts,
@@ -110,7 +110,7 @@ impl ConversationServices {
     }
 }
 
-impl Basis<'_> {
+impl ConversationBasis<'_> {
     fn sessions(&self) -> SessionService {
         let settings = SessionSettings {
             ttl: self.parts.settings.session_ttl,
@@ -132,7 +132,7 @@ impl Basis<'_> {
         CandidateService::new(Arc::clone(&ports.store), Arc::clone(&ports.clock), parts)
     }
 
-    fn answering(&self) -> Answering {
+    fn answering(&self) -> AnswerServices {
         let analyses = Arc::new(self.analyses());
         let answer_guard = Arc::new(self.answer_guard());
         let offers = Arc::new(OfferService::new(
@@ -147,7 +147,7 @@ impl Basis<'_> {
             Arc::clone(&offers),
         );
         let request_runs = self.request_runs(&analyses, &answer_guard);
-        Answering {
+        AnswerServices {
             analyses,
             answer_guard,
             offers,

@@ -1,7 +1,7 @@
 //! From a request to its recorded answer.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charter_contract::agentic::request::AgentRequest;
@@ -10,43 +10,30 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
 use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::catalogue::View;
-use charter_domain::clock::Clock;
+use charter_store::StoreError;
 use charter_store::request::RequestRecord;
-use charter_store::{SharedStore, StoreError};
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use super::analyse::SkillResult;
 use super::change::StartedChange;
 use super::classification::Classification;
-use super::classify::{RequestClassificationService, domain_of, supported};
-use super::confirm::RouteConfirmationService;
+use super::classify::{domain_of, supported};
 use super::course::Course;
 use super::explain::Explanation;
-use super::explanation_service::ExplanationService;
-use super::guard::{AnswerGuardService, AnswerSubject};
-use super::in_hand::ActiveRequests;
-use super::offer::{OfferService, Offers};
+use super::guard::AnswerSubject;
+use super::offer::Offers;
 use super::offered::Offer;
 use super::recorded::is_repeat;
-use super::respond::ResponseService;
-use super::result::RequestResultService;
 use super::run_ids::run_id;
-use super::run_service::RequestRunService;
+use super::service::RequestService;
 use super::words::ReadAnswer;
 use super::{
     ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
 };
-use crate::catalogue::live::CatalogueService;
-use crate::conversation::candidates::{CandidateProposal, CandidateService};
-use crate::conversation::sessions::SessionService;
-use crate::execution::runs::{Progress, ProgressEvent, RunClients, RunRecoveryService};
+use crate::conversation::candidates::CandidateProposal;
+use crate::execution::runs::{Progress, ProgressEvent};
 use crate::ground::moments;
 use crate::ground::telemetry;
-use crate::identity::quotas::TenantQuotas;
 use crate::{Caller, EngineError, LensSearchResult};
 
 /// The outcome of a request.
@@ -140,114 +127,7 @@ struct ComputedAnswer {
     awaits: Option<RunId>,
 }
 
-/// The parts of a process that answers requests.
-pub(crate) struct RequestPorts {
-    pub(crate) store: SharedStore,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) tasks: TaskTracker,
-    /// Cancelled when no new work may begin.
-    pub(crate) draining: CancellationToken,
-    /// Wakes the readers of events.
-    pub(crate) news: Arc<Notify>,
-    /// The name of this process in leases.
-    pub(crate) holder: String,
-    pub(crate) quotas: Arc<TenantQuotas>,
-    pub(crate) clients: Weak<dyn RunClients>,
-}
-
-/// The services that requests are answered with.
-pub(crate) struct RequestParts {
-    pub(crate) catalogue: Arc<CatalogueService>,
-    pub(crate) run_recovery: Arc<RunRecoveryService>,
-    pub(crate) sessions: Arc<SessionService>,
-    pub(crate) candidates: Arc<CandidateService>,
-    pub(crate) classifications: Arc<RequestClassificationService>,
-    pub(crate) answer_guard: Arc<AnswerGuardService>,
-    pub(crate) offers: Arc<OfferService>,
-    pub(crate) explanations: Arc<ExplanationService>,
-    pub(crate) request_runs: Arc<RequestRunService>,
-    pub(crate) request_results: Arc<RequestResultService>,
-    pub(crate) responses: Arc<ResponseService>,
-    pub(crate) route_confirmations: Arc<RouteConfirmationService>,
-}
-
-/// Answers requests.
-pub struct RequestService {
-    store: SharedStore,
-    clock: Arc<dyn Clock>,
-    tasks: TaskTracker,
-    draining: CancellationToken,
-    news: Arc<Notify>,
-    holder: String,
-    quotas: Arc<TenantQuotas>,
-    clients: Weak<dyn RunClients>,
-    catalogue: Arc<CatalogueService>,
-    run_recovery: Arc<RunRecoveryService>,
-    sessions: Arc<SessionService>,
-    candidates: Arc<CandidateService>,
-    classifications: Arc<RequestClassificationService>,
-    answer_guard: Arc<AnswerGuardService>,
-    offers: Arc<OfferService>,
-    explanations: Arc<ExplanationService>,
-    request_runs: Arc<RequestRunService>,
-    request_results: Arc<RequestResultService>,
-    responses: Arc<ResponseService>,
-    route_confirmations: Arc<RouteConfirmationService>,
-    /// The requests that this process is answering.
-    active: ActiveRequests,
-}
-
-impl std::fmt::Debug for RequestService {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestService").finish_non_exhaustive()
-    }
-}
-
 impl RequestService {
-    pub(crate) fn new(ports: RequestPorts, parts: RequestParts) -> Self {
-        Self {
-            store: ports.store,
-            clock: ports.clock,
-            tasks: ports.tasks,
-            draining: ports.draining,
-            news: ports.news,
-            holder: ports.holder,
-            quotas: ports.quotas,
-            clients: ports.clients,
-            catalogue: parts.catalogue,
-            run_recovery: parts.run_recovery,
-            sessions: parts.sessions,
-            candidates: parts.candidates,
-            classifications: parts.classifications,
-            answer_guard: parts.answer_guard,
-            offers: parts.offers,
-            explanations: parts.explanations,
-            request_runs: parts.request_runs,
-            request_results: parts.request_results,
-            responses: parts.responses,
-            route_confirmations: parts.route_confirmations,
-            active: ActiveRequests::default(),
-        }
-    }
-
-    /// Returns whether this process is answering requests.
-    pub(crate) fn has_active_requests(&self) -> bool {
-        !self.active.is_empty()
-    }
-
-    /// Spawns work on requests. The clients of its runs exist at least until it ends.
-    fn spawn<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        let clients = self.clients.upgrade();
-        self.tasks.spawn(async move {
-            let done = work.await;
-            drop(clients);
-            done
-        })
-    }
-
     /// Answers a request. For a repeated id, returns the recorded answer, or the result of a change that has ended.
     ///
     /// The work continues if the caller goes away; a repeat of the request finds it.
