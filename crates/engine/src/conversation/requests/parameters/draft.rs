@@ -16,9 +16,9 @@ use charter_effects::{ModelRequest, ModelStage, NamedSchema, NullListener};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{ParameterService, ParameterTarget};
 use super::super::ActiveRequest;
 use super::super::run_ids::run_id;
+use super::{ParameterService, ParameterTarget};
 use crate::execution::asking::{MAX_REPAIRS, ValidatedDraft, drafted};
 
 /// The route. Without it, the tenant's users are asked for the parameters.
