@@ -1,6 +1,7 @@
 //! The engine: its ports, and the common state of every use case.
 
 mod clients;
+mod conversation_services;
 mod execution_services;
 mod mission_services;
 mod services;
@@ -19,16 +20,23 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use execution_services::{ExecutionParts, ExecutionServices};
-use mission_services::{MissionServices, MissionServicesParts};
+use conversation_services::ConversationServices;
+use execution_services::{ExecutionServices, ProcessParts};
+use mission_services::MissionServices;
 use services::Services;
 
 use crate::EngineError;
 use crate::EvidenceKey;
 use crate::catalogue::documents::DocumentService;
 use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
-use crate::conversation::candidates::Generator;
-use crate::conversation::requests::ActiveRequests;
+use crate::conversation::analysis::AnalysisService;
+use crate::conversation::candidates::{CandidateService, Generator};
+use crate::conversation::requests::{
+    RequestClassificationService, RequestManagementService, RequestResultService, RequestService,
+    RequestViewService, ResponseService, RouteConfirmationService,
+};
+use crate::conversation::sessions::SessionService;
+use crate::conversation::tasks::TaskService;
 use crate::execution::events::EventService;
 use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
@@ -98,16 +106,14 @@ pub struct Ports {
 pub struct Engine {
     ports: Ports,
     settings: Settings,
-    computations: Arc<Computations>,
     questions: QuestionSlots,
-    in_hand: ActiveRequests,
     quotas: Arc<TenantQuotas>,
     services: Services,
     execution: ExecutionServices,
     missions: MissionServices,
+    conversation: ConversationServices,
     news: Arc<Notify>,
     draining: CancellationToken,
-    holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
 }
@@ -164,48 +170,34 @@ impl Engine {
             Arc::clone(&news),
             holder.clone(),
         );
-        let execution = ExecutionServices::new(
-            &services,
-            &ExecutionParts {
-                ports: &ports,
-                settings: &settings,
-                background,
-                draining: draining.clone(),
-                news: Arc::clone(&news),
-                holder: holder.clone(),
-                tools,
-                calls,
-                computations: Arc::clone(&computations),
-                questions: questions.clone(),
-                quotas: Arc::clone(&quotas),
-                clients,
-            },
-        );
-        let missions = MissionServices::new(
-            &services,
-            &execution,
-            &MissionServicesParts {
-                ports: &ports,
-                settings: &settings,
-                shutdown: shutdown.clone(),
-                news: Arc::clone(&news),
-                questions: questions.clone(),
-                quotas: Arc::clone(&quotas),
-            },
-        );
+        let parts = ProcessParts {
+            ports: &ports,
+            settings: &settings,
+            background,
+            draining: draining.clone(),
+            news: Arc::clone(&news),
+            holder,
+            tools,
+            calls,
+            computations,
+            questions: questions.clone(),
+            quotas: Arc::clone(&quotas),
+            clients,
+        };
+        let execution = ExecutionServices::new(&services, &parts);
+        let missions = MissionServices::new(&services, &execution, &parts);
+        let conversation = ConversationServices::new(&services, &execution, &missions, &parts);
         Self {
             execution,
             missions,
-            computations,
+            conversation,
             questions,
-            in_hand: ActiveRequests::default(),
             quotas,
             services,
             news,
             draining,
             shutdown,
             tasks,
-            holder,
             ports,
             settings,
         }
@@ -406,6 +398,70 @@ impl Engine {
         &self.execution.replicas
     }
 
+    /// Returns the sessions of users.
+    #[must_use]
+    pub fn sessions(&self) -> &Arc<SessionService> {
+        &self.conversation.sessions
+    }
+
+    /// Returns the candidates of tenants.
+    #[must_use]
+    pub fn candidates(&self) -> &Arc<CandidateService> {
+        &self.conversation.candidates
+    }
+
+    /// Returns what answers requests.
+    #[must_use]
+    pub fn requests(&self) -> &Arc<RequestService> {
+        &self.conversation.requests
+    }
+
+    /// Returns recorded requests, as their users see them.
+    #[must_use]
+    pub fn request_views(&self) -> &Arc<RequestViewService> {
+        &self.conversation.request_views
+    }
+
+    /// Returns the results of requests that change something.
+    pub(crate) fn request_results(&self) -> &Arc<RequestResultService> {
+        &self.conversation.request_results
+    }
+
+    /// Returns the operations of users on requests.
+    #[must_use]
+    pub fn request_management(&self) -> &Arc<RequestManagementService> {
+        &self.conversation.request_management
+    }
+
+    /// Returns what classifies requests.
+    #[must_use]
+    pub fn classifications(&self) -> &Arc<RequestClassificationService> {
+        &self.conversation.classifications
+    }
+
+    /// Returns what builds the responses to requests.
+    #[must_use]
+    pub fn responses(&self) -> &Arc<ResponseService> {
+        &self.conversation.responses
+    }
+
+    /// Returns what suggests route examples where callers confirm a route.
+    #[must_use]
+    pub fn route_confirmations(&self) -> &Arc<RouteConfirmationService> {
+        &self.conversation.route_confirmations
+    }
+
+    /// Returns the tasks of other agents.
+    #[must_use]
+    pub fn agent_tasks(&self) -> &Arc<TaskService> {
+        &self.conversation.tasks
+    }
+
+    /// Returns what analyses the results of runs.
+    pub(crate) fn analyses(&self) -> &Arc<AnalysisService> {
+        &self.conversation.analyses
+    }
+
     /// Returns the engine's settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
@@ -440,10 +496,6 @@ impl Engine {
         &self.ports.store
     }
 
-    pub(crate) fn generator(&self) -> &dyn Generator {
-        self.ports.generator.as_ref()
-    }
-
     /// Returns the time, by the engine's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
@@ -464,11 +516,6 @@ impl Engine {
         ChangeWait::register(&self.news)
     }
 
-    /// Wakes the readers of events.
-    pub(crate) fn notify_watchers(&self) {
-        self.news.notify_waiters();
-    }
-
     /// Cancelled when no new work may begin.
     pub(crate) fn draining(&self) -> &CancellationToken {
         &self.draining
@@ -480,28 +527,15 @@ impl Engine {
         self.draining.is_cancelled()
     }
 
-    pub(crate) fn holder(&self) -> &str {
-        &self.holder
-    }
-
     /// Returns the number of tool calls that wait for a slot in this process, over all tenants.
     #[must_use]
     pub fn queued_tool_calls(&self) -> usize {
         self.execution.calls.queued()
     }
 
-    /// Returns what runs filters, and fills in templates.
-    pub(crate) fn computations(&self) -> &Arc<Computations> {
-        &self.computations
-    }
-
     /// Returns the slots for long questions to the gate.
     pub(crate) fn question_slots(&self) -> &QuestionSlots {
         &self.questions
-    }
-
-    pub(crate) fn active_requests(&self) -> &ActiveRequests {
-        &self.in_hand
     }
 
     /// The quotas of tenants, and their use.

@@ -45,14 +45,16 @@ pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_effects::DryRun;
 pub use conversation::candidates::{
-    CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError,
+    CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
 pub use conversation::requests::{
-    Course, ParameterView, RequestConfirmationResult, RequestEvent, RequestPreview, RequestView,
+    Course, ParameterView, RequestClassificationService, RequestConfirmationResult, RequestEvent,
+    RequestManagementService, RequestPreview, RequestService, RequestView, RequestViewService,
+    ResponseService, RouteConfirmationService,
 };
-pub use conversation::sessions::{SessionTurn, SessionView};
+pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
-    Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState,
+    Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
 };
 pub use engine::{Engine, Ports};
 pub use execution::events::{

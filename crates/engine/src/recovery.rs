@@ -33,7 +33,7 @@ impl Engine {
         if self.settings().duty == ProcessRole::Api || self.is_draining() {
             return Ok(0);
         }
-        if let Err(error) = self.record_results().await {
+        if let Err(error) = self.request_results().record_results().await {
             tracing::warn!(error = %error, "results of requests could not be read; retrying");
         }
         let hold = self.run_recovery().request_lease();
@@ -49,7 +49,7 @@ impl Engine {
             let engine = Arc::clone(self);
             answering.push(self.tasks().spawn(async move {
                 let id = asked.id().clone();
-                match engine.resume_request(&asked).await {
+                match engine.requests().resume_request(&asked).await {
                     None => {}
                     Some(Ok(_)) => {
                         tracing::info!(request.id = %id, "an interrupted request was answered");

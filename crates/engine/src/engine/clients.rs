@@ -16,11 +16,11 @@ impl RunClients for Engine {
         work: AnalysisWork,
         cancel: &CancellationToken,
     ) -> Result<AnalysisDone, StageFailure> {
-        self.analyse_results(work, cancel).await
+        self.analyses().analyse_results(work, cancel).await
     }
 
     async fn record_end(&self, tenant: &TenantId, run: &Run) {
-        self.note_end(tenant, run).await;
+        self.request_results().note_end(tenant, run).await;
     }
 
     async fn planned_by(
@@ -28,14 +28,18 @@ impl RunClients for Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Option<(RequestRecord, PlaybookId)> {
-        self.request_that_planned(tenant, run).await
+        self.route_confirmations()
+            .request_that_planned(tenant, run)
+            .await
     }
 
     async fn suggest_started(&self, request: &RequestRecord, playbook: &PlaybookId) {
-        self.suggest_example_of(request, playbook).await;
+        self.route_confirmations()
+            .suggest_example_of(request, playbook)
+            .await;
     }
 
     fn has_active_requests(&self) -> bool {
-        !self.active_requests().is_empty()
+        self.requests().has_active_requests()
     }
 }

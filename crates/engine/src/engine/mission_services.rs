@@ -2,16 +2,8 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
-
-use super::Ports;
-use super::execution_services::ExecutionServices;
+use super::execution_services::{ExecutionServices, ProcessParts};
 use super::services::Services;
-use crate::ground::core_ports::CorePorts;
-use crate::ground::questions::QuestionSlots;
-use crate::ground::settings::Settings;
-use crate::identity::quotas::TenantQuotas;
 use crate::missions::{
     MissionParts, MissionService, MissionStageParts, MissionStageService, MissionViewService,
     WriteBackParts, WriteBackService,
@@ -25,15 +17,11 @@ pub(crate) struct MissionServices {
     _stages: Arc<MissionStageService>,
 }
 
-/// The parts of a process that missions are built from.
-pub(crate) struct MissionServicesParts<'p> {
-    pub(crate) ports: &'p Ports,
-    pub(crate) settings: &'p Settings,
-    pub(crate) shutdown: CancellationToken,
-    /// Wakes the readers of events.
-    pub(crate) news: Arc<Notify>,
-    pub(crate) questions: QuestionSlots,
-    pub(crate) quotas: Arc<TenantQuotas>,
+/// The services of the lower storeys, and the parts of the process.
+struct MissionBasis<'b> {
+    below: &'b Services,
+    execution: &'b ExecutionServices,
+    parts: &'b ProcessParts<'b>,
 }
 
 impl MissionServices {
@@ -41,85 +29,75 @@ impl MissionServices {
     pub(crate) fn new(
         below: &Services,
         execution: &ExecutionServices,
-        parts: &MissionServicesParts<'_>,
+        parts: &ProcessParts<'_>,
     ) -> Self {
-        let views = Arc::new(parts.views(execution));
-        let stages = Arc::new(parts.stages(below, execution, &views));
+        let basis = MissionBasis {
+            below,
+            execution,
+            parts,
+        };
+        let views = Arc::new(basis.views());
+        let stages = Arc::new(basis.stages(&views));
         let runners = Arc::downgrade(&stages);
         execution.pinned.set_stages(runners);
         Self {
-            missions: Arc::new(parts.missions(below, execution, &views)),
+            missions: Arc::new(basis.missions(&views)),
             views,
             _stages: stages,
         }
     }
 }
 
-impl MissionServicesParts<'_> {
-    fn missions(
-        &self,
-        below: &Services,
-        execution: &ExecutionServices,
-        views: &Arc<MissionViewService>,
-    ) -> MissionService {
-        let ports = CorePorts {
-            store: Arc::clone(&self.ports.store),
-            clock: Arc::clone(&self.ports.clock),
-            ids: Arc::clone(&self.ports.ids),
-        };
+impl MissionBasis<'_> {
+    fn missions(&self, views: &Arc<MissionViewService>) -> MissionService {
         let parts = MissionParts {
-            models: Arc::clone(&self.ports.models),
-            quotas: Arc::clone(&self.quotas),
-            catalogue: Arc::clone(&below.catalogue),
-            tags: Arc::clone(&execution.tags),
-            runs: Arc::clone(&execution.runs),
-            management: Arc::clone(&execution.management),
+            models: Arc::clone(&self.parts.ports.models),
+            quotas: Arc::clone(&self.parts.quotas),
+            catalogue: Arc::clone(&self.below.catalogue),
+            tags: Arc::clone(&self.execution.tags),
+            runs: Arc::clone(&self.execution.runs),
+            management: Arc::clone(&self.execution.management),
             views: Arc::clone(views),
         };
-        MissionService::new(ports, parts)
+        MissionService::new(self.parts.core(), parts)
     }
 
-    fn views(&self, execution: &ExecutionServices) -> MissionViewService {
+    fn views(&self) -> MissionViewService {
         MissionViewService::new(
-            Arc::clone(&self.ports.store),
-            Arc::clone(&execution.journals),
-            Arc::clone(&execution.views),
+            Arc::clone(&self.parts.ports.store),
+            Arc::clone(&self.execution.journals),
+            Arc::clone(&self.execution.views),
         )
     }
 
-    fn stages(
-        &self,
-        below: &Services,
-        execution: &ExecutionServices,
-        views: &Arc<MissionViewService>,
-    ) -> MissionStageService {
+    fn stages(&self, views: &Arc<MissionViewService>) -> MissionStageService {
         let parts = MissionStageParts {
-            models: Arc::clone(&self.ports.models),
-            pass_ttl: self.settings.pass_ttl,
-            questions: self.questions.clone(),
-            catalogue: Arc::clone(&below.catalogue),
-            lenses: Arc::clone(&below.lenses),
-            routing: Arc::clone(&below.routing),
-            tool_search: Arc::clone(&below.tool_search),
-            findings: Arc::clone(&execution.findings),
-            tags: Arc::clone(&execution.tags),
-            pinned: Arc::clone(&execution.pinned),
+            models: Arc::clone(&self.parts.ports.models),
+            pass_ttl: self.parts.settings.pass_ttl,
+            questions: self.parts.questions.clone(),
+            catalogue: Arc::clone(&self.below.catalogue),
+            lenses: Arc::clone(&self.below.lenses),
+            routing: Arc::clone(&self.below.routing),
+            tool_search: Arc::clone(&self.below.tool_search),
+            findings: Arc::clone(&self.execution.findings),
+            tags: Arc::clone(&self.execution.tags),
+            pinned: Arc::clone(&self.execution.pinned),
             views: Arc::clone(views),
-            write_backs: Arc::new(self.write_backs(execution)),
+            write_backs: Arc::new(self.write_backs()),
         };
-        MissionStageService::new(Arc::clone(&self.ports.clock), parts)
+        MissionStageService::new(Arc::clone(&self.parts.ports.clock), parts)
     }
 
-    fn write_backs(&self, execution: &ExecutionServices) -> WriteBackService {
+    fn write_backs(&self) -> WriteBackService {
         let parts = WriteBackParts {
-            shutdown: self.shutdown.clone(),
-            news: Arc::clone(&self.news),
-            webhooks: Arc::clone(&self.ports.webhooks),
-            journals: Arc::clone(&execution.journals),
-            runs: Arc::clone(&execution.runs),
-            starts: Arc::clone(&execution.starts),
+            shutdown: self.parts.background.shutdown.clone(),
+            news: Arc::clone(&self.parts.news),
+            webhooks: Arc::clone(&self.parts.ports.webhooks),
+            journals: Arc::clone(&self.execution.journals),
+            runs: Arc::clone(&self.execution.runs),
+            starts: Arc::clone(&self.execution.starts),
         };
-        let (store, clock) = (&self.ports.store, &self.ports.clock);
+        let (store, clock) = (&self.parts.ports.store, &self.parts.ports.clock);
         WriteBackService::new(Arc::clone(store), Arc::clone(clock), parts)
     }
 }

@@ -21,8 +21,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::execution_services::{ExecutionParts, ExecutionServices};
-use super::mission_services::{MissionServices, MissionServicesParts};
+use super::conversation_services::ConversationServices;
+use super::execution_services::{ExecutionServices, ProcessParts};
+use super::mission_services::MissionServices;
 use super::services::Services;
 use crate::execution::executors::ClientCalls;
 use crate::execution::runs::{AnalysisDone, AnalysisWork, RunClients, StageFailure};
@@ -108,16 +109,7 @@ impl RunClients for NoClients {
 pub(crate) struct ExecutionRig {
     pub(crate) below: Services,
     pub(crate) services: ExecutionServices,
-    shared: SharedParts,
     _clients: Arc<NoClients>,
-}
-
-/// The parts of a process that the services of several storeys share.
-struct SharedParts {
-    shutdown: CancellationToken,
-    news: Arc<Notify>,
-    questions: QuestionSlots,
-    quotas: Arc<TenantQuotas>,
 }
 
 /// The services of missions and those below, without conversations.
@@ -126,71 +118,96 @@ pub(crate) struct MissionRig {
     pub(crate) services: MissionServices,
 }
 
-/// The services of execution over these ports.
-pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRig {
+/// The services of conversations and those below, without an engine.
+pub(crate) struct ConversationRig {
+    pub(crate) execution: ExecutionRig,
+    pub(crate) services: ConversationServices,
+    _missions: MissionServices,
+}
+
+/// The parts of a process over these ports.
+fn parts<'p>(
+    ports: &'p Ports,
+    settings: &'p Settings,
+    clients: &Arc<NoClients>,
+) -> ProcessParts<'p> {
     let background = BackgroundTasks {
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
     };
-    let (news, holder) = (Arc::new(Notify::new()), "worker-test".to_owned());
-    let below = Services::new(
-        ports,
-        settings,
-        background.clone(),
-        Arc::clone(&news),
-        holder.clone(),
-    );
-    below.catalogue.reload_catalogue().await.unwrap();
     let computations = Computations::new(Arc::clone(&ports.tools), background.shutdown.clone());
     let quotas = TenantQuotas::new(
         settings.quotas.clone(),
         Arc::clone(&ports.store),
         Arc::clone(&ports.clock),
     );
-    let shared = SharedParts {
-        shutdown: background.shutdown.clone(),
-        news,
-        questions: QuestionSlots::default(),
-        quotas: Arc::new(quotas),
-    };
-    let clients = Arc::new(NoClients);
-    let weak = Arc::downgrade(&clients);
-    let parts = ExecutionParts {
+    let weak = Arc::downgrade(clients);
+    ProcessParts {
         ports,
         settings,
         draining: background.shutdown.child_token(),
         background,
-        news: Arc::clone(&shared.news),
-        holder,
+        news: Arc::new(Notify::new()),
+        holder: "worker-test".to_owned(),
         tools: Arc::clone(&ports.tools),
         calls: Arc::new(ClientCalls::new(settings.executor_lease)),
         computations: Arc::new(computations),
-        questions: shared.questions.clone(),
-        quotas: Arc::clone(&shared.quotas),
+        questions: QuestionSlots::default(),
+        quotas: Arc::new(quotas),
         clients: weak,
-    };
+    }
+}
+
+/// The services below execution, with the stored catalogue.
+async fn below(parts: &ProcessParts<'_>) -> Services {
+    let below = Services::new(
+        parts.ports,
+        parts.settings,
+        parts.background.clone(),
+        Arc::clone(&parts.news),
+        parts.holder.clone(),
+    );
+    below.catalogue.reload_catalogue().await.unwrap();
+    below
+}
+
+/// The services of execution over these ports.
+pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRig {
+    let clients = Arc::new(NoClients);
+    execution_of(&parts(ports, settings, &clients), clients).await
+}
+
+async fn execution_of(parts: &ProcessParts<'_>, clients: Arc<NoClients>) -> ExecutionRig {
+    let below = below(parts).await;
     ExecutionRig {
-        services: ExecutionServices::new(&below, &parts),
+        services: ExecutionServices::new(&below, parts),
         below,
-        shared,
         _clients: clients,
     }
 }
 
 /// The services of missions over these ports.
 pub(crate) async fn missions(ports: &Ports, settings: &Settings) -> MissionRig {
-    let execution = execution(ports, settings).await;
-    let parts = MissionServicesParts {
-        ports,
-        settings,
-        shutdown: execution.shared.shutdown.clone(),
-        news: Arc::clone(&execution.shared.news),
-        questions: execution.shared.questions.clone(),
-        quotas: Arc::clone(&execution.shared.quotas),
-    };
+    let clients = Arc::new(NoClients);
+    let parts = parts(ports, settings, &clients);
+    let execution = execution_of(&parts, clients).await;
     MissionRig {
         services: MissionServices::new(&execution.below, &execution.services, &parts),
         execution,
+    }
+}
+
+/// The services of conversations over these ports.
+pub(crate) async fn conversation(ports: &Ports, settings: &Settings) -> ConversationRig {
+    let clients = Arc::new(NoClients);
+    let parts = parts(ports, settings, &clients);
+    let execution = execution_of(&parts, clients).await;
+    let (below, runs) = (&execution.below, &execution.services);
+    let missions = MissionServices::new(below, runs, &parts);
+    ConversationRig {
+        services: ConversationServices::new(below, runs, &missions, &parts),
+        execution,
+        _missions: missions,
     }
 }
 

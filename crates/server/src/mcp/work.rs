@@ -112,7 +112,12 @@ impl WorkSubject {
         reason: &str,
     ) -> Result<(), EngineError> {
         let stopped = match self {
-            Self::Request(id) => return engine.cancel_request(caller, id, reason).await,
+            Self::Request(id) => {
+                return engine
+                    .request_management()
+                    .cancel_request(caller, id, reason)
+                    .await;
+            }
             Self::Run(id) => {
                 let aborted =
                     engine

@@ -196,9 +196,10 @@ impl Play {
                         "metadata": {"playbook_id": PLAYBOOK},
                     });
                     let request = serde_json::from_value(request).unwrap();
-                    let answered = self
-                        .engine
-                        .handle_request(&ann, request, Progress::silent());
+                    let answered =
+                        self.engine
+                            .requests()
+                            .handle_request(&ann, request, Progress::silent());
                     answered.await.unwrap();
                 }
                 Some(record) if record.answer.is_some() => return,
