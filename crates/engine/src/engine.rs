@@ -18,7 +18,6 @@ use charter_store::skill_index::SkillIndex;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
 use conversation_services::ConversationServices;
 use execution_services::{ExecutionServices, ProcessParts};
@@ -28,7 +27,7 @@ use services::Services;
 use crate::EngineError;
 use crate::EvidenceKey;
 use crate::catalogue::documents::DocumentService;
-use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
+use crate::catalogue::live::{CatalogueService, LiveCatalogue};
 use crate::conversation::analysis::AnalysisService;
 use crate::conversation::candidates::{CandidateService, Generator};
 use crate::conversation::requests::{
@@ -42,20 +41,16 @@ use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
 use crate::execution::explain::GateService;
-use crate::execution::findings::FindingService;
 use crate::execution::outputs::OutputBudgetRunner;
 use crate::execution::replicas::ReplicaService;
 use crate::execution::runs::{
-    ApprovalService, JournalService, PinnedDocumentService, RunClients, RunManagementService,
-    RunRecoveryService, RunService, RunViewService,
+    ApprovalService, RunClients, RunManagementService, RunRecoveryService, RunViewService,
 };
 use crate::execution::starts::RunStartService;
 use crate::execution::tags::TagService;
-use crate::ground::change_wait::ChangeWait;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::ids::IdSource;
-use crate::ground::peers::Peers;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::{ClientTools, Settings};
 use crate::identity::keys::KeyService;
@@ -65,7 +60,9 @@ use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::memory::MemoryService;
+use crate::maintenance::{MaintenanceParts, MaintenanceService, MaintenanceSettings};
 use crate::missions::{MissionService, MissionViewService};
+use crate::registry::indexing::IndexService;
 use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
@@ -106,13 +103,12 @@ pub struct Ports {
 pub struct Engine {
     ports: Ports,
     settings: Settings,
-    questions: QuestionSlots,
     quotas: Arc<TenantQuotas>,
     services: Services,
     execution: ExecutionServices,
     missions: MissionServices,
     conversation: ConversationServices,
-    news: Arc<Notify>,
+    maintenance: Arc<MaintenanceService>,
     draining: CancellationToken,
     shutdown: CancellationToken,
     tasks: TaskTracker,
@@ -141,7 +137,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Creates an engine with an empty catalogue: for [`Engine::reindex`], which loads the catalogue at its end.
+    /// Creates an engine with an empty catalogue: for [`IndexService::reindex`], which loads the catalogue at its end.
     #[must_use]
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         Arc::new_cyclic(|engine: &Weak<Self>| Self::build(ports, settings, engine.clone()))
@@ -161,7 +157,6 @@ impl Engine {
             tasks: tasks.clone(),
         };
         let computations = Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone()));
-        let questions = QuestionSlots::default();
         let quotas = Arc::new(tenant_quotas(&ports, &settings));
         let services = Services::new(
             &ports,
@@ -180,21 +175,21 @@ impl Engine {
             tools,
             calls,
             computations,
-            questions: questions.clone(),
+            questions: QuestionSlots::default(),
             quotas: Arc::clone(&quotas),
             clients,
         };
         let execution = ExecutionServices::new(&services, &parts);
         let missions = MissionServices::new(&services, &execution, &parts);
         let conversation = ConversationServices::new(&services, &execution, &missions, &parts);
+        let maintenance = maintenance(&services, &execution, &conversation, &parts);
         Self {
+            maintenance: Arc::new(maintenance),
             execution,
             missions,
             conversation,
-            questions,
             quotas,
             services,
-            news,
             draining,
             shutdown,
             tasks,
@@ -229,11 +224,6 @@ impl Engine {
     #[must_use]
     pub fn live(&self) -> Arc<LiveCatalogue> {
         self.services.catalogue.live()
-    }
-
-    /// Returns the vectors of texts.
-    pub(crate) fn vectors(&self) -> &Arc<TextVectors> {
-        &self.services.vectors
     }
 
     /// Returns what serves the catalogue, and gives the turns to change it.
@@ -295,6 +285,18 @@ impl Engine {
         &self.services.tool_search
     }
 
+    /// Returns the indexes of all texts.
+    #[must_use]
+    pub fn indexes(&self) -> &Arc<IndexService> {
+        &self.services.indexes
+    }
+
+    /// Returns the background tasks.
+    #[must_use]
+    pub fn maintenance(&self) -> &Arc<MaintenanceService> {
+        &self.maintenance
+    }
+
     /// Returns the events of tenants.
     #[must_use]
     pub fn events(&self) -> &Arc<EventService> {
@@ -319,30 +321,10 @@ impl Engine {
         &self.execution.executors
     }
 
-    /// Returns the findings in the results of runs.
-    pub(crate) fn findings(&self) -> &Arc<FindingService> {
-        &self.execution.findings
-    }
-
     /// Returns the tags of requests.
     #[must_use]
     pub fn tags(&self) -> &Arc<TagService> {
         &self.execution.tags
-    }
-
-    /// Returns the journals of runs.
-    pub(crate) fn journals(&self) -> &Arc<JournalService> {
-        &self.execution.journals
-    }
-
-    /// Returns the documents of runs, in the versions that they pinned.
-    pub(crate) fn pinned_documents(&self) -> &Arc<PinnedDocumentService> {
-        &self.execution.pinned
-    }
-
-    /// Returns the drivers of runs.
-    pub(crate) fn runs(&self) -> &Arc<RunService> {
-        &self.execution.runs
     }
 
     /// Returns the approvals that people decide on.
@@ -502,25 +484,6 @@ impl Engine {
         self.ports.clock.now()
     }
 
-    /// Returns the other processes over the store.
-    pub(crate) fn peers(&self) -> &Arc<Peers> {
-        &self.services.peers
-    }
-
-    pub(crate) fn new_uuid(&self) -> Uuid {
-        self.ports.ids.uuid()
-    }
-
-    /// Registers for the next notification that there may be new events.
-    pub(crate) fn register_for_change(&self) -> ChangeWait<'_> {
-        ChangeWait::register(&self.news)
-    }
-
-    /// Cancelled when no new work may begin.
-    pub(crate) fn draining(&self) -> &CancellationToken {
-        &self.draining
-    }
-
     /// Returns whether this process is draining.
     #[must_use]
     pub fn is_draining(&self) -> bool {
@@ -531,11 +494,6 @@ impl Engine {
     #[must_use]
     pub fn queued_tool_calls(&self) -> usize {
         self.execution.calls.queued()
-    }
-
-    /// Returns the slots for long questions to the gate.
-    pub(crate) fn question_slots(&self) -> &QuestionSlots {
-        &self.questions
     }
 
     /// The quotas of tenants, and their use.
@@ -550,10 +508,6 @@ impl Engine {
         self.shutdown.child_token()
     }
 
-    pub(crate) fn shutdown(&self) -> &CancellationToken {
-        &self.shutdown
-    }
-
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
@@ -564,6 +518,38 @@ fn tenant_quotas(ports: &Ports, settings: &Settings) -> TenantQuotas {
         settings.quotas.clone(),
         Arc::clone(&ports.store),
         Arc::clone(&ports.clock),
+    )
+}
+
+/// Returns the background tasks of a process.
+fn maintenance(
+    below: &Services,
+    execution: &ExecutionServices,
+    conversation: &ConversationServices,
+    parts: &ProcessParts<'_>,
+) -> MaintenanceService {
+    let settings = MaintenanceSettings {
+        duty: parts.settings.duty,
+        lease: parts.settings.lease,
+        retention: parts.settings.retention,
+    };
+    let services = MaintenanceParts {
+        catalogue: Arc::clone(&below.catalogue),
+        lenses: Arc::clone(&below.lenses),
+        agent_skills: Arc::clone(&below.agent_skills),
+        evidence_log: Arc::clone(&execution.evidence_log),
+        replicas: Arc::clone(&execution.replicas),
+        run_recovery: Arc::clone(&execution.recovery),
+        requests: Arc::clone(&conversation.requests),
+        request_results: Arc::clone(&conversation.request_results),
+    };
+    MaintenanceService::new(
+        Arc::clone(&parts.ports.store),
+        Arc::clone(&parts.ports.clock),
+        parts.background.clone(),
+        parts.draining.clone(),
+        settings,
+        services,
     )
 }
 

@@ -18,10 +18,9 @@ mod execution;
 mod ground;
 mod identity;
 mod knowledge;
+mod maintenance;
 mod missions;
-mod recovery;
 mod registry;
-mod reindex;
 
 pub use catalogue::abilities::Ability;
 pub use catalogue::documents::{
@@ -115,12 +114,14 @@ pub use knowledge::memory::{
     ListedMemories, MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryService, MemoryView,
     ProposalAnswer, RelatedMemory, Remember, Supersede,
 };
+pub use maintenance::MaintenanceService;
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
     MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
     MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
     MissionViewService, Offline, ProposalView, check_bundle,
 };
+pub use registry::indexing::IndexService;
 pub use registry::packages::{
     Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport, PackageService,
     PackageVersionDiff, PackageView, RegistrationReport, RoutingTestResult, VersionRange,

@@ -26,7 +26,9 @@ use super::execution_services::{ExecutionServices, ProcessParts};
 use super::mission_services::MissionServices;
 use super::services::Services;
 use crate::execution::executors::ClientCalls;
-use crate::execution::runs::{AnalysisDone, AnalysisWork, RunClients, StageFailure};
+use crate::execution::runs::{
+    AnalysisDone, AnalysisWork, JournalService, RunClients, RunService, StageFailure,
+};
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::questions::{MAX_CONCURRENT, QuestionSlots};
@@ -211,6 +213,18 @@ pub(crate) async fn conversation(ports: &Ports, settings: &Settings) -> Conversa
     }
 }
 
+impl Engine {
+    /// Returns the journals of runs.
+    pub(crate) fn journals(&self) -> &Arc<JournalService> {
+        &self.execution.journals
+    }
+
+    /// Returns the drivers of runs.
+    pub(crate) fn runs(&self) -> &Arc<RunService> {
+        &self.execution.runs
+    }
+}
+
 /// An engine over a store, tools and models.
 pub(crate) async fn engine(
     store: SharedStore,
@@ -244,7 +258,7 @@ pub(crate) async fn engine_at(
 /// Returns the outcome of `work` that asks a long question. All slots for such questions are in use until the work
 /// waits, and then one is freed. Work that waits for no slot never ends.
 pub(crate) async fn in_a_place<T>(engine: &Engine, work: impl Future<Output = T>) -> T {
-    let slots = engine.question_slots().slots();
+    let slots = engine.runs().questions.slots();
     let other = TenantId::parse("other").unwrap();
     let mut held = Vec::new();
     for _ in 0..MAX_CONCURRENT {

@@ -231,7 +231,7 @@ pub(crate) struct RunService {
     news: Arc<Notify>,
     holder: String,
     deadlines: Arc<Deadlines>,
-    questions: QuestionSlots,
+    pub(crate) questions: QuestionSlots,
     rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
     memory: ValueMemory,
     settings: RunSettings,

@@ -138,7 +138,7 @@ pub(super) async fn play(part: Part) -> Value {
     let models = Arc::new(WatchedModels(Arc::clone(&points)));
     let engine = engine(Arc::new(watched), Arc::new(tools), models, settings).await;
     points.arm();
-    engine.recover().await.unwrap();
+    engine.maintenance().recover().await.unwrap();
     let play = Play {
         part,
         engine,
