@@ -56,7 +56,7 @@ async fn main() -> Result<(), Failure> {
         "context_refs": {"entity": "e1"},
     }))?;
     let started = Instant::now();
-    let begun = engine.start_mission(&caller, &order).await?.mission();
+    let begun = engine.missions().start(&caller, &order).await?.mission();
     loop {
         let run = engine
             .run_views()
@@ -67,9 +67,15 @@ async fn main() -> Result<(), Failure> {
         }
     }
     let seconds = started.elapsed().as_secs_f64();
-    let done = engine.show_mission(&caller, &begun.mission_id).await?;
+    let done = engine
+        .mission_views()
+        .show(&caller, &begun.mission_id)
+        .await?;
     let replay = Instant::now();
-    let replayed = engine.replay_mission(&caller, &begun.mission_id).await?;
+    let replayed = engine
+        .mission_views()
+        .replay(&caller, &begun.mission_id)
+        .await?;
     println!(
         "{}",
         json!({

@@ -6,3 +6,6 @@ pub(crate) mod candidates;
 pub(crate) mod requests;
 pub(crate) mod sessions;
 pub(crate) mod tasks;
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,9 @@
 //! The engine: its ports, and the common state of every use case.
 
 mod clients;
+mod conversation_services;
 mod execution_services;
+mod mission_services;
 mod services;
 
 use std::sync::{Arc, Weak};
@@ -16,36 +18,39 @@ use charter_store::skill_index::SkillIndex;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
-use execution_services::{ExecutionParts, ExecutionServices};
+use conversation_services::ConversationServices;
+use execution_services::{ExecutionServices, ProcessParts};
+use mission_services::MissionServices;
 use services::Services;
 
 use crate::EngineError;
 use crate::EvidenceKey;
 use crate::catalogue::documents::DocumentService;
-use crate::catalogue::live::{CatalogueService, LiveCatalogue, TextVectors};
-use crate::conversation::candidates::Generator;
-use crate::conversation::requests::ActiveRequests;
+use crate::catalogue::live::{CatalogueService, LiveCatalogue};
+use crate::conversation::analysis::AnalysisService;
+use crate::conversation::candidates::{CandidateService, Generator};
+use crate::conversation::requests::{
+    RequestClassificationService, RequestManagementService, RequestResultService, RequestService,
+    RequestViewService, ResponseService, RouteConfirmationService,
+};
+use crate::conversation::sessions::SessionService;
+use crate::conversation::tasks::TaskService;
 use crate::execution::events::EventService;
 use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService, TargetRouter};
 use crate::execution::explain::GateService;
-use crate::execution::findings::FindingService;
 use crate::execution::outputs::OutputBudgetRunner;
 use crate::execution::replicas::ReplicaService;
 use crate::execution::runs::{
-    ApprovalService, JournalService, PinnedDocumentService, RunClients, RunManagementService,
-    RunRecoveryService, RunService, RunViewService,
+    ApprovalService, RunClients, RunManagementService, RunRecoveryService, RunViewService,
 };
 use crate::execution::starts::RunStartService;
 use crate::execution::tags::TagService;
-use crate::ground::change_wait::ChangeWait;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::ids::IdSource;
-use crate::ground::peers::Peers;
 use crate::ground::questions::QuestionSlots;
 use crate::ground::settings::{ClientTools, Settings};
 use crate::identity::keys::KeyService;
@@ -55,6 +60,9 @@ use crate::knowledge::agent_skills::AgentSkillService;
 use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::memory::MemoryService;
+use crate::maintenance::{MaintenanceParts, MaintenanceService, MaintenanceSettings};
+use crate::missions::{MissionService, MissionViewService};
+use crate::registry::indexing::IndexService;
 use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
@@ -95,15 +103,13 @@ pub struct Ports {
 pub struct Engine {
     ports: Ports,
     settings: Settings,
-    computations: Arc<Computations>,
-    questions: QuestionSlots,
-    in_hand: ActiveRequests,
     quotas: Arc<TenantQuotas>,
     services: Services,
     execution: ExecutionServices,
-    news: Arc<Notify>,
+    missions: MissionServices,
+    conversation: ConversationServices,
+    maintenance: Arc<MaintenanceService>,
     draining: CancellationToken,
-    holder: String,
     shutdown: CancellationToken,
     tasks: TaskTracker,
 }
@@ -131,7 +137,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Creates an engine with an empty catalogue: for [`Engine::reindex`], which loads the catalogue at its end.
+    /// Creates an engine with an empty catalogue: for [`IndexService::reindex`], which loads the catalogue at its end.
     #[must_use]
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         Arc::new_cyclic(|engine: &Weak<Self>| Self::build(ports, settings, engine.clone()))
@@ -151,12 +157,7 @@ impl Engine {
             tasks: tasks.clone(),
         };
         let computations = Arc::new(Computations::new(Arc::clone(&tools), shutdown.clone()));
-        let questions = QuestionSlots::default();
-        let quotas = Arc::new(TenantQuotas::new(
-            settings.quotas.clone(),
-            Arc::clone(&ports.store),
-            Arc::clone(&ports.clock),
-        ));
+        let quotas = Arc::new(tenant_quotas(&ports, &settings));
         let services = Services::new(
             &ports,
             &settings,
@@ -164,35 +165,34 @@ impl Engine {
             Arc::clone(&news),
             holder.clone(),
         );
-        let execution = ExecutionServices::new(
-            &services,
-            &ExecutionParts {
-                ports: &ports,
-                settings: &settings,
-                background,
-                draining: draining.clone(),
-                news: Arc::clone(&news),
-                holder: holder.clone(),
-                tools,
-                calls,
-                computations: Arc::clone(&computations),
-                questions: questions.clone(),
-                quotas: Arc::clone(&quotas),
-                clients,
-            },
-        );
-        Self {
-            execution,
+        let parts = ProcessParts {
+            ports: &ports,
+            settings: &settings,
+            background,
+            draining: draining.clone(),
+            news: Arc::clone(&news),
+            holder,
+            tools,
+            calls,
             computations,
-            questions,
-            in_hand: ActiveRequests::default(),
+            questions: QuestionSlots::default(),
+            quotas: Arc::clone(&quotas),
+            clients,
+        };
+        let execution = ExecutionServices::new(&services, &parts);
+        let missions = MissionServices::new(&services, &execution, &parts);
+        let conversation = ConversationServices::new(&services, &execution, &missions, &parts);
+        let maintenance = maintenance(&services, &execution, &conversation, &parts);
+        Self {
+            maintenance: Arc::new(maintenance),
+            execution,
+            missions,
+            conversation,
             quotas,
             services,
-            news,
             draining,
             shutdown,
             tasks,
-            holder,
             ports,
             settings,
         }
@@ -224,11 +224,6 @@ impl Engine {
     #[must_use]
     pub fn live(&self) -> Arc<LiveCatalogue> {
         self.services.catalogue.live()
-    }
-
-    /// Returns the vectors of texts.
-    pub(crate) fn vectors(&self) -> &Arc<TextVectors> {
-        &self.services.vectors
     }
 
     /// Returns what serves the catalogue, and gives the turns to change it.
@@ -290,6 +285,18 @@ impl Engine {
         &self.services.tool_search
     }
 
+    /// Returns the indexes of all texts.
+    #[must_use]
+    pub fn indexes(&self) -> &Arc<IndexService> {
+        &self.services.indexes
+    }
+
+    /// Returns the background tasks.
+    #[must_use]
+    pub fn maintenance(&self) -> &Arc<MaintenanceService> {
+        &self.maintenance
+    }
+
     /// Returns the events of tenants.
     #[must_use]
     pub fn events(&self) -> &Arc<EventService> {
@@ -314,30 +321,10 @@ impl Engine {
         &self.execution.executors
     }
 
-    /// Returns the findings in the results of runs.
-    pub(crate) fn findings(&self) -> &Arc<FindingService> {
-        &self.execution.findings
-    }
-
     /// Returns the tags of requests.
     #[must_use]
     pub fn tags(&self) -> &Arc<TagService> {
         &self.execution.tags
-    }
-
-    /// Returns the journals of runs.
-    pub(crate) fn journals(&self) -> &Arc<JournalService> {
-        &self.execution.journals
-    }
-
-    /// Returns the documents of runs, in the versions that they pinned.
-    pub(crate) fn pinned_documents(&self) -> &Arc<PinnedDocumentService> {
-        &self.execution.pinned
-    }
-
-    /// Returns the drivers of runs.
-    pub(crate) fn runs(&self) -> &Arc<RunService> {
-        &self.execution.runs
     }
 
     /// Returns the approvals that people decide on.
@@ -376,9 +363,85 @@ impl Engine {
         &self.execution.recovery
     }
 
+    /// Returns the missions.
+    #[must_use]
+    pub fn missions(&self) -> &Arc<MissionService> {
+        &self.missions.missions
+    }
+
+    /// Returns missions as their readers see them.
+    #[must_use]
+    pub fn mission_views(&self) -> &Arc<MissionViewService> {
+        &self.missions.views
+    }
+
     /// Returns the follower of the other processes of the store.
     pub(crate) fn replicas(&self) -> &Arc<ReplicaService> {
         &self.execution.replicas
+    }
+
+    /// Returns the sessions of users.
+    #[must_use]
+    pub fn sessions(&self) -> &Arc<SessionService> {
+        &self.conversation.sessions
+    }
+
+    /// Returns the candidates of tenants.
+    #[must_use]
+    pub fn candidates(&self) -> &Arc<CandidateService> {
+        &self.conversation.candidates
+    }
+
+    /// Returns what answers requests.
+    #[must_use]
+    pub fn requests(&self) -> &Arc<RequestService> {
+        &self.conversation.requests
+    }
+
+    /// Returns recorded requests, as their users see them.
+    #[must_use]
+    pub fn request_views(&self) -> &Arc<RequestViewService> {
+        &self.conversation.request_views
+    }
+
+    /// Returns the results of requests that change something.
+    pub(crate) fn request_results(&self) -> &Arc<RequestResultService> {
+        &self.conversation.request_results
+    }
+
+    /// Returns the operations of users on requests.
+    #[must_use]
+    pub fn request_management(&self) -> &Arc<RequestManagementService> {
+        &self.conversation.request_management
+    }
+
+    /// Returns what classifies requests.
+    #[must_use]
+    pub fn classifications(&self) -> &Arc<RequestClassificationService> {
+        &self.conversation.classifications
+    }
+
+    /// Returns what builds the responses to requests.
+    #[must_use]
+    pub fn responses(&self) -> &Arc<ResponseService> {
+        &self.conversation.responses
+    }
+
+    /// Returns what suggests route examples where callers confirm a route.
+    #[must_use]
+    pub fn route_confirmations(&self) -> &Arc<RouteConfirmationService> {
+        &self.conversation.route_confirmations
+    }
+
+    /// Returns the tasks of other agents.
+    #[must_use]
+    pub fn agent_tasks(&self) -> &Arc<TaskService> {
+        &self.conversation.tasks
+    }
+
+    /// Returns what analyses the results of runs.
+    pub(crate) fn analyses(&self) -> &Arc<AnalysisService> {
+        &self.conversation.analyses
     }
 
     /// Returns the engine's settings.
@@ -399,11 +462,6 @@ impl Engine {
         &self.services.keys
     }
 
-    /// Returns the systems of record that receive proposals.
-    pub(crate) fn webhooks(&self) -> &Arc<dyn Webhooks> {
-        &self.ports.webhooks
-    }
-
     /// Returns the identity providers whose tokens are accepted.
     #[must_use]
     pub fn providers(&self) -> &Providers {
@@ -420,38 +478,10 @@ impl Engine {
         &self.ports.store
     }
 
-    pub(crate) fn generator(&self) -> &dyn Generator {
-        self.ports.generator.as_ref()
-    }
-
     /// Returns the time, by the engine's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.ports.clock.now()
-    }
-
-    /// Returns the other processes over the store.
-    pub(crate) fn peers(&self) -> &Arc<Peers> {
-        &self.services.peers
-    }
-
-    pub(crate) fn new_uuid(&self) -> Uuid {
-        self.ports.ids.uuid()
-    }
-
-    /// Registers for the next notification that there may be new events.
-    pub(crate) fn register_for_change(&self) -> ChangeWait<'_> {
-        ChangeWait::register(&self.news)
-    }
-
-    /// Wakes the readers of events.
-    pub(crate) fn notify_watchers(&self) {
-        self.news.notify_waiters();
-    }
-
-    /// Cancelled when no new work may begin.
-    pub(crate) fn draining(&self) -> &CancellationToken {
-        &self.draining
     }
 
     /// Returns whether this process is draining.
@@ -460,28 +490,10 @@ impl Engine {
         self.draining.is_cancelled()
     }
 
-    pub(crate) fn holder(&self) -> &str {
-        &self.holder
-    }
-
     /// Returns the number of tool calls that wait for a slot in this process, over all tenants.
     #[must_use]
     pub fn queued_tool_calls(&self) -> usize {
         self.execution.calls.queued()
-    }
-
-    /// Returns what runs filters, and fills in templates.
-    pub(crate) fn computations(&self) -> &Arc<Computations> {
-        &self.computations
-    }
-
-    /// Returns the slots for long questions to the gate.
-    pub(crate) fn question_slots(&self) -> &QuestionSlots {
-        &self.questions
-    }
-
-    pub(crate) fn active_requests(&self) -> &ActiveRequests {
-        &self.in_hand
     }
 
     /// The quotas of tenants, and their use.
@@ -496,13 +508,49 @@ impl Engine {
         self.shutdown.child_token()
     }
 
-    pub(crate) fn shutdown(&self) -> &CancellationToken {
-        &self.shutdown
-    }
-
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
+}
+
+fn tenant_quotas(ports: &Ports, settings: &Settings) -> TenantQuotas {
+    TenantQuotas::new(
+        settings.quotas.clone(),
+        Arc::clone(&ports.store),
+        Arc::clone(&ports.clock),
+    )
+}
+
+/// Returns the background tasks of a process.
+fn maintenance(
+    below: &Services,
+    execution: &ExecutionServices,
+    conversation: &ConversationServices,
+    parts: &ProcessParts<'_>,
+) -> MaintenanceService {
+    let settings = MaintenanceSettings {
+        duty: parts.settings.duty,
+        lease: parts.settings.lease,
+        retention: parts.settings.retention,
+    };
+    let services = MaintenanceParts {
+        catalogue: Arc::clone(&below.catalogue),
+        lenses: Arc::clone(&below.lenses),
+        agent_skills: Arc::clone(&below.agent_skills),
+        evidence_log: Arc::clone(&execution.evidence_log),
+        replicas: Arc::clone(&execution.replicas),
+        run_recovery: Arc::clone(&execution.recovery),
+        requests: Arc::clone(&conversation.requests),
+        request_results: Arc::clone(&conversation.request_results),
+    };
+    MaintenanceService::new(
+        Arc::clone(&parts.ports.store),
+        Arc::clone(&parts.ports.clock),
+        parts.background.clone(),
+        parts.draining.clone(),
+        settings,
+        services,
+    )
 }
 
 /// Returns the port for tools, behind the router to executors and the check of outputs.

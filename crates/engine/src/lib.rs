@@ -2,7 +2,7 @@
 //!
 //! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
 //! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of services, which [`Engine`] holds, and for
-//! missions and conversations of [`Engine`] itself.
+//! conversations of [`Engine`] itself.
 //!
 //! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
 //! through the storage traits, and acts through the ports of `charter-effects` and `charter-search`. It knows no HTTP,
@@ -18,10 +18,9 @@ mod execution;
 mod ground;
 mod identity;
 mod knowledge;
+mod maintenance;
 mod missions;
-mod recovery;
 mod registry;
-mod reindex;
 
 pub use catalogue::abilities::Ability;
 pub use catalogue::documents::{
@@ -45,14 +44,16 @@ pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use charter_effects::DryRun;
 pub use conversation::candidates::{
-    CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError,
+    CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
 };
 pub use conversation::requests::{
-    Course, ParameterView, RequestConfirmationResult, RequestEvent, RequestPreview, RequestView,
+    Course, ParameterView, RequestClassificationService, RequestConfirmationResult, RequestEvent,
+    RequestManagementService, RequestPreview, RequestService, RequestView, RequestViewService,
+    ResponseService, RouteConfirmationService,
 };
-pub use conversation::sessions::{SessionTurn, SessionView};
+pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
-    Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState,
+    Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
 };
 pub use engine::{Engine, Ports};
 pub use execution::events::{
@@ -113,12 +114,14 @@ pub use knowledge::memory::{
     ListedMemories, MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryService, MemoryView,
     ProposalAnswer, RelatedMemory, Remember, Supersede,
 };
+pub use maintenance::MaintenanceService;
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
     MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
-    MissionStarted, MissionSummary, MissionTaskView, MissionView, Offline, ProposalView,
-    check_bundle,
+    MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
+    MissionViewService, Offline, ProposalView, check_bundle,
 };
+pub use registry::indexing::IndexService;
 pub use registry::packages::{
     Difference, DocumentChange, DocumentVersionChange, PackageDiff, PackageReport, PackageService,
     PackageVersionDiff, PackageView, RegistrationReport, RoutingTestResult, VersionRange,

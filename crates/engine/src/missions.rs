@@ -9,6 +9,7 @@ mod aggregate;
 mod artifacts;
 mod ask;
 mod begun;
+mod cancel;
 mod desk;
 mod draft;
 mod exchange;
@@ -25,26 +26,22 @@ mod research;
 mod review;
 mod runner;
 mod scope;
+mod services;
 mod show;
 mod stage;
 mod start;
+mod tools;
 mod work;
 mod write_back;
 
-use std::sync::Arc;
-
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::ToolId;
 use charter_contract::mission::Artifact;
-use charter_domain::mission::RequestedCall;
 use charter_domain::mission::admit::{Admission, AdmissionRefusal};
-use charter_domain::run::{DocumentPin, ErrorKind, StepFailure};
-use charter_effects::Models;
+use charter_domain::run::{ErrorKind, StepFailure};
 use charter_store::mission::ArtifactRecord;
 use serde_json::Value;
 
-use crate::execution::runs::{PinnedTool, failure, pin};
-use crate::{Engine, EngineError};
+use crate::execution::runs::failure;
 
 pub use artifacts::{ArtifactView, MissionArtifactPage};
 pub(crate) use begun::{FirstMessage, MissionStart};
@@ -54,8 +51,11 @@ pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
 pub use follow::{MissionEvent, MissionEventPage};
 pub use offline::Offline;
 pub use replay::MissionReplay;
+pub(crate) use services::{
+    MissionParts, MissionStageParts, MissionStageService, WriteBackParts, WriteBackService,
+};
+pub use services::{MissionService, MissionViewService};
 pub use show::{MissionPage, MissionSummary, MissionTaskView, MissionView, ProposalView};
-use stage::StageExecution;
 pub use start::{Answerer, MissionOrder, MissionStarted};
 
 /// The failure of a call that a pass does not cover (B002-8).
@@ -94,57 +94,6 @@ impl MissionContext {
             }
         }
         Ok(records)
-    }
-}
-
-impl Engine {
-    /// Returns the models that answer for a mission.
-    fn models_for(&self, work: &StageExecution) -> Arc<dyn Models> {
-        if work.desk.offline {
-            Arc::new(Offline)
-        } else {
-            Arc::clone(self.models())
-        }
-    }
-
-    /// Returns the tools of new steps in their current versions, each with its pin.
-    async fn tools_of(
-        &self,
-        work: &StageExecution,
-        calls: &[RequestedCall],
-    ) -> Result<Vec<(DocumentPin, PinnedTool)>, EngineError> {
-        let view = self.live().view(&work.caller.tenant);
-        let mut tools = Vec::new();
-        for id in work::distinct(calls) {
-            tools.push(self.tool_of(&view, id).await?);
-        }
-        Ok(tools)
-    }
-
-    async fn tool_of(
-        &self,
-        view: &charter_domain::catalogue::View,
-        id: &ToolId,
-    ) -> Result<(DocumentPin, PinnedTool), EngineError> {
-        let found = view
-            .tool(id.as_ref())
-            .ok_or_else(|| EngineError::not_found("tool", id))?;
-        let pin = pin(
-            charter_contract::catalogue::DocumentKind::Tool,
-            id.as_ref(),
-            &found.entry,
-        );
-        let files = self
-            .pinned_documents()
-            .package_files(&found.entry.origin)
-            .await?;
-        Ok((
-            pin,
-            PinnedTool {
-                entry: Arc::clone(&found.entry),
-                files,
-            },
-        ))
     }
 }
 

@@ -1,6 +1,7 @@
 //! How documents come into force, and which of them a request is routed to: packages, routing, the examples that people
-//! confirm, and the search for tools.
+//! confirm, the search for tools, and the indexes of all texts.
 
+pub(crate) mod indexing;
 pub(crate) mod packages;
 pub(crate) mod route_examples;
 pub(crate) mod routing;

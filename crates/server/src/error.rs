@@ -49,7 +49,7 @@ impl ApiError {
         let Self { request, error } = self;
         let request = request.unwrap_or_else(new_request_id);
         log(&error, &request);
-        let body = engine.agent_error(&request, &error);
+        let body = engine.responses().agent_error(&request, &error);
         let mut response = (status(error.code), Json(body)).into_response();
         if lacks_rights(&error) {
             response.extensions_mut().insert(InsufficientScope);

@@ -180,7 +180,7 @@ async fn send(
                 EntryOutcome::Written => {}
                 EntryOutcome::Later(_) if attempt < ATTEMPTS => again.push(line),
                 EntryOutcome::Later(reason) | EntryOutcome::Refused(reason) => {
-                    failed.push((line.of, reason))
+                    failed.push((line.of, reason));
                 }
             }
         }

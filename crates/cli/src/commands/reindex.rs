@@ -13,6 +13,7 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
     let running = boot::start_unloaded(config).await?;
     let embedded = running
         .engine
+        .indexes()
         .reindex()
         .await
         .map_err(ReportedFailure::from);

@@ -218,7 +218,7 @@ async fn eval(
         }
         None => {
             let running = boot::start(config).await?;
-            let entries = running.engine.routed_entries(&Caller::local()?);
+            let entries = running.engine.indexes().routed_entries(&Caller::local()?);
             let settings = running.engine.live().settings;
             running.stop().await?;
             let set = EvalSet::over(entries, queries, labelled.out_of_scope.as_deref())?;

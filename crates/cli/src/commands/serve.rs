@@ -50,11 +50,11 @@ pub(super) async fn serve(
     running
         .store
         .describe_holder(&format!("pid {}, http://{address}", std::process::id()))?;
-    let recovered = running.engine.recover().await?;
+    let recovered = running.engine.maintenance().recover().await?;
     if recovered > 0 {
         tracing::info!(requests = recovered, "resuming interrupted requests");
     }
-    running.engine.run_maintenance();
+    running.engine.maintenance().start();
     messages::note(&format!(
         "charter is listening on http://{address} ({})",
         running.store.place(config)

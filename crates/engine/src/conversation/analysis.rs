@@ -10,24 +10,30 @@ mod listening;
 mod material;
 mod prompt;
 
+use std::sync::Arc;
+
 use charter_contract::catalogue::skill::{AnalysisDuty, AnalysisModel, Skill};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, RunId, TenantId};
 use charter_domain::answer::{AnalysisDraft, AnalysisResult, DroppedCounts};
 use charter_domain::graph::analysis_step;
 use charter_domain::run::{ErrorKind, Run, StepState, TokenUsage};
-use charter_effects::ModelFault;
+use charter_effects::{ModelFault, Models};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use self::listening::SentenceReporter;
 use self::material::{Case, Material};
 use self::prompt::Prompt;
-use crate::Engine;
+use crate::catalogue::live::CatalogueService;
 use crate::execution::asking::{
     DraftFailure, DraftFailureCause, MAX_REPAIRS, ValidatedDraft, drafted,
 };
-use crate::execution::runs::{AnalysisDone, AnalysisWork, StageFailure, failure};
+use crate::execution::findings::FindingService;
+use crate::execution::runs::{
+    AnalysisDone, AnalysisWork, JournalService, PinnedDocumentService, StageFailure, failure,
+};
+use crate::knowledge::lenses::LensService;
 
 /// The end of an analysis, as the journal of its run has it.
 #[derive(Debug, Clone)]
@@ -61,7 +67,37 @@ impl Drafting {
     }
 }
 
-impl Engine {
+/// The services that analyses are made with.
+pub(crate) struct AnalysisParts {
+    pub(crate) catalogue: Arc<CatalogueService>,
+    pub(crate) lenses: Arc<LensService>,
+    pub(crate) findings: Arc<FindingService>,
+    pub(crate) journals: Arc<JournalService>,
+    pub(crate) pinned_documents: Arc<PinnedDocumentService>,
+}
+
+/// Analyses the results of runs.
+pub(crate) struct AnalysisService {
+    models: Arc<dyn Models>,
+    catalogue: Arc<CatalogueService>,
+    lenses: Arc<LensService>,
+    findings: Arc<FindingService>,
+    journals: Arc<JournalService>,
+    pinned_documents: Arc<PinnedDocumentService>,
+}
+
+impl AnalysisService {
+    pub(crate) fn new(models: Arc<dyn Models>, parts: AnalysisParts) -> Self {
+        Self {
+            models,
+            catalogue: parts.catalogue,
+            lenses: parts.lenses,
+            findings: parts.findings,
+            journals: parts.journals,
+            pinned_documents: parts.pinned_documents,
+        }
+    }
+
     /// Returns the model of a skill's analysis, if the tenant has its route.
     pub(crate) fn analysis_model<'s>(
         &self,
@@ -69,7 +105,7 @@ impl Engine {
         skill: &'s Skill,
     ) -> Option<&'s AnalysisModel> {
         let model = skill.model()?;
-        let has_route = self.models().routes(tenant).contains_key(&model.route);
+        let has_route = self.models.routes(tenant).contains_key(&model.route);
         has_route.then_some(model)
     }
 
@@ -83,7 +119,7 @@ impl Engine {
         let passages = self.passages_for(&work, &cases).await;
         let mut tokens = TokenUsage::default();
         for extent in prompt::EXTENTS {
-            let material = Material::gather(self, &work, &cases, &passages, extent.data);
+            let material = Material::gather(&self.findings, &work, &cases, &passages, extent.data);
             if !material.citable.has_results() {
                 return Ok(nothing(tokens));
             }
@@ -139,7 +175,7 @@ impl Engine {
             result.ranking.retain(|id| material.may_be_ranked(id));
             Ok(result)
         };
-        let models = self.models();
+        let models = &self.models;
         let request = prompt.request;
         let asked = drafted(&**models, request, &listener, make, |_| Vec::new(), cancel);
         let ValidatedDraft {

@@ -11,6 +11,8 @@ mod ground;
 mod keep;
 mod promote;
 
+use std::sync::Arc;
+
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
@@ -18,13 +20,18 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, DomainId};
 use charter_domain::candidate::{Brief, CandidateKey, CandidateKind, Words, breaches};
 use charter_domain::catalogue::{Origin, View};
+use charter_domain::clock::Clock;
 use charter_domain::tier::{playbook_served, skill_served};
+use charter_store::SharedStore;
 use serde::Serialize;
 use serde_json::json;
-use std::sync::Arc;
 
 use crate::catalogue::abilities::can_ask;
-use crate::{Caller, Engine, EngineError, Tier};
+use crate::catalogue::live::CatalogueService;
+use crate::execution::runs::{JournalService, RunViewService};
+use crate::registry::packages::PackageService;
+use crate::registry::route_examples::RouteExampleService;
+use crate::{Caller, EngineError, Tier};
 
 pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
 pub use generator::{Composer, Generator, GeneratorError};
@@ -76,7 +83,48 @@ struct Approach {
     name: String,
 }
 
-impl Engine {
+/// The services that candidates are made and kept with.
+pub(crate) struct CandidateParts {
+    pub(crate) generator: Arc<dyn Generator>,
+    pub(crate) catalogue: Arc<CatalogueService>,
+    pub(crate) packages: Arc<PackageService>,
+    pub(crate) route_examples: Arc<RouteExampleService>,
+    pub(crate) journals: Arc<JournalService>,
+    pub(crate) run_views: Arc<RunViewService>,
+}
+
+/// The candidates of tenants.
+pub struct CandidateService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    generator: Arc<dyn Generator>,
+    catalogue: Arc<CatalogueService>,
+    packages: Arc<PackageService>,
+    route_examples: Arc<RouteExampleService>,
+    journals: Arc<JournalService>,
+    run_views: Arc<RunViewService>,
+}
+
+impl std::fmt::Debug for CandidateService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CandidateService").finish_non_exhaustive()
+    }
+}
+
+impl CandidateService {
+    pub(crate) fn new(store: SharedStore, clock: Arc<dyn Clock>, parts: CandidateParts) -> Self {
+        Self {
+            store,
+            clock,
+            generator: parts.generator,
+            catalogue: parts.catalogue,
+            packages: parts.packages,
+            route_examples: parts.route_examples,
+            journals: parts.journals,
+            run_views: parts.run_views,
+        }
+    }
+
     /// Returns the candidate for a request without a registered match: that of an earlier equal request, or a new one.
     ///
     /// # Errors
@@ -93,7 +141,7 @@ impl Engine {
             Flow::CodeGenDirect => self.wanted_of(caller, agents, text).await?,
             _ => CandidateKind::Read,
         };
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let words = Words::from_text(text).filter(|_| flow != Flow::Knowledge);
         let Some(words) = words else {
             return Err(no_match(&view, miss, &[]));
@@ -143,7 +191,7 @@ impl Engine {
         caller: &Caller,
         brief: &Brief,
     ) -> Result<Result<Document, String>, EngineError> {
-        let generating = self.generator().generate(&caller.tenant, brief);
+        let generating = self.generator.generate(&caller.tenant, brief);
         let document = match generating.await {
             Ok(document) => document,
             Err(GeneratorError::NoFit(reason)) => return Ok(Err(reason.to_string())),

@@ -22,6 +22,7 @@ mod decline;
 mod exclusions;
 mod execute;
 mod explain;
+mod explanation_service;
 mod follow;
 mod follow_up;
 mod foresee;
@@ -37,7 +38,10 @@ mod recorded;
 mod respond;
 mod result;
 mod run_ids;
+mod run_service;
+mod service;
 mod session_reply;
+mod view;
 mod words;
 
 use charter_contract::agentic::request::AgentRequest;
@@ -45,19 +49,29 @@ use charter_contract::ids::RequestId;
 use charter_contract::registry::read_typed;
 use serde_json::Value;
 
-use crate::ground::error::newest_known;
-use crate::{Caller, Engine, EngineError, LensFilter, Tier};
+use crate::{Caller, EngineError, LensFilter, Tier};
 
-pub use answer::RequestView;
 pub(crate) use ask_back::{CLARIFICATION, Clarification};
-pub(crate) use cancel::runs_of;
+pub use cancel::RequestManagementService;
 pub(crate) use classification::Classification;
-pub use confirm::RequestConfirmationResult;
+pub use classify::RequestClassificationService;
+pub(crate) use classify::{ClassificationParts, ClassificationSettings};
+pub use confirm::{RequestConfirmationResult, RouteConfirmationService};
 pub use course::Course;
+pub(crate) use explanation_service::ExplanationService;
 pub use follow::RequestEvent;
 pub use foresee::RequestPreview;
-pub(crate) use in_hand::ActiveRequests;
+pub(crate) use guard::AnswerGuardService;
+pub(crate) use offer::OfferService;
+pub(crate) use parameters::ParameterService;
 pub use parameters::ParameterView;
+pub use respond::ResponseService;
+pub(crate) use result::{RequestResultParts, RequestResultService};
+pub(crate) use run_service::{RequestRunParts, RequestRunService};
+pub use service::RequestService;
+pub(crate) use service::{RequestParts, RequestPorts};
+pub(crate) use view::runs_of;
+pub use view::{RequestView, RequestViewService};
 pub(crate) use words::analysis_run_id;
 
 /// Options that a client may pass in a request's `metadata` (this project).
@@ -130,22 +144,5 @@ impl ActiveRequest {
 
     pub(crate) fn id(&self) -> &RequestId {
         &self.request.id
-    }
-}
-
-impl Engine {
-    /// The error for a request that the caller does not see, which lists the newest that it sees.
-    pub(crate) async fn no_request(
-        &self,
-        caller: &Caller,
-        id: &RequestId,
-    ) -> Result<EngineError, EngineError> {
-        let page = newest_known();
-        let seen = self
-            .store()
-            .requests_of(&caller.tenant, caller.only_own(), &page)
-            .await?;
-        let ids = seen.entries.iter().map(|seen| seen.request_id.as_str());
-        Ok(EngineError::not_found("request", id).knowing(ids))
     }
 }

@@ -1,16 +1,22 @@
 //! Sessions (B003-11): a bounded, expiring conversation.
 
-use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, SessionId};
-use charter_contract::time::Timestamp;
-use charter_store::session::{SessionRecord, Turn};
+use std::sync::Arc;
+use std::time::Duration;
 
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, SessionId, TenantId};
+use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
+use charter_store::session::{SessionRecord, Turn};
+use charter_store::{SharedStore, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::conversation::requests::ActiveRequest;
+use crate::ground::core_ports::CorePorts;
+use crate::ground::ids::IdSource;
 use crate::ground::moments;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A session as shown to its user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -59,22 +65,76 @@ impl SessionView {
     }
 }
 
-impl Engine {
+/// The bounds of sessions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SessionSettings {
+    /// How long a session lives after its last turn.
+    pub(crate) ttl: Duration,
+    /// Maximum turns that a session keeps.
+    pub(crate) turns: usize,
+}
+
+/// The sessions of users.
+pub struct SessionService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    settings: SessionSettings,
+}
+
+impl std::fmt::Debug for SessionService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionService").finish_non_exhaustive()
+    }
+}
+
+impl SessionService {
+    pub(crate) fn new(ports: CorePorts, settings: SessionSettings) -> Self {
+        Self {
+            store: ports.store,
+            clock: ports.clock,
+            ids: ports.ids,
+            settings,
+        }
+    }
+
     /// Opens a session for the caller.
     ///
     /// # Errors
     /// If storage fails.
     pub async fn open_session(&self, caller: &Caller) -> Result<SessionView, EngineError> {
-        let at = self.now();
-        let session = SessionRecord {
-            session_id: SessionId::from_uuid(self.new_uuid()),
+        let session = self.record(caller, SessionId::from_uuid(self.ids.uuid()));
+        self.store.open_session(&session).await?;
+        Ok(SessionView::new(session, Vec::new()))
+    }
+
+    /// Opens the session of the caller that has this id, or finds it.
+    ///
+    /// # Errors
+    /// `session_not_found` if the id is that of another user's session, or of an expired one.
+    pub(crate) async fn open_or_find(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<(), EngineError> {
+        let record = self.record(caller, id.clone());
+        match self.store.open_session(&record).await {
+            Ok(()) => Ok(()),
+            Err(StoreError::AlreadyExists { .. }) => self.session(caller, id).await.map(drop),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the record of a session that the caller opens now.
+    fn record(&self, caller: &Caller, session_id: SessionId) -> SessionRecord {
+        let at = self.clock.now();
+        SessionRecord {
+            session_id,
             tenant_id: caller.tenant.clone(),
             user_id: caller.user.clone(),
             created_at: at,
-            expires_at: moments::after(at, self.settings().session_ttl),
-        };
-        self.store().open_session(&session).await?;
-        Ok(SessionView::new(session, Vec::new()))
+            expires_at: moments::after(at, self.settings.ttl),
+        }
     }
 
     /// Returns a live session of the caller's tenant and user.
@@ -86,7 +146,8 @@ impl Engine {
         caller: &Caller,
         id: &SessionId,
     ) -> Result<SessionRecord, EngineError> {
-        let found = self.store().session(&caller.tenant, id, self.now()).await?;
+        let now = self.clock.now();
+        let found = self.store.session(&caller.tenant, id, now).await?;
         found
             .filter(|session| session.user_id == caller.user)
             .ok_or_else(|| {
@@ -108,8 +169,8 @@ impl Engine {
     ) -> Result<SessionView, EngineError> {
         let session = self.session(caller, id).await?;
         let turns = self
-            .store()
-            .turns(&caller.tenant, id, self.settings().session_turns)
+            .store
+            .turns(&caller.tenant, id, self.settings.turns)
             .await?;
         Ok(SessionView::new(session, turns))
     }
@@ -117,24 +178,25 @@ impl Engine {
     /// Adds an answered request to its session, if it has a live one.
     pub(crate) async fn record_turn(
         &self,
-        asked: &ActiveRequest,
+        tenant: &TenantId,
+        request: &AgentRequest,
         output: Option<&str>,
         at: Timestamp,
     ) -> Result<(), EngineError> {
-        let Some(session) = &asked.request.session_id else {
+        let Some(session) = &request.session_id else {
             return Ok(());
         };
         let turn = Turn {
-            request_id: asked.id().clone(),
-            input: asked.request.input.to_string(),
+            request_id: request.id.clone(),
+            input: request.input.to_string(),
             output: output.map(str::to_owned),
             at,
         };
-        let expires_at = moments::after(at, self.settings().session_ttl);
-        let keep = self.settings().session_turns;
+        let expires_at = moments::after(at, self.settings.ttl);
+        let keep = self.settings.turns;
         let appended = self
-            .store()
-            .append_turn(&asked.caller.tenant, session, &turn, expires_at, keep)
+            .store
+            .append_turn(tenant, session, &turn, expires_at, keep)
             .await
             .map_err(EngineError::from);
         match appended {

@@ -16,16 +16,28 @@ mod reply;
 mod standing;
 mod thread;
 
+use std::fmt;
+use std::sync::Arc;
+
 use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::AgentResponse;
-use std::fmt;
-
 use charter_contract::ids::{MissionId, RequestId, RunId};
 use charter_contract::time::Timestamp;
+use charter_domain::clock::Clock;
+use charter_store::SharedStore;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-use crate::{ArtifactView, Caller, Confirmation, Engine, EngineError};
+use crate::conversation::requests::{
+    RequestManagementService, RequestResultService, RequestService,
+};
+use crate::conversation::sessions::SessionService;
+use crate::execution::runs::{RunManagementService, RunViewService};
+use crate::execution::starts::RunStartService;
+use crate::missions::{MissionService, MissionViewService};
+use crate::{ArtifactView, Caller, Confirmation, EngineError};
 
 pub use list::{TaskFilter, TaskPage};
 
@@ -170,7 +182,68 @@ pub struct Task {
     pub runs: Vec<RunId>,
 }
 
-impl Engine {
+/// The services that tasks are read from and carried out with.
+pub(crate) struct TaskParts {
+    pub(crate) sessions: Arc<SessionService>,
+    pub(crate) requests: Arc<RequestService>,
+    pub(crate) request_results: Arc<RequestResultService>,
+    pub(crate) request_management: Arc<RequestManagementService>,
+    pub(crate) run_starts: Arc<RunStartService>,
+    pub(crate) run_views: Arc<RunViewService>,
+    pub(crate) run_management: Arc<RunManagementService>,
+    pub(crate) missions: Arc<MissionService>,
+    pub(crate) mission_views: Arc<MissionViewService>,
+}
+
+/// The tasks of other agents.
+pub struct TaskService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    news: Arc<Notify>,
+    shutdown: CancellationToken,
+    sessions: Arc<SessionService>,
+    requests: Arc<RequestService>,
+    request_results: Arc<RequestResultService>,
+    request_management: Arc<RequestManagementService>,
+    run_starts: Arc<RunStartService>,
+    run_views: Arc<RunViewService>,
+    run_management: Arc<RunManagementService>,
+    missions: Arc<MissionService>,
+    mission_views: Arc<MissionViewService>,
+}
+
+impl std::fmt::Debug for TaskService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TaskService").finish_non_exhaustive()
+    }
+}
+
+impl TaskService {
+    /// Builds the service, whose followers look again when `news` is notified and end with `shutdown`.
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        news: Arc<Notify>,
+        shutdown: CancellationToken,
+        parts: TaskParts,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            news,
+            shutdown,
+            sessions: parts.sessions,
+            requests: parts.requests,
+            request_results: parts.request_results,
+            request_management: parts.request_management,
+            run_starts: parts.run_starts,
+            run_views: parts.run_views,
+            run_management: parts.run_management,
+            missions: parts.missions,
+            mission_views: parts.mission_views,
+        }
+    }
+
     /// Parses a task's id.
     ///
     /// # Errors

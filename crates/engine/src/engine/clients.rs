@@ -1,42 +1,26 @@
-//! The engine as the storeys above runs: missions and conversations.
-
-use std::sync::Arc;
+//! Conversations, as runs see them.
 
 use async_trait::async_trait;
 use charter_contract::ids::{PlaybookId, RunId, TenantId};
 use charter_domain::run::Run;
-use charter_store::mission::ArtifactRecord;
 use charter_store::request::RequestRecord;
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
-use crate::EngineError;
-use crate::execution::runs::{
-    AnalysisDone, AnalysisWork, MissionDocuments, RunClients, StageFailure, StageRunner,
-};
+use crate::execution::runs::{AnalysisDone, AnalysisWork, RunClients, StageFailure};
 
 #[async_trait]
 impl RunClients for Engine {
-    async fn stage_runner(
-        self: Arc<Self>,
-        tenant: &TenantId,
-        run: &Run,
-        documents: MissionDocuments,
-        unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
-        self.mission_context(tenant, run, documents, unstored).await
-    }
-
     async fn run_analysis(
         &self,
         work: AnalysisWork,
         cancel: &CancellationToken,
     ) -> Result<AnalysisDone, StageFailure> {
-        self.analyse_results(work, cancel).await
+        self.analyses().analyse_results(work, cancel).await
     }
 
     async fn record_end(&self, tenant: &TenantId, run: &Run) {
-        self.note_end(tenant, run).await;
+        self.request_results().note_end(tenant, run).await;
     }
 
     async fn planned_by(
@@ -44,14 +28,18 @@ impl RunClients for Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Option<(RequestRecord, PlaybookId)> {
-        self.request_that_planned(tenant, run).await
+        self.route_confirmations()
+            .request_that_planned(tenant, run)
+            .await
     }
 
     async fn suggest_started(&self, request: &RequestRecord, playbook: &PlaybookId) {
-        self.suggest_example_of(request, playbook).await;
+        self.route_confirmations()
+            .suggest_example_of(request, playbook)
+            .await;
     }
 
     fn has_active_requests(&self) -> bool {
-        !self.active_requests().is_empty()
+        self.requests().has_active_requests()
     }
 }

@@ -55,8 +55,8 @@ pub(crate) struct ExecutionServices {
     pub(crate) replicas: Arc<ReplicaService>,
 }
 
-/// The parts of a process that execution is built from.
-pub(crate) struct ExecutionParts<'p> {
+/// The parts of a process that services are built from.
+pub(crate) struct ProcessParts<'p> {
     pub(crate) ports: &'p Ports,
     pub(crate) settings: &'p Settings,
     pub(crate) background: BackgroundTasks,
@@ -99,7 +99,7 @@ struct RunBasis {
 
 impl ExecutionServices {
     /// Builds the services on those of the lower storeys.
-    pub(crate) fn new(below: &Services, parts: &ExecutionParts<'_>) -> Self {
+    pub(crate) fn new(below: &Services, parts: &ProcessParts<'_>) -> Self {
         let state = SharedState::default();
         let evidence = Arc::new(parts.evidence());
         let basis = parts.basis(below, &state, Arc::clone(&evidence));
@@ -128,8 +128,8 @@ impl ExecutionServices {
     }
 }
 
-impl ExecutionParts<'_> {
-    fn core(&self) -> CorePorts {
+impl ProcessParts<'_> {
+    pub(super) fn core(&self) -> CorePorts {
         CorePorts {
             store: Arc::clone(&self.ports.store),
             clock: Arc::clone(&self.ports.clock),
@@ -160,7 +160,6 @@ impl ExecutionParts<'_> {
                 tags: Arc::clone(&tags),
                 journals: Arc::clone(&journals),
             },
-            self.clients.clone(),
         ));
         let approvals = RunApprovals::new(
             Arc::clone(&self.ports.store),

@@ -17,6 +17,7 @@ use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::look_up::LookUpService;
 use crate::knowledge::memory::MemoryService;
+use crate::registry::indexing::{IndexParts, IndexService};
 use crate::registry::packages::{PackageService, RoutingTests};
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
@@ -26,7 +27,6 @@ use crate::registry::tool_search::ToolSearchService;
 pub(crate) struct Services {
     pub(super) peers: Arc<Peers>,
     pub(super) keys: Arc<KeyService>,
-    pub(super) vectors: Arc<TextVectors>,
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) documents: Arc<DocumentService>,
     pub(super) lenses: Arc<LensService>,
@@ -37,6 +37,7 @@ pub(crate) struct Services {
     pub(crate) packages: Arc<PackageService>,
     pub(super) route_examples: Arc<RouteExampleService>,
     pub(super) tool_search: Arc<ToolSearchService>,
+    pub(super) indexes: Arc<IndexService>,
 }
 
 /// The parts that every storey is built from.
@@ -104,17 +105,19 @@ impl Services {
         let tool_search =
             ToolSearchService::new(Arc::clone(&reading.catalogue), Arc::clone(&documents));
         let routing = parts.routing(&reading);
+        let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
+        let indexes = parts.indexes(&reading, &memories, &agent_skills);
         Self {
             keys: Arc::new(keys),
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
-            memories: Arc::new(memories),
-            agent_skills: Arc::new(agent_skills),
+            memories,
+            agent_skills,
             packages: Arc::new(parts.packages(&reading, Arc::clone(&routing))),
             routing,
             route_examples: Arc::new(parts.route_examples(&reading)),
             tool_search: Arc::new(tool_search),
-            vectors: reading.vectors,
+            indexes: Arc::new(indexes),
             catalogue: reading.catalogue,
             lenses: reading.lenses,
             peers: parts.peers,
@@ -123,6 +126,27 @@ impl Services {
 }
 
 impl Parts<'_> {
+    fn indexes(
+        &self,
+        reading: &Reading,
+        memories: &Arc<MemoryService>,
+        agent_skills: &Arc<AgentSkillService>,
+    ) -> IndexService {
+        let parts = IndexParts {
+            peers: Arc::clone(&self.peers),
+            vectors: Arc::clone(&reading.vectors),
+            catalogue: Arc::clone(&reading.catalogue),
+            lenses: Arc::clone(&reading.lenses),
+            memories: Arc::clone(memories),
+            agent_skills: Arc::clone(agent_skills),
+        };
+        IndexService::new(
+            Arc::clone(&self.core.store),
+            Arc::clone(&self.core.clock),
+            parts,
+        )
+    }
+
     fn keys(&self, skills: Arc<SkillIndexes>) -> KeyService {
         KeyService::new(
             Arc::clone(&self.core.store),

@@ -1,5 +1,5 @@
-//! Engines, and the services of execution without an engine, for tests: plain ports over an SQLite store in a directory. A test replaces the ports that it exercises, as
-//! in `Ports { sources, ..ports(store, tools) }`.
+//! Engines, and the services of execution and of missions without an engine, for tests: plain ports over an SQLite
+//! store in a directory. A test replaces the ports that it exercises, as in `Ports { sources, ..ports(store, tools) }`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,24 +15,25 @@ use charter_effects::{
     ToolOutcome, ToolRunner,
 };
 use charter_store::SharedStore;
-use charter_store::mission::ArtifactRecord;
 use charter_store::request::RequestRecord;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::execution_services::{ExecutionParts, ExecutionServices};
+use super::conversation_services::ConversationServices;
+use super::execution_services::{ExecutionServices, ProcessParts};
+use super::mission_services::MissionServices;
 use super::services::Services;
 use crate::execution::executors::ClientCalls;
 use crate::execution::runs::{
-    AnalysisDone, AnalysisWork, MissionDocuments, RunClients, StageFailure, StageRunner,
+    AnalysisDone, AnalysisWork, JournalService, RunClients, RunService, StageFailure,
 };
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::BackgroundTasks;
 use crate::ground::questions::{MAX_CONCURRENT, QuestionSlots};
 use crate::identity::quotas::TenantQuotas;
-use crate::{Composer, Engine, EngineError, EvidenceKey, Ports, RandomIds, Settings};
+use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
 
 /// The store in a directory.
 pub(crate) fn open(dir: &Path) -> Arc<SqliteStore> {
@@ -76,21 +77,11 @@ pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
     }
 }
 
-/// The storeys above runs, for a test without them.
+/// Conversations, for a test without them.
 struct NoClients;
 
 #[async_trait]
 impl RunClients for NoClients {
-    async fn stage_runner(
-        self: Arc<Self>,
-        _tenant: &TenantId,
-        _run: &Run,
-        _documents: MissionDocuments,
-        _unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
-        Ok(None)
-    }
-
     async fn run_analysis(
         &self,
         work: AnalysisWork,
@@ -123,47 +114,114 @@ pub(crate) struct ExecutionRig {
     _clients: Arc<NoClients>,
 }
 
-/// The services of execution over these ports.
-pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRig {
+/// The services of missions and those below, without conversations.
+pub(crate) struct MissionRig {
+    pub(crate) execution: ExecutionRig,
+    pub(crate) services: MissionServices,
+}
+
+/// The services of conversations and those below, without an engine.
+pub(crate) struct ConversationRig {
+    pub(crate) execution: ExecutionRig,
+    pub(crate) services: ConversationServices,
+    _missions: MissionServices,
+}
+
+/// The parts of a process over these ports.
+fn parts<'p>(
+    ports: &'p Ports,
+    settings: &'p Settings,
+    clients: &Arc<NoClients>,
+) -> ProcessParts<'p> {
     let background = BackgroundTasks {
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
     };
-    let (news, holder) = (Arc::new(Notify::new()), "worker-test".to_owned());
-    let below = Services::new(
-        ports,
-        settings,
-        background.clone(),
-        Arc::clone(&news),
-        holder.clone(),
-    );
-    below.catalogue.reload_catalogue().await.unwrap();
     let computations = Computations::new(Arc::clone(&ports.tools), background.shutdown.clone());
     let quotas = TenantQuotas::new(
         settings.quotas.clone(),
         Arc::clone(&ports.store),
         Arc::clone(&ports.clock),
     );
-    let clients = Arc::new(NoClients);
-    let weak = Arc::downgrade(&clients);
-    let parts = ExecutionParts {
+    let weak = Arc::downgrade(clients);
+    ProcessParts {
         ports,
         settings,
         draining: background.shutdown.child_token(),
         background,
-        news,
-        holder,
+        news: Arc::new(Notify::new()),
+        holder: "worker-test".to_owned(),
         tools: Arc::clone(&ports.tools),
         calls: Arc::new(ClientCalls::new(settings.executor_lease)),
         computations: Arc::new(computations),
         questions: QuestionSlots::default(),
         quotas: Arc::new(quotas),
         clients: weak,
-    };
+    }
+}
+
+/// The services below execution, with the stored catalogue.
+async fn below(parts: &ProcessParts<'_>) -> Services {
+    let below = Services::new(
+        parts.ports,
+        parts.settings,
+        parts.background.clone(),
+        Arc::clone(&parts.news),
+        parts.holder.clone(),
+    );
+    below.catalogue.reload_catalogue().await.unwrap();
+    below
+}
+
+/// The services of execution over these ports.
+pub(crate) async fn execution(ports: &Ports, settings: &Settings) -> ExecutionRig {
+    let clients = Arc::new(NoClients);
+    execution_of(&parts(ports, settings, &clients), clients).await
+}
+
+async fn execution_of(parts: &ProcessParts<'_>, clients: Arc<NoClients>) -> ExecutionRig {
+    let below = below(parts).await;
     ExecutionRig {
-        services: ExecutionServices::new(&below, &parts),
+        services: ExecutionServices::new(&below, parts),
         below,
         _clients: clients,
+    }
+}
+
+/// The services of missions over these ports.
+pub(crate) async fn missions(ports: &Ports, settings: &Settings) -> MissionRig {
+    let clients = Arc::new(NoClients);
+    let parts = parts(ports, settings, &clients);
+    let execution = execution_of(&parts, clients).await;
+    MissionRig {
+        services: MissionServices::new(&execution.below, &execution.services, &parts),
+        execution,
+    }
+}
+
+/// The services of conversations over these ports.
+pub(crate) async fn conversation(ports: &Ports, settings: &Settings) -> ConversationRig {
+    let clients = Arc::new(NoClients);
+    let parts = parts(ports, settings, &clients);
+    let execution = execution_of(&parts, clients).await;
+    let (below, runs) = (&execution.below, &execution.services);
+    let missions = MissionServices::new(below, runs, &parts);
+    ConversationRig {
+        services: ConversationServices::new(below, runs, &missions, &parts),
+        execution,
+        _missions: missions,
+    }
+}
+
+impl Engine {
+    /// Returns the journals of runs.
+    pub(crate) fn journals(&self) -> &Arc<JournalService> {
+        &self.execution.journals
+    }
+
+    /// Returns the drivers of runs.
+    pub(crate) fn runs(&self) -> &Arc<RunService> {
+        &self.execution.runs
     }
 }
 
@@ -200,7 +258,7 @@ pub(crate) async fn engine_at(
 /// Returns the outcome of `work` that asks a long question. All slots for such questions are in use until the work
 /// waits, and then one is freed. Work that waits for no slot never ends.
 pub(crate) async fn in_a_place<T>(engine: &Engine, work: impl Future<Output = T>) -> T {
-    let slots = engine.question_slots().slots();
+    let slots = engine.runs().questions.slots();
     let other = TenantId::parse("other").unwrap();
     let mut held = Vec::new();
     for _ in 0..MAX_CONCURRENT {

@@ -33,7 +33,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PlaybookId, RunId, TenantId, ToolId, UserId};
+use charter_contract::ids::{MissionId, PlaybookId, RunId, TenantId, ToolId, UserId};
 use charter_domain::catalogue::{CatalogueEntry, Origin, View};
 use charter_domain::clock::Clock;
 use charter_domain::graph::StepGraph;
@@ -95,20 +95,24 @@ pub(crate) struct MissionDocuments {
     pub(crate) prompts: Vec<PromptTemplate>,
 }
 
-/// The storeys above runs. Missions and conversations start runs and use their results; this is what runs need from
-/// them.
+/// Creates the stage runners of missions. Missions implement it, so that runs do not know them.
 #[async_trait]
-pub(crate) trait RunClients: Send + Sync {
-    /// Returns the context of a mission run's stages; `None` for a run that is not a mission. `unstored` has the
-    /// artifacts for creating the run, while the run is not in storage.
+pub(crate) trait StageRunnerFactory: Send + Sync {
+    /// Returns the stage runner of a mission's run. `unstored` has the artifacts for creating the run, while the run is
+    /// not in storage.
     async fn stage_runner(
         self: Arc<Self>,
         tenant: &TenantId,
+        mission: &MissionId,
         run: &Run,
         documents: MissionDocuments,
         unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError>;
+    ) -> Result<Arc<dyn StageRunner>, EngineError>;
+}
 
+/// Conversations, as runs see them. Conversations start runs and use their results; this is what runs need from them.
+#[async_trait]
+pub(crate) trait RunClients: Send + Sync {
     /// Analyses the results of runs.
     async fn run_analysis(
         &self,
@@ -134,7 +138,7 @@ pub(crate) trait RunClients: Send + Sync {
     fn has_active_requests(&self) -> bool;
 }
 
-/// Returns the storeys above runs, which exist as long as the engine.
+/// Returns the conversations, which exist as long as the engine.
 ///
 /// # Errors
 /// `unavailable` if the engine has stopped.
@@ -227,7 +231,7 @@ pub(crate) struct RunService {
     news: Arc<Notify>,
     holder: String,
     deadlines: Arc<Deadlines>,
-    questions: QuestionSlots,
+    pub(crate) questions: QuestionSlots,
     rate_limits: Arc<RateLimits<(TenantId, ToolId)>>,
     memory: ValueMemory,
     settings: RunSettings,
@@ -275,7 +279,7 @@ impl RunService {
         &self.drivers
     }
 
-    /// Spawns work on runs. The storeys above exist at least until it ends.
+    /// Spawns work on runs. The engine, and with it missions and conversations, exists at least until the work ends.
     fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,

@@ -11,16 +11,16 @@ use charter_domain::mission::StageOutput;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::MissionStageService;
 use super::ask::RoleQuestion;
 use super::draft::PacketDraft;
 use super::draft::schema::{self, Sources};
 use super::failures::unfit;
 use super::stage::{FinishedTask, StageExecution, held};
 use super::work::admissible;
-use crate::Engine;
 use crate::execution::runs::{StageFailure, StageResult};
 
-impl Engine {
+impl MissionStageService {
     pub(super) async fn aggregate(
         &self,
         work: &StageExecution,
@@ -95,7 +95,7 @@ impl Engine {
             contradictions: draft.contradictions,
             coverage_gaps: gaps,
             recommended_output: draft.recommended_output,
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: desk.producer("aggregator_agent"),
         };
         admissible(work, packet.clone().into())?;

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::{Caller, Engine, EngineError};
+use super::MissionViewService;
+use crate::{Caller, EngineError};
 
 /// Artifacts read from storage at once.
 const PAGE: usize = 500;
@@ -43,12 +44,12 @@ pub struct MissionArtifactPage {
     pub next: Option<u64>,
 }
 
-impl Engine {
+impl MissionViewService {
     /// Returns a mission's artifacts that match the filter, in the order of writing, after position `after`.
     ///
     /// # Errors
     /// `not_found`; `internal` for one that cannot be read.
-    pub async fn mission_artifacts(
+    pub async fn artifacts(
         &self,
         caller: &Caller,
         mission: &MissionId,
@@ -57,9 +58,10 @@ impl Engine {
         limit: usize,
     ) -> Result<MissionArtifactPage, EngineError> {
         let root = self.root_of(caller, mission).await?;
-        let store = self.store();
         let wanted = limit.saturating_add(1);
-        let stored = store.artifacts(&caller.tenant, mission, filter, after, wanted);
+        let stored = self
+            .store
+            .artifacts(&caller.tenant, mission, filter, after, wanted);
         let mut stored = stored.await?;
         let more = stored.len() > limit;
         stored.truncate(limit);
@@ -77,7 +79,7 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`; `internal` for one that cannot be read.
-    pub async fn mission_artifact(
+    pub async fn artifact(
         &self,
         caller: &Caller,
         mission: &MissionId,
@@ -85,8 +87,8 @@ impl Engine {
         id: &str,
     ) -> Result<ArtifactView, EngineError> {
         let root = self.root_of(caller, mission).await?;
-        let store = self.store();
-        let stored = store.artifact(&caller.tenant, mission, kind, id).await?;
+        let stored = self.store.artifact(&caller.tenant, mission, kind, id);
+        let stored = stored.await?;
         let stored = stored.ok_or_else(|| EngineError::not_found(kind.as_str(), id))?;
         artifact(stored, &root)
     }
@@ -101,8 +103,7 @@ impl Engine {
         loop {
             let after = all.last().map_or(0, |stored| stored.place);
             let filter = ArtifactFilter::default();
-            let store = self.store();
-            let page = store.artifacts(tenant, mission, filter, after, PAGE);
+            let page = self.store.artifacts(tenant, mission, filter, after, PAGE);
             let page = page.await?;
             let last = page.len() < PAGE;
             all.extend(page);
@@ -118,7 +119,7 @@ impl Engine {
         caller: &Caller,
         mission: &MissionId,
     ) -> Result<MissionRoot, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
+        let record = self.record(caller, mission).await?;
         let root = record.root();
         root.map_err(|found| EngineError::violations("stored mission_envelope", &found))
     }

@@ -1,17 +1,20 @@
 //! The request of a role to a model: prompts, data and the schema of its draft.
 
+use std::sync::Arc;
+
 use charter_contract::ids::Label;
 use charter_contract::mission::task_graph::Role;
 use charter_domain::run::StepFailure;
-use charter_effects::{ModelRequest, ModelStage, NamedSchema, NullListener};
+use charter_effects::{ModelRequest, ModelStage, Models, NamedSchema, NullListener};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::MissionStageService;
 use super::draft::schema::DraftSchema;
 use super::failures::unfit;
+use super::offline::Offline;
 use super::stage::StageExecution;
-use crate::Engine;
 use crate::execution::asking::{DeclaredPart, ValidatedDraft, drafted};
 use crate::execution::runs::StageFailure;
 
@@ -29,7 +32,16 @@ pub(super) struct RoleQuestion<'a> {
     pub(super) wanted: DraftSchema,
 }
 
-impl Engine {
+impl MissionStageService {
+    /// Returns the models that answer for a mission.
+    fn models_for(&self, work: &StageExecution) -> Arc<dyn Models> {
+        if work.desk.offline {
+            Arc::new(Offline)
+        } else {
+            Arc::clone(&self.models)
+        }
+    }
+
     /// Requests a draft and converts it. `make` returns the defects of an unusable draft, in words for the model.
     /// `declared` names the parts that have schemas of their own.
     pub(super) async fn drafted<D: DeserializeOwned, T>(

@@ -13,15 +13,16 @@ use charter_contract::mission::policy_decision::Decision;
 use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use charter_domain::mission::admit::{Inventory, TOOL_SCOPE};
 
+use super::MissionStageService;
 use super::begun::MissionStart;
 use super::prompts;
-use crate::{Engine, Tier};
+use crate::Tier;
 
 /// A running mission in this process.
 #[derive(Debug)]
 pub(super) struct MissionContext {
-    /// The use cases that its stages call.
-    pub(super) engine: Arc<Engine>,
+    /// Runs its stages.
+    pub(super) stages: Arc<MissionStageService>,
     pub(super) envelope: MissionEnvelope,
     pub(super) kind: MissionType,
     /// Whether the offline provider answers, without a model.
@@ -54,7 +55,7 @@ impl Plan {
 
 impl MissionContext {
     pub(super) fn new(
-        engine: Arc<Engine>,
+        stages: Arc<MissionStageService>,
         envelope: MissionEnvelope,
         kind: MissionType,
         prompts: BTreeMap<Role, PromptTemplate>,
@@ -62,7 +63,7 @@ impl MissionContext {
         inventory: Inventory,
     ) -> Self {
         Self {
-            engine,
+            stages,
             envelope,
             kind,
             offline: begun.offline,

@@ -16,8 +16,9 @@ use serde_json::json;
 
 use super::replay::RecomputedArtifacts;
 use super::show::MissionView;
+use super::{MissionService, MissionViewService};
 use crate::execution::runs::HistoryEvent;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, EngineError, Role};
 
 /// Maximum faults of a bundle that a failure lists.
 const SHOWN_FAULTS: usize = 100;
@@ -184,21 +185,21 @@ fn history(bundle: &Bundle) -> Result<Vec<HistoryEvent>, String> {
     events.collect()
 }
 
-impl Engine {
+impl MissionViewService {
     /// Returns a mission's bundle with everything stored so far.
     ///
     /// # Errors
     /// `not_found`; errors of storage.
-    pub async fn mission_bundle(
+    pub async fn export(
         &self,
         caller: &Caller,
         mission: &MissionId,
     ) -> Result<Bundle, EngineError> {
-        let mut record = self.mission_record(caller, mission).await?;
+        let mut record = self.record(caller, mission).await?;
         let run_id = &record.run_id;
-        let mut run = self.run_views().record(caller, run_id).await?;
+        let mut run = self.run_views.record(caller, run_id).await?;
         // A running mission is exported as of one event of its journal.
-        let (events, _memory) = self.journals().stored(&caller.tenant, run_id).await?;
+        let (events, _memory) = self.journals.stored(&caller.tenant, run_id).await?;
         let written = events.len() as u64;
         let mut artifacts = self.stored_artifacts(&caller.tenant, mission).await?;
         artifacts.retain(|artifact| artifact.event <= written);
@@ -209,12 +210,61 @@ impl Engine {
         Ok(bundle(&record, &run, artifacts, events))
     }
 
+    /// Returns the differences between two missions of the caller's tenant.
+    ///
+    /// # Errors
+    /// `not_found`; errors of storage.
+    pub async fn diff(
+        &self,
+        caller: &Caller,
+        left: &MissionId,
+        right: &MissionId,
+    ) -> Result<MissionDiff, EngineError> {
+        let (left, right) = (
+            self.produced(caller, left).await?,
+            self.produced(caller, right).await?,
+        );
+        Ok(diff(&left.side(), &right.side()))
+    }
+
+    async fn produced(
+        &self,
+        caller: &Caller,
+        mission: &MissionId,
+    ) -> Result<MissionResults, EngineError> {
+        let record = self.record(caller, mission).await?;
+        let root = self.root_of(caller, mission).await?;
+        let stored = self.stored_artifacts(&caller.tenant, mission).await?;
+        let artifacts = stored.iter().map(|stored| {
+            let read = stored.record.read(&root);
+            let read = read.map(charter_contract::mission::Stored::into_inner);
+            let kind = stored.record.kind.as_str();
+            read.map_err(|found| EngineError::violations(kind, &found))
+        });
+        let folded = self.journals.fold(&caller.tenant, &record.run_id).await?;
+        let run = folded.run;
+        let time_ms = match (folded.first, folded.last) {
+            (Some(first), Some(last)) => last.as_micros().abs_diff(first.as_micros()) / 1_000,
+            _ => 0,
+        };
+        Ok(MissionResults {
+            artifacts: artifacts.collect::<Result<_, _>>()?,
+            state: charter_domain::mission::state(&run),
+            used: Used {
+                time_ms,
+                tokens: Some(run.tokens().total()),
+            },
+        })
+    }
+}
+
+impl MissionService {
     /// Imports a mission that ended elsewhere, after its bundle was checked. It is read-only.
     ///
     /// # Errors
     /// `permission_denied` below the role operator; `invalid_document` with every fault; `invalid_request` for another
     /// tenant's mission, or one that has not ended; `already_exists` if there is another mission of its id.
-    pub async fn import_mission(
+    pub async fn import(
         &self,
         caller: &Caller,
         bytes: Vec<u8>,
@@ -234,59 +284,12 @@ impl Engine {
             .await
             .map_err(|error| EngineError::internal("checking a bundle", error))?;
         let (bundle, checked) = checked.map_err(|faults| unsound(&faults))?;
-        let import = MissionImport::from_bundle(bundle, &caller.tenant, self.now())?;
-        let imported = self.store().import_mission(import).await?;
-        let shown = self.show_mission(caller, &checked.mission_id).await?;
+        let import = MissionImport::from_bundle(bundle, &caller.tenant, self.clock.now())?;
+        let imported = self.store.import_mission(import).await?;
+        let shown = self.views.show(caller, &checked.mission_id).await?;
         Ok(match imported {
             Imported::New => MissionImported::New(Box::new(shown)),
             Imported::Unchanged => MissionImported::Repeat(Box::new(shown)),
-        })
-    }
-
-    /// Returns the differences between two missions of the caller's tenant.
-    ///
-    /// # Errors
-    /// `not_found`; errors of storage.
-    pub async fn diff_missions(
-        &self,
-        caller: &Caller,
-        left: &MissionId,
-        right: &MissionId,
-    ) -> Result<MissionDiff, EngineError> {
-        let (left, right) = (
-            self.produced(caller, left).await?,
-            self.produced(caller, right).await?,
-        );
-        Ok(diff(&left.side(), &right.side()))
-    }
-
-    async fn produced(
-        &self,
-        caller: &Caller,
-        mission: &MissionId,
-    ) -> Result<MissionResults, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
-        let root = self.root_of(caller, mission).await?;
-        let stored = self.stored_artifacts(&caller.tenant, mission).await?;
-        let artifacts = stored.iter().map(|stored| {
-            let read = stored.record.read(&root);
-            let read = read.map(charter_contract::mission::Stored::into_inner);
-            let kind = stored.record.kind.as_str();
-            read.map_err(|found| EngineError::violations(kind, &found))
-        });
-        let folded = self.journals().fold(&caller.tenant, &record.run_id).await?;
-        let run = folded.run;
-        let time_ms = match (folded.first, folded.last) {
-            (Some(first), Some(last)) => last.as_micros().abs_diff(first.as_micros()) / 1_000,
-            _ => 0,
-        };
-        Ok(MissionResults {
-            artifacts: artifacts.collect::<Result<_, _>>()?,
-            state: charter_domain::mission::state(&run),
-            used: Used {
-                time_ms,
-                tokens: Some(run.tokens().total()),
-            },
         })
     }
 }

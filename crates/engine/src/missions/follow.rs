@@ -1,7 +1,6 @@
 //! Follows a mission: the journal of its run with the mission's state after each event. Also waits for a mission to end
 //! or to need a person.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::ids::MissionId;
@@ -12,9 +11,9 @@ use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::MissionView;
+use super::{MissionView, MissionViewService};
 use crate::execution::runs::{FollowedEvent, HistoryEvent};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// An event of a mission's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -62,21 +61,21 @@ impl From<FollowedEvent<MissionStatus>> for MissionEvent {
     }
 }
 
-impl Engine {
+impl MissionViewService {
     /// Returns a page of a mission's journal, starting after event `after`.
     ///
     /// # Errors
     /// `not_found`; `internal` for a journal that cannot be read.
-    pub async fn mission_events(
+    pub async fn events(
         &self,
         caller: &Caller,
         mission: &MissionId,
         after: u64,
         limit: usize,
     ) -> Result<MissionEventPage, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
+        let record = self.record(caller, mission).await?;
         let page = self
-            .journals()
+            .journals
             .page(&record.tenant_id, &record.run_id, stands, after, limit);
         let (found, next) = page.await?;
         Ok(MissionEventPage {
@@ -90,15 +89,15 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`.
-    pub async fn follow_mission(
-        self: &Arc<Self>,
+    pub async fn follow(
+        &self,
         caller: &Caller,
         mission: &MissionId,
         after: u64,
     ) -> Result<impl Stream<Item = MissionEvent> + Send + use<>, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
+        let record = self.record(caller, mission).await?;
         let followed = self
-            .journals()
+            .journals
             .follow(record.tenant_id, record.run_id, stands, after);
         Ok(followed.map(MissionEvent::from))
     }
@@ -106,17 +105,17 @@ impl Engine {
     /// Returns a mission once it has ended or waits for a person, or after `patience`, whichever is first.
     ///
     /// # Errors
-    /// As for [`Engine::show_mission`].
-    pub async fn await_mission(
+    /// As for [`MissionViewService::show`].
+    pub async fn wait(
         &self,
         caller: &Caller,
         mission: &MissionId,
         patience: Duration,
     ) -> Result<MissionView, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
-        self.run_views()
+        let record = self.record(caller, mission).await?;
+        self.run_views
             .wait(caller, &record.run_id, patience)
             .await?;
-        self.show_mission(caller, mission).await
+        self.show(caller, mission).await
     }
 }

@@ -11,16 +11,16 @@ use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::text::Text;
 use charter_domain::mission::StageOutput;
 
+use super::MissionStageService;
 use super::failures::unfit;
 use super::prompts::{Variables, filled};
 use super::stage::{StageExecution, held};
-use crate::Engine;
 use crate::execution::runs::{StageFailure, StageResult};
 
 /// Maximum examples in a prompt.
 const EXAMPLES: usize = 3;
 
-impl Engine {
+impl MissionStageService {
     pub(super) fn make_package(
         &self,
         work: &StageExecution,
@@ -76,7 +76,7 @@ impl Engine {
             constraints: template.constraints.clone(),
             tool_scope: desk.tool_scope(task),
             model_route: template.model_route.clone(),
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: label("prompt_master_agent")?,
         };
         Ok(StageResult {

@@ -10,26 +10,27 @@ use charter_contract::mission::task_graph::Task;
 use charter_contract::text::{ShortText, Text};
 use charter_domain::mission::StageOutput;
 
+use super::MissionStageService;
 use super::desk::MissionContext;
 use super::failures::unfit;
 use super::stage::{StageExecution, held};
+use crate::EngineError;
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::ground::moments;
 use crate::identity::caller::Tier;
 use crate::knowledge::lenses::LensFilter;
-use crate::{Engine, EngineError};
 
 /// Maximum passages of lenses in a pass.
 const PREVIEWS: usize = 6;
 
-impl Engine {
+impl MissionStageService {
     pub(super) async fn make_pass(
         &self,
         work: &StageExecution,
         task: &Task,
     ) -> Result<StageResult, StageFailure> {
         let desk = &work.desk;
-        let now = self.now();
+        let now = self.clock.now();
         let id = LibrarianPassId::parse(&format!("pass.{}", task.task_id));
         let query = task.objective.clone();
         let pass = LibrarianPass {
@@ -50,7 +51,7 @@ impl Engine {
                 })
                 .collect(),
             cached_previews: self.previews(work, task).await?,
-            expires_at: moments::after(now, self.settings().pass_ttl),
+            expires_at: moments::after(now, self.pass_ttl),
             created_at: now,
             producer: desk.producer("librarian_agent"),
         };
@@ -80,7 +81,7 @@ impl Engine {
         };
         let objective = task.objective.as_str();
         let answer = self
-            .lenses()
+            .lenses
             .ask_lenses(&work.caller, objective, &filter)
             .await?;
         let previews = answer.passages.into_iter().filter_map(|passage| {

@@ -16,6 +16,7 @@ use charter_domain::mission::{StageOutput, after_plan};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::MissionStageService;
 use super::ask::RoleQuestion;
 use super::desk::MissionContext;
 use super::draft::{PlanDraft, schema};
@@ -24,10 +25,10 @@ use super::package::{nearest, shown};
 use super::prompts::{Variables, filled};
 use super::scope;
 use super::stage::{StageExecution, held};
+use crate::EngineError;
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::ground::questions::Effort;
 use crate::registry::routing::Purpose;
-use crate::{Engine, EngineError};
 
 /// Maximum skills in a planner's context.
 const SHOWN_SKILLS: usize = 5;
@@ -46,7 +47,7 @@ pub(super) struct PlanOptions {
     pub(super) skills: Vec<Value>,
 }
 
-impl Engine {
+impl MissionStageService {
     pub(super) async fn plan_mission(
         &self,
         work: &StageExecution,
@@ -95,7 +96,7 @@ impl Engine {
         let growth = after_plan(&graph).map_err(|error| with_tokens(unfit(error.to_string())))?;
         let mut artifacts = vec![held(graph.clone()).map_err(with_tokens)?];
         let place = self
-            .question_slots()
+            .questions
             .slot_for(&work.caller.tenant, Effort::Long)
             .await;
         let decisions = place.ask(|| self.tool_scope(work, &graph, &offered));
@@ -118,14 +119,14 @@ impl Engine {
     /// with their tools.
     async fn offered(&self, work: &StageExecution) -> Result<PlanOptions, EngineError> {
         let desk = &work.desk;
-        let view = self.live().view(&work.caller.tenant);
+        let view = self.catalogue.live().view(&work.caller.tenant);
         let mut offered = PlanOptions::default();
         let families = desk.kind.resource_families.values();
         let mut wanted: BTreeSet<ToolId> =
             families.flat_map(|family| family.tools.clone()).collect();
         let goal = desk.envelope.normalized_goal.as_str();
         let near = self
-            .routing()
+            .routing
             .route(&work.caller, Purpose::Skills, goal, SHOWN_SKILLS)
             .await?;
         for candidate in near.chosen(SHOWN_SKILLS) {
@@ -151,7 +152,7 @@ impl Engine {
             };
             let tool = found.document();
             let reads = tool.tool_class == ToolClass::Readonly;
-            if reads && self.tool_search().may_call(&work.caller, tool) {
+            if reads && self.tool_search.may_call(&work.caller, tool) {
                 offered.tools.insert(id, (tool.clone(), desk.family(tool)));
             }
         }
@@ -211,7 +212,7 @@ impl Engine {
             tenant_id: Some(desk.envelope.tenant_id.clone()),
             actor_id: Some(desk.envelope.actor_id.clone()),
             tasks: with_own(planned).map_err(|error| vec![error])?,
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: desk.producer("planner_agent"),
         };
         let mut report = Report::new();
@@ -249,7 +250,7 @@ impl Engine {
                 subject: ShortText::parse(id.as_str()).ok()?,
                 decision,
                 reason: Text::parse(&reason).ok()?,
-                created_at: self.now(),
+                created_at: self.clock.now(),
                 producer: Label::parse("policy").ok()?,
             })
         };
@@ -258,7 +259,7 @@ impl Engine {
 
     fn may_use(&self, work: &StageExecution, tool: &Tool) -> (Decision, String) {
         use charter_domain::policy::PolicyDecision as Said;
-        let policies = self.live().policies(&work.caller.tenant);
+        let policies = self.catalogue.live().policies(&work.caller.tenant);
         let (arguments, facts) = (scope::sample(tool), scope::facts(work));
         match policies.decide(&scope::question(work, tool, &arguments, &facts)) {
             Said::Allow { by } => {

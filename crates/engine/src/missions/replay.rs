@@ -18,8 +18,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::MissionViewService;
 use crate::execution::runs::{HistoryEvent, ReplayDivergence};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// The result of replaying a mission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -39,18 +40,18 @@ pub struct MissionReplay {
     pub divergence: Option<String>,
 }
 
-impl Engine {
+impl MissionViewService {
     /// Replays a mission from storage.
     ///
     /// # Errors
     /// `not_found`; errors of storage.
-    pub async fn replay_mission(
+    pub async fn replay(
         &self,
         caller: &Caller,
         mission: &MissionId,
     ) -> Result<MissionReplay, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
-        let replayed = self.run_views().replay(caller, &record.run_id).await?;
+        let record = self.record(caller, mission).await?;
+        let replayed = self.run_views.replay(caller, &record.run_id).await?;
         let mut found = MissionReplay {
             mission_id: mission.clone(),
             run_id: record.run_id.clone(),
@@ -65,7 +66,7 @@ impl Engine {
             return Ok(found);
         }
         let history = self
-            .journals()
+            .journals
             .history(&record.tenant_id, &record.run_id)
             .await?;
         let made = match RecomputedArtifacts::of(&history) {

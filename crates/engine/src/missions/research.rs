@@ -9,9 +9,9 @@ use charter_contract::text::{HttpUrl, Text};
 use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
 use serde_json::{Value, json};
 
+use super::MissionStageService;
 use super::failures::unfit;
 use super::stage::{StageExecution, WorkerTurn, held};
-use crate::Engine;
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::identity::caller::Tier;
 use crate::knowledge::lenses::LensFilter;
@@ -21,7 +21,7 @@ const WEB_SEARCH: &str = "charter.web.search";
 /// Maximum results of each source.
 const RESULTS: usize = 10;
 
-impl Engine {
+impl MissionStageService {
     pub(super) async fn research(
         &self,
         work: &StageExecution,
@@ -63,7 +63,7 @@ impl Engine {
             provider: label(if searched { "web" } else { "lenses" })?,
             query: turn.task.objective.clone(),
             results,
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: label("researcher_agent")?,
         };
         Ok(StageResult {
@@ -93,7 +93,7 @@ impl Engine {
             url: HttpUrl::parse(of("url")?).ok()?,
             snippet: of("snippet").unwrap_or_default().to_owned(),
             source_type: Label::parse("web").ok()?,
-            retrieved_at: self.now(),
+            retrieved_at: self.clock.now(),
             confidence: Confidence::new(0.5)?,
         })
     }
@@ -117,17 +117,14 @@ impl Engine {
             top_k: Some(RESULTS),
             ..LensFilter::default()
         };
-        let answer = self
-            .lenses()
-            .ask_lenses(&work.caller, query, &filter)
-            .await?;
+        let answer = self.lenses.ask_lenses(&work.caller, query, &filter).await?;
         let found = answer.passages.into_iter().filter_map(|passage| {
             Some(ResearchResult {
                 title: Text::parse(&passage.title).ok()?,
                 url: HttpUrl::parse(passage.source.reference.as_str()).ok()?,
                 snippet: passage.text,
                 source_type: Label::parse("lens").ok()?,
-                retrieved_at: self.now(),
+                retrieved_at: self.clock.now(),
                 confidence: Confidence::new(f64::from(passage.score.clamp(0.0, 1.0)))?,
             })
         });

@@ -17,6 +17,7 @@ use charter_domain::mission::{ProposedWriteBack, RequestedCall, StageOutput, aft
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::MissionStageService;
 use super::aggregate::shown;
 use super::ask::RoleQuestion;
 use super::draft::{ProposalDraft, ReviewDraft, schema};
@@ -24,7 +25,6 @@ use super::failures::unfit;
 use super::fill::fill;
 use super::stage::{FinishedTask, StageExecution, held};
 use super::work::admissible;
-use crate::Engine;
 use crate::execution::asking::DeclaredPart;
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::ground::questions::Effort;
@@ -35,7 +35,7 @@ struct ReviewResult {
     proposals: Vec<(WritebackProposal, ProposedWriteBack)>,
 }
 
-impl Engine {
+impl MissionStageService {
     pub(super) async fn review(
         &self,
         work: &StageExecution,
@@ -63,7 +63,7 @@ impl Engine {
         for (mut proposal, mut proposed) in proposals {
             if !proposal.requires_approval {
                 let place = self
-                    .question_slots()
+                    .questions
                     .slot_for(&work.caller.tenant, Effort::Long)
                     .await;
                 let decision = place.ask(|| self.may_write_back(work, &proposal, &proposed));
@@ -121,7 +121,7 @@ impl Engine {
             issues: draft.issues,
             required_edits: draft.required_edits,
             approved_output: draft.approved_output,
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: desk.producer("reviewer_agent"),
         };
         admissible(work, packet.clone().into())?;
@@ -171,7 +171,7 @@ impl Engine {
             action_type: draft.action_type,
             payload: draft.payload,
             requires_approval: write_back.requires_approval,
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: desk.producer("reviewer_agent"),
         };
         let proposed = carried_out(&proposal, write_back).map_err(|error| vec![error])?;
@@ -187,10 +187,10 @@ impl Engine {
     ) -> Result<PolicyDecision, charter_domain::run::StepFailure> {
         use charter_domain::policy::PolicyDecision as Said;
         let desk = &work.desk;
-        let view = self.live().view(&work.caller.tenant);
+        let view = self.catalogue.live().view(&work.caller.tenant);
         let tool = view.tool(proposed.tool.as_ref());
         let tool = tool.ok_or_else(|| unfit(format!("there is no tool `{}`", proposed.tool)))?;
-        let policies = self.live().policies(&work.caller.tenant);
+        let policies = self.catalogue.live().policies(&work.caller.tenant);
         let facts = super::scope::facts(work);
         let question = super::scope::question(work, tool.document(), &proposed.parameters, &facts);
         let (decision, reason) = match policies.decide(&question) {
@@ -221,7 +221,7 @@ impl Engine {
                 .map_err(|error| unfit(error.to_string()))?,
             decision,
             reason: Text::parse(&reason).map_err(|error| unfit(error.to_string()))?,
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: Label::parse("policy").map_err(said)?,
         })
     }

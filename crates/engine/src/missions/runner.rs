@@ -1,26 +1,84 @@
 //! Missions as runs see them: their stages, and the calls of their tasks.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use charter_contract::catalogue::policy::MissionFacts;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::ids::{StepId, TaskId};
+use charter_contract::ids::{MissionId, StepId, TaskId, TenantId};
 use charter_contract::mission::librarian_pass::LibrarianPass;
 use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::time::Timestamp;
 use charter_domain::graph::GraphError;
+use charter_domain::mission::admit::Inventory;
 use charter_domain::mission::{StageOutput, pass_step, prompt_step};
 use charter_domain::run::{Run, StepFailure};
 use charter_store::mission::ArtifactRecord;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::MissionStageService;
+use super::begun::begun_of;
 use super::desk::MissionContext;
 use super::failures::{lost, unfit};
 use super::stage::StageExecution;
-use crate::execution::runs::{StageFailure, StageResult, StageRunner, StageWork};
+use super::start::general;
+use crate::EngineError;
+use crate::execution::runs::{
+    MissionDocuments, StageFailure, StageResult, StageRunner, StageRunnerFactory, StageWork,
+};
+
+#[async_trait]
+impl StageRunnerFactory for MissionStageService {
+    async fn stage_runner(
+        self: Arc<Self>,
+        tenant: &TenantId,
+        mission: &MissionId,
+        run: &Run,
+        documents: MissionDocuments,
+        unstored: &[ArtifactRecord],
+    ) -> Result<Arc<dyn StageRunner>, EngineError> {
+        let stored = self.views.stored_artifacts(tenant, mission).await?;
+        let known: Vec<&ArtifactRecord> = match &*stored {
+            [] => unstored.iter().collect(),
+            stored => stored.iter().map(|stored| &stored.record).collect(),
+        };
+        let payloads = known.iter().map(|known| known.payload.as_str());
+        let mut inventory = Inventory::restore(payloads)
+            .map_err(|error| EngineError::internal("reading a mission's artifacts", error))?;
+        for step in run
+            .graph()
+            .steps()
+            .iter()
+            .filter(|step| step.mandate.is_some())
+        {
+            if run.outputs().contains_key(&step.id) {
+                inventory.know_call(step.id.as_str());
+            }
+        }
+        let envelope = run
+            .parameters()
+            .get("envelope")
+            .cloned()
+            .unwrap_or_default();
+        let envelope = serde_json::from_value(envelope)
+            .map_err(|error| EngineError::internal("reading a mission's envelope", error))?;
+        let begun = begun_of(run)?;
+        let kind = match documents.kind {
+            Some(kind) => kind,
+            None => general()?,
+        };
+        let prompts: BTreeMap<_, _> = documents
+            .prompts
+            .into_iter()
+            .map(|prompt| (prompt.role_type, prompt))
+            .collect();
+        let desk = MissionContext::new(self, envelope, kind, prompts, &begun, inventory);
+        Ok(Arc::new(desk))
+    }
+}
 
 impl StageRunner for MissionContext {
     fn kind_id(&self) -> &str {
@@ -110,7 +168,7 @@ impl StageRunner for MissionContext {
 #[async_trait]
 impl StageWork for StageExecution {
     async fn run(self: Box<Self>, cancel: &CancellationToken) -> Result<StageResult, StageFailure> {
-        let engine = Arc::clone(&self.desk.engine);
-        engine.run_stage(*self, cancel).await
+        let stages = Arc::clone(&self.desk.stages);
+        stages.run_stage(*self, cancel).await
     }
 }

@@ -1,7 +1,6 @@
 //! Views of missions: state, tasks, output and proposals.
 
 use charter_contract::catalogue::stage::Stage;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, MissionId, RunId, TaskId, TenantId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::review_packet::ReviewPacket;
@@ -21,11 +20,11 @@ use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
+use super::MissionViewService;
 use super::begun::{MissionStart, begun_of};
 use super::write_back::playbook_run;
-use crate::{Caller, Engine, EngineError, RollBack};
+use crate::{Caller, EngineError};
 
 /// A mission.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -140,12 +139,12 @@ pub struct MissionPage {
     pub next: Option<String>,
 }
 
-impl Engine {
+impl MissionViewService {
     /// Lists the missions of the tenant that are visible to the caller, newest first.
     ///
     /// # Errors
     /// If storage fails, or for an invalid cursor.
-    pub async fn missions(
+    pub async fn list(
         &self,
         caller: &Caller,
         state: Option<MissionState>,
@@ -155,7 +154,7 @@ impl Engine {
             state,
             user_id: caller.only_own(),
         };
-        let page = self.store().missions(&caller.tenant, filter, page).await?;
+        let page = self.store.missions(&caller.tenant, filter, page).await?;
         let entries = page.entries.into_iter().map(|record| MissionSummary {
             mission_id: record.mission_id,
             run_id: record.run_id,
@@ -175,22 +174,22 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`; `internal` for a journal or envelope that cannot be read.
-    pub async fn show_mission(
+    pub async fn show(
         &self,
         caller: &Caller,
         mission: &MissionId,
     ) -> Result<MissionView, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
-        self.shown_mission(record).await.map(|(shown, _)| shown)
+        let record = self.record(caller, mission).await?;
+        self.show_with_start(record).await.map(|(shown, _)| shown)
     }
 
     /// Returns a mission, and its start.
-    pub(crate) async fn shown_mission(
+    pub(crate) async fn show_with_start(
         &self,
         record: MissionRecord,
     ) -> Result<(MissionView, MissionStart), EngineError> {
         let folded = self
-            .journals()
+            .journals
             .fold(&record.tenant_id, &record.run_id)
             .await?;
         // The journal may have grown since the record was read.
@@ -248,10 +247,10 @@ impl Engine {
                 continue;
             }
             let id = playbook_run(&run.idempotency_key(&step));
-            if self.store().run(tenant, &id).await?.is_none() {
+            if self.store.run(tenant, &id).await?.is_none() {
                 continue;
             }
-            let playbook = self.journals().fold(tenant, &id).await?.run;
+            let playbook = self.journals.fold(tenant, &id).await?.run;
             let waits = playbook
                 .steps()
                 .states()
@@ -265,12 +264,13 @@ impl Engine {
         Ok(proposals)
     }
 
-    pub(crate) async fn mission_record(
+    /// Returns the stored record of a mission that is visible to the caller.
+    pub(super) async fn record(
         &self,
         caller: &Caller,
         mission: &MissionId,
     ) -> Result<MissionRecord, EngineError> {
-        let found = self.store().mission(&caller.tenant, mission).await?;
+        let found = self.store.mission(&caller.tenant, mission).await?;
         if let Some(record) = found.filter(|record| sees(caller, record)) {
             return Ok(record);
         }
@@ -279,31 +279,10 @@ impl Engine {
             state: None,
             user_id: caller.only_own(),
         };
-        let store = self.store();
-        let newest = store.missions(&caller.tenant, filter, &newest).await?;
+        let newest = self.store.missions(&caller.tenant, filter, &newest);
+        let newest = newest.await?;
         let ids = newest.entries.iter().map(|known| known.mission_id.as_str());
         Err(EngineError::not_found("mission", mission).or_nearest(mission.as_str(), ids))
-    }
-
-    /// Stops a mission; its artifacts stay.
-    ///
-    /// # Errors
-    /// `not_found`, also for a mission that is not visible to the caller; `illegal_transition` for one that is over.
-    pub async fn cancel_mission(
-        self: &Arc<Self>,
-        caller: &Caller,
-        mission: &MissionId,
-        reason: String,
-    ) -> Result<MissionView, EngineError> {
-        let record = self.mission_record(caller, mission).await?;
-        if record.imported_at.is_some() {
-            let message = "an imported mission is read-only";
-            return Err(EngineError::new(ErrorCode::IllegalTransition, message));
-        }
-        self.run_management()
-            .abort(caller, &record.run_id, reason, RollBack::No)
-            .await?;
-        self.show_mission(caller, mission).await
     }
 }
 

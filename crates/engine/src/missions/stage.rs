@@ -17,10 +17,11 @@ use charter_domain::run::{Run, StepFailure, StepState};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::MissionStageService;
 use super::desk::{MissionContext, Plan};
 use super::failures::{lost, unfit};
 use crate::execution::runs::{StageFailure, StageResult};
-use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
+use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, SkillGrants};
 
 /// Longest time of one stage, including all its model calls.
 const STAGE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -342,10 +343,10 @@ fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackPropo
     found.ok_or_else(|| lost("such proposal"))
 }
 
-impl Engine {
+impl MissionStageService {
     /// Runs a stage.
     pub(super) async fn run_stage(
-        self: &Arc<Self>,
+        &self,
         work: StageExecution,
         cancel: &CancellationToken,
     ) -> Result<StageResult, StageFailure> {
@@ -371,14 +372,16 @@ impl Engine {
                 results,
             } => self.review(&work, package, packet, results, cancel).await,
             StageInput::Playbook(parameters) => {
-                self.run_playbook_write_back(&work, parameters, cancel)
+                self.write_backs
+                    .run_playbook(&work, parameters, cancel)
                     .await
             }
             StageInput::Webhook {
                 proposal,
                 parameters,
             } => {
-                self.send_to_webhook(&work, proposal, parameters, cancel)
+                self.write_backs
+                    .send_to_webhook(&work, proposal, parameters, cancel)
                     .await
             }
         }

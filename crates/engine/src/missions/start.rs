@@ -1,7 +1,5 @@
 //! Starts missions: a goal becomes an envelope, and the envelope a run that opens with its planner.
 
-use std::collections::BTreeMap;
-
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::mission_type::MissionType;
 use charter_contract::catalogue::stage::Stage;
@@ -12,23 +10,21 @@ use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::number::Positive;
 use charter_contract::text::Text;
 use charter_contract::validate;
-use charter_domain::graph::PlanSource;
 use charter_domain::mission::admit::Inventory;
 use charter_domain::mission::opening;
-use charter_domain::run::{DocumentPin, Run, RunPrerequisites};
+use charter_domain::run::{DocumentPin, RunPrerequisites};
 use charter_store::mission::{ArtifactRecord, MissionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 use uuid::Uuid;
 
-use super::begun::{FirstMessage, MissionStart, begun_of};
-use super::desk::MissionContext;
+use super::MissionService;
+use super::begun::{FirstMessage, MissionStart};
 use super::show::MissionView;
 use crate::catalogue::documents::unseen;
-use crate::execution::runs::{MissionDocuments, NewRun, StageRunner, pin};
-use crate::{Caller, Engine, EngineError};
+use crate::execution::runs::{NewRun, pin};
+use crate::{Caller, EngineError};
 
 /// The type of a mission that names none.
 const GENERAL: &str = "general";
@@ -94,23 +90,23 @@ impl MissionStarted {
     }
 }
 
-impl Engine {
+impl MissionService {
     /// Starts a mission; a repeated request with the same id finds the existing mission.
     ///
     /// # Errors
     /// `not_found` for an unknown type; `already_exists` if the id is another mission's; `invalid_request` if a model
     /// is needed and none is configured; `rate_limited` if the tenant has reached its run quota.
-    pub async fn start_mission(
-        self: &Arc<Self>,
+    pub async fn start(
+        &self,
         caller: &Caller,
         order: &MissionOrder,
     ) -> Result<MissionStarted, EngineError> {
-        self.begin_mission(caller, order, None).await
+        self.begin(caller, order, None).await
     }
 
     /// Starts a mission for a request that may come as another agent's message.
-    pub(crate) async fn begin_mission(
-        self: &Arc<Self>,
+    pub(crate) async fn begin(
+        &self,
         caller: &Caller,
         order: &MissionOrder,
         message: Option<FirstMessage>,
@@ -122,12 +118,12 @@ impl Engine {
         let (kind, mut pins) = self.kind_of(caller, order.mission_type.as_ref())?;
         let envelope = self.envelope(caller, order, &kind)?;
         let mission = envelope.mission_id.clone();
-        if let Some(known) = self.store().mission(&caller.tenant, &mission).await? {
+        if let Some(known) = self.store.mission(&caller.tenant, &mission).await? {
             let mission = self.repeated(known, &envelope, &begun).await?;
             return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
-        self.quotas().check_room_for_run(&caller.tenant).await?;
-        let view = self.live().view(&caller.tenant);
+        self.quotas.check_room_for_run(&caller.tenant).await?;
+        let view = self.catalogue.live().view(&caller.tenant);
         for stage in Stage::ALL {
             let id = stage.tool_id();
             let tool = view.tool(id.as_ref());
@@ -152,12 +148,12 @@ impl Engine {
             pins,
             dry_run: false,
             opening: RunPrerequisites::default(),
-            tags: self.tags().of_request(caller, None, None)?,
+            tags: self.tags.of_request(caller, None, None)?,
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
-        self.runs().start(new).await?;
+        self.runs.start(new).await?;
         // Of two concurrent requests, storage accepts one; the other finds its mission.
-        let known = self.store().mission(&caller.tenant, &mission).await?;
+        let known = self.store.mission(&caller.tenant, &mission).await?;
         let known = known.ok_or_else(|| EngineError::not_found("mission", &mission))?;
         let is_new = known.envelope == admitted.payload();
         let shown = Box::new(self.repeated(known, &envelope, &begun).await?);
@@ -171,7 +167,7 @@ impl Engine {
     /// Returns the start data; fails if no model could answer.
     fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<MissionStart, EngineError> {
         let offline = order.model == Some(Answerer::Offline);
-        if !offline && self.models().routes(&caller.tenant).is_empty() {
+        if !offline && self.models.routes(&caller.tenant).is_empty() {
             let message = "no model is configured: set `models` in the configuration, or start the mission with the \
                            model `offline`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
@@ -189,7 +185,7 @@ impl Engine {
         caller: &Caller,
         wanted: Option<&MissionTypeId>,
     ) -> Result<(MissionType, Vec<DocumentPin>), EngineError> {
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let Some(wanted) = wanted else {
             return Ok((general()?, Vec::new()));
         };
@@ -240,7 +236,7 @@ impl Engine {
             mission_id: order
                 .mission_id
                 .clone()
-                .unwrap_or_else(|| MissionId::from_uuid(self.new_uuid())),
+                .unwrap_or_else(|| MissionId::from_uuid(self.ids.uuid())),
             mission_type: Label::parse(kind.mission_type.as_str()).map_err(internal)?,
             origin_surface: match &order.origin_surface {
                 Some(surface) => surface.clone(),
@@ -257,7 +253,7 @@ impl Engine {
             token_budget: order.token_budget.or(kind.token_budget),
             requested_outputs: outputs,
             context_refs: order.context_refs.clone(),
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: Label::parse("charter").map_err(internal)?,
         })
     }
@@ -274,63 +270,11 @@ impl Engine {
         let mut again = envelope.clone();
         again.created_at = stored.created_at;
         let message = format!("a different mission `{}` already exists", known.mission_id);
-        let (shown, _) = self.shown_mission(known).await?;
+        let (shown, _) = self.views.show_with_start(known).await?;
         if again != stored || shown.offline != begun.offline {
             return Err(EngineError::new(ErrorCode::AlreadyExists, message));
         }
         Ok(shown)
-    }
-
-    /// Returns the context of a mission run's stages; `None` for a run that is not a mission. `unstored` has the
-    /// artifacts for creating the run, while the run is not in storage.
-    pub(crate) async fn mission_context(
-        self: Arc<Self>,
-        tenant: &TenantId,
-        run: &Run,
-        documents: MissionDocuments,
-        unstored: &[ArtifactRecord],
-    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
-        let Some(PlanSource::Mission(mission)) = run.graph().source() else {
-            return Ok(None);
-        };
-        let stored = self.stored_artifacts(tenant, mission).await?;
-        let known: Vec<&ArtifactRecord> = match &*stored {
-            [] => unstored.iter().collect(),
-            stored => stored.iter().map(|stored| &stored.record).collect(),
-        };
-        let payloads = known.iter().map(|known| known.payload.as_str());
-        let mut inventory = Inventory::restore(payloads)
-            .map_err(|error| EngineError::internal("reading a mission's artifacts", error))?;
-        for step in run
-            .graph()
-            .steps()
-            .iter()
-            .filter(|step| step.mandate.is_some())
-        {
-            if run.outputs().contains_key(&step.id) {
-                inventory.know_call(step.id.as_str());
-            }
-        }
-        let envelope = run
-            .parameters()
-            .get("envelope")
-            .cloned()
-            .unwrap_or_default();
-        let envelope = serde_json::from_value(envelope)
-            .map_err(|error| EngineError::internal("reading a mission's envelope", error))?;
-        let begun = begun_of(run)?;
-        let kind = match documents.kind {
-            Some(kind) => kind,
-            None => general()?,
-        };
-        let prompts: BTreeMap<_, _> = documents
-            .prompts
-            .into_iter()
-            .map(|prompt| (prompt.role_type, prompt))
-            .collect();
-        let desk = MissionContext::new(self, envelope, kind, prompts, &begun, inventory);
-        let desk: Arc<dyn StageRunner> = Arc::new(desk);
-        Ok(Some(desk))
     }
 }
 
@@ -354,7 +298,7 @@ fn parameters(
 }
 
 /// The type of missions that name none: it presets nothing.
-fn general() -> Result<MissionType, EngineError> {
+pub(super) fn general() -> Result<MissionType, EngineError> {
     let document = json!({
         "mission_type": GENERAL, "domain": "platform", "title": "General mission",
         "description": "A goal, reached with the skills and tools that the caller has.",

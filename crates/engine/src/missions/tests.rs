@@ -3,6 +3,7 @@
 mod proposals;
 mod rig;
 mod scripts;
+mod services;
 mod stages;
 mod under_way;
 
@@ -71,7 +72,8 @@ async fn an_offline_mission_from_goal_to_change() {
     let filter = ArtifactFilter::default();
     let artifacts = rig
         .engine
-        .mission_artifacts(&ann, &begun.mission_id, filter, 0, 100)
+        .mission_views()
+        .artifacts(&ann, &begun.mission_id, filter, 0, 100)
         .await;
     let artifacts = payloads(artifacts.unwrap());
     for kind in ArtifactKind::ALL {
@@ -84,7 +86,8 @@ async fn an_offline_mission_from_goal_to_change() {
     }
     let replayed = rig
         .engine
-        .replay_mission(&ann, &begun.mission_id)
+        .mission_views()
+        .replay(&ann, &begun.mission_id)
         .await
         .unwrap();
     assert_eq!((replayed.identical, replayed.divergence), (true, None));

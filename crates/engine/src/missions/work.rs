@@ -7,7 +7,7 @@ use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::filling::FillBudget;
-use charter_contract::ids::{Label, ToolId, WorkerResultId};
+use charter_contract::ids::{Label, WorkerResultId};
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::worker_result::{Citation, WorkerResult};
 use charter_domain::graph;
@@ -19,14 +19,15 @@ use charter_domain::tier::skill_served;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::MissionStageService;
 use super::ask::RoleQuestion;
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
 use super::failures::unfit;
 use super::stage::{StageExecution, ToolCallResult, WorkerTurn, held};
+use crate::EngineError;
 use crate::execution::asking::{DeclaredPart, ValidatedDraft};
 use crate::execution::runs::{StageFailure, StageResult};
-use crate::{Engine, EngineError};
 
 /// Maximum bytes of one call's output in a worker's context.
 const SHOWN_BYTES: usize = 24 * 1024;
@@ -46,7 +47,7 @@ fn citations_of(turn: &WorkerTurn) -> schema::Citations {
     }
 }
 
-impl Engine {
+impl MissionStageService {
     pub(super) async fn work(
         &self,
         work: &StageExecution,
@@ -57,7 +58,7 @@ impl Engine {
             .pass
             .as_ref()
             .ok_or_else(|| unfit("the worker has no pass"))?;
-        if self.now() >= pass.expires_at {
+        if self.clock.now() >= pass.expires_at {
             let message = format!("the pass of `{}` has expired", turn.task.task_id);
             return Err(super::pass_refused(message).into());
         }
@@ -66,7 +67,7 @@ impl Engine {
         let context = sources.shown_in(context);
         let citations = citations_of(turn);
         let structured = work.desk.prompt(turn.task.role_type).output_schema.as_ref();
-        let view = self.live().view(&work.caller.tenant);
+        let view = self.catalogue.live().view(&work.caller.tenant);
         let asking = RoleQuestion {
             role: turn.task.role_type,
             route: &turn.package.model_route,
@@ -167,7 +168,7 @@ impl Engine {
                 call.tool
             ));
         }
-        let view = self.live().view(&work.caller.tenant);
+        let view = self.catalogue.live().view(&work.caller.tenant);
         let tool = view.tool(call.tool.as_ref());
         let tool = tool.ok_or_else(|| format!("there is no tool `{}`", call.tool))?;
         let bound = parameters::bind(&tool.document().parameters, &call.parameters);
@@ -213,7 +214,7 @@ impl Engine {
             tool_trace_refs: traces
                 .filter_map(|made| Label::parse(&made.reference).ok())
                 .collect(),
-            created_at: self.now(),
+            created_at: self.clock.now(),
             producer: desk.producer("worker_agent"),
         };
         admissible(work, result.clone().into())?;
@@ -222,7 +223,7 @@ impl Engine {
 
     /// Builds a worker's context: data, never instructions.
     async fn table(&self, work: &StageExecution, turn: &WorkerTurn) -> Result<Value, EngineError> {
-        let view = self.live().view(&work.caller.tenant);
+        let view = self.catalogue.live().view(&work.caller.tenant);
         let tools = turn.package.tool_scope.iter().filter(|_| turn.may_call());
         let tools: Vec<Value> = tools
             .filter_map(|id| Some(shown_tool(view.tool(id.as_ref())?.document())))
@@ -277,7 +278,7 @@ impl Engine {
         made: &[ToolCallResult],
     ) -> Result<Vec<Value>, EngineError> {
         let mut all = Vec::new();
-        let tags = self.tags().of_request(&work.caller, None, None)?;
+        let tags = self.tags.of_request(&work.caller, None, None)?;
         for call in made {
             let Ok(output) = &call.came_to else {
                 continue;
@@ -287,12 +288,12 @@ impl Engine {
             for step in steps {
                 let tenant = &work.caller.tenant;
                 let found = self
-                    .findings()
+                    .findings
                     .in_output(tenant, skill, &step.step_id, output);
                 let mut found = found.await?;
                 let proof = Some(call.reference.as_str());
                 let unrendered = self
-                    .findings()
+                    .findings
                     .render(tenant, &tags, skill, &mut found, proof, None);
                 for warning in unrendered.await? {
                     tracing::warn!(skill.id = %skill.skill_id, "{warning}");
@@ -422,12 +423,4 @@ fn cut(text: &str) -> &str {
         end -= 1;
     }
     &text[..end]
-}
-
-/// Returns the tools of these calls, once each.
-pub(super) fn distinct(calls: &[RequestedCall]) -> Vec<&ToolId> {
-    let mut tools: Vec<&ToolId> = calls.iter().map(|call| &call.tool).collect();
-    tools.sort();
-    tools.dedup();
-    tools
 }

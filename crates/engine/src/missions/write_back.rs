@@ -1,8 +1,6 @@
 //! Carries out proposals without a catalogue tool: by a playbook, or by a signed request to the system of record. The
 //! step was approved, or a policy allows it; it begins once under its key.
 
-use std::sync::Arc;
-
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
@@ -13,18 +11,19 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::WriteBackService;
 use super::failures::unfit;
 use super::stage::StageExecution;
 use crate::execution::runs::{StageFailure, StageResult, failure};
-use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
-use crate::{DryRun, Engine, EngineError};
+use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
+use crate::{DryRun, EngineError};
 
-impl Engine {
+impl WriteBackService {
     /// Runs a playbook to its end. The run's id follows from the step, so an interrupted step finds its run. The
     /// proposal's approver saw playbook and parameters, which confirms the plan; further approvals of the playbook are
     /// requested as usual.
-    pub(super) async fn run_playbook_write_back(
-        self: &Arc<Self>,
+    pub(super) async fn run_playbook(
+        &self,
         work: &StageExecution,
         parameters: &Map<String, Value>,
         cancel: &CancellationToken,
@@ -53,41 +52,35 @@ impl Engine {
     }
 
     async fn run_out(
-        self: &Arc<Self>,
+        &self,
         work: &StageExecution,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
         run_id: &RunId,
     ) -> Result<RunOutcome, EngineError> {
         let caller = &work.caller;
-        let known = self.store().run(&caller.tenant, run_id).await?;
+        let known = self.store.run(&caller.tenant, run_id).await?;
         if known.is_none() {
-            self.run_starts()
-                .check_definitions(caller, playbook)
-                .await?;
-            let mut new = self.run_starts().playbook_run(
-                caller,
-                playbook,
-                given,
-                DryRun::No,
-                run_id.clone(),
-            )?;
+            self.starts.check_definitions(caller, playbook).await?;
+            let mut new =
+                self.starts
+                    .playbook_run(caller, playbook, given, DryRun::No, run_id.clone())?;
             if let Some(first) = new.opening.missing.first() {
                 let message = format!("the proposal gives no value for `{first}`");
                 return Err(EngineError::new(ErrorCode::MissingParameters, message));
             }
             new.opening.confirm = false;
             new.opening.typed = None;
-            self.runs().start(new).await?;
+            self.runs.start(new).await?;
         } else {
-            self.runs()
+            self.runs
                 .spawn_driver(caller.tenant.clone(), run_id.clone());
         }
         loop {
             // Registered before looking, so that no notification in between is missed.
-            let change = self.register_for_change();
+            let change = ChangeWait::register(&self.news);
             if let Some(outcome) = self
-                .journals()
+                .journals
                 .fold(&caller.tenant, run_id)
                 .await?
                 .run
@@ -95,7 +88,7 @@ impl Engine {
             {
                 return Ok(outcome.clone());
             }
-            match change.wait(POLL_INTERVAL, self.shutdown()).await {
+            match change.wait(POLL_INTERVAL, &self.shutdown).await {
                 WaitEnd::LookAgain => {}
                 WaitEnd::Stopped => return Err(EngineError::interrupted()),
             }
@@ -117,11 +110,11 @@ impl Engine {
             tenant: work.caller.tenant.clone(),
             url: url.to_owned(),
             id: MessageId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, work.key.as_bytes())),
-            now: self.now(),
+            now: self.clock.now(),
             body: message(work, proposal, parameters.get("body")),
             timeout: work.timeout,
         };
-        match self.webhooks().deliver(&delivery, cancel).await {
+        match self.webhooks.deliver(&delivery, cancel).await {
             Ok(answered) => Ok(done(
                 json!({"status": answered.status, "message_id": delivery.id.as_str()}),
             )),

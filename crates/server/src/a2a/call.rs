@@ -151,12 +151,12 @@ impl CheckedMessage {
         caller: &Caller,
         progress: Progress,
     ) -> Result<TaskKey, A2aError> {
-        let engine = &state.engine;
+        let tasks = state.engine.agent_tasks();
         let taken = match &self.task {
-            None => engine.begin_task(caller, &self.message, progress).await,
+            None => tasks.begin_task(caller, &self.message, progress).await,
             Some(id) => {
                 let task = task_key(state, caller, id).await?;
-                let replied = engine
+                let replied = tasks
                     .reply_to_task(caller, &task, &self.message, progress)
                     .await;
                 replied.map(|()| task)
@@ -167,7 +167,7 @@ impl CheckedMessage {
 }
 
 async fn task_key(state: &AppState, caller: &Caller, id: &str) -> Result<TaskKey, A2aError> {
-    let key = state.engine.task_key(caller, id).await;
+    let key = state.engine.agent_tasks().task_key(caller, id).await;
     key.map_err(|error| A2aError::of_engine(&error))
 }
 
@@ -184,10 +184,11 @@ async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Va
     let task = if sending.waits {
         state
             .engine
+            .agent_tasks()
             .settled_task(caller, &id, answer_timeout(state))
             .await
     } else {
-        state.engine.task(caller, &id).await
+        state.engine.agent_tasks().task(caller, &id).await
     };
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
     let task = show::task(&task, sending.view);
@@ -221,7 +222,7 @@ async fn get(state: &AppState, caller: &Caller, asked: &TaskParams) -> Result<Va
         accepts: Accepts::ALL,
     };
     let id = task_key(state, caller, &asked.id).await?;
-    let task = state.engine.task(caller, &id).await;
+    let task = state.engine.agent_tasks().task(caller, &id).await;
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
     Ok(show::task(&task, view))
 }
@@ -247,7 +248,8 @@ async fn list(state: &AppState, caller: &Caller, asked: ListTasks) -> Result<Val
     };
     let after = asked.page_token.filter(|token| !token.is_empty());
     let page = PageRequest::new(after, size);
-    let found = state.engine.tasks_of(caller, &filter, &page).await;
+    let tasks = state.engine.agent_tasks();
+    let found = tasks.tasks_of(caller, &filter, &page).await;
     let found = found.map_err(|error| A2aError::of_engine(&error))?;
     Ok(show::listing(
         &found.entries,
@@ -261,7 +263,7 @@ async fn list(state: &AppState, caller: &Caller, asked: ListTasks) -> Result<Val
 async fn cancel(state: &AppState, caller: &Caller, asked: &TaskParams) -> Result<Value, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
     let id = task_key(state, caller, &asked.id).await?;
-    let task = state.engine.cancel_task(caller, &id).await;
+    let task = state.engine.agent_tasks().cancel_task(caller, &id).await;
     let task = task.map_err(|error| {
         A2aError::of_engine(&error).renamed(Kind::UnsupportedOperation, Kind::TaskNotCancelable)
     })?;
@@ -280,7 +282,7 @@ async fn subscribe(
 ) -> Result<Reply, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
     let id = task_key(state, caller, &asked.id).await?;
-    let task = state.engine.task(caller, &id).await;
+    let task = state.engine.agent_tasks().task(caller, &id).await;
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
     if task.state.is_final() {
         let message = format!("the task `{id}` has ended; get it instead");

@@ -55,7 +55,7 @@ pub(super) fn events(
     (until, accepts): (StreamUntil, Accepts),
 ) -> Events {
     let stream = TaskStream {
-        tasks: Box::pin(engine.follow_task(caller, id)),
+        tasks: Box::pin(engine.agent_tasks().follow_task(caller, id)),
         progress,
         until,
         accepts,

@@ -17,7 +17,7 @@ pub(super) fn failed(
 ) -> CallToolResult {
     let request = request.cloned().unwrap_or_else(new_request_id);
     log(error, &request);
-    let error = engine.agent_error(&request, error);
+    let error = engine.responses().agent_error(&request, error);
     error_result(&serde_json::to_value(error).unwrap_or_default())
 }
 

@@ -59,7 +59,7 @@ pub(super) async fn read(call: &Call, uri: &str, place: &str) -> Result<String, 
     let id = id.ok_or_else(absent)?;
     let rest: Vec<&str> = parts.collect();
     let read = match (rest.as_slice(), query) {
-        ([], None) => json!(engine.show_mission(caller, &id).await?),
+        ([], None) => json!(engine.mission_views().show(caller, &id).await?),
         (["artifacts"], query) => {
             let after = query.map(|query| query.strip_prefix("after=")?.parse().ok());
             let after = after.map_or(Some(0), |after| after).ok_or_else(absent)?;
@@ -67,7 +67,12 @@ pub(super) async fn read(call: &Call, uri: &str, place: &str) -> Result<String, 
         }
         (["artifacts", kind, artifact], None) => {
             let kind: ArtifactKind = kind.parse().map_err(|_| absent())?;
-            json!(engine.mission_artifact(caller, &id, kind, artifact).await?)
+            json!(
+                engine
+                    .mission_views()
+                    .artifact(caller, &id, kind, artifact)
+                    .await?
+            )
         }
         _ => return Err(absent()),
     };
@@ -79,7 +84,8 @@ async fn artifacts(call: &Call, id: &MissionId, after: u64) -> Result<Value, Eng
     let filter = ArtifactFilter::default();
     let page = call
         .engine()
-        .mission_artifacts(&call.caller, id, filter, after, PAGE);
+        .mission_views()
+        .artifacts(&call.caller, id, filter, after, PAGE);
     let page = page.await?;
     let entries = page.entries.iter().map(|shown| {
         let (kind, artifact) = (shown.kind, &shown.artifact_id);

@@ -44,7 +44,8 @@ impl Call {
         };
         let events = self
             .engine()
-            .follow_mission(&self.caller, mission, 0)
+            .mission_views()
+            .follow(&self.caller, mission, 0)
             .await?;
         let (mut events, mut work) = (std::pin::pin!(events), std::pin::pin!(work));
         let mut seen = 0;
@@ -106,7 +107,8 @@ impl ProgressReporter {
         loop {
             let page = call
                 .engine()
-                .mission_events(&call.caller, mission, seen, PAGE)
+                .mission_views()
+                .events(&call.caller, mission, seen, PAGE)
                 .await?;
             for event in &page.entries {
                 self.report_state(event).await;

@@ -190,7 +190,7 @@ impl WorkSubject {
         patience: Duration,
     ) -> Result<WorkStatus, EngineError> {
         let (engine, caller) = (call.engine(), &call.caller);
-        let mission = engine.await_mission(caller, id, patience).await?;
+        let mission = engine.mission_views().wait(caller, id, patience).await?;
         let work = WorkReport::of_mission(self, &mission);
         if mission.state == MissionState::AwaitingApproval {
             let run = engine.run_views().show(caller, &mission.run_id).await?;
@@ -213,7 +213,7 @@ impl WorkSubject {
         patience: Duration,
     ) -> Result<WorkStatus, EngineError> {
         let (engine, caller) = (call.engine(), &call.caller);
-        let runs = engine.request_runs(caller, id).await?;
+        let runs = engine.request_views().request_runs(caller, id).await?;
         let mut shown = None;
         for run in &runs {
             // The request may not have created the run yet.
@@ -224,7 +224,7 @@ impl WorkSubject {
                 Err(error) => return Err(error),
             }
         }
-        let recorded = engine.request(caller, id).await?;
+        let recorded = engine.request_views().request(caller, id).await?;
         if let Some(run) = &recorded.run_id {
             // A change is answered when it first waits for a person; its further status is that of its run.
             match engine.run_views().wait(caller, run, patience).await {
@@ -268,7 +268,8 @@ impl WorkSubject {
             // The run has ended since the request was read.
             (Some(_), None) => {
                 let id = &recorded.request_id;
-                call.engine().request(&call.caller, id).await?
+                let views = call.engine().request_views();
+                views.request(&call.caller, id).await?
             }
             _ => recorded,
         };
@@ -299,9 +300,10 @@ impl WorkSubject {
         let request: AgentRequest =
             AgentRequest::deserialize(recorded.received.get("request").unwrap_or(&Value::Null))
                 .map_err(|error| EngineError::internal("reading a recorded request", error))?;
-        let answering = call
-            .engine()
-            .try_answer_request(&call.caller, request, Progress::silent());
+        let answering =
+            call.engine()
+                .requests()
+                .try_answer_request(&call.caller, request, Progress::silent());
         let work = match tokio::time::timeout(patience, answering).await {
             Ok(Ok(Some(response))) => {
                 let answer = serde_json::to_value(response)

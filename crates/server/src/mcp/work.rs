@@ -112,7 +112,12 @@ impl WorkSubject {
         reason: &str,
     ) -> Result<(), EngineError> {
         let stopped = match self {
-            Self::Request(id) => return engine.cancel_request(caller, id, reason).await,
+            Self::Request(id) => {
+                return engine
+                    .request_management()
+                    .cancel_request(caller, id, reason)
+                    .await;
+            }
             Self::Run(id) => {
                 let aborted =
                     engine
@@ -121,7 +126,7 @@ impl WorkSubject {
                 aborted.await.map(drop)
             }
             Self::Mission(id) => {
-                let stopped = engine.cancel_mission(caller, id, reason.to_owned());
+                let stopped = engine.missions().cancel(caller, id, reason.to_owned());
                 stopped.await.map(drop)
             }
         };

@@ -31,6 +31,7 @@ pub(crate) async fn promote(
     let id: DocumentId = parsed(&id)?;
     let promoted = state
         .engine
+        .candidates()
         .promote_candidate(&caller, &id, &proven.run_id)
         .await?;
     Ok(Json(promoted))

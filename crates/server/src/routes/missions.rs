@@ -47,7 +47,7 @@ pub(crate) async fn start(
     if let Some(key) = key {
         order.mission_id.get_or_insert_with(|| key.mission(&caller));
     }
-    let started = state.engine.start_mission(&caller, &order).await?;
+    let started = state.engine.missions().start(&caller, &order).await?;
     match started {
         MissionStarted::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
         MissionStarted::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),
@@ -75,7 +75,11 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<MissionPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let found = state.engine.missions(&caller, asked.state, &page).await?;
+    let found = state
+        .engine
+        .mission_views()
+        .list(&caller, asked.state, &page)
+        .await?;
     Ok(Json(found))
 }
 
@@ -89,7 +93,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<MissionView>, ApiError> {
     let id: MissionId = parsed(&id)?;
-    Ok(Json(state.engine.show_mission(&caller, &id).await?))
+    Ok(Json(state.engine.mission_views().show(&caller, &id).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -125,7 +129,8 @@ pub(crate) async fn artifacts(
     let (after, limit) = (asked.after.unwrap_or_default(), bounded(asked.limit));
     let found = state
         .engine
-        .mission_artifacts(&caller, &id, filter, after, limit)
+        .mission_views()
+        .artifacts(&caller, &id, filter, after, limit)
         .await?;
     Ok(Json(found))
 }
@@ -143,7 +148,8 @@ pub(crate) async fn artifact(
     let kind: ArtifactKind = parsed(&kind)?;
     let found = state
         .engine
-        .mission_artifact(&caller, &id, kind, &artifact)
+        .mission_views()
+        .artifact(&caller, &id, kind, &artifact)
         .await?;
     Ok(Json(found))
 }
@@ -177,12 +183,17 @@ pub(crate) async fn events(
         let limit = bounded(asked.limit);
         let page = state
             .engine
-            .mission_events(&caller, &id, after, limit)
+            .mission_views()
+            .events(&caller, &id, after, limit)
             .await?;
         return Ok(Json(page).into_response());
     }
     let after = last_event(&headers).unwrap_or(after);
-    let followed = state.engine.follow_mission(&caller, &id, after).await?;
+    let followed = state
+        .engine
+        .mission_views()
+        .follow(&caller, &id, after)
+        .await?;
     let events = followed.map(|event| {
         let name = if event.moved { STATE } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
@@ -213,7 +224,7 @@ pub(crate) async fn cancel(
     let id: MissionId = parsed(&id)?;
     let reason = stopping.reason;
     let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
-    let stopped = state.engine.cancel_mission(&caller, &id, reason).await?;
+    let stopped = state.engine.missions().cancel(&caller, &id, reason).await?;
     Ok(Json(stopped))
 }
 
@@ -227,7 +238,9 @@ pub(crate) async fn replay(
     Path(id): Path<String>,
 ) -> Result<Json<MissionReplay>, ApiError> {
     let id: MissionId = parsed(&id)?;
-    Ok(Json(state.engine.replay_mission(&caller, &id).await?))
+    Ok(Json(
+        state.engine.mission_views().replay(&caller, &id).await?,
+    ))
 }
 
 /// Export a mission as one text that contains its own proof: its artifacts, its journal, and a manifest.
@@ -240,7 +253,7 @@ pub(crate) async fn bundle(
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let id: MissionId = parsed(&id)?;
-    let bundle = state.engine.mission_bundle(&caller, &id).await?;
+    let bundle = state.engine.mission_views().export(&caller, &id).await?;
     Ok(([(CONTENT_TYPE, JSON_LINES)], bundle.to_text()).into_response())
 }
 
@@ -253,7 +266,7 @@ pub(crate) async fn import(
     Authenticated(caller): Authenticated,
     Bytes(bundle): Bytes,
 ) -> Result<(StatusCode, Json<MissionView>), ApiError> {
-    let imported = state.engine.import_mission(&caller, bundle).await?;
+    let imported = state.engine.missions().import(&caller, bundle).await?;
     match imported {
         MissionImported::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
         MissionImported::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),
@@ -284,7 +297,11 @@ pub(crate) async fn diff(
     Path((id, other)): Path<(String, String)>,
 ) -> Result<Json<MissionComparison>, ApiError> {
     let (id, other): (MissionId, MissionId) = (parsed(&id)?, parsed(&other)?);
-    let found = state.engine.diff_missions(&caller, &id, &other).await?;
+    let found = state
+        .engine
+        .mission_views()
+        .diff(&caller, &id, &other)
+        .await?;
     Ok(Json(MissionComparison {
         same: found.is_same(),
         text: found.to_string(),

@@ -54,7 +54,11 @@ pub(crate) async fn start(
         )
         .await?;
     if let (Some(request), false) = (&wanted.request_id, wanted.dry_run) {
-        state.engine.confirm_offer(&caller, request, &id).await;
+        state
+            .engine
+            .route_confirmations()
+            .confirm_offer(&caller, request, &id)
+            .await;
     }
     Ok(started(run))
 }

@@ -48,6 +48,7 @@ pub(crate) async fn ask(
         let last = async move {
             let answer = answering
                 .engine
+                .requests()
                 .handle_request(&caller, request, progress)
                 .await;
             closing_event(&answering, &id, answer)
@@ -67,6 +68,7 @@ pub(crate) async fn ask(
     }
     let answer = state
         .engine
+        .requests()
         .handle_request(&caller, request, Progress::silent())
         .await;
     answer
@@ -86,7 +88,7 @@ fn closing_event(
         ),
         Err(error) => {
             log(&error, id);
-            let error = state.engine.agent_error(id, &error);
+            let error = state.engine.responses().agent_error(id, &error);
             ("error", serde_json::to_value(error).unwrap_or_default())
         }
     }
@@ -108,11 +110,15 @@ pub(crate) async fn show(
 ) -> Result<Response, ApiError> {
     let id: RequestId = parsed(&id)?;
     if !wants_stream(&headers) {
-        let shown = state.engine.request(&caller, &id).await?;
+        let shown = state.engine.request_views().request(&caller, &id).await?;
         return Ok(Json(shown).into_response());
     }
     let place = state.stream_place(&caller)?;
-    let followed = state.engine.follow_request(&caller, &id).await?;
+    let followed = state
+        .engine
+        .request_views()
+        .follow_request(&caller, &id)
+        .await?;
     let events = followed.map(|event| {
         let (name, data) = match event {
             RequestEvent::Response(answer) => ("response", answer),
@@ -148,6 +154,10 @@ pub(crate) async fn confirm(
 ) -> Result<Json<RequestConfirmationResult>, ApiError> {
     let id: RequestId = parsed(&id)?;
     let document = confirmed.document.as_ref();
-    let confirmed = state.engine.confirm_request(&caller, &id, document).await?;
+    let confirmed = state
+        .engine
+        .route_confirmations()
+        .confirm_request(&caller, &id, document)
+        .await?;
     Ok(Json(confirmed))
 }

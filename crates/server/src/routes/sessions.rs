@@ -17,7 +17,7 @@ pub(crate) async fn open(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<(StatusCode, Json<SessionView>), ApiError> {
-    let session = state.engine.open_session(&caller).await?;
+    let session = state.engine.sessions().open_session(&caller).await?;
     Ok((StatusCode::CREATED, Json(session)))
 }
 
@@ -31,5 +31,6 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<SessionView>, ApiError> {
     let id: SessionId = parsed(&id)?;
-    Ok(Json(state.engine.show_session(&caller, &id).await?))
+    let session = state.engine.sessions().show_session(&caller, &id).await?;
+    Ok(Json(session))
 }

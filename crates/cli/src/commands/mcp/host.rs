@@ -144,8 +144,12 @@ async fn start_engine(
     store: SharedStore,
 ) -> anyhow::Result<Arc<Engine>> {
     let engine = boot::load(config, services, store).await?;
-    engine.recover().await.map_err(ReportedFailure::from)?;
-    engine.run_maintenance();
+    engine
+        .maintenance()
+        .recover()
+        .await
+        .map_err(ReportedFailure::from)?;
+    engine.maintenance().start();
     Ok(engine)
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn run(of: &Calibrate, config: &Config, format: Format) -> anyh
         let set = match &of.labelled.catalogue {
             Some(catalogue) => EvalSet::read(catalogue, queries, out_of_scope)?,
             None => {
-                let entries = running.engine.routed_entries(&Caller::local()?);
+                let entries = running.engine.indexes().routed_entries(&Caller::local()?);
                 EvalSet::over(entries, queries, out_of_scope)?
             }
         };
@@ -44,6 +44,7 @@ pub(super) async fn run(of: &Calibrate, config: &Config, format: Format) -> anyh
     let after = reports(&trials, &calibration.settings)?;
     let adopted = running
         .engine
+        .indexes()
         .adopt_calibration(&calibration)
         .await
         .map_err(ReportedFailure::from);

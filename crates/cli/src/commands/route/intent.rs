@@ -34,7 +34,8 @@ async fn outcomes(
 ) -> Result<Vec<(LabelledSentence, SentenceOutcome)>, ReportedFailure> {
     let mut outcomes = Vec::with_capacity(sentences.len());
     for sentence in sentences {
-        let foreseen = engine.foresee(caller, &sentence.text).await;
+        let classifications = engine.classifications();
+        let foreseen = classifications.foresee(caller, &sentence.text).await;
         let foreseen = foreseen.map_err(ReportedFailure::from)?;
         let outcome = outcome(engine, caller, &sentence, foreseen);
         outcomes.push((sentence, outcome));

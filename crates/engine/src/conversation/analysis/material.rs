@@ -18,11 +18,12 @@ use charter_domain::run::{Run, RunEvent};
 use charter_domain::template::{RenderError, Structure};
 use serde_json::{Map, Value, json};
 
+use super::AnalysisService;
 use super::extract::extract;
-use crate::execution::findings::{ExaminedRun, values};
+use crate::execution::findings::{ExaminedRun, FindingService, values};
 use crate::execution::runs::{AnalysisWork, HistoryEvent, LoadedRun};
 use crate::knowledge::lenses::{LensFilter, PassageView};
-use crate::{Engine, EngineError, Tier};
+use crate::{EngineError, Tier};
 
 /// Maximum passages of lenses for a model.
 const PASSAGES: usize = 3;
@@ -102,7 +103,7 @@ pub(super) struct Material {
 impl Material {
     /// Collects the material of these cases, in at most this many bytes of JSON.
     pub(super) fn gather(
-        engine: &Engine,
+        findings: &FindingService,
         work: &AnalysisWork,
         cases: &[Case],
         passages: &[PassageView],
@@ -110,10 +111,10 @@ impl Material {
     ) -> Self {
         let mut gathering = Gathering::new(most);
         for case in cases {
-            gathering.take_case(engine, work, case);
+            gathering.take_case(findings, work, case);
         }
         gathering.take_passages(passages);
-        let stated = super::stating(cases).map(|case| stated_names(engine, work, case));
+        let stated = super::stating(cases).map(|case| stated_names(findings, work, case));
         let vocabulary = Vocabulary::from_texts(cases.iter().flat_map(words_of));
         Self {
             context: gathering.context(work, cases),
@@ -161,8 +162,8 @@ impl Gathering {
         }
     }
 
-    fn take_case(&mut self, engine: &Engine, work: &AnalysisWork, case: &Case) {
-        let aliases = self.take_findings(engine, work, case);
+    fn take_case(&mut self, findings: &FindingService, work: &AnalysisWork, case: &Case) {
+        let aliases = self.take_findings(findings, work, case);
         let results = case.results();
         if case.skill.has_rules() {
             self.take_totals(case, &results);
@@ -200,12 +201,12 @@ impl Gathering {
     /// result has the finding.
     fn take_findings<'c>(
         &mut self,
-        engine: &Engine,
+        findings: &FindingService,
         work: &AnalysisWork,
         case: &'c Case,
     ) -> Vec<(String, Option<&'c StepId>)> {
         let tenant = &work.caller.tenant;
-        let template = engine.findings().template(tenant, case.tags(), &case.skill);
+        let template = findings.template(tenant, case.tags(), &case.skill);
         let structure = template.map(|found| Value::Object(found.document().structure.clone()));
         let structure = structure.filter(|_| case.may(AnalysisDuty::Impact));
         let mut aliases = Vec::new();
@@ -346,10 +347,8 @@ fn missing(structure: &Value, values: &Map<String, Value>) -> BTreeSet<String> {
 }
 
 /// Returns the placeholders of a finding that a model states.
-fn stated_names(engine: &Engine, work: &AnalysisWork, case: &Case) -> BTreeSet<String> {
-    let template = engine
-        .findings()
-        .template(&work.caller.tenant, case.tags(), &case.skill);
+fn stated_names(findings: &FindingService, work: &AnalysisWork, case: &Case) -> BTreeSet<String> {
+    let template = findings.template(&work.caller.tenant, case.tags(), &case.skill);
     let Some(template) = template else {
         return BTreeSet::new();
     };
@@ -387,17 +386,17 @@ fn words_of(case: &Case) -> Vec<&str> {
     words
 }
 
-impl Engine {
+impl AnalysisService {
     /// Returns the results to analyse, with the findings of rules in them.
     pub(super) async fn cases(&self, work: &AnalysisWork) -> Result<Vec<Case>, EngineError> {
         let tenant = &work.caller.tenant;
         let mut cases = Vec::with_capacity(work.order.runs.len());
         for run in &work.order.runs {
-            let run = self.journals().fold(tenant, run).await?.run;
-            let pinned = self.pinned_documents().load(tenant, &run).await?;
-            let history = self.journals().history(tenant, run.id()).await?;
+            let run = self.journals.fold(tenant, run).await?.run;
+            let pinned = self.pinned_documents.load(tenant, &run).await?;
+            let history = self.journals.history(tenant, run.id()).await?;
             let examined = self
-                .findings()
+                .findings
                 .examine(tenant, &pinned, &run, &history)
                 .await?;
             cases.push(Case {
@@ -421,7 +420,7 @@ impl Engine {
         let Some(domain) = cases.first().map(|case| &case.skill.domain) else {
             return Vec::new();
         };
-        let view = self.live().view(&work.caller.tenant);
+        let view = self.catalogue.live().view(&work.caller.tenant);
         let has_lens = view
             .lenses()
             .any(|found| found.document().domain == *domain);
@@ -434,7 +433,7 @@ impl Engine {
             ..LensFilter::default()
         };
         let answer = self
-            .lenses()
+            .lenses
             .ask_lenses(&work.caller, &work.order.question, &filter);
         match answer.await {
             Ok(answer) => {

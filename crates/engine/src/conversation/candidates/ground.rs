@@ -5,8 +5,9 @@ use charter_contract::ids::{AgentId, ToolId};
 use charter_domain::candidate::{Boundary, MAX_TOOLS};
 use charter_search::{EmbeddedQuery, RouteQuery, RouteSettings};
 
+use super::CandidateService;
 use crate::registry::tool_search::rank_tools;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// An agent's boundary, with the tools that relate to a request.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Grounding {
     }
 }
 
-impl Engine {
+impl CandidateService {
     /// Returns the boundaries of these agents for a caller, in the order of the agents.
     pub(crate) async fn grounds(
         &self,
@@ -35,7 +36,7 @@ impl Engine {
         let query = RouteQuery::parse(text)
             .map_err(EngineError::from)?
             .lexical_only();
-        let (live, caller, agents) = (self.live(), caller.clone(), agents.to_vec());
+        let (live, caller, agents) = (self.catalogue.live(), caller.clone(), agents.to_vec());
         let grounding = tokio::task::spawn_blocking(move || {
             let view = live.view(&caller.tenant);
             let agents = agents.iter().filter_map(|id| view.agent(id.as_ref()));

@@ -17,13 +17,13 @@ use charter_domain::package::needs;
 
 use serde_json::json;
 
-use super::CandidateProposal;
-use crate::{Caller, Engine, EngineError};
+use super::{CandidateProposal, CandidateService};
+use crate::{Caller, EngineError};
 
 /// Maximum unaccepted candidates of one tenant.
 pub(super) const MAX_CANDIDATES: usize = 100;
 
-impl Engine {
+impl CandidateService {
     /// Registers a candidate for the caller's tenant, for any role of the caller: its effects are decided when a person
     /// starts it. An equal request's earlier candidate stays.
     pub(super) async fn keep_candidate(
@@ -32,9 +32,9 @@ impl Engine {
         brief: &Brief,
         document: Document,
     ) -> Result<CandidateProposal, EngineError> {
-        let _one_at_a_time = self.catalogue().registration_turn().await?;
+        let _one_at_a_time = self.catalogue.registration_turn().await?;
         let key = brief.key();
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         if let Some(known) = known(&view, &key)? {
             return Ok(known);
         }
@@ -48,7 +48,7 @@ impl Engine {
         }
         let package = package_of(&key)?;
         self.put_generated(caller, &package, document).await?;
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         known(&view, &key)?
             .ok_or_else(|| EngineError::internal("keeping a candidate", "it is not in force"))
     }
@@ -62,7 +62,7 @@ impl Engine {
         mut document: Document,
     ) -> Result<crate::RegistrationReport, EngineError> {
         let scope = Scope::Tenant(caller.tenant.clone());
-        let history = self.store().package_history(&scope, package).await?;
+        let history = self.store.package_history(&scope, package).await?;
         // Every entry of the history has its own version.
         let version = Version::parse(&format!("0.{}.0", history.len() + 1))
             .map_err(|error| EngineError::internal("numbering a candidate", error))?;
@@ -75,7 +75,7 @@ impl Engine {
             }
         }
         let bundle = bundle(package, version, &document)?;
-        self.packages().register_held(caller, bundle).await
+        self.packages.register_held(caller, bundle).await
     }
 }
 

@@ -10,11 +10,11 @@ use charter_domain::candidate::is_generated;
 use charter_domain::run::{Run, RunOutcome};
 use serde_json::Map;
 
-use super::keep;
+use super::{CandidateService, keep};
 use crate::registry::route_examples::ConfirmedSentence;
-use crate::{Caller, Engine, EngineError, RegistrationReport};
+use crate::{Caller, EngineError, RegistrationReport};
 
-impl Engine {
+impl CandidateService {
     /// Makes a candidate an ordinary document of the tenant, which is routed to from then on.
     ///
     /// # Errors
@@ -28,8 +28,8 @@ impl Engine {
         run: &RunId,
     ) -> Result<RegistrationReport, EngineError> {
         caller.must_edit(&Scope::Tenant(caller.tenant.clone()), "packages")?;
-        let _one_at_a_time = self.catalogue().registration_turn().await?;
-        let view = self.live().view(&caller.tenant);
+        let _one_at_a_time = self.catalogue.registration_turn().await?;
+        let view = self.catalogue.live().view(&caller.tenant);
         let mut named = keep::all(&view).filter(|kept| kept.document.id() == id.as_ref());
         let Some(found) = named.next() else {
             let kept: Vec<_> = keep::all(&view).collect();
@@ -50,8 +50,8 @@ impl Engine {
             );
             return Err(illegal(message));
         }
-        self.run_views().record(caller, run).await?;
-        let run = self.journals().fold(&caller.tenant, run).await?.run;
+        self.run_views.record(caller, run).await?;
+        let run = self.journals.fold(&caller.tenant, run).await?.run;
         let hash = view.tenant.content_hash(kind, id.as_ref());
         let executed = run.pins().iter().any(|pin| {
             pin.kind == kind && pin.id == id.as_ref() && Some(pin.content_hash.as_str()) == hash
@@ -88,11 +88,11 @@ impl Engine {
             document,
             text: asked.as_str(),
             given: &given,
-            asked_at: self.now(),
+            asked_at: self.clock.now(),
             source: ExampleSource::PromotedCandidate,
             request: None,
         };
-        if let Err(why) = self.route_examples().suggest_example(sentence).await {
+        if let Err(why) = self.route_examples.suggest_example(sentence).await {
             tracing::debug!(document.id = %document, why = %why, "no route example is suggested for a promoted candidate");
         }
     }

@@ -15,9 +15,10 @@ use serde_json::{Map, Value};
 
 use super::ActiveRequest;
 use super::parameters::ParameterView;
+use super::run_service::RequestRunService;
+use crate::EngineError;
 use crate::conversation::analysis::Drafting;
 use crate::execution::runs::{HistoryEvent, LoadedRun};
-use crate::{Engine, EngineError};
 
 /// The results of a skill's run. Its words are put in once a model, if any, has said its own ([`super::words`]).
 #[derive(Debug)]
@@ -69,7 +70,7 @@ pub(crate) struct ToolAction {
     pub(crate) details: Map<String, Value>,
 }
 
-impl Engine {
+impl RequestRunService {
     /// Applies the skill's rules to the run's results, and reads how a model has analysed them.
     pub(super) async fn analyse(
         &self,
@@ -78,11 +79,8 @@ impl Engine {
         run: &Run,
     ) -> Result<SkillAnalysis, EngineError> {
         let (tenant, skill) = (&asked.caller.tenant, pinned.skill()?);
-        let history = self.journals().history(tenant, run.id()).await?;
-        let examined = self
-            .findings()
-            .examine(tenant, pinned, run, &history)
-            .await?;
+        let history = self.journals.history(tenant, run.id()).await?;
+        let examined = self.findings.examine(tenant, pinned, run, &history).await?;
         let mut pins = run.pins().iter();
         Ok(SkillAnalysis {
             pin: pins.find(|pin| pin.kind == DocumentKind::Skill).cloned(),

@@ -7,16 +7,11 @@ use std::time::{Duration, Instant};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, RunId};
+use charter_contract::ids::RunId;
 use charter_contract::json::{decode_stored, to_stored};
-use charter_contract::time::Timestamp;
 use charter_domain::catalogue::View;
 use charter_store::StoreError;
 use charter_store::request::RequestRecord;
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::analyse::SkillResult;
@@ -30,6 +25,7 @@ use super::offer::Offers;
 use super::offered::Offer;
 use super::recorded::is_repeat;
 use super::run_ids::run_id;
+use super::service::RequestService;
 use super::words::ReadAnswer;
 use super::{
     ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
@@ -38,7 +34,7 @@ use crate::conversation::candidates::CandidateProposal;
 use crate::execution::runs::{Progress, ProgressEvent};
 use crate::ground::moments;
 use crate::ground::telemetry;
-use crate::{Caller, Engine, EngineError, LensSearchResult};
+use crate::{Caller, EngineError, LensSearchResult};
 
 /// The outcome of a request.
 enum RequestOutcome {
@@ -124,28 +120,6 @@ enum RequestClaim {
     Elsewhere,
 }
 
-/// A recorded request.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "Request")]
-pub struct RequestView {
-    /// Its id.
-    pub request_id: RequestId,
-    /// When it was received.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-    /// The request as received, with a snapshot of the caller's identity and role.
-    pub received: Map<String, Value>,
-    /// The routing verdict; absent before routing.
-    pub verdict: Option<Value>,
-    /// The answer or error; absent while the request is in progress.
-    pub answer: Option<Value>,
-    /// The run whose end is the result, if the request changes something.
-    pub run_id: Option<RunId>,
-    /// The result of that run, once it has ended: an answer with an id of its own.
-    pub result: Option<Value>,
-}
-
 /// A computed answer.
 struct ComputedAnswer {
     response: AgentResponse,
@@ -153,7 +127,7 @@ struct ComputedAnswer {
     awaits: Option<RunId>,
 }
 
-impl Engine {
+impl RequestService {
     /// Answers a request. For a repeated id, returns the recorded answer, or the result of a change that has ended.
     ///
     /// The work continues if the caller goes away; a repeat of the request finds it.
@@ -174,10 +148,10 @@ impl Engine {
         })
     }
 
-    /// Answers a request as [`Engine::handle_request`] does; `None` while another task or process answers it.
+    /// Answers a request as [`RequestService::handle_request`] does; `None` while another task or process answers it.
     ///
     /// # Errors
-    /// As for [`Engine::handle_request`].
+    /// As for [`RequestService::handle_request`].
     pub async fn try_answer_request(
         self: &Arc<Self>,
         caller: &Caller,
@@ -185,53 +159,13 @@ impl Engine {
         progress: Progress,
     ) -> Result<Option<AgentResponse>, EngineError> {
         let asked = ActiveRequest::new(caller, request)?;
-        let engine = Arc::clone(self);
-        let answering = self
-            .tasks()
-            .spawn(async move { engine.claim_and_handle(asked, progress).await }.in_current_span());
+        let requests = Arc::clone(self);
+        let answering = self.spawn(
+            async move { requests.claim_and_handle(asked, progress).await }.in_current_span(),
+        );
         answering
             .await
             .map_err(|error| EngineError::internal("answering a request", error))?
-    }
-
-    /// Returns a recorded request: input, routing, the answer if there is one, and the result of a change that has
-    /// ended.
-    ///
-    /// # Errors
-    /// `not_found`, also for a request that is not visible to the caller.
-    pub async fn request(
-        &self,
-        caller: &Caller,
-        id: &RequestId,
-    ) -> Result<RequestView, EngineError> {
-        let record = self.request_of(caller, id).await?;
-        let record = self.with_result(record).await;
-        Ok(RequestView {
-            received: recorded(&record.asked)?,
-            verdict: record.verdict.as_deref().map(recorded).transpose()?,
-            answer: record.answer.as_deref().map(recorded).transpose()?,
-            result: record.result.as_deref().map(recorded).transpose()?,
-            run_id: record.run_id,
-            request_id: record.request_id,
-            created_at: record.created_at,
-            updated_at: record.updated_at,
-        })
-    }
-
-    /// Returns the record of a request that is visible to the caller.
-    ///
-    /// # Errors
-    /// `not_found`.
-    pub(super) async fn request_of(
-        &self,
-        caller: &Caller,
-        id: &RequestId,
-    ) -> Result<RequestRecord, EngineError> {
-        let found = self.store().request(&caller.tenant, id).await?;
-        match found.filter(|record| caller.sees(Some(&record.user_id))) {
-            Some(record) => Ok(record),
-            None => Err(self.no_request(caller, id).await?),
-        }
     }
 
     /// Records a request and answers it in the background: its record has the outcome. A request that is recorded
@@ -249,14 +183,14 @@ impl Engine {
             RequestClaim::Ours => {}
             RequestClaim::Answered(_) | RequestClaim::Elsewhere => return Ok(()),
         }
-        let engine = Arc::clone(self);
+        let requests = Arc::clone(self);
         let answering = async move {
             let id = asked.id().clone();
-            if let Err(error) = engine.claim_and_handle(asked, progress).await {
+            if let Err(error) = requests.claim_and_handle(asked, progress).await {
                 tracing::debug!(request.id = %id, error = %error, "a submitted request failed");
             }
         };
-        self.tasks().spawn(answering.in_current_span());
+        self.spawn(answering.in_current_span());
         Ok(())
     }
 
@@ -276,15 +210,15 @@ impl Engine {
     }
 
     async fn claim_and_handle(
-        self: Arc<Self>,
+        &self,
         asked: ActiveRequest,
         progress: Progress,
     ) -> Result<Option<AgentResponse>, EngineError> {
         if let Some(session) = &asked.request.session_id {
-            self.session(&asked.caller, session).await?;
+            self.sessions.session(&asked.caller, session).await?;
         }
         self.check_run_quota(&asked).await?;
-        let hold = self.active_requests().take(&asked);
+        let hold = self.active.take(&asked);
         match (self.open(&asked).await?, hold) {
             (RequestClaim::Answered(recorded), _) => (*recorded).map(Some),
             (RequestClaim::Ours, Some(_hold)) => {
@@ -297,9 +231,9 @@ impl Engine {
     /// Refuses a new request if the tenant has reached its run quota; recorded requests continue.
     async fn check_run_quota(&self, asked: &ActiveRequest) -> Result<(), EngineError> {
         let tenant = &asked.caller.tenant;
-        match self.quotas().check_room_for_run(tenant).await {
+        match self.quotas.check_room_for_run(tenant).await {
             Err(full) if full.code == ErrorCode::RateLimited => {
-                match self.store().request(tenant, asked.id()).await? {
+                match self.store.request(tenant, asked.id()).await? {
                     Some(_) => Ok(()),
                     None => Err(full),
                 }
@@ -310,10 +244,10 @@ impl Engine {
 
     /// Answers a request that an earlier attempt left open. `None` if it is in progress, or was answered meanwhile.
     pub(crate) async fn resume_request(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
     ) -> Option<Result<AgentResponse, EngineError>> {
-        let _hold = self.active_requests().take(asked)?;
+        let _hold = self.active.take(asked)?;
         match self.open(asked).await {
             Ok(RequestClaim::Ours) => {
                 Some(self.compute_and_record(asked, Progress::silent()).await)
@@ -323,9 +257,19 @@ impl Engine {
         }
     }
 
+    /// Resumes an open request in the background. Does nothing while it is being answered.
+    pub(crate) fn resume_in_background(self: &Arc<Self>, asked: ActiveRequest) {
+        let requests = Arc::clone(self);
+        self.spawn(async move {
+            if let Some(Err(error)) = requests.resume_request(&asked).await {
+                tracing::debug!(request.id = %asked.id(), error = %error, "a request failed");
+            }
+        });
+    }
+
     /// Answers a request that is recorded and has no answer yet.
     async fn compute_and_record(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
@@ -351,30 +295,31 @@ impl Engine {
         asked: &ActiveRequest,
         answer: AgentResponse,
     ) -> Result<AgentResponse, EngineError> {
-        let found = self.store().request(&asked.caller.tenant, asked.id());
+        let found = self.store.request(&asked.caller.tenant, asked.id());
         let Some(record) = found.await? else {
             return Ok(answer);
         };
-        match self.with_result(record).await.result {
+        match self.request_results.with_result(record).await.result {
             Some(result) => respond::recorded(&result),
             None => Ok(answer),
         }
     }
 
     async fn compute_answer(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         progress: &Progress,
     ) -> Result<ComputedAnswer, EngineError> {
         let started = Instant::now();
         let (classified, work) = self.execute(asked, progress).await?;
-        let view = self.live().view(&asked.caller.tenant);
+        let view = self.catalogue.live().view(&asked.caller.tenant);
         let about = work.about(&view, &classified)?;
+        let responses = &self.responses;
         let mut awaits = None;
         let response = match work {
             RequestOutcome::Read(reading, offers) => {
                 let answer =
-                    respond::response(self, asked, &classified, *reading, started.elapsed());
+                    respond::response(responses, asked, &classified, *reading, started.elapsed());
                 answer.map(|mut answer| {
                     offers.add_to(&mut answer);
                     answer
@@ -382,34 +327,38 @@ impl Engine {
             }
             RequestOutcome::Change(begun) => {
                 awaits = Some(begun.run.summary.run_id.clone());
-                change::response(self, asked, &classified, &begun, started.elapsed())
+                change::response(responses, asked, &classified, &begun, started.elapsed())
             }
             RequestOutcome::Resumed(run) => {
-                change::response(self, asked, &classified, &run, started.elapsed())
+                change::response(responses, asked, &classified, &run, started.elapsed())
             }
             RequestOutcome::Propose(proposal) => {
-                propose::response(self, asked, &classified, &proposal, started.elapsed())
+                propose::response(responses, asked, &classified, &proposal, started.elapsed())
             }
             RequestOutcome::Consult(found) => {
-                consult::response(self, asked, &classified, &found, started.elapsed())
+                consult::response(responses, asked, &classified, &found, started.elapsed())
             }
-            RequestOutcome::Explain(explanation) => {
-                explain::response(self, asked, &classified, &explanation, started.elapsed())
-            }
+            RequestOutcome::Explain(explanation) => explain::response(
+                responses,
+                asked,
+                &classified,
+                &explanation,
+                started.elapsed(),
+            ),
             RequestOutcome::Offer(offers) => {
-                offer::response(self, asked, &classified, offers, started.elapsed())
+                offer::response(responses, asked, &classified, offers, started.elapsed())
             }
             RequestOutcome::AskBack => {
-                ask_back::response(self, asked, &classified, started.elapsed())
+                ask_back::response(responses, asked, &classified, started.elapsed())
             }
             RequestOutcome::Decline => {
-                decline::response(self, asked, &classified, started.elapsed())
+                decline::response(responses, asked, &classified, started.elapsed())
             }
         };
         let mut response = response.map_err(|error| classified.note_in_error(error))?;
         left_out::add_to(&mut response, &classified.left_out);
         let mut response = match about {
-            Some(about) => self.shaped(asked, &about, response).await?,
+            Some(about) => self.answer_guard.shaped(asked, &about, response).await?,
             None => response,
         };
         classified.note_in_answer(&mut response);
@@ -418,7 +367,7 @@ impl Engine {
 
     /// Records the request, or finds an earlier one with the same id and content.
     async fn open(&self, asked: &ActiveRequest) -> Result<RequestClaim, EngineError> {
-        let at = self.now();
+        let at = self.clock.now();
         let record = RequestRecord {
             request_id: asked.id().clone(),
             tenant_id: asked.caller.tenant.clone(),
@@ -432,26 +381,23 @@ impl Engine {
             updated_at: at,
         };
         match self
-            .store()
-            .open_request(&record, &self.run_recovery().request_lease())
+            .store
+            .open_request(&record, &self.run_recovery.request_lease())
             .await
         {
             Ok(()) => return Ok(RequestClaim::Ours),
             Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let earlier = self
-            .store()
-            .request(&asked.caller.tenant, asked.id())
-            .await?;
+        let earlier = self.store.request(&asked.caller.tenant, asked.id()).await?;
         match earlier {
             Some(earlier) if is_repeat(&earlier.asked, &record.asked) => {
-                let earlier = self.with_result(earlier).await;
+                let earlier = self.request_results.with_result(earlier).await;
                 if let Some(newest) = earlier.result.as_ref().or(earlier.answer.as_ref()) {
                     return Ok(RequestClaim::Answered(Box::new(respond::recorded(newest))));
                 }
-                let (tenant, hold) = (&asked.caller.tenant, self.run_recovery().request_lease());
-                let held = self.store().hold_request(tenant, asked.id(), at, &hold);
+                let (tenant, hold) = (&asked.caller.tenant, self.run_recovery.request_lease());
+                let held = self.store.hold_request(tenant, asked.id(), at, &hold);
                 Ok(match held.await? {
                     true => RequestClaim::Ours,
                     false => RequestClaim::Elsewhere,
@@ -477,30 +423,32 @@ impl Engine {
             Ok(answer) => respond::write(&answer.response)?,
             Err(error) if leaves_open(error.code) => {
                 let tenant = &asked.caller.tenant;
-                let now = self.now();
-                let again_at = match self.is_draining() {
+                let now = self.clock.now();
+                let again_at = match self.draining.is_cancelled() {
                     true => now,
                     false => moments::after(now, RETRY_INTERVAL),
                 };
-                let (store, id) = (self.store(), asked.id());
-                let released = store.release_request(tenant, id, self.holder(), again_at);
+                let (store, id) = (&self.store, asked.id());
+                let released = store.release_request(tenant, id, &self.holder, again_at);
                 return Ok(released.await?);
             }
-            Err(error) => respond::write_error(asked, error, self)?,
+            Err(error) => respond::write_error(asked, error, &self.responses)?,
         };
-        let at = self.now();
+        let (tenant, at) = (&asked.caller.tenant, self.clock.now());
         let answer = answer.as_ref().ok();
         let awaits = answer.and_then(|answer| answer.awaits.as_ref());
-        self.store()
-            .close_request(&asked.caller.tenant, asked.id(), &text, awaits, at)
+        self.store
+            .close_request(tenant, asked.id(), &text, awaits, at)
             .await?;
-        self.notify_watchers();
+        self.news.notify_waiters();
         let output = answer.map(|answer| answer.response.content.as_str());
-        self.record_turn(asked, output, at).await
+        self.sessions
+            .record_turn(tenant, &asked.request, output, at)
+            .await
     }
 
     async fn execute(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         progress: &Progress,
     ) -> Result<(Classification, RequestOutcome), EngineError> {
@@ -519,44 +467,52 @@ impl Engine {
 
     /// Carries out the course of a classified request.
     async fn carry_out(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         classified: &Classification,
         progress: &Progress,
     ) -> Result<RequestOutcome, EngineError> {
         Ok(match classified.course() {
-            Course::Quote => RequestOutcome::Consult(self.consult(asked).await?),
+            Course::Quote => RequestOutcome::Consult(self.explanations.consult(asked).await?),
             Course::Explain => {
-                RequestOutcome::Explain(Box::new(self.explain(asked, classified).await?))
+                let explanation = self.explanations.explain(asked, classified).await?;
+                RequestOutcome::Explain(Box::new(explanation))
             }
-            Course::Offer => RequestOutcome::Offer(self.offers_of_text(asked, classified)),
+            Course::Offer => RequestOutcome::Offer(self.offers.offers_of_text(asked, classified)),
             Course::AskBack => RequestOutcome::AskBack,
             Course::Decline => RequestOutcome::Decline,
             Course::Generate => {
-                let view = self.live().view(&asked.caller.tenant);
+                let view = self.catalogue.live().view(&asked.caller.tenant);
                 // Checked before anything is made, because a candidate persists.
                 let about = subject_of_candidate(&view, classified)?;
-                self.must_answer(asked, &about).await?;
-                RequestOutcome::Propose(Box::new(
-                    self.propose(propose::miss(asked, classified)).await?,
-                ))
+                self.answer_guard.must_answer(asked, &about).await?;
+                let miss = propose::miss(asked, classified);
+                RequestOutcome::Propose(Box::new(self.candidates.propose(miss).await?))
             }
             Course::Open => {
                 let playbook = classified.playbook.as_ref().ok_or_else(|| {
                     EngineError::internal("opening a change", "no playbook was chosen")
                 })?;
-                let begun = self.run_playbook(asked, classified, playbook, progress);
+                let begun = self
+                    .request_runs
+                    .run_playbook(asked, classified, playbook, progress);
                 RequestOutcome::Change(Box::new(begun.await?))
             }
             Course::Resume => {
-                let run = self.reply_to_open_run(asked, classified).await?;
+                let run = self
+                    .request_runs
+                    .reply_to_open_run(asked, classified)
+                    .await?;
                 let foreseen = Vec::new();
                 RequestOutcome::Resumed(Box::new(StartedChange { run, foreseen }))
             }
             Course::Run => {
                 let results = self.run_skills(asked, classified, progress).await;
-                let offers = self.offers_of_findings(asked, &results).await?;
-                let reading = self.put_into_words(asked, results, progress).await?;
+                let offers = self.offers.offers_of_findings(asked, &results).await?;
+                let reading = self
+                    .request_runs
+                    .put_into_words(asked, results, progress)
+                    .await?;
                 RequestOutcome::Read(Box::new(reading), offers)
             }
         })
@@ -564,14 +520,16 @@ impl Engine {
 
     /// Runs the skills of a request concurrently.
     async fn run_skills(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         classified: &Classification,
         progress: &Progress,
     ) -> Vec<SkillResult> {
         let running = classified.skills.iter().map(|skill| async move {
             let run_id = run_id(asked, skill.as_ref());
-            let outcome = self.run_skill(asked, classified, skill, &run_id, progress);
+            let outcome = self
+                .request_runs
+                .run_skill(asked, classified, skill, &run_id, progress);
             SkillResult {
                 skill: skill.clone(),
                 outcome: outcome.await,
@@ -583,27 +541,26 @@ impl Engine {
 
     /// Returns the recorded classification, or a new one: tags first, then the verdict.
     async fn classified(&self, asked: &ActiveRequest) -> Result<Classification, EngineError> {
-        let earlier = self
-            .store()
-            .request(&asked.caller.tenant, asked.id())
-            .await?;
+        let earlier = self.store.request(&asked.caller.tenant, asked.id()).await?;
         if let Some(verdict) = earlier.and_then(|record| record.verdict) {
             return decode_stored(&verdict)
                 .map_err(|error| EngineError::internal("reading a recorded verdict", error));
         }
-        let classified = self.classify(asked).await?;
-        let tags = self.tags_of(asked, &classified)?;
-        match self.store().put_tags(&tags).await {
+        let classified = self.classifications.classify(asked).await?;
+        let tags = self.classifications.tags_of(asked, &classified)?;
+        match self.store.put_tags(&tags).await {
             Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let text = to_stored(&classified)
             .map_err(|error| EngineError::internal("recording a verdict", error))?;
-        let at = self.now();
-        self.store()
+        let at = self.clock.now();
+        self.store
             .record_verdict(&asked.caller.tenant, asked.id(), &text, at)
             .await?;
-        self.suggest_chosen(asked, &classified).await;
+        self.route_confirmations
+            .suggest_chosen(asked, &classified)
+            .await;
         Ok(classified)
     }
 }
@@ -618,8 +575,4 @@ fn leaves_open(code: ErrorCode) -> bool {
             | ErrorCode::Unavailable
             | ErrorCode::ApprovalRequired
     )
-}
-
-fn recorded<T: DeserializeOwned>(text: &str) -> Result<T, EngineError> {
-    decode_stored(text).map_err(|error| EngineError::internal("reading a recorded request", error))
 }

@@ -18,10 +18,11 @@ use serde_json::{Map, json};
 
 use super::ActiveRequest;
 use super::classification::{Classification, FollowUp, SessionReply};
+use super::classify::RequestClassificationService;
 use super::course::Course;
-use super::respond::verdict;
+use super::respond::{ResponseService, verdict};
 use super::session_reply::{LastAnswer, follows};
-use crate::{Engine, EngineError};
+use crate::EngineError;
 
 /// The field of an answer's metadata that holds a question.
 pub(crate) const CLARIFICATION: &str = "clarification";
@@ -111,7 +112,7 @@ impl Clarification {
     }
 }
 
-impl Engine {
+impl RequestClassificationService {
     /// Classifies a request that chooses an option of the preceding question of its session; `None` for an independent
     /// request. After one option was chosen, a later turn may choose another.
     pub(super) async fn chosen_option(
@@ -119,7 +120,7 @@ impl Engine {
         asked: &ActiveRequest,
         last: &LastAnswer,
     ) -> Result<Option<Classification>, EngineError> {
-        let view = self.live().view(&asked.caller.tenant);
+        let view = self.catalogue.live().view(&asked.caller.tenant);
         let text = asked.request.input.as_str();
         if last.classified.course() == Course::AskBack {
             let clarification = Clarification::from_verdict(&view, &last.classified);
@@ -167,7 +168,7 @@ impl Engine {
             false => {
                 let id = SkillId::parse(&option.id)
                     .map_err(|error| EngineError::internal("reading an option", error))?;
-                let view = self.live().view(&asked.caller.tenant);
+                let view = self.catalogue.live().view(&asked.caller.tenant);
                 if let Some(found) = view.skill(id.as_ref()) {
                     let declared = &found.document().parameters;
                     let stated = Collected::given(declared, &Map::new());
@@ -206,17 +207,17 @@ impl Classification {
 
 /// Builds the response that asks back.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
-    let view = engine.live().view(&asked.caller.tenant);
+    let view = responses.catalogue.live().view(&asked.caller.tenant);
     let clarification = Clarification::from_verdict(&view, classified);
     let builder = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
-        engine.now(),
+        responses.clock.now(),
         clarification.content(),
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))

@@ -13,9 +13,9 @@ use super::classification::Classification;
 use super::guard::warn;
 use super::offer::Offers;
 use super::parameters::ParameterView;
-use super::respond::verdict;
+use super::respond::{ResponseService, verdict};
+use crate::EngineError;
 use crate::execution::runs::RunView;
-use crate::{Engine, EngineError};
 
 /// A change that was started.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl StartedChange {
 
 /// Builds the response to a request to write.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     change: &StartedChange,
@@ -49,9 +49,9 @@ pub(super) fn response(
 ) -> Result<AgentResponse, EngineError> {
     let run = &change.run;
     let builder = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
-        engine.now(),
+        responses.clock.now(),
         content(run),
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));

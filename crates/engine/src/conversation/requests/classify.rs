@@ -1,5 +1,8 @@
 //! Determines the flow of a request, and records it before anything else happens.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tags::{Flow, TagRecord};
@@ -10,21 +13,90 @@ use charter_contract::ids::{
 };
 use charter_contract::intent::Intent;
 use charter_domain::catalogue::{ResolvedDocument, View};
+use charter_domain::clock::Clock;
 use charter_domain::intent::{self, AnswerSource, ChangeTiming};
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
+use charter_store::SharedStore;
 
 use super::ActiveRequest;
 use super::classification::{Classification, FollowUp, change_text};
 use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
 use super::left_out::LeftOut;
 use crate::catalogue::documents::unseen_active;
+use crate::catalogue::live::CatalogueService;
+use crate::execution::runs::{JournalService, RunManagementService, RunViewService};
+use crate::execution::starts::RunStartService;
+use crate::execution::tags::TagService;
 use crate::ground::moments;
 use crate::knowledge::look_up::as_searched;
-use crate::registry::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
-use crate::{Caller, Engine, EngineError, LensFilter};
+use crate::registry::routing::{Hints, Purpose, RoutedVerdict, RoutingResult, RoutingService};
+use crate::{Caller, EngineError, LensFilter};
 
-impl Engine {
+/// The settings of classifications.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClassificationSettings {
+    /// Maximum candidates of a verdict.
+    pub(crate) candidates: usize,
+    /// Maximum skills that a broad verdict runs.
+    pub(crate) broad_skills: usize,
+    /// How long the tags of a request are kept.
+    pub(crate) tags_ttl: Duration,
+}
+
+/// The services that requests are classified with.
+pub(crate) struct ClassificationParts {
+    pub(crate) catalogue: Arc<CatalogueService>,
+    pub(crate) routing: Arc<RoutingService>,
+    pub(crate) tags: Arc<TagService>,
+    pub(crate) journals: Arc<JournalService>,
+    pub(crate) run_starts: Arc<RunStartService>,
+    pub(crate) run_views: Arc<RunViewService>,
+    pub(crate) run_management: Arc<RunManagementService>,
+}
+
+/// Classifies requests.
+pub struct RequestClassificationService {
+    pub(super) store: SharedStore,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) settings: ClassificationSettings,
+    pub(super) catalogue: Arc<CatalogueService>,
+    pub(super) routing: Arc<RoutingService>,
+    tags: Arc<TagService>,
+    pub(super) journals: Arc<JournalService>,
+    pub(super) run_starts: Arc<RunStartService>,
+    pub(super) run_views: Arc<RunViewService>,
+    pub(super) run_management: Arc<RunManagementService>,
+}
+
+impl std::fmt::Debug for RequestClassificationService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestClassificationService")
+            .finish_non_exhaustive()
+    }
+}
+
+impl RequestClassificationService {
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        parts: ClassificationParts,
+        settings: ClassificationSettings,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            settings,
+            catalogue: parts.catalogue,
+            routing: parts.routing,
+            tags: parts.tags,
+            journals: parts.journals,
+            run_starts: parts.run_starts,
+            run_views: parts.run_views,
+            run_management: parts.run_management,
+        }
+    }
+
     /// Classifies a request.
     pub(super) async fn classify(
         &self,
@@ -52,9 +124,9 @@ impl Engine {
             lenses: asked.wishes.rag_params.clone(),
         };
         let text = asked.request.input.as_str();
-        let candidates = self.settings().candidates;
+        let candidates = self.settings.candidates;
         let routed = self
-            .routing()
+            .routing
             .route_by_intent(&asked.caller, text, &hints, candidates)
             .await?;
         if let Some(last) = &last
@@ -100,8 +172,8 @@ impl Engine {
 
     /// Classifies an independent request.
     pub(super) fn by_itself(&self, caller: &Caller, routed: RoutingResult) -> Classification {
-        let view = self.live().view(&caller.tenant);
-        let few = self.settings().broad_skills;
+        let view = self.catalogue.live().view(&caller.tenant);
+        let few = self.settings.broad_skills;
         let (course, because) = course::decided(&view, &routed, few);
         let dry_run = routed.start == ChangeTiming::DryRun;
         let verdict = routed.verdict;
@@ -143,8 +215,8 @@ impl Engine {
         verdict: RoutedVerdict,
         follow_up: FollowUp,
     ) -> Classification {
-        let view = self.live().view(&asked.caller.tenant);
-        let few = self.settings().broad_skills;
+        let view = self.catalogue.live().view(&asked.caller.tenant);
+        let few = self.settings.broad_skills;
         let (skills, conflicting) = skills_of(&view, &verdict, few);
         let conflicting = conflicting.iter();
         let left_out = conflicting.map(|one| LeftOut::conflicting(&view, one));
@@ -181,7 +253,7 @@ impl Engine {
         skill: &SkillId,
     ) -> Result<Classification, EngineError> {
         let (caller, text) = (&asked.caller, asked.request.input.as_str());
-        let view = self.live().view(&caller.tenant);
+        let view = self.catalogue.live().view(&caller.tenant);
         let found = view
             .skill(skill.as_ref())
             .filter(|found| found.document().status == Status::Active)
@@ -203,8 +275,7 @@ impl Engine {
         playbook: &PlaybookId,
     ) -> Result<Classification, EngineError> {
         let text = asked.request.input.as_str();
-        self.run_starts()
-            .runnable_playbook(&asked.caller, playbook)?;
+        self.run_starts.runnable_playbook(&asked.caller, playbook)?;
         let verdict = RoutedVerdict::named(text, Intent::Change, playbook.as_ref());
         Ok(Classification {
             playbook: Some(playbook.clone()),
@@ -220,8 +291,8 @@ impl Engine {
         text: &str,
     ) -> Result<Vec<AgentId>, EngineError> {
         let verdict = self
-            .routing()
-            .route(caller, Purpose::Agents, text, self.settings().candidates)
+            .routing
+            .route(caller, Purpose::Agents, text, self.settings.candidates)
             .await?;
         let ids = verdict
             .candidates
@@ -236,9 +307,9 @@ impl Engine {
         asked: &ActiveRequest,
         classified: &Classification,
     ) -> Result<TagRecord, EngineError> {
-        let view = self.live().view(&asked.caller.tenant);
-        let persona = self.tags().persona(asked.wishes.persona.as_ref())?;
-        let at = self.now();
+        let view = self.catalogue.live().view(&asked.caller.tenant);
+        let persona = self.tags.persona(asked.wishes.persona.as_ref())?;
+        let at = self.clock.now();
         let tier = Some(asked.tier());
         let mut tags = TagRecord {
             request_id: TagRequestId::from_request_id(asked.id()),
@@ -249,7 +320,7 @@ impl Engine {
                 .as_ref()
                 .map(TagSessionId::from_session_id),
             user_id: Some(asked.caller.user.clone()),
-            expires_at: Some(moments::after(at, self.settings().tags_ttl)),
+            expires_at: Some(moments::after(at, self.settings.tags_ttl)),
             flow: classified.flow,
             domain: match &asked.wishes.rag_params.domain {
                 Some(domain) if classified.course() == Course::Quote => domain.clone(),

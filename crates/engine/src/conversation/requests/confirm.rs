@@ -1,21 +1,25 @@
 //! Confirmed routes: a caller confirms an answer, chooses an option of a clarification, or starts the requested change.
 //! Each suggests the sentence as a route example. An uncorrected answer confirms nothing.
 
+use std::sync::Arc;
+
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{DocumentId, PlaybookId, RequestId, RouteExampleId, RunId, TenantId};
 use charter_contract::intent::Intent;
 use charter_contract::json::decode_stored;
 use charter_contract::route_example::{ExampleSource, NotSuggested, RoutedKind};
+use charter_store::SharedStore;
 use charter_store::request::RequestRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::classification::Classification;
 use super::course::Course;
+use super::view::RequestViewService;
 use super::{ActiveRequest, respond};
-use crate::registry::route_examples::ConfirmedSentence;
-use crate::{Caller, Engine, EngineError};
+use crate::registry::route_examples::{ConfirmedSentence, RouteExampleService};
+use crate::{Caller, EngineError};
 
 /// The outcome of a confirmation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -82,7 +86,33 @@ impl Classification {
     }
 }
 
-impl Engine {
+/// Suggests route examples where callers confirm a route.
+pub struct RouteConfirmationService {
+    store: SharedStore,
+    request_views: Arc<RequestViewService>,
+    route_examples: Arc<RouteExampleService>,
+}
+
+impl std::fmt::Debug for RouteConfirmationService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RouteConfirmationService")
+            .finish_non_exhaustive()
+    }
+}
+
+impl RouteConfirmationService {
+    pub(crate) fn new(
+        store: SharedStore,
+        request_views: Arc<RequestViewService>,
+        route_examples: Arc<RouteExampleService>,
+    ) -> Self {
+        Self {
+            store,
+            request_views,
+            route_examples,
+        }
+    }
+
     /// Confirms the answer to a request and suggests its sentence as an example of the document that answered:
     /// `document`, if several did.
     ///
@@ -95,7 +125,7 @@ impl Engine {
         id: &RequestId,
         document: Option<&DocumentId>,
     ) -> Result<RequestConfirmationResult, EngineError> {
-        let record = self.request_of(caller, id).await?;
+        let record = self.request_views.request_of(caller, id).await?;
         let (asked, classified) = answered(&record)?;
         let (kind, document) = one_of(id, classified.answered_by(), document)?;
         let suggested = match classified.follow_up {
@@ -103,7 +133,7 @@ impl Engine {
             None => {
                 let source = ExampleSource::Thumb;
                 let sentence = sentence(&asked, &classified, (kind, &document), source);
-                self.route_examples().suggest_example(sentence).await
+                self.route_examples.suggest_example(sentence).await
             }
         };
         Ok(RequestConfirmationResult {
@@ -127,7 +157,7 @@ impl Engine {
                 request: Some(request),
                 ..sentence(asked, classified, chosen, ExampleSource::ChosenOption)
             };
-            note(self.route_examples().suggest_example(sentence).await);
+            note(self.route_examples.suggest_example(sentence).await);
         }
     }
 
@@ -137,7 +167,7 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Option<(RequestRecord, PlaybookId)> {
-        let found = match self.store().request_of_run(tenant, run).await {
+        let found = match self.store.request_of_run(tenant, run).await {
             Ok(found) => found?,
             Err(error) => {
                 tracing::warn!(error = %error, run.id = %run, "reading the request of a run failed");
@@ -163,12 +193,12 @@ impl Engine {
             ExampleSource::ExecutedOffer,
         );
         let sentence = sentence(&asked, &classified, to, source);
-        note(self.route_examples().suggest_example(sentence).await);
+        note(self.route_examples.suggest_example(sentence).await);
     }
 
     /// Records that the caller started a playbook that the answer to a request had offered.
     pub async fn confirm_offer(&self, caller: &Caller, request: &RequestId, playbook: &PlaybookId) {
-        match self.request_of(caller, request).await {
+        match self.request_views.request_of(caller, request).await {
             Ok(record) => self.suggest_example_of(&record, playbook).await,
             Err(error) => {
                 tracing::warn!(error = %error, request.id = %request, "reading the request of an offer failed");

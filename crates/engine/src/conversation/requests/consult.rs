@@ -12,13 +12,14 @@ use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::classification::Classification;
-use super::respond::verdict;
-use crate::{Engine, EngineError, LensSearchResult, PassageView};
+use super::explanation_service::ExplanationService;
+use super::respond::{ResponseService, verdict};
+use crate::{EngineError, LensSearchResult, PassageView};
 
 /// Maximum sections of a passage that its citation names.
 const NAMED_SECTIONS: usize = 4;
 
-impl Engine {
+impl ExplanationService {
     /// Returns the passages closest to a request.
     ///
     /// # Errors
@@ -33,7 +34,7 @@ impl Engine {
         }
         let question = asked.request.input.as_str();
         let answer = self
-            .lenses()
+            .lenses
             .ask_lenses(&asked.caller, question, &asked.wishes.rag_params)
             .await
             .map_err(|error| error.as_sent("the request", place_in_request))?;
@@ -55,13 +56,13 @@ fn place_in_request(pointer: &str) -> String {
 
 /// Builds the response that quotes passages.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     answer: &LensSearchResult,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
-    let at = engine.now();
+    let at = responses.clock.now();
     let mut searched = Map::new();
     searched.insert("lens_ids".to_owned(), json!(answer.lenses));
     searched.insert("passages".to_owned(), json!(answer.passages.len()));
@@ -70,7 +71,7 @@ pub(super) fn response(
         .and_then(|text| decode_stored(&text))
         .map_err(|error| EngineError::internal("writing passages", error))?;
     let builder = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
         at,
         content(answer),

@@ -9,20 +9,20 @@ use serde_json::json;
 
 use super::ActiveRequest;
 use super::classification::Classification;
-use super::respond::verdict;
+use super::respond::{ResponseService, verdict};
+use crate::EngineError;
 use crate::catalogue::abilities::{can_ask, changes};
 use crate::registry::routing::GatewayResult;
-use crate::{Engine, EngineError};
 
 /// Builds the response that lists possible questions.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let because = classified.because.as_deref().unwrap_or_default();
-    let view = engine.live().view(&asked.caller.tenant);
+    let view = responses.catalogue.live().view(&asked.caller.tenant);
     let content = match classified.is_closing() {
         true => format!("Nothing was looked up or changed: {because}."),
         false => content(
@@ -33,9 +33,9 @@ pub(super) fn response(
         ),
     };
     let builder = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
-        engine.now(),
+        responses.clock.now(),
         content,
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))

@@ -7,10 +7,11 @@ use charter_domain::parameters::Collected;
 use serde_json::{Map, Value};
 
 use super::classification::Classification;
+use super::classify::RequestClassificationService;
 use super::course::Course;
-use crate::{Caller, Engine};
+use crate::Caller;
 
-impl Engine {
+impl RequestClassificationService {
     /// Offers a change instead of opening it, if a text excludes something and no parameter of the playbook expresses
     /// that: the plan would affect the excluded items. `given` are the caller's values.
     pub(super) fn offer_where_left_out(
@@ -28,7 +29,7 @@ impl Engine {
             return;
         }
         // A playbook that cannot run is refused when it is opened.
-        let Ok(found) = self.run_starts().runnable_playbook(caller, playbook) else {
+        let Ok(found) = self.run_starts.runnable_playbook(caller, playbook) else {
             return;
         };
         let declared = found.document().declared_parameters();

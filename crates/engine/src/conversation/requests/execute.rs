@@ -1,7 +1,5 @@
 //! The runs of a request: created once, and found again when the request is resumed.
 
-use std::sync::Arc;
-
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId, SkillId, TenantId};
@@ -16,14 +14,15 @@ use super::classification::{Classification, change_text};
 use super::exclusions::unheeded;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::run_ids::run_id;
+use super::run_service::RequestRunService;
 use crate::execution::runs::{Driven, NewRun, Progress, ProgressEvent};
 use crate::ground::telemetry;
-use crate::{DryRun, Engine, EngineError};
+use crate::{DryRun, EngineError};
 
-impl Engine {
+impl RequestRunService {
     /// Runs a skill, in its agent's span.
     pub(super) async fn run_skill(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         classified: &Classification,
         skill: &SkillId,
@@ -37,14 +36,14 @@ impl Engine {
 
     /// Returns the span of a skill's or playbook's owner.
     fn agent_span(&self, tenant: &TenantId, capability: &str) -> Span {
-        let view = self.live().view(tenant);
+        let view = self.catalogue.live().view(tenant);
         let owner = view.owner_of(capability);
         let owner = owner.as_ref().map(|owner| &owner.document().agent_id);
         telemetry::agent(owner, capability, tenant)
     }
 
     async fn run_skill_steps(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         classified: &Classification,
         skill: &SkillId,
@@ -52,13 +51,13 @@ impl Engine {
         progress: &Progress,
     ) -> Result<SkillAnalysis, EngineError> {
         let tenant = &asked.caller.tenant;
-        let known = self.store().run(tenant, run_id).await?;
+        let known = self.store.run(tenant, run_id).await?;
         let (new, unheeded) = match known {
             None => {
                 let earlier = classified.earlier_values(skill.as_ref());
                 let made = self.new_run(asked, earlier, skill, run_id.clone());
                 let (new, unheeded) = made.await?;
-                let tags = self.tags_for(asked, classified.flow)?;
+                let tags = self.answer_guard.tags_for(asked, classified.flow)?;
                 let new = NewRun { tags, ..new };
                 let new = self.with_analysis(asked, classified, skill, new)?;
                 (Some(new), unheeded)
@@ -71,7 +70,7 @@ impl Engine {
         });
         let run = self.drive_or_await(tenant, run_id, new, progress).await?;
         succeeded(&run)?;
-        let pinned = self.pinned_documents().load(tenant, &run).await?;
+        let pinned = self.pinned_documents.load(tenant, &run).await?;
         let mut analysed = self.analyse(asked, &pinned, &run).await?;
         analysed.warnings.extend(unheeded);
         progress.send(ProgressEvent::Analysed {
@@ -84,7 +83,7 @@ impl Engine {
 
     /// Starts the playbook's run, or finds it, and drives it as far as possible without a person.
     pub(super) async fn run_playbook(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         classified: &Classification,
         playbook: &PlaybookId,
@@ -96,7 +95,7 @@ impl Engine {
     }
 
     async fn start_playbook_run(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         classified: &Classification,
         playbook: &PlaybookId,
@@ -106,11 +105,9 @@ impl Engine {
         let run_id = run_id(asked, playbook.as_ref());
         let mut new = None;
         let mut notices = Vec::new();
-        if self.store().run(tenant, &run_id).await?.is_none() {
-            let document = self
-                .run_starts()
-                .runnable_playbook(&asked.caller, playbook)?;
-            self.run_starts()
+        if self.store.run(tenant, &run_id).await?.is_none() {
+            let document = self.run_starts.runnable_playbook(&asked.caller, playbook)?;
+            self.run_starts
                 .check_definitions(&asked.caller, playbook)
                 .await?;
             let declared = document.document().declared_parameters();
@@ -122,7 +119,7 @@ impl Engine {
                 text: &text,
             };
             let earlier = classified.earlier_values(playbook.as_ref());
-            let gathered = self.gather(asked, target, earlier).await?;
+            let gathered = self.parameters.gather(asked, target, earlier).await?;
             let tokens = gathered.tokens;
             notices = gathered.notices;
             let bound = &gathered.bound;
@@ -137,7 +134,7 @@ impl Engine {
             }
             let dry_run = DryRun::from(asked.wishes.dry_run || classified.dry_run);
             let (caller, bound) = (&asked.caller, gathered.bound);
-            let mut made = self.run_starts().playbook_run_with(
+            let mut made = self.run_starts.playbook_run_with(
                 caller,
                 playbook,
                 bound,
@@ -149,29 +146,29 @@ impl Engine {
             let is_from_words = asked.wishes.playbook_id.is_none() || asked.wishes.confirm;
             made.opening.confirm |= is_from_words && !made.dry_run;
             made.opening.tokens = tokens;
-            let tags = self.tags_for(asked, Flow::Write)?;
+            let tags = self.answer_guard.tags_for(asked, Flow::Write)?;
             new = Some(NewRun { tags, ..made });
         }
         let driven = self.drive_or_await(tenant, &run_id, new, progress).await?;
-        let foreseen = self.run_views().foreseen_warnings(tenant, &driven).await?;
-        let mut run = self.run_views().show(&asked.caller, &run_id).await?;
+        let foreseen = self.run_views.foreseen_warnings(tenant, &driven).await?;
+        let mut run = self.run_views.show(&asked.caller, &run_id).await?;
         run.notes.extend(notices);
         Ok(StartedChange { run, foreseen })
     }
 
     /// Drives a new run, or continues one that an earlier attempt created.
     pub(super) async fn drive_or_await(
-        self: &Arc<Self>,
+        &self,
         tenant: &TenantId,
         run_id: &RunId,
         new: Option<NewRun>,
         progress: &Progress,
     ) -> Result<Run, EngineError> {
         let driven = match new {
-            Some(new) => self.runs().drive_new(new, progress.clone()).await?,
+            Some(new) => self.runs.drive_new(new, progress.clone()).await?,
             None => {
-                let pinned = self.pinned_documents().load_stored(tenant, run_id).await?;
-                self.runs()
+                let pinned = self.pinned_documents.load_stored(tenant, run_id).await?;
+                self.runs
                     .drive_stored(run_id, pinned.workspace, progress.clone())
                     .await?
             }
@@ -179,7 +176,7 @@ impl Engine {
         match driven {
             Driven::Here(run) => Ok(*run),
             // Another process claimed it, or took it over.
-            Driven::Elsewhere => self.runs().await_other_replica(tenant, run_id).await,
+            Driven::Elsewhere => self.runs.await_other_replica(tenant, run_id).await,
         }
     }
 
@@ -192,14 +189,14 @@ impl Engine {
         skill: &SkillId,
         run_id: RunId,
     ) -> Result<(NewRun, Vec<String>), EngineError> {
-        let planned = self.run_starts().planned_skill(&asked.caller, skill)?;
+        let planned = self.run_starts.planned_skill(&asked.caller, skill)?;
         let target = ParameterTarget {
             id: skill.as_ref(),
             description: planned.found.document().description.as_str(),
             declared: &planned.parameters,
             text: asked.request.input.as_str(),
         };
-        let gathered = self.gather(asked, target, earlier).await?;
+        let gathered = self.parameters.gather(asked, target, earlier).await?;
         let tokens = gathered.tokens;
         let bound = gathered.complete(skill.as_ref())?;
         let unheeded = unheeded(planned.found.document(), &bound.disregarded);
@@ -220,7 +217,7 @@ impl Engine {
                 tokens,
                 ..RunPrerequisites::default()
             },
-            tags: self.tags_for(asked, Flow::Skill)?,
+            tags: self.answer_guard.tags_for(asked, Flow::Skill)?,
             artifacts: Vec::new(),
         };
         Ok((new, unheeded))

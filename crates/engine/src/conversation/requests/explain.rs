@@ -21,11 +21,12 @@ use super::ActiveRequest;
 use super::classification::Classification;
 use super::consult::cited_under;
 use super::course::domain_of_candidate;
+use super::explanation_service::ExplanationService;
 use super::offer::Offers;
 use super::offered::Offer;
-use super::respond::verdict;
+use super::respond::{ResponseService, verdict};
+use crate::EngineError;
 use crate::knowledge::look_up::{CitedPassage, CitedSection, Knowledge, MatchedNode};
-use crate::{Engine, EngineError};
 use documents::DocumentShown;
 
 /// Maximum passages that are quoted.
@@ -74,7 +75,7 @@ impl Explanation {
     }
 }
 
-impl Engine {
+impl ExplanationService {
     /// Builds the explanation for a routed request.
     ///
     /// # Errors
@@ -84,7 +85,7 @@ impl Engine {
         asked: &ActiveRequest,
         classified: &Classification,
     ) -> Result<Explanation, EngineError> {
-        let view = self.live().view(&asked.caller.tenant);
+        let view = self.catalogue.live().view(&asked.caller.tenant);
         let candidates = &classified.verdict.candidates;
         let mut explanation = Explanation {
             known: Knowledge::default(),
@@ -92,7 +93,7 @@ impl Engine {
             document: candidates
                 .first()
                 .and_then(|first| documents::described(&view, &asked.caller, first)),
-            offers: self.offers_of_text(asked, classified),
+            offers: self.offers.offers_of_text(asked, classified),
             domains: candidates
                 .iter()
                 .filter_map(|candidate| domain_of_candidate(&view, candidate))
@@ -101,12 +102,12 @@ impl Engine {
         if explanation.document.is_none() {
             let caller = &asked.caller;
             let question = self
-                .routing()
+                .routing
                 .question_in(caller, classified.text(asked))
                 .await?;
             let lenses = &asked.wishes.rag_params;
             let known = self
-                .routing()
+                .routing
                 .knowledge_of(&asked.caller, &question, lenses)
                 .await?;
             let least = question.cited_from().min(known.likeness());
@@ -153,20 +154,20 @@ fn near_shown(neighbour: &Neighbour) -> NearShown {
 
 /// Builds the response that explains.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     explanation: &Explanation,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
-    let at = engine.now();
+    let at = responses.clock.now();
     let known = &explanation.known;
     let mut searched = Map::new();
     searched.insert("lens_ids".to_owned(), json!(known.searched));
     searched.insert("passages".to_owned(), json!(known.passages.len()));
     searched.insert("nodes".to_owned(), json!(explanation.nodes.len()));
     let mut response = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
         at,
         content(explanation),

@@ -7,8 +7,9 @@ use charter_contract::json::decode_stored;
 use futures_util::Stream;
 use serde_json::Value;
 
-use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
-use crate::{Caller, Engine, EngineError};
+use super::view::RequestViewService;
+use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
+use crate::{Caller, EngineError};
 
 /// A recorded event of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,14 +24,14 @@ pub enum RequestEvent {
 
 /// The position of a follower.
 struct Follower {
-    engine: Arc<Engine>,
+    views: Arc<RequestViewService>,
     caller: Caller,
     id: RequestId,
     answered: bool,
     ended: bool,
 }
 
-impl Engine {
+impl RequestViewService {
     /// Streams the recorded events of a request until no more can follow. Ends early if the engine stops or storage
     /// fails.
     ///
@@ -43,7 +44,7 @@ impl Engine {
     ) -> Result<impl Stream<Item = RequestEvent> + Send + use<>, EngineError> {
         self.request_of(caller, id).await?;
         let follower = Follower {
-            engine: Arc::clone(self),
+            views: Arc::clone(self),
             caller: caller.clone(),
             id: id.clone(),
             answered: false,
@@ -65,12 +66,12 @@ impl Engine {
 
 impl Follower {
     async fn next(&mut self) -> Result<Option<RequestEvent>, EngineError> {
-        let engine = Arc::clone(&self.engine);
+        let views = Arc::clone(&self.views);
         while !self.ended {
             // Registered before looking, so that no notification in between is missed.
-            let change = engine.register_for_change();
-            let record = engine.request_of(&self.caller, &self.id).await?;
-            let record = engine.with_result(record).await;
+            let change = ChangeWait::register(&views.news);
+            let record = views.request_of(&self.caller, &self.id).await?;
+            let record = views.request_results.with_result(record).await;
             if let (false, Some(answer)) = (self.answered, &record.answer) {
                 self.answered = true;
                 // A request that changes nothing has no event after its answer.
@@ -85,7 +86,7 @@ impl Follower {
                 self.ended = true;
                 return Ok(Some(RequestEvent::Result(decoded(result)?)));
             }
-            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+            match change.wait(POLL_INTERVAL, &views.shutdown).await {
                 WaitEnd::LookAgain => {}
                 WaitEnd::Stopped => return Ok(None),
             }

@@ -19,11 +19,12 @@ use serde_json::{Map, Value};
 
 use super::ActiveRequest;
 use super::classification::{Classification, FollowUp};
+use super::classify::RequestClassificationService;
 use super::course::Course;
 use super::parameters::EarlierValues;
 use super::run_ids::run_id_of;
+use crate::EngineError;
 use crate::registry::routing::{FollowUpReference, Purpose, RoutedVerdict, RoutingResult};
-use crate::{Engine, EngineError};
 
 /// Maximum turns of a session to look back.
 const LOOK_BACK: usize = 10;
@@ -70,7 +71,7 @@ struct EarlierRequest {
     skills: Vec<SkillId>,
 }
 
-impl Engine {
+impl RequestClassificationService {
     /// Returns the verdict on the text joined with the question to which it refers. `None` if the text is independent,
     /// or if the joined text has no better match.
     pub(super) async fn follow_up(
@@ -94,9 +95,9 @@ impl Engine {
         if joined.len() > MAX_QUERY_BYTES {
             return Ok(None);
         }
-        let candidates = self.settings().candidates;
+        let candidates = self.settings.candidates;
         let mut verdict = self
-            .routing()
+            .routing
             .route(&asked.caller, Purpose::Skills, &joined, candidates)
             .await?;
         if verdict.kind == VerdictKind::Miss {
@@ -138,13 +139,13 @@ impl Engine {
         let Some(session) = &asked.request.session_id else {
             return Ok(Vec::new());
         };
-        let turns = self.store().turns(tenant, session, LOOK_BACK).await?;
+        let turns = self.store.turns(tenant, session, LOOK_BACK).await?;
         let mut earlier = Vec::new();
         for turn in turns.into_iter().rev() {
             if turn.output.is_none() || turn.request_id == *asked.id() {
                 continue;
             }
-            let record = self.store().request(tenant, &turn.request_id).await?;
+            let record = self.store.request(tenant, &turn.request_id).await?;
             let Some(verdict) = record.and_then(|record| record.verdict) else {
                 continue;
             };
@@ -180,9 +181,9 @@ impl Engine {
         for one in back {
             ran.push(self.ran_with(tenant, one).await?);
         }
-        let view = self.live().view(tenant);
+        let view = self.catalogue.live().view(tenant);
         let mut parameters = BTreeMap::new();
-        for chosen in verdict.chosen(self.settings().broad_skills) {
+        for chosen in verdict.chosen(self.settings.broad_skills) {
             let skill = view.skill(&chosen.id);
             let Some(skill) = skill.filter(|_| chosen.kind == DocumentKind::Skill) else {
                 continue;
@@ -214,8 +215,8 @@ impl Engine {
         let mut ran = BTreeMap::new();
         for skill in &earlier.skills {
             let run = run_id_of(tenant, &earlier.request, skill.as_ref());
-            if self.store().run(tenant, &run).await?.is_some() {
-                let folded = self.journals().fold(tenant, &run).await?.run;
+            if self.store.run(tenant, &run).await?.is_some() {
+                let folded = self.journals.fold(tenant, &run).await?.run;
                 ran.insert(skill.clone(), folded.bindings().parameters.clone());
             }
         }

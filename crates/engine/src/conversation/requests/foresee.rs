@@ -3,9 +3,10 @@
 use charter_contract::intent::Intent;
 use serde_json::Map;
 
+use super::classify::RequestClassificationService;
 use super::course::Course;
 use crate::registry::routing::Hints;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// A preview of a request with this text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct RequestPreview {
     pub documents: Vec<String>,
 }
 
-impl Engine {
+impl RequestClassificationService {
     /// Previews a request with this text, outside of any session.
     ///
     /// # Errors
@@ -32,13 +33,13 @@ impl Engine {
         caller: &Caller,
         text: &str,
     ) -> Result<RequestPreview, EngineError> {
-        let candidates = self.settings().candidates;
+        let candidates = self.settings.candidates;
         let routed = self
-            .routing()
+            .routing
             .route_by_intent(caller, text, &Hints::default(), candidates)
             .await?;
         let mut classified = self.by_itself(caller, routed);
-        self.offer_where_left_out(caller, &Map::new(), text, self.now(), &mut classified);
+        self.offer_where_left_out(caller, &Map::new(), text, self.clock.now(), &mut classified);
         let verdict = &classified.verdict;
         let candidates = verdict.candidates.iter().map(|found| found.id.clone());
         let documents = match classified.course() {

@@ -5,6 +5,7 @@
 //! know how the answer was found.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::catalogue::tags::Flow;
@@ -17,8 +18,11 @@ use charter_domain::template::{self, TemplateLookup};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use crate::ground::questions::Effort;
-use crate::{Engine, EngineError};
+use crate::EngineError;
+use crate::catalogue::live::CatalogueService;
+use crate::execution::tags::TagService;
+use crate::ground::confined::Computations;
+use crate::ground::questions::{Effort, QuestionSlots};
 
 /// The metadata field that templates do not get: the routing of the request.
 const NOT_FILLED_IN: &str = "verdict";
@@ -50,14 +54,36 @@ impl AnswerSubject {
     }
 }
 
-impl Engine {
+/// The guardrails and templates of answers without a call.
+pub(crate) struct AnswerGuardService {
+    catalogue: Arc<CatalogueService>,
+    tags: Arc<TagService>,
+    questions: QuestionSlots,
+    computations: Arc<Computations>,
+}
+
+impl AnswerGuardService {
+    pub(crate) fn new(
+        catalogue: Arc<CatalogueService>,
+        tags: Arc<TagService>,
+        questions: QuestionSlots,
+        computations: Arc<Computations>,
+    ) -> Self {
+        Self {
+            catalogue,
+            tags,
+            questions,
+            computations,
+        }
+    }
+
     /// Returns the tags of a request that is answered in this flow, for guardrails and templates.
     pub(super) fn tags_for(
         &self,
         asked: &ActiveRequest,
         flow: Flow,
     ) -> Result<RequestTags, EngineError> {
-        self.tags()
+        self.tags
             .of_request(&asked.caller, asked.wishes.persona.as_ref(), Some(flow))
     }
 
@@ -71,16 +97,13 @@ impl Engine {
         about: &AnswerSubject,
     ) -> Result<Vec<String>, EngineError> {
         let tags = self.tags_for(asked, about.flow)?;
-        let view = self.live().view(&asked.caller.tenant);
+        let view = self.catalogue.live().view(&asked.caller.tenant);
         let mut all: Vec<String> = Vec::new();
         for domain in &about.domains {
             let bearing = guardrail::resolve(&view, about.subject(domain, &tags));
             let effort =
                 Effort::long_if_any(bearing.iter().map(ApplicableGuardrail::asks_expressions));
-            let place = self
-                .question_slots()
-                .slot_for(&asked.caller.tenant, effort)
-                .await;
+            let place = self.questions.slot_for(&asked.caller.tenant, effort).await;
             let warnings = match place.ask(|| decide_answer(&bearing, &tags, domain.as_str())) {
                 GateDecision::Deny { rules } => {
                     let message = rules.iter().map(quoted).collect::<Vec<_>>().join("; ");
@@ -101,8 +124,8 @@ impl Engine {
     /// Formats an answer by its template, if there is one, and adds the warnings of guardrails.
     ///
     /// # Errors
-    /// As for [`Engine::must_answer`]; `unavailable` if the engine stops first. A template that cannot be filled in is
-    /// a warning.
+    /// As for [`AnswerGuardService::must_answer`]; `unavailable` if the engine stops first. A template that cannot be
+    /// filled in is a warning.
     pub(super) async fn shaped(
         &self,
         asked: &ActiveRequest,
@@ -116,7 +139,7 @@ impl Engine {
             let values = self.answer_values(asked, about, &response)?;
             let tenant = &asked.caller.tenant;
             match self
-                .computations()
+                .computations
                 .fill_in(tenant, &what, &structure, values)
                 .await?
             {
@@ -135,7 +158,7 @@ impl Engine {
         about: &AnswerSubject,
     ) -> Result<Option<Template>, EngineError> {
         let tags = self.tags_for(asked, about.flow)?;
-        let view = self.live().view(&asked.caller.tenant);
+        let view = self.catalogue.live().view(&asked.caller.tenant);
         let wanted = TemplateLookup {
             output_type: about.flow.as_str(),
             skill: None,

@@ -11,7 +11,7 @@ use super::ActiveRequest;
 
 /// The requests in progress.
 #[derive(Debug, Default)]
-pub(crate) struct ActiveRequests(Mutex<BTreeSet<Key>>);
+pub(super) struct ActiveRequests(Mutex<BTreeSet<Key>>);
 
 type Key = (TenantId, RequestId);
 
@@ -32,7 +32,7 @@ impl ActiveRequests {
     }
 
     /// Returns whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.with(|requests| requests.is_empty())
     }
 

@@ -4,6 +4,7 @@
 //! conditions; its own filter then makes its parameters from the findings. Similarity to findings never leads to an
 //! offer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::agentic::response::AgentResponse;
@@ -24,9 +25,12 @@ use super::analyse::SkillResult;
 use super::classification::{Classification, change_text};
 use super::notices::WARNINGS;
 use super::offered::Offer;
-use super::respond::verdict;
+use super::respond::{ResponseService, verdict};
+use crate::EngineError;
+use crate::catalogue::live::CatalogueService;
+use crate::execution::starts::RunStartService;
+use crate::ground::confined::Computations;
 use crate::registry::routing::{RoutedCandidate, RoutedVerdict};
-use crate::{Engine, EngineError};
 
 /// Maximum playbooks that one answer offers.
 const OFFERED: usize = 3;
@@ -41,7 +45,26 @@ pub(super) struct Offers {
     warnings: Vec<String>,
 }
 
-impl Engine {
+/// The playbooks that answers offer.
+pub(crate) struct OfferService {
+    catalogue: Arc<CatalogueService>,
+    run_starts: Arc<RunStartService>,
+    computations: Arc<Computations>,
+}
+
+impl OfferService {
+    pub(crate) fn new(
+        catalogue: Arc<CatalogueService>,
+        run_starts: Arc<RunStartService>,
+        computations: Arc<Computations>,
+    ) -> Self {
+        Self {
+            catalogue,
+            run_starts,
+            computations,
+        }
+    }
+
     /// Returns the playbooks that a sentence mentions, with the values that it states.
     pub(super) fn offers_of_text(
         &self,
@@ -63,10 +86,7 @@ impl Engine {
             None => classified.text(asked).to_owned(),
         };
         let offers = playbooks.into_iter().filter_map(|id| {
-            let found = self
-                .run_starts()
-                .runnable_playbook(&asked.caller, &id)
-                .ok()?;
+            let found = self.run_starts.runnable_playbook(&asked.caller, &id).ok()?;
             let declared = found.document().declared_parameters();
             let stated = Collected::given(&declared, &asked.wishes.parameters);
             let stated = stated.read(&text, asked.request.timestamp);
@@ -96,7 +116,7 @@ impl Engine {
         if !done.iter().any(|(skill, _)| has_triggers(skill)) {
             return Ok(offers);
         }
-        let view = self.live().view(&asked.caller.tenant);
+        let view = self.catalogue.live().view(&asked.caller.tenant);
         let playbooks: Vec<_> = view.playbooks().collect();
         for found in &playbooks {
             let playbook = found.document();
@@ -105,7 +125,7 @@ impl Engine {
                 && !playbook.is_candidate
                 && !met.is_empty()
                 && self
-                    .run_starts()
+                    .run_starts
                     .runnable_playbook(&asked.caller, &playbook.playbook_id)
                     .is_ok();
             if is_offered && offers.offers.len() < OFFERED {
@@ -133,7 +153,7 @@ impl Engine {
         let what = format!("`parameters_from_findings` of `{id}`");
         let tenant = &asked.caller.tenant;
         let emitted =
-            self.computations()
+            self.computations
                 .filter(tenant, &what, filter.as_str(), || json!(met), OFFERED);
         let emitted = match emitted.await {
             Ok(emitted) => emitted,
@@ -227,7 +247,7 @@ fn met<'f>(
 
 /// Builds the response that offers the changes that a sentence may ask for.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     offers: Vec<Offer>,
@@ -235,9 +255,9 @@ pub(super) fn response(
 ) -> Result<AgentResponse, EngineError> {
     let because = classified.because.as_deref().unwrap_or_default();
     let mut response = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
-        engine.now(),
+        responses.clock.now(),
         format!("Nothing was started: {because}."),
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))

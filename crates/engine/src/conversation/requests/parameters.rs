@@ -6,17 +6,20 @@ mod draft;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use charter_contract::ids::RequestId;
 use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{Bound, Collected, ProposedValue, ValueSource};
 use charter_domain::run::{Run, TokenUsage};
+use charter_effects::Models;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::classification::ReplyValues;
-use crate::{Engine, EngineError};
+use crate::EngineError;
+use crate::knowledge::memory::MemoryService;
 
 /// The skill or playbook that a request asks for.
 #[derive(Debug, Clone, Copy)]
@@ -183,7 +186,17 @@ fn stated_of<'d>(
     }
 }
 
-impl Engine {
+/// Collects the parameters of the skills and playbooks that requests were routed to.
+pub(crate) struct ParameterService {
+    memories: Arc<MemoryService>,
+    models: Arc<dyn Models>,
+}
+
+impl ParameterService {
+    pub(crate) fn new(memories: Arc<MemoryService>, models: Arc<dyn Models>) -> Self {
+        Self { memories, models }
+    }
+
     /// Collects the values of a target's parameters.
     ///
     /// # Errors
@@ -201,7 +214,7 @@ impl Engine {
         let open = collected.open();
         let mut notices = Vec::new();
         let mut proposals = self
-            .memories()
+            .memories
             .propose_values(&asked.caller, &open, &mut notices)
             .await;
         if asked.wishes.use_memory {

@@ -13,9 +13,9 @@ use serde_json::json;
 
 use super::ActiveRequest;
 use super::classification::Classification;
-use super::respond::verdict;
+use super::respond::{ResponseService, verdict};
+use crate::EngineError;
 use crate::conversation::candidates::{CandidateProposal, Miss};
-use crate::{Engine, EngineError};
 
 /// The request that a candidate is proposed for.
 pub(super) fn miss<'r>(asked: &'r ActiveRequest, classified: &'r Classification) -> Miss<'r> {
@@ -54,7 +54,7 @@ struct StepShown<'p> {
 
 /// Builds the response that shows a candidate.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     proposal: &CandidateProposal,
@@ -63,9 +63,9 @@ pub(super) fn response(
     let shown = shown(proposal)?;
     let content = content(&shown, classified.flow);
     let builder = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
-        engine.now(),
+        responses.clock.now(),
         content,
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))

@@ -3,6 +3,7 @@
 mod unanswered;
 mod written;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::agentic::error::AgentError;
@@ -11,6 +12,7 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId, SkillId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
+use charter_domain::clock::Clock;
 use charter_domain::run::{ResultSource, TokenUsage};
 use serde_json::{Map, Value, json};
 
@@ -19,19 +21,52 @@ use super::analyse::{Call, SkillAnalysis, SkillResult};
 use super::classification::Classification;
 use super::parameters::ParameterView;
 use super::words::{ModelAnalysis, ReadAnswer};
+use crate::EngineError;
+use crate::catalogue::live::CatalogueService;
+use crate::execution::findings::FindingService;
+use crate::ground::ids::IdSource;
 use crate::registry::routing::RoutedVerdict;
-use crate::{Engine, EngineError};
 use unanswered::UnansweredSkills;
 
 /// Maximum findings in the text; the rest are counted.
 const LISTED: usize = 20;
+
+/// Builds the responses to requests.
+pub struct ResponseService {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn IdSource>,
+    pub(super) catalogue: Arc<CatalogueService>,
+    findings: Arc<FindingService>,
+}
+
+impl std::fmt::Debug for ResponseService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResponseService").finish_non_exhaustive()
+    }
+}
+
+impl ResponseService {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
+        catalogue: Arc<CatalogueService>,
+        findings: Arc<FindingService>,
+    ) -> Self {
+        Self {
+            clock,
+            ids,
+            catalogue,
+            findings,
+        }
+    }
+}
 
 /// Builds the response to an answered request.
 ///
 /// # Errors
 /// The only skill's failure. If several all failed, that of the first one that lacks parameters, or else of the first.
 pub(super) fn response(
-    engine: &Engine,
+    responses: &ResponseService,
     asked: &ActiveRequest,
     classified: &Classification,
     reading: ReadAnswer,
@@ -49,7 +84,7 @@ pub(super) fn response(
         lacking,
     } = part(results)?;
     warnings.extend(notice);
-    let view = engine.live().view(&asked.caller.tenant);
+    let view = responses.catalogue.live().view(&asked.caller.tenant);
     let unanswered = UnansweredSkills::new(&view, lacking);
     let heads: Vec<Head> = done.iter().map(Head::of).collect();
     let of_skills = done.iter_mut();
@@ -71,9 +106,9 @@ pub(super) fn response(
         .flat_map(|analysed| &analysed.evidence)
         .collect();
     let mut builder = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
+        ResponseId::from_uuid(responses.ids.uuid()),
         asked.id().clone(),
-        engine.now(),
+        responses.clock.now(),
         content,
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
@@ -85,7 +120,7 @@ pub(super) fn response(
     .metadata("parameters", json!(parameters))
     .metadata("warnings", json!(warnings));
     builder = unanswered.described(builder);
-    let hints = engine.rendering_hints(&asked.caller.tenant, &done);
+    let hints = responses.rendering_hints(&asked.caller.tenant, &done);
     if !hints.is_empty() {
         builder = builder.metadata("rendering_hints", Value::Object(hints));
     }
@@ -132,13 +167,13 @@ fn shown(analysis: &ModelAnalysis) -> Value {
     })
 }
 
-impl Engine {
+impl ResponseService {
     /// Returns the rendering hints of the findings' templates. If templates disagree, the first counts.
     fn rendering_hints(&self, tenant: &TenantId, done: &[SkillAnalysis]) -> Map<String, Value> {
         let mut hints = Map::new();
         for analysed in done {
             let template = self
-                .findings()
+                .findings
                 .template(tenant, &analysed.tags, &analysed.skill);
             let of_template = template.and_then(|found| found.document().rendering_hints.clone());
             for (name, hint) in of_template.into_iter().flatten() {
@@ -321,14 +356,14 @@ impl Head {
     }
 }
 
-impl Engine {
+impl ResponseService {
     /// Converts a failure for the client (B003-3): one of the six types, and nothing internal.
     #[must_use]
     pub fn agent_error(&self, request: &RequestId, error: &EngineError) -> AgentError {
         let mut builder = AgentError::builder(
-            ErrorId::from_uuid(self.new_uuid()),
+            ErrorId::from_uuid(self.ids.uuid()),
             request.clone(),
-            self.now(),
+            self.clock.now(),
             error.code,
         )
         .user_message(error.to_string());
@@ -348,9 +383,9 @@ pub(super) fn write(response: &AgentResponse) -> Result<String, EngineError> {
 pub(super) fn write_error(
     asked: &ActiveRequest,
     error: &EngineError,
-    engine: &Engine,
+    responses: &ResponseService,
 ) -> Result<String, EngineError> {
-    let error = engine.agent_error(asked.id(), error);
+    let error = responses.agent_error(asked.id(), error);
     to_stored(&error).map_err(|error| EngineError::internal("recording an answer", error))
 }
 

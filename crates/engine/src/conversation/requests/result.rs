@@ -5,25 +5,29 @@
 //! so concurrent writers make the same result. Must not know the readers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::bounds::{RESULT_STATE_BYTES, RESULT_STATES_BYTES};
 use charter_contract::ids::{EvidenceId, RequestId, ResponseId, RunId, StepId, TenantId};
 use charter_contract::json::decode_stored;
 use charter_contract::shorten;
+use charter_domain::clock::Clock;
 use charter_domain::run::{ChangeState, Run, RunAccount, RunOutcome};
-use charter_store::StoreError;
 use charter_store::journal::RunPhase;
 use charter_store::request::RequestRecord;
+use charter_store::{SharedStore, StoreError};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::change::described;
 use super::guard::warn;
 use super::{ActiveRequest, Classification, respond};
+use crate::EngineError;
+use crate::conversation::sessions::SessionService;
 use crate::execution::events;
-use crate::execution::runs::RunView;
-use crate::{Engine, EngineError};
+use crate::execution::runs::{JournalService, RunView, RunViewService};
 
 /// Requests with ended runs that recovery processes at once.
 const BATCH: usize = 100;
@@ -31,7 +35,41 @@ const BATCH: usize = 100;
 /// Maximum characters of a state in the text.
 const SHOWN_CHARACTERS: usize = 300;
 
-impl Engine {
+/// The services that results are made with.
+pub(crate) struct RequestResultParts {
+    pub(crate) sessions: Arc<SessionService>,
+    pub(crate) journals: Arc<JournalService>,
+    pub(crate) run_views: Arc<RunViewService>,
+}
+
+/// The results of requests that change something.
+pub(crate) struct RequestResultService {
+    store: SharedStore,
+    clock: Arc<dyn Clock>,
+    news: Arc<Notify>,
+    sessions: Arc<SessionService>,
+    journals: Arc<JournalService>,
+    run_views: Arc<RunViewService>,
+}
+
+impl RequestResultService {
+    /// Builds the service, which wakes the readers of events by `news`.
+    pub(crate) fn new(
+        store: SharedStore,
+        clock: Arc<dyn Clock>,
+        news: Arc<Notify>,
+        parts: RequestResultParts,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            news,
+            sessions: parts.sessions,
+            journals: parts.journals,
+            run_views: parts.run_views,
+        }
+    }
+
     /// Records the result of the request that a run was started for, if there is one and the run has ended. A failure
     /// is logged: recovery retries it.
     pub(crate) async fn note_end(&self, tenant: &TenantId, run: &Run) {
@@ -39,7 +77,7 @@ impl Engine {
             return;
         }
         let recorded = async {
-            match self.store().request_of_run(tenant, run.id()).await? {
+            match self.store.request_of_run(tenant, run.id()).await? {
                 Some(record) => self.record_result(&record).await,
                 None => Ok(()),
             }
@@ -54,7 +92,7 @@ impl Engine {
     /// # Errors
     /// If storage cannot be read; a failure of one result is logged.
     pub(crate) async fn record_results(&self) -> Result<(), EngineError> {
-        for record in self.store().requests_of_ended_runs(BATCH).await? {
+        for record in self.store.requests_of_ended_runs(BATCH).await? {
             if let (Err(error), Some(run)) = (self.record_result(&record).await, &record.run_id) {
                 not_recorded(run, &error);
             }
@@ -71,12 +109,12 @@ impl Engine {
         };
         let (tenant, id) = (&record.tenant_id, &record.request_id);
         let recorded = async {
-            let found = self.store().run(tenant, &run).await?;
+            let found = self.store.run(tenant, &run).await?;
             if found.is_none_or(|found| found.phase != RunPhase::Finished) {
                 return Ok(None);
             }
             self.record_result(&record).await?;
-            Ok::<_, EngineError>(self.store().request(tenant, id).await?)
+            Ok::<_, EngineError>(self.store.request(tenant, id).await?)
         };
         let recorded = recorded.await;
         match recorded {
@@ -98,19 +136,21 @@ impl Engine {
         let asked = ActiveRequest::from_json(&record.asked, tenant.clone())?;
         let classified: Classification = decode_stored(verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-        let run = self.journals().fold(tenant, run_id).await?.run;
-        let shown = self.run_views().show(&asked.caller, run_id).await?;
+        let run = self.journals.fold(tenant, run_id).await?.run;
+        let shown = self.run_views.show(&asked.caller, run_id).await?;
         let result = response(&asked, &classified, &run, &shown)?;
-        let (text, at) = (respond::write(&result)?, self.now());
+        let (text, at) = (respond::write(&result)?, self.clock.now());
         // Before the result: a recorded result is not made again.
-        self.record_turn(&asked, Some(&result.content), at).await?;
+        self.sessions
+            .record_turn(tenant, &asked.request, Some(&result.content), at)
+            .await?;
         let told = events::about_result(record, run_id, &result.id, run.status(), at);
         let recorded = self
-            .store()
+            .store
             .record_result(tenant, asked.id(), &text, vec![told], at);
         match recorded.await {
             Ok(()) => {
-                self.notify_watchers();
+                self.news.notify_waiters();
                 Ok(())
             }
             Err(StoreError::AlreadyExists { .. }) => Ok(()),

@@ -26,10 +26,11 @@ pub(super) use last::LastAnswer;
 
 use super::ActiveRequest;
 use super::classification::{Classification, FollowUp, ReplyValues, RunReply, SessionReply};
+use super::classify::RequestClassificationService;
 use super::course::Course;
 use super::offered::Offer;
+use crate::EngineError;
 use crate::registry::routing::{FollowUpReference, RoutedVerdict};
-use crate::{Engine, EngineError};
 
 impl Classification {
     /// Returns the changes that are offered again.
@@ -70,7 +71,7 @@ enum Meaning {
     Chooses(Offer),
 }
 
-impl Engine {
+impl RequestClassificationService {
     /// Classifies a text that replies to the preceding answer of its session; `None` for an independent request.
     pub(super) async fn reply_to_last(
         &self,
@@ -229,7 +230,7 @@ impl Engine {
                 continue;
             };
             let is_known = offers.iter().any(|offer| *offer.playbook() == id);
-            let Ok(found) = self.run_starts().runnable_playbook(&asked.caller, &id) else {
+            let Ok(found) = self.run_starts.runnable_playbook(&asked.caller, &id) else {
                 continue;
             };
             if is_known {

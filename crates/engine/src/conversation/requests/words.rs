@@ -1,8 +1,6 @@
 //! Puts the results of skills into words: first a model's, if the skills name a route that the tenant has; then
 //! templates and summaries; and outlines for a skill without rules.
 
-use std::sync::Arc;
-
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tags::Flow;
@@ -19,10 +17,11 @@ use super::analyse::{SkillAnalysis, SkillResult};
 use super::classification::Classification;
 use super::parameters::ParameterView;
 use super::run_ids::run_id;
+use super::run_service::RequestRunService;
+use crate::EngineError;
 use crate::conversation::analysis::{Drafting, route_of};
 use crate::execution::findings::unproven;
 use crate::execution::runs::{AnalysisOrder, NewRun, Progress, pin};
-use crate::{Engine, EngineError};
 
 /// Name of the run of a joint analysis among the runs of its request. No document has such an id.
 const ANALYSIS: &str = "charter/analysis";
@@ -53,7 +52,7 @@ pub(crate) fn analysis_run_id(asked: &ActiveRequest) -> RunId {
     run_id(asked, ANALYSIS)
 }
 
-impl Engine {
+impl RequestRunService {
     /// Adds the analysis step to a new run of a request's only skill, if the skill names a route that the tenant has.
     pub(super) fn with_analysis(
         &self,
@@ -66,7 +65,7 @@ impl Engine {
             return Ok(new);
         }
         let tenant = &asked.caller.tenant;
-        let view = self.live().view(tenant);
+        let view = self.catalogue.live().view(tenant);
         let found = view.skill(skill.as_ref());
         let Some(found) = found.filter(|found| self.is_analysed(tenant, found.document())) else {
             return Ok(new);
@@ -84,7 +83,7 @@ impl Engine {
     }
 
     fn is_analysed(&self, tenant: &TenantId, skill: &Skill) -> bool {
-        self.analysis_model(tenant, skill).is_some()
+        self.analyses.analysis_model(tenant, skill).is_some()
     }
 
     /// Returns the pin of the tool that represents the analysis.
@@ -92,7 +91,7 @@ impl Engine {
         &self,
         tenant: &TenantId,
     ) -> Result<charter_domain::run::DocumentPin, EngineError> {
-        let (view, tool) = (self.live().view(tenant), analysis_tool_id());
+        let (view, tool) = (self.catalogue.live().view(tenant), analysis_tool_id());
         let found = view.tool(tool.as_ref());
         let found = found.ok_or_else(|| EngineError::not_found("tool", &tool))?;
         Ok(pin(DocumentKind::Tool, tool.as_ref(), &found.entry))
@@ -103,7 +102,7 @@ impl Engine {
     /// # Errors
     /// `approval_required` while the analysis needs an approval; `overloaded`, `unavailable` and the like.
     pub(super) async fn put_into_words(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         mut results: Vec<SkillResult>,
         progress: &Progress,
@@ -169,13 +168,13 @@ impl Engine {
             findings.extend(drafted.findings.iter().cloned());
         }
         warnings.extend(
-            self.findings()
+            self.findings
                 .render(tenant, tags, skill, findings, None, drafted)
                 .await?,
         );
         let parameters = ParameterView::values(&analysed.parameters);
         analysed.summary = self
-            .findings()
+            .findings
             .summarise(tenant, skill, &parameters, findings, warnings)
             .await?;
         Ok(())
@@ -184,7 +183,7 @@ impl Engine {
     /// Analyses the results of several skills together: of those with the same route as the first that names one. The
     /// model does not get the results of the others.
     async fn drafted_together(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         results: &[SkillResult],
         progress: &Progress,
@@ -206,7 +205,7 @@ impl Engine {
             .filter(|(_, analysed)| route_of(&analysed.skill) == route)
             .collect();
         let id = analysis_run_id(asked);
-        let new = match self.store().run(tenant, &id).await? {
+        let new = match self.store.run(tenant, &id).await? {
             Some(_) => None,
             None => {
                 let runs = shown.iter().map(|(result, _)| result.run_id.clone());
@@ -245,7 +244,7 @@ impl Engine {
             askers: caller.makers.clone(),
             owner: caller.user.clone(),
             role: caller.role,
-            tags: self.tags_for(asked, Flow::ReadBroad)?,
+            tags: self.answer_guard.tags_for(asked, Flow::ReadBroad)?,
             title: format!("analysis of {}", asked.id()),
             graph,
             parameters: Map::new(),

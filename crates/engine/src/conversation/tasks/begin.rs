@@ -1,23 +1,18 @@
 //! Starts a task: a message becomes a request whose id follows from the message's.
 
-use std::sync::Arc;
-
 use charter_contract::agentic::request::{AgentRequest, RequestMetadata};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, SessionId};
 use charter_contract::json::{Profile, extent_of};
 use charter_contract::text::Text;
-use charter_store::StoreError;
-use charter_store::session::SessionRecord;
 use serde_json::Map;
 use uuid::Uuid;
 
 use super::thread::Origin;
-use super::{MISSION, TaskKey, TaskMessage};
+use super::{MISSION, TaskKey, TaskMessage, TaskService};
 use crate::conversation::requests::ActiveRequest;
 use crate::execution::starts::{MAX_CLIENT_ID, derived};
-use crate::ground::moments;
-use crate::{Caller, Engine, EngineError, Progress};
+use crate::{Caller, EngineError, Progress};
 
 /// Refuses a message whose ids or values are out of bounds.
 pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
@@ -42,7 +37,7 @@ pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
     Ok(())
 }
 
-impl Engine {
+impl TaskService {
     /// Starts the task of a message and returns its id as soon as it is recorded. A repeat of the message finds the
     /// same task, without further effects.
     ///
@@ -50,7 +45,7 @@ impl Engine {
     /// `invalid_request`; `session_not_found` for a context that is an unknown session; `already_exists` if the
     /// message's id was used for another message.
     pub async fn begin_task(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         message: &TaskMessage,
         progress: Progress,
@@ -67,10 +62,7 @@ impl Engine {
             return self.begin_mission_task(caller, uuid, message).await;
         }
         let id_of_a_mission = MissionId::from_uuid(uuid);
-        let mission = self
-            .store()
-            .mission(&caller.tenant, &id_of_a_mission)
-            .await?;
+        let mission = self.store.mission(&caller.tenant, &id_of_a_mission).await?;
         if mission.is_some() {
             return Err(used(message));
         }
@@ -79,7 +71,7 @@ impl Engine {
             return Ok(key);
         }
         let asked = self.first_request(caller, &id, message).await?;
-        match self.submit(asked, progress).await {
+        match self.requests.submit(asked, progress).await {
             // A concurrent repeat of the message was faster.
             Err(error) if error.code == ErrorCode::AlreadyExists => {
                 self.is_repeat(caller, &id, message).await?;
@@ -96,7 +88,7 @@ impl Engine {
         id: &RequestId,
         message: &TaskMessage,
     ) -> Result<bool, EngineError> {
-        let Some(known) = self.store().request(&caller.tenant, id).await? else {
+        let Some(known) = self.store.request(&caller.tenant, id).await? else {
             return Ok(false);
         };
         let thread = self.thread_of(&caller.tenant, known).await?;
@@ -135,7 +127,7 @@ impl Engine {
         origin.write(&mut extra)?;
         let request = AgentRequest {
             id: id.clone(),
-            timestamp: self.now(),
+            timestamp: self.clock.now(),
             input,
             session_id: Some(session),
             user_id: None,
@@ -164,7 +156,7 @@ impl Engine {
             }
             Some(name) => match SessionId::parse(name) {
                 Ok(session) => {
-                    self.session(caller, &session).await?;
+                    self.sessions.session(caller, &session).await?;
                     return Ok((name.to_owned(), session));
                 }
                 Err(_) => {
@@ -173,21 +165,7 @@ impl Engine {
                 }
             },
         };
-        let at = self.now();
-        let record = SessionRecord {
-            session_id: session.clone(),
-            tenant_id: caller.tenant.clone(),
-            user_id: caller.user.clone(),
-            created_at: at,
-            expires_at: moments::after(at, self.settings().session_ttl),
-        };
-        match self.store().open_session(&record).await {
-            Ok(()) => {}
-            Err(StoreError::AlreadyExists { .. }) => {
-                self.session(caller, &session).await?;
-            }
-            Err(error) => return Err(error.into()),
-        }
+        self.sessions.open_or_find(caller, &session).await?;
         Ok((context, session))
     }
 }

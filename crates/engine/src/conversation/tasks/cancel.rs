@@ -7,8 +7,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 
 use super::thread::{Thread, wishes};
-use super::{Task, TaskKey, TaskMessage, TaskState};
-use crate::{Caller, Engine, EngineError};
+use super::{Task, TaskKey, TaskMessage, TaskService, TaskState};
+use crate::{Caller, EngineError};
 
 /// How long to wait for a cancellation; a running call ends first.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -16,7 +16,7 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The reason in the journal and the answer.
 const REASON: &str = "the task was cancelled";
 
-impl Engine {
+impl TaskService {
     /// Cancels a task and returns its state. A running call ends first, so the task may still be ending, or may have
     /// completed before.
     ///
@@ -32,7 +32,8 @@ impl Engine {
             TaskKey::Request(request) => self.cancel_asked(caller, id, request).await?,
             TaskKey::Mission(mission) => {
                 self.seen_mission(caller, mission).await?;
-                self.cancel_mission(caller, mission, REASON.to_owned())
+                self.missions
+                    .cancel(caller, mission, REASON.to_owned())
                     .await?;
             }
         }
@@ -41,7 +42,7 @@ impl Engine {
     }
 
     async fn cancel_asked(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         task: &TaskKey,
         id: &RequestId,
@@ -56,7 +57,9 @@ impl Engine {
             return self.give_up(caller, &thread).await;
         }
         let last = &thread.last.asked.request.id;
-        self.cancel_request(caller, last, REASON).await
+        self.request_management
+            .cancel_request(caller, last, REASON)
+            .await
     }
 
     /// Records that the task's missing input will not arrive.
@@ -68,7 +71,7 @@ impl Engine {
         };
         let before = wishes(&thread.last.asked.request);
         let asked = self.next_request(caller, thread, &message, before, &message.text)?;
-        self.refuse(&asked, EngineError::new(ErrorCode::Cancelled, REASON))
-            .await
+        let refusal = EngineError::new(ErrorCode::Cancelled, REASON);
+        self.requests.refuse(&asked, refusal).await
     }
 }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use super::standing::Outline;
 use super::thread::{Attempt, Thread};
 use super::thread::{RecordedAnswer, asked_back};
-use super::{Task, TaskKey, TaskState};
+use super::{Task, TaskKey, TaskService, TaskState};
 use crate::conversation::requests::{CLARIFICATION, ParameterView};
 use crate::execution::runs::RunView;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
-impl Engine {
+impl TaskService {
     /// Collects the details of a task.
     pub(super) async fn detail(
         &self,
@@ -24,11 +24,11 @@ impl Engine {
         outline: Outline,
     ) -> Result<Task, EngineError> {
         let run = match (&outline.change, outline.runs.as_slice()) {
-            (Some(run), _) => Some(self.run_views().show(caller, &run.run_id).await?),
+            (Some(run), _) => Some(self.run_views.show(caller, &run.run_id).await?),
             (None, runs) if outline.state == TaskState::ApprovalRequired => {
                 let mut waiting = None;
                 for run in runs {
-                    let shown = self.run_views().show(caller, run).await?;
+                    let shown = self.run_views.show(caller, run).await?;
                     waiting = waiting.or((!shown.approvals.is_empty()).then_some(shown));
                 }
                 waiting
@@ -88,7 +88,7 @@ impl Engine {
         Ok(match run.summary.status {
             RunStatus::AwaitingParameters => {
                 let (declared, _) = self
-                    .run_management()
+                    .run_management
                     .parameters_of(&caller.tenant, &run.summary.run_id)
                     .await?;
                 let is_missing = |parameter: &&Parameter| state.missing.contains(&parameter.name);

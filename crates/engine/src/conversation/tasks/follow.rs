@@ -9,13 +9,13 @@ use charter_contract::time::Timestamp;
 use futures_util::{Stream, StreamExt};
 
 use super::mission::state_of;
-use super::{Task, TaskKey, TaskState};
-use crate::ground::change_wait::{POLL_INTERVAL, WaitEnd};
-use crate::{Caller, Engine, EngineError};
+use super::{Task, TaskKey, TaskService, TaskState};
+use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
+use crate::{Caller, EngineError};
 
 /// The position of a follower.
 struct Follower {
-    engine: Arc<Engine>,
+    tasks: Arc<TaskService>,
     caller: Caller,
     id: TaskKey,
     seen: Option<ReportedState>,
@@ -31,7 +31,7 @@ struct ReportedState {
     mission: Option<(MissionState, u64)>,
 }
 
-impl Engine {
+impl TaskService {
     /// Streams a task's present state, and every change of it, until it has ended. Ends early if the engine stops or
     /// storage fails.
     pub fn follow_task(
@@ -40,7 +40,7 @@ impl Engine {
         id: TaskKey,
     ) -> impl Stream<Item = Task> + Send + 'static {
         let follower = Follower {
-            engine: Arc::clone(self),
+            tasks: Arc::clone(self),
             caller,
             id,
             seen: None,
@@ -104,8 +104,8 @@ impl Follower {
                 return Ok(None);
             }
             // Registered before looking, so that no notification in between is missed.
-            let engine = Arc::clone(&self.engine);
-            let change = engine.register_for_change();
+            let tasks = Arc::clone(&self.tasks);
+            let change = ChangeWait::register(&tasks.news);
             let changed = match self.id.clone() {
                 TaskKey::Request(id) => self.changed(&id).await?,
                 TaskKey::Mission(id) => self.changed_mission(&id).await?,
@@ -113,7 +113,7 @@ impl Follower {
             if changed.is_some() {
                 return Ok(changed);
             }
-            match change.wait(POLL_INTERVAL, engine.shutdown()).await {
+            match change.wait(POLL_INTERVAL, &tasks.shutdown).await {
                 WaitEnd::LookAgain => {}
                 WaitEnd::Stopped => return Ok(None),
             }
@@ -122,11 +122,14 @@ impl Follower {
 
     /// Returns the task, if its state differs from the last reported one.
     async fn changed(&mut self, id: &RequestId) -> Result<Option<Task>, EngineError> {
-        let engine = Arc::clone(&self.engine);
-        let thread = engine.thread(&self.caller, id).await?;
-        let outline = engine.outline(&thread).await?;
+        let tasks = Arc::clone(&self.tasks);
+        let thread = tasks.thread(&self.caller, id).await?;
+        let outline = tasks.outline(&thread).await?;
         if outline.is_stalled {
-            self.resume_request(thread.last.asked.clone());
+            // It was left when one of its runs waited for an approval.
+            tasks
+                .requests
+                .resume_in_background(thread.last.asked.clone());
         }
         let stands = ReportedState {
             state: outline.state,
@@ -136,12 +139,12 @@ impl Follower {
         if !self.is_news(stands) {
             return Ok(None);
         }
-        engine.detail(&self.caller, thread, outline).await.map(Some)
+        tasks.detail(&self.caller, thread, outline).await.map(Some)
     }
 
     async fn changed_mission(&mut self, id: &MissionId) -> Result<Option<Task>, EngineError> {
-        let engine = Arc::clone(&self.engine);
-        let record = engine.seen_mission(&self.caller, id).await?;
+        let tasks = Arc::clone(&self.tasks);
+        let record = tasks.seen_mission(&self.caller, id).await?;
         let state = state_of(record.state);
         let stands = ReportedState {
             state,
@@ -151,21 +154,10 @@ impl Follower {
         if !self.is_news(stands) {
             return Ok(None);
         }
-        engine.mission_task(&self.caller, record).await.map(Some)
+        tasks.mission_task(&self.caller, record).await.map(Some)
     }
 
     fn is_news(&mut self, stands: ReportedState) -> bool {
         self.seen.replace(stands) != Some(stands)
-    }
-
-    /// Answers a request whose runs are over: it was left when one of them waited for an approval. Does nothing while
-    /// it is being answered.
-    fn resume_request(&self, asked: crate::conversation::requests::ActiveRequest) {
-        let engine = Arc::clone(&self.engine);
-        self.engine.tasks().spawn(async move {
-            if let Some(Err(error)) = engine.resume_request(&asked).await {
-                tracing::debug!(request.id = %asked.id(), error = %error, "a request failed");
-            }
-        });
     }
 }

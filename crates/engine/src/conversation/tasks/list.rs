@@ -7,10 +7,10 @@ use charter_store::page::PageRequest;
 
 use super::mission::{is_seen, state_of};
 use super::thread::begins_task;
-use super::{Task, TaskKey, TaskState};
+use super::{Task, TaskKey, TaskService, TaskState};
 use crate::conversation::requests::ActiveRequest;
 use crate::ground::error::{MOST_KNOWN, newest_known};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// Maximum requests, and missions, that one listing reads, newest first. The time of a task's last change follows from
 /// its runs, so all of these are read for sorting.
@@ -44,7 +44,7 @@ pub struct TaskPage {
 /// A task's position in the listing.
 type TaskCursor = (Timestamp, TaskKey);
 
-impl Engine {
+impl TaskService {
     /// Lists the tasks that are visible to the caller: a user's own, for an operator those of the tenant.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Engine {
         id: &str,
     ) -> Result<EngineError, EngineError> {
         let newest = newest_known();
-        let (store, own) = (self.store(), caller.only_own());
+        let (store, own) = (&self.store, caller.only_own());
         let requests = store.requests_of(&caller.tenant, own, &newest).await?;
         let filter = MissionFilter {
             state: None,
@@ -124,7 +124,7 @@ impl Engine {
         loop {
             let page = PageRequest::new(after, BATCH);
             let page = self
-                .store()
+                .store
                 .requests_of(&caller.tenant, caller.only_own(), &page)
                 .await?;
             seen += page.entries.len();
@@ -166,7 +166,7 @@ impl Engine {
                 state: None,
                 user_id: caller.only_own(),
             };
-            let page = self.store().missions(&caller.tenant, own, &page).await?;
+            let page = self.store.missions(&caller.tenant, own, &page).await?;
             seen += page.entries.len();
             for record in page.entries {
                 let (state, since) = (state_of(record.state), record.updated_at);

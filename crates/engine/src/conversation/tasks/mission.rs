@@ -1,9 +1,8 @@
 //! Missions as tasks: an agent's message starts one, whose id follows from the message's. Its state is the stored state
 //! of the mission; nothing else is stored.
 
-use std::sync::Arc;
-
 use charter_contract::error_code::ErrorCode;
+
 use charter_contract::ids::{MissionId, RequestId, UserId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{ArtifactKind, MissionState, MissionTaskState};
@@ -15,9 +14,9 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::begin::used;
-use super::{MISSION, Task, TaskInput, TaskKey, TaskMessage, TaskState};
+use super::{MISSION, Task, TaskInput, TaskKey, TaskMessage, TaskService, TaskState};
 use crate::missions::{FirstMessage, MissionStart};
-use crate::{ArtifactView, Caller, Engine, EngineError, MissionOrder, MissionView, ProposalView};
+use crate::{ArtifactView, Caller, EngineError, MissionOrder, MissionView, ProposalView};
 
 /// Its pointer in a message's options.
 const MISSION_PLACE: &str = "/mission";
@@ -37,10 +36,10 @@ const RESULTS: [ArtifactKind; 5] = [
 /// Maximum artifacts of one kind that a task shows.
 const MAX_OF_A_KIND: usize = 100;
 
-impl Engine {
+impl TaskService {
     /// Starts the mission that a message requests; a repeat of the message finds it.
     pub(super) async fn begin_mission_task(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         uuid: Uuid,
         message: &TaskMessage,
@@ -55,8 +54,8 @@ impl Engine {
             context,
             wishes: message.wishes.clone(),
         };
-        let begun = self.begin_mission(caller, &order, Some(first)).await;
-        match begun {
+        let started = self.missions.begin(caller, &order, Some(first)).await;
+        match started {
             Ok(_) => Ok(TaskKey::Mission(id)),
             Err(error) if error.code == ErrorCode::AlreadyExists => Err(used(message)),
             // The task itself exists.
@@ -74,7 +73,7 @@ impl Engine {
         caller: &Caller,
         id: &MissionId,
     ) -> Result<MissionRecord, EngineError> {
-        let record = self.store().mission(&caller.tenant, id).await?;
+        let record = self.store.mission(&caller.tenant, id).await?;
         match record.filter(|record| is_seen(caller, record)) {
             Some(record) => Ok(record),
             None => Err(self.no_task(caller, id.as_str()).await?),
@@ -87,7 +86,7 @@ impl Engine {
         caller: &Caller,
         record: MissionRecord,
     ) -> Result<Task, EngineError> {
-        let (mission, begun) = self.shown_mission(record).await?;
+        let (mission, begun) = self.mission_views.show_with_start(record).await?;
         Ok(Task {
             id: TaskKey::Mission(mission.mission_id.clone()),
             context: context_of(&mission, &begun),
@@ -109,7 +108,7 @@ impl Engine {
         &self,
         record: MissionRecord,
     ) -> Result<String, EngineError> {
-        let (mission, begun) = self.shown_mission(record).await?;
+        let (mission, begun) = self.mission_views.show_with_start(record).await?;
         Ok(context_of(&mission, &begun))
     }
 
@@ -125,7 +124,9 @@ impl Engine {
                 kind: Some(kind),
                 task_id: None,
             };
-            let found = self.mission_artifacts(caller, id, filter, 0, MAX_OF_A_KIND);
+            let found = self
+                .mission_views
+                .artifacts(caller, id, filter, 0, MAX_OF_A_KIND);
             results.extend(found.await?.entries);
         }
         results.sort_unstable_by_key(|shown| shown.place);

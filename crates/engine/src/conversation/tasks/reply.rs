@@ -1,7 +1,5 @@
 //! Replies to a task: the input that it asked for.
 
-use std::sync::Arc;
-
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
@@ -15,17 +13,17 @@ use super::begin::checked;
 use super::standing::{RoutedDocument, routed};
 use super::thread::asked_back;
 use super::thread::{Origin, Thread, wishes};
-use super::{TaskKey, TaskMessage, TaskState};
+use super::{TaskKey, TaskMessage, TaskService, TaskState};
 use crate::conversation::requests::{ActiveRequest, Clarification};
 use crate::execution::runs::RunView;
-use crate::{Caller, Engine, EngineError, Progress};
+use crate::{Caller, EngineError, Progress};
 
 /// The message field with values.
 const PARAMETERS: &str = "parameters";
 /// The field that makes a change wait for confirmation.
 const CONFIRM: &str = "confirm";
 
-impl Engine {
+impl TaskService {
     /// Gives a task the input that it waits for. A repeated message has no further effect.
     ///
     /// # Errors
@@ -33,7 +31,7 @@ impl Engine {
     /// conversation, or a message without the requested input; `invalid_parameters`; `illegal_transition` if the task
     /// accepts no message in its state.
     pub async fn reply_to_task(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         id: &TaskKey,
         message: &TaskMessage,
@@ -55,7 +53,7 @@ impl Engine {
     }
 
     async fn reply_to_asked(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         id: &RequestId,
         message: &TaskMessage,
@@ -80,7 +78,7 @@ impl Engine {
         }
         let outline = self.outline(&thread).await?;
         if let Some(run) = &outline.change {
-            let run = self.run_views().show(caller, &run.run_id).await?;
+            let run = self.run_views.show(caller, &run.run_id).await?;
             if is_taken(&run, message) {
                 return Ok(());
             }
@@ -95,7 +93,7 @@ impl Engine {
     }
 
     async fn reply_to_run(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         run: &RunView,
         message: &TaskMessage,
@@ -104,13 +102,13 @@ impl Engine {
         only_values(message)?;
         if let Some(confirmation) = &message.confirmation {
             return self
-                .run_management()
+                .run_management
                 .confirm(caller, id, confirmation.clone())
                 .await
                 .map(drop);
         }
         let (declared, known) = self
-            .run_management()
+            .run_management
             .parameters_of(&caller.tenant, id)
             .await?;
         let given = given(message)?;
@@ -120,8 +118,8 @@ impl Engine {
                 ..Reply::default()
             }
         } else {
-            let text = &message.text;
-            let mut reply = parameters::from_reply(&declared, &known, &given, text, self.now());
+            let (text, now) = (&message.text, self.clock.now());
+            let mut reply = parameters::from_reply(&declared, &known, &given, text, now);
             reply.values.extend(declined(&declared, &given));
             reply
         };
@@ -135,7 +133,7 @@ impl Engine {
         let Reply {
             values, sources, ..
         } = &reply;
-        self.run_management()
+        self.run_management
             .give_from(caller, id, values, sources)
             .await
             .map(drop)
@@ -143,7 +141,7 @@ impl Engine {
 
     /// Sends a new request with the reply's values, for the same skill or playbook.
     async fn ask_again(
-        self: &Arc<Self>,
+        &self,
         caller: &Caller,
         thread: &Thread,
         message: &TaskMessage,
@@ -156,7 +154,7 @@ impl Engine {
         let last = &thread.last;
         if let Some(clarification) = asked_back(last) {
             let chosen = self.chosen_by(caller, thread, message, &clarification)?;
-            return self.submit(chosen, progress).await;
+            return self.requests.submit(chosen, progress).await;
         }
         let before = &last.asked.request;
         let known = before.parameters().cloned().unwrap_or_default();
@@ -174,8 +172,8 @@ impl Engine {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let given = given(message)?;
-        let mut reply =
-            parameters::from_reply(&declared, &known, &given, &message.text, self.now());
+        let now = self.clock.now();
+        let mut reply = parameters::from_reply(&declared, &known, &given, &message.text, now);
         reply.values.extend(declined(&declared, &given));
         if reply.values.is_empty() {
             return Err(invalid(gives_none_of("the missing input", &reply)));
@@ -194,7 +192,7 @@ impl Engine {
             None => None,
         };
         let asked = self.next_request(caller, thread, message, extra, &message.text)?;
-        self.submit(asked, progress).await
+        self.requests.submit(asked, progress).await
     }
 
     /// Builds the request of a reply that answers a question.
@@ -253,7 +251,7 @@ impl Engine {
         metadata.extra = extra;
         let request = AgentRequest {
             id: thread.next_id(),
-            timestamp: self.now(),
+            timestamp: self.clock.now(),
             input,
             metadata: Some(metadata),
             ..before.clone()

@@ -8,12 +8,12 @@ use charter_contract::time::Timestamp;
 use charter_store::journal::{RunPhase, RunRecord};
 use serde_json::{Map, Value};
 
-use super::TaskState;
 use super::thread::{
     Attempt, MAX_REPLIES, RecordedAnswer, Thread, asked_back, asks_for_parameters, state_of_failure,
 };
+use super::{TaskService, TaskState};
+use crate::EngineError;
 use crate::conversation::requests::{Classification, analysis_run_id, runs_of};
-use crate::{Engine, EngineError};
 
 /// The state of a task, without its details.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Outline {
     }
 }
 
-impl Engine {
+impl TaskService {
     pub(super) async fn outline(&self, thread: &Thread) -> Result<Outline, EngineError> {
         let last = &thread.last;
         match &last.answered {
@@ -65,7 +65,7 @@ impl Engine {
                 outline.runs = run_ids(extra, "run_ids");
                 let status = extra.and_then(|extra| extra.get("status")?.as_str());
                 if let (Some(status), Some(run)) = (status, outline.runs.first()) {
-                    let record = self.store().run(&last.asked.caller.tenant, run).await?;
+                    let record = self.store.run(&last.asked.caller.tenant, run).await?;
                     outline.state = match &record {
                         Some(record) => state_of_run(record.status),
                         None => gone(status.parse().ok()),
@@ -96,7 +96,7 @@ impl Engine {
         let mut runs = runs_of(&attempt.asked, &classified);
         runs.push(analysis_run_id(&attempt.asked));
         for id in runs {
-            if let Some(run) = self.store().run(&attempt.asked.caller.tenant, &id).await? {
+            if let Some(run) = self.store.run(&attempt.asked.caller.tenant, &id).await? {
                 outline.since = outline.since.max(run.updated_at);
                 outline.runs.push(id);
                 found.push(run);
@@ -129,11 +129,11 @@ impl Engine {
         let caller = &attempt.asked.caller;
         Ok(match routed(attempt)? {
             Some(RoutedDocument::Playbook(playbook)) => {
-                let found = self.run_starts().runnable_playbook(caller, &playbook)?;
+                let found = self.run_starts.runnable_playbook(caller, &playbook)?;
                 found.document().declared_parameters()
             }
             Some(RoutedDocument::Skill(skill)) => {
-                self.run_starts().skill_parameters(caller, &skill)?
+                self.run_starts.skill_parameters(caller, &skill)?
             }
             None => Vec::new(),
         })

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{TaskInput, TaskState};
+use super::{TaskInput, TaskService, TaskState};
 use crate::conversation::requests::{ActiveRequest, CLARIFICATION, Clarification};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, EngineError};
 
 /// The metadata field of a request that names its message.
 const FIELD: &str = "task";
@@ -260,14 +260,14 @@ fn context(request: &AgentRequest) -> String {
     )
 }
 
-impl Engine {
+impl TaskService {
     /// Returns the requests of a task that is visible to the caller.
     pub(super) async fn thread(
         &self,
         caller: &Caller,
         id: &RequestId,
     ) -> Result<Thread, EngineError> {
-        let found = self.store().request(&caller.tenant, id).await?;
+        let found = self.store.request(&caller.tenant, id).await?;
         let seen = found.filter(|record| caller.sees(Some(&record.user_id)));
         let begun = match seen {
             Some(record) => self.thread_of(&caller.tenant, record).await?,
@@ -286,7 +286,7 @@ impl Engine {
         record: RequestRecord,
     ) -> Result<Option<Thread>, EngineError> {
         let user = record.user_id.clone();
-        let first = Attempt::read(self.with_result(record).await, tenant)?;
+        let first = Attempt::read(self.request_results.with_result(record).await, tenant)?;
         let request = &first.asked.request;
         if !begins_task(request) {
             return Ok(None);
@@ -300,9 +300,9 @@ impl Engine {
             last: first,
         };
         while thread.replies < MAX_REPLIES && takes_reply(&thread.last) {
-            let next = self.store().request(tenant, &thread.next_id()).await?;
+            let next = self.store.request(tenant, &thread.next_id()).await?;
             let Some(next) = next else { break };
-            thread.last = Attempt::read(self.with_result(next).await, tenant)?;
+            thread.last = Attempt::read(self.request_results.with_result(next).await, tenant)?;
             thread.said.push(thread.last.task_input());
             thread.replies += 1;
         }

@@ -1,7 +1,7 @@
 //! The documents that a run executes, in the versions that it pinned when it started.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::policy::RunKind;
@@ -26,7 +26,7 @@ use quick_cache::sync::Cache;
 use super::call::{self, Body};
 use super::effect::{PinnedTool, StageRunner, Workspace};
 use super::journal::JournalService;
-use super::{MissionDocuments, PendingRun, RunClients, held};
+use super::{MissionDocuments, PendingRun, StageRunnerFactory};
 use crate::catalogue::live::{CatalogueService, parse_document};
 use crate::execution::tags::TagService;
 use crate::identity::keys::KeyService;
@@ -66,25 +66,27 @@ pub(crate) struct PinnedDocumentService {
     keys: Arc<KeyService>,
     tags: Arc<TagService>,
     journals: Arc<JournalService>,
-    clients: Weak<dyn RunClients>,
+    /// Set after missions are built, because they are built on this service.
+    stages: OnceLock<Weak<dyn StageRunnerFactory>>,
     files: Cache<Origin, Arc<PackageFiles>>,
 }
 
 impl PinnedDocumentService {
-    pub(crate) fn new(
-        store: SharedStore,
-        parts: PinnedDocumentParts,
-        clients: Weak<dyn RunClients>,
-    ) -> Self {
+    pub(crate) fn new(store: SharedStore, parts: PinnedDocumentParts) -> Self {
         Self {
             store,
             catalogue: parts.catalogue,
             keys: parts.keys,
             tags: parts.tags,
             journals: parts.journals,
-            clients,
+            stages: OnceLock::new(),
             files: Cache::new(CACHED_PACKAGES),
         }
+    }
+
+    /// Sets what creates the stage runners of missions. Without it, no mission can be loaded.
+    pub(crate) fn set_stages(&self, stages: Weak<dyn StageRunnerFactory>) {
+        self.stages.get_or_init(|| stages);
     }
 
     /// Loads the pinned versions of a run. Guardrails are the current ones: a rule that was tightened since then
@@ -144,9 +146,7 @@ impl PinnedDocumentService {
             }
         }
         let documents = MissionDocuments { kind, prompts };
-        let clients = held(&self.clients)?;
-        let desk = clients.stage_runner(tenant, run, documents, unstored);
-        let desk = desk.await?;
+        let desk = self.stage_runner(tenant, run, documents, unstored).await?;
         // An analysis does not execute its skills; it reads their results.
         let analysed = match run.graph().source() {
             Some(PlanSource::Analysis(_)) => std::mem::take(&mut skills),
@@ -186,6 +186,23 @@ impl PinnedDocumentService {
                 desk,
             },
         })
+    }
+
+    /// Returns the stage runner of a mission; `None` for a run that is not a mission.
+    async fn stage_runner(
+        &self,
+        tenant: &TenantId,
+        run: &Run,
+        documents: MissionDocuments,
+        unstored: &[ArtifactRecord],
+    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
+        let Some(PlanSource::Mission(mission)) = run.graph().source() else {
+            return Ok(None);
+        };
+        let stages = self.stages.get().and_then(Weak::upgrade);
+        let stages = stages.ok_or_else(EngineError::interrupted)?;
+        let runner = stages.stage_runner(tenant, mission, run, documents, unstored);
+        Ok(Some(runner.await?))
     }
 
     async fn pinned_tool(

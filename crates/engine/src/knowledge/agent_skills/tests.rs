@@ -244,7 +244,7 @@ async fn b001_2_another_model_is_refused_until_the_index_is_made_anew() {
     assert!(refused.message.contains("charter reindex"), "{refused}");
     let (again, store) = ports(dir.path(), Some(Arc::clone(&other))).await;
     let engine = Engine::unloaded(again, Settings::default());
-    assert_eq!(engine.reindex().await.unwrap(), 2);
+    assert_eq!(engine.indexes().reindex().await.unwrap(), 2);
     engine.stop().await;
     store.close().await.unwrap();
     let opened = open(dir.path(), Some(Arc::clone(&other))).await.unwrap();

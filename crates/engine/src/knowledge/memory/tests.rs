@@ -173,7 +173,7 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
     let gone = engine.memories().show(&ann, &ids[0]).await.unwrap();
     assert_eq!((gone.memory, gone.removed_by), (None, None));
     assert_eq!(gone.removed_at, gone.expires_at);
-    engine.sweep().await.unwrap();
+    engine.maintenance().sweep().await.unwrap();
     let tenant = &ann.tenant;
     let left = place
         .store

@@ -34,7 +34,7 @@ async fn proposing_for(
     let models = Script::new().saying(Role::Reviewer, move |_, _| Ok(approved(leads)));
     let rig = Rig::with(models.models(), settings).await;
     let order: MissionOrder = serde_json::from_value(asked()).unwrap();
-    let begun = rig.engine.start_mission(by, &order).await.unwrap();
+    let begun = rig.engine.missions().start(by, &order).await.unwrap();
     let begun = begun.mission();
     let waiting = rig.settled(&begun.mission_id).await;
     assert_eq!(
@@ -79,7 +79,8 @@ async fn over(rig: &Rig, mission: &MissionView) -> MissionView {
     loop {
         let shown = rig
             .engine
-            .show_mission(&person("ann"), &mission.mission_id)
+            .mission_views()
+            .show(&person("ann"), &mission.mission_id)
             .await
             .unwrap();
         if shown.state.is_final() {

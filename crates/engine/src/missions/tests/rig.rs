@@ -199,7 +199,8 @@ impl Rig {
     pub(super) async fn start(&self, order: Value) -> MissionView {
         let order: MissionOrder = serde_json::from_value(order).unwrap();
         self.engine
-            .start_mission(&person("ann"), &order)
+            .missions()
+            .start(&person("ann"), &order)
             .await
             .unwrap()
             .mission()
@@ -211,7 +212,8 @@ impl Rig {
             loop {
                 let shown = self
                     .engine
-                    .show_mission(&person("ann"), mission)
+                    .mission_views()
+                    .show(&person("ann"), mission)
                     .await
                     .unwrap();
                 let mut proposals = shown.proposals.iter();

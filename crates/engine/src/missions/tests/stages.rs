@@ -40,7 +40,7 @@ impl Rig {
     /// Starts a mission of this caller, and waits until it is over or waits for a person.
     async fn begun_by(&self, by: &Caller, order: Value) -> MissionView {
         let order = serde_json::from_value(order).unwrap();
-        let begun = self.engine.start_mission(by, &order).await.unwrap();
+        let begun = self.engine.missions().start(by, &order).await.unwrap();
         self.settled(&begun.mission().mission_id).await
     }
 
@@ -116,7 +116,8 @@ async fn b002_5_a_mission_may_call_what_its_user_may() {
         let ann = person("ann");
         let found = rig
             .engine
-            .mission_artifacts(&ann, &mission.mission_id, filter, 0, 10);
+            .mission_views()
+            .artifacts(&ann, &mission.mission_id, filter, 0, 10);
         let decided = payloads(found.await.unwrap());
         let decided: Vec<&Value> = decided.iter().map(|made| &made["decision"]).collect();
         assert_eq!(decided, [&json!(decision)], "{}", by.user);

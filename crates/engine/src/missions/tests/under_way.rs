@@ -324,7 +324,8 @@ async fn b002_17_a_token_budget_stops_the_mission_and_keeps_what_it_produced() {
     let ann = person("ann");
     let kept = rig
         .engine
-        .mission_artifacts(&ann, &begun.mission_id, filter, 0, 100)
+        .mission_views()
+        .artifacts(&ann, &begun.mission_id, filter, 0, 100)
         .await;
     let kept = payloads(kept.unwrap());
     let is_result = |artifact: &&Value| artifact["schema_name"] == json!("worker_result");
@@ -332,7 +333,8 @@ async fn b002_17_a_token_budget_stops_the_mission_and_keeps_what_it_produced() {
     // Models are asked for no more than the rest.
     let replayed = rig
         .engine
-        .replay_mission(&ann, &begun.mission_id)
+        .mission_views()
+        .replay(&ann, &begun.mission_id)
         .await
         .unwrap();
     assert!(replayed.identical, "{replayed:?}");
@@ -368,18 +370,21 @@ async fn b002_12_cancelling_ends_a_mission_once() {
     let ann = person("ann");
     let cancelled = rig
         .engine
-        .cancel_mission(&ann, &waiting.mission_id, "not now".to_owned())
+        .missions()
+        .cancel(&ann, &waiting.mission_id, "not now".to_owned())
         .await
         .unwrap();
     assert_eq!(cancelled.state, MissionState::Cancelled);
     let again = rig
         .engine
-        .cancel_mission(&ann, &waiting.mission_id, "again".to_owned())
+        .missions()
+        .cancel(&ann, &waiting.mission_id, "again".to_owned())
         .await;
     assert_eq!(again.unwrap_err().code, ErrorCode::IllegalTransition);
     let after = rig
         .engine
-        .show_mission(&ann, &waiting.mission_id)
+        .mission_views()
+        .show(&ann, &waiting.mission_id)
         .await
         .unwrap();
     assert_eq!(after, cancelled);
@@ -398,11 +403,18 @@ async fn a_mission_is_cancelled_right_after_its_order() {
     for number in 0..24 {
         let begun = rig.start(order()).await;
         let reason = format!("order {number} was a mistake");
-        let cancelled = rig.engine.cancel_mission(&ann, &begun.mission_id, reason);
+        let cancelled = rig
+            .engine
+            .missions()
+            .cancel(&ann, &begun.mission_id, reason);
         cancelled.await.unwrap();
         let done = rig.settled(&begun.mission_id).await;
         assert_eq!(done.state, MissionState::Cancelled, "{done:#?}");
-        let replayed = rig.engine.replay_mission(&ann, &begun.mission_id).await;
+        let replayed = rig
+            .engine
+            .mission_views()
+            .replay(&ann, &begun.mission_id)
+            .await;
         assert_eq!(replayed.unwrap().divergence, None);
     }
 }
@@ -422,7 +434,8 @@ async fn b002_15_an_order_that_is_repeated_finds_its_mission() {
     let order: MissionOrder = serde_json::from_value(order).unwrap();
     let refused = rig
         .engine
-        .start_mission(&person("ann"), &order)
+        .missions()
+        .start(&person("ann"), &order)
         .await
         .unwrap_err();
     assert_eq!(refused.code, ErrorCode::AlreadyExists);

@@ -152,6 +152,7 @@ async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> 
     let answering = call.with_progress(async |progress| {
         let answering = call
             .engine()
+            .requests()
             .handle_request(&call.caller, request, progress);
         tokio::time::timeout(call.answer_timeout(), answering).await
     });
@@ -183,7 +184,8 @@ async fn parameters_question(
     let skill = match &input.skill_id {
         Some(named) => Some(named.clone()),
         None => {
-            let recorded = call.engine().request(&call.caller, request).await?;
+            let views = call.engine().request_views();
+            let recorded = views.request(&call.caller, request).await?;
             let verdict = recorded.verdict.unwrap_or_default();
             match verdict["skills"].as_array().map(Vec::as_slice) {
                 Some([one]) => one.as_str().map(str::to_owned),

@@ -71,7 +71,7 @@ impl McpTool for StartMission {
             return subject.resume(call, &applied).await;
         }
         let order = input.order()?;
-        let started = call.engine().start_mission(&call.caller, &order).await?;
+        let started = call.engine().missions().start(&call.caller, &order).await?;
         let mission = started.mission().mission_id;
         let subject = WorkSubject::Mission(mission.clone());
         call.started(subject.clone());

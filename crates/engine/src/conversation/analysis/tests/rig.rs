@@ -283,6 +283,7 @@ impl Rig {
         let (progress, mut events) = Progress::channel();
         let answer = self
             .engine
+            .requests()
             .handle_request(&person("ann"), request, progress)
             .await?;
         let mut streamed = Vec::new();

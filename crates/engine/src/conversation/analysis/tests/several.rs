@@ -87,7 +87,11 @@ async fn the_results_of_several_skills_are_analysed_together() {
     assert_eq!(shown.state.steps.len(), 1);
     let request = RequestId::parse("req-01930000-0000-7000-8000-000000000001").unwrap();
     let ann = person("ann");
-    let named = rig.engine.request_runs(&ann, &request).await;
+    let named = rig
+        .engine
+        .request_views()
+        .request_runs(&ann, &request)
+        .await;
     assert_eq!(named.unwrap(), runs);
 }
 

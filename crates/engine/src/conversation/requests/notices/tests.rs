@@ -126,6 +126,7 @@ impl Rig {
         let (ann, request) = (person("ann"), request.clone());
         let answer = self
             .engine
+            .requests()
             .handle_request(&ann, request, Progress::silent());
         answer.await
     }
@@ -145,7 +146,7 @@ impl Rig {
     /// The recorded verdict of a request.
     async fn recorded(&self, request: &AgentRequest) -> Value {
         let ann = person("ann");
-        let recorded = self.engine.request(&ann, &request.id);
+        let recorded = self.engine.request_views().request(&ann, &request.id);
         recorded.await.unwrap().verdict.unwrap()["verdict"].clone()
     }
 }

@@ -18,8 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::ActiveRequest;
 use super::super::run_ids::run_id;
-use super::ParameterTarget;
-use crate::Engine;
+use super::{ParameterService, ParameterTarget};
 use crate::execution::asking::{MAX_REPAIRS, ValidatedDraft, drafted};
 
 /// The route. Without it, the tenant's users are asked for the parameters.
@@ -35,7 +34,7 @@ const SYSTEM: &str = "You fill in the parameters of a registered action from a r
 const TASK: &str =
     "Give values for the parameters of the schema that the request of the context states.";
 
-impl Engine {
+impl ParameterService {
     /// Adds the model's drafts for open parameters, if the tenant has the route. Returns the tokens that it used.
     pub(super) async fn draft_open(
         &self,
@@ -50,7 +49,7 @@ impl Engine {
         }
         let tenant = &asked.caller.tenant;
         let route = Label::parse(ROUTE).ok();
-        let route = route.filter(|route| self.models().routes(tenant).contains_key(route));
+        let route = route.filter(|route| self.models.routes(tenant).contains_key(route));
         let wanted: Vec<Parameter> = open.iter().map(|parameter| optional(parameter)).collect();
         let request =
             route.and_then(|route| request(route, asked, target, &wanted, collected.values()));
@@ -68,7 +67,7 @@ impl Engine {
                 Ok(_) | Err(_) => Ok(draft),
             }
         };
-        let (models, nobody_cancels) = (self.models(), CancellationToken::new());
+        let (models, nobody_cancels) = (&self.models, CancellationToken::new());
         let drafted = drafted(
             &**models,
             request,

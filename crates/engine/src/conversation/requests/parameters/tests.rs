@@ -113,6 +113,7 @@ impl Rig {
         let ann = person("ann");
         let answer = self
             .engine
+            .requests()
             .handle_request(&ann, request, Progress::silent());
         answer.await
     }

@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 
 use super::super::ActiveRequest;
 use super::super::classification::Classification;
+use super::super::classify::RequestClassificationService;
 use super::super::course::Course;
 use super::super::offer::OFFERS;
 use super::super::offered::Offer;
+use crate::EngineError;
 use crate::registry::routing::FollowUpReference;
-use crate::{Engine, EngineError};
 
 /// Maximum turns to look back for an answer; failed ones are skipped.
 const LOOK_BACK: usize = 5;
@@ -128,7 +129,7 @@ impl LastAnswer {
     }
 }
 
-impl Engine {
+impl RequestClassificationService {
     /// Returns the latest answer of a request's session.
     pub(in super::super) async fn last_answer(
         &self,
@@ -138,12 +139,12 @@ impl Engine {
         let Some(session) = &asked.request.session_id else {
             return Ok(None);
         };
-        let turns = self.store().turns(tenant, session, LOOK_BACK).await?;
+        let turns = self.store.turns(tenant, session, LOOK_BACK).await?;
         for turn in turns.into_iter().rev() {
             if turn.request_id == *asked.id() {
                 continue;
             }
-            let Some(record) = self.store().request(tenant, &turn.request_id).await? else {
+            let Some(record) = self.store.request(tenant, &turn.request_id).await? else {
                 continue;
             };
             if let Some(last) = LastAnswer::from_record(record)? {
@@ -164,7 +165,7 @@ impl Engine {
             let Some(reference) = follows else {
                 return Ok(None);
             };
-            let record = self.store().request(tenant, &reference.request_id).await?;
+            let record = self.store.request(tenant, &reference.request_id).await?;
             let before = record.map(LastAnswer::from_record).transpose()?.flatten();
             match before {
                 Some(before) if before.classified.course() == Course::AskBack => {

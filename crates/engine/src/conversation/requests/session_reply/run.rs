@@ -1,6 +1,5 @@
 //! Replies about the run that waits in a session: set its parameters, cancel it or show it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
@@ -8,9 +7,11 @@ use charter_contract::run_status::RunStatus;
 
 use super::super::ActiveRequest;
 use super::super::classification::{Classification, RunReply, SessionReply};
+use super::super::classify::RequestClassificationService;
+use super::super::run_service::RequestRunService;
 use super::LastAnswer;
 use crate::execution::runs::RunView;
-use crate::{Engine, EngineError, RollBack};
+use crate::{EngineError, RollBack};
 
 /// How long to wait for a cancellation, because a driver ends the run.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -18,7 +19,7 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The reason of a cancelled run, as its journal has it.
 const REASON: &str = "a reply in its session declined the plan";
 
-impl Engine {
+impl RequestClassificationService {
     /// Returns the run of the session's last answer, unless it has ended or no longer exists.
     pub(super) async fn open_run(
         &self,
@@ -28,19 +29,21 @@ impl Engine {
         let Some(run) = last.run() else {
             return Ok(None);
         };
-        match self.run_views().show(&asked.caller, run).await {
+        match self.run_views.show(&asked.caller, run).await {
             Ok(run) => Ok(Some(run).filter(|run| run.state.outcome.is_none())),
             Err(error) if error.code == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
+}
 
+impl RequestRunService {
     /// Applies a reply to a run. A repeat has no further effect.
     ///
     /// # Errors
     /// `not_found` for a run that is no longer stored; `invalid_parameters` for invalid values.
     pub(in super::super) async fn reply_to_open_run(
-        self: &Arc<Self>,
+        &self,
         asked: &ActiveRequest,
         classified: &Classification,
     ) -> Result<RunView, EngineError> {
@@ -56,7 +59,7 @@ impl Engine {
             RunReply::Cancel => {
                 patience = CANCEL_TIMEOUT;
                 let aborted =
-                    self.run_management()
+                    self.run_management
                         .abort(caller, run_id, REASON.to_owned(), RollBack::No);
                 match aborted.await {
                     Ok(_) => {}
@@ -71,15 +74,15 @@ impl Engine {
                 unclear,
             } => {
                 notes.clone_from(unclear);
-                let waits = self.run_views().show(caller, run_id).await?;
+                let waits = self.run_views.show(caller, run_id).await?;
                 if waits.summary.status == RunStatus::AwaitingParameters && !values.is_empty() {
-                    self.run_management()
+                    self.run_management
                         .give_from(caller, run_id, values, sources)
                         .await?;
                 }
             }
         }
-        let mut shown = self.run_views().wait(caller, run_id, patience).await?;
+        let mut shown = self.run_views.wait(caller, run_id, patience).await?;
         shown.notes.extend(notes);
         Ok(shown)
     }

@@ -124,7 +124,7 @@ impl Talk {
         let ann = person("ann");
         let registered = engine.packages().register(&ann, package(), Mode::Apply);
         registered.await.unwrap();
-        let session = engine.open_session(&ann).await.unwrap().session_id;
+        let session = engine.sessions().open_session(&ann).await.unwrap().session_id;
         Self {
             engine,
             echo,
@@ -143,6 +143,7 @@ impl Talk {
         let id = request.id.clone();
         let answer = self
             .engine
+            .requests()
             .handle_request(&self.ann, request, Progress::silent());
         let answer = answer.await?;
         Ok(Answered {

@@ -15,11 +15,12 @@ use serde_json::{Map, Value};
 
 use super::super::ActiveRequest;
 use super::super::classification::{Classification, FollowUp, ReplyValues};
+use super::super::classify::RequestClassificationService;
 use super::super::follow_up::alone;
 use super::super::offered::Offer;
 use super::{LastAnswer, RunReply, about_run, follows, offered};
+use crate::EngineError;
 use crate::registry::routing::RoutingResult;
-use crate::{Engine, EngineError};
 
 /// Parameters that an answer asked for.
 struct AskedFor {
@@ -61,7 +62,7 @@ impl AskedFor {
     }
 }
 
-impl Engine {
+impl RequestClassificationService {
     /// Classifies a text that states values of the requested parameters, and nothing else.
     pub(super) async fn values_given(
         &self,
@@ -103,7 +104,7 @@ impl Engine {
         last: &LastAnswer,
     ) -> Result<Option<AskedFor>, EngineError> {
         if let Some(skill) = last.lacking_skill() {
-            let declared = match self.run_starts().skill_parameters(&asked.caller, skill) {
+            let declared = match self.run_starts.skill_parameters(&asked.caller, skill) {
                 Ok(declared) => declared,
                 // The document is no longer available: the text is routed.
                 Err(error)
@@ -135,7 +136,7 @@ impl Engine {
             }
             let id = run.summary.run_id;
             let (declared, known) = self
-                .run_management()
+                .run_management
                 .parameters_of(&asked.caller.tenant, &id)
                 .await?;
             return Ok(Some(AskedFor {
@@ -150,7 +151,7 @@ impl Engine {
             return Ok(None);
         };
         let Ok(found) = self
-            .run_starts()
+            .run_starts
             .runnable_playbook(&asked.caller, offer.playbook())
         else {
             return Ok(None);
@@ -207,7 +208,7 @@ impl Engine {
             }
             Asker::Offer(offer) => {
                 let found = self
-                    .run_starts()
+                    .run_starts
                     .runnable_playbook(&asked.caller, offer.playbook())?;
                 let mut all = offer.into_parameters();
                 all.extend(values);

@@ -13,9 +13,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::tests::{engine, open};
-use crate::ground::confined;
-use crate::{Engine, Settings};
+use crate::ground::confined::{self, Computations};
 
 /// Counts the running calls.
 #[derive(Default)]
@@ -43,21 +41,16 @@ impl ToolRunner for Counting {
 /// processor, so that the server keeps some of these, and each run has its turn.
 #[tokio::test]
 async fn filters_run_one_for_each_processor() {
-    let dir = tempfile::tempdir().unwrap();
     let tools = Arc::new(Counting::default());
     let runner = Arc::<Counting>::clone(&tools);
-    let models = Arc::new(charter_effects::NoModels);
-    let engine = engine(open(dir.path()), runner, models, Settings::default()).await;
+    let computations = Computations::new(runner, CancellationToken::new());
     let tenants = [
         sample::tenant("acme").unwrap(),
         sample::tenant("umbra").unwrap(),
     ];
     let many = 10 * confined::at_once();
-    let asked = (0..many).map(|n| {
-        engine
-            .computations()
-            .filter(&tenants[n % 2], "a test", ".", || Value::Null, 1)
-    });
+    let asked =
+        (0..many).map(|n| computations.filter(&tenants[n % 2], "a test", ".", || Value::Null, 1));
     for given in join_all(asked).await {
         assert_eq!(given.unwrap(), [json!(true)]);
     }
@@ -78,13 +71,12 @@ impl ToolRunner for Answering {
     }
 }
 
-async fn answering(dir: &std::path::Path, outcome: ToolOutcome) -> (Arc<Engine>, Arc<Answering>) {
+/// Returns computations that get this outcome until `stop` is cancelled, and their tools.
+fn answering(outcome: ToolOutcome, stop: CancellationToken) -> (Computations, Arc<Answering>) {
     let asked = Mutex::default();
     let tools = Arc::new(Answering { outcome, asked });
     let runner = Arc::<Answering>::clone(&tools);
-    let models = Arc::new(charter_effects::NoModels);
-    let engine = engine(open(dir), runner, models, Settings::default()).await;
-    (engine, tools)
+    (Computations::new(runner, stop), tools)
 }
 
 fn names(names: &[&str]) -> Vec<Map<String, Value>> {
@@ -95,19 +87,16 @@ fn names(names: &[&str]) -> Vec<Map<String, Value>> {
 /// However many findings there are, one process evaluates their template, and each has its own outcome.
 #[tokio::test]
 async fn a_template_with_expressions_takes_one_process_for_all_values() {
-    let dir = tempfile::tempdir().unwrap();
     let outcome = ToolOutcome::Succeeded {
         output: json!([{"value": {"title": "A"}}, {"fault": "no"}]),
         log: String::new(),
         duration_ms: 2,
     };
-    let (engine, tools) = answering(dir.path(), outcome).await;
+    let (computations, tools) = answering(outcome, CancellationToken::new());
     let tenant = sample::tenant("acme").unwrap();
     let structure = json!({"title": "{{ name | upper }}"});
     let rendered =
-        engine
-            .computations()
-            .evaluate(&tenant, "the template `t`", &structure, names(&["a", "b"]));
+        computations.evaluate(&tenant, "the template `t`", &structure, names(&["a", "b"]));
     assert_eq!(
         rendered.await.unwrap(),
         [
@@ -135,7 +124,6 @@ async fn a_template_with_expressions_takes_one_process_for_all_values() {
 /// not.
 #[tokio::test]
 async fn a_template_that_is_ended_at_its_limits_fails_alone() {
-    let dir = tempfile::tempdir().unwrap();
     let outcome = ToolOutcome::Failed {
         kind: ErrorType::ResourceError,
         message: "the kernel killed the script".to_owned(),
@@ -145,44 +133,33 @@ async fn a_template_that_is_ended_at_its_limits_fails_alone() {
         log: String::new(),
         duration_ms: 2,
     };
-    let (engine, _) = answering(dir.path(), outcome).await;
+    let stop = CancellationToken::new();
+    let (computations, _) = answering(outcome, stop.clone());
     let tenant = sample::tenant("acme").unwrap();
     let structure = json!("{{ name | upper }}");
-    let evaluated =
-        engine
-            .computations()
-            .evaluate(&tenant, "the summary", &structure, names(&["a", "b"]));
+    let evaluated = computations.evaluate(&tenant, "the summary", &structure, names(&["a", "b"]));
     let message = "the summary: the kernel killed the script (a template has 10000 ms and 536870912 bytes of memory)";
     let fault = || Err(message.to_owned());
     assert_eq!(evaluated.await.unwrap(), [fault(), fault()]);
-    engine.interrupt();
-    let evaluated =
-        engine
-            .computations()
-            .evaluate(&tenant, "the summary", &structure, names(&["a"]));
+    stop.cancel();
+    let evaluated = computations.evaluate(&tenant, "the summary", &structure, names(&["a"]));
     let error = evaluated.await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
 }
 
 #[tokio::test]
 async fn a_template_without_expressions_takes_no_process() {
-    let dir = tempfile::tempdir().unwrap();
     let outcome = ToolOutcome::Succeeded {
         output: json!([]),
         log: String::new(),
         duration_ms: 2,
     };
-    let (engine, tools) = answering(dir.path(), outcome).await;
+    let (computations, tools) = answering(outcome, CancellationToken::new());
     let tenant = sample::tenant("acme").unwrap();
     let (greeting, name) = (json!("Hello {{name}}."), json!("{{name}}"));
-    let filled =
-        engine
-            .computations()
-            .fill_in(&tenant, "the summary", &greeting, names(&["a"]).remove(0));
+    let filled = computations.fill_in(&tenant, "the summary", &greeting, names(&["a"]).remove(0));
     assert_eq!(filled.await.unwrap(), Ok(json!("Hello a.")));
-    let lacking = engine
-        .computations()
-        .fill_in(&tenant, "the summary", &name, Map::new());
+    let lacking = computations.fill_in(&tenant, "the summary", &name, Map::new());
     let fault = "the summary: the template has no value for: name";
     assert_eq!(lacking.await.unwrap(), Err(fault.to_owned()));
     assert_eq!(tools.asked.lock().unwrap().len(), 0);

@@ -350,7 +350,7 @@ async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
         }
     }
     let rig = rig.restarted(HOUR).await;
-    rig.engine.recover().await.unwrap();
+    rig.engine.maintenance().recover().await.unwrap();
     rig.met(&run, "approval_requested", 2).await;
     assert_eq!(rig.calls(), 0);
     rig.approve(&run).await;

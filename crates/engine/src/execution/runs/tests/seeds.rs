@@ -200,6 +200,7 @@ async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start()
     });
     let request = serde_json::from_value(request).unwrap();
     let asked = engine
+        .requests()
         .handle_request(&local, request, Progress::silent())
         .await;
     for refused in [refused, asked.unwrap_err()] {

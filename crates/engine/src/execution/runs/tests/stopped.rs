@@ -92,7 +92,7 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
     first.stop().await;
 
     let (second, tools) = engine_over(&store).await;
-    second.recover().await.unwrap();
+    second.maintenance().recover().await.unwrap();
     let ended = second.run_views().wait(&ann, &run, TIMEOUT).await.unwrap();
     assert_eq!(
         (ended.summary.status, tools.calls.load(Ordering::SeqCst)),

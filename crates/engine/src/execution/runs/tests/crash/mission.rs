@@ -47,7 +47,7 @@ impl Play {
                     "context_refs": {"item": "sound"},
                 });
                 let order = serde_json::from_value(order).unwrap();
-                self.engine.start_mission(&ann, &order).await.unwrap();
+                self.engine.missions().start(&ann, &order).await.unwrap();
                 continue;
             };
             self.at_rest(&run.run_id).await;
@@ -64,7 +64,8 @@ impl Play {
             let filter = ArtifactFilter::default();
             let artifacts = self
                 .engine
-                .mission_artifacts(&ann, &mission, filter, 0, 100);
+                .mission_views()
+                .artifacts(&ann, &mission, filter, 0, 100);
             let entries = artifacts.await.unwrap().entries.into_iter();
             let mut artifacts = Value::from_iter(entries.map(|shown| shown.artifact));
             without_times(&mut artifacts);
@@ -75,8 +76,19 @@ impl Play {
                 .await
                 .unwrap()
                 .run;
-            let replayed = self.engine.replay_mission(&ann, &mission).await.unwrap();
-            let mut shown = json!(self.engine.show_mission(&ann, &mission).await.unwrap());
+            let replayed = self
+                .engine
+                .mission_views()
+                .replay(&ann, &mission)
+                .await
+                .unwrap();
+            let mut shown = json!(
+                self.engine
+                    .mission_views()
+                    .show(&ann, &mission)
+                    .await
+                    .unwrap()
+            );
             without_times(&mut shown);
             // An interrupted play has more of them.
             shown["events"].take();

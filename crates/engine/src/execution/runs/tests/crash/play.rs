@@ -138,7 +138,7 @@ pub(super) async fn play(part: Part) -> Value {
     let models = Arc::new(WatchedModels(Arc::clone(&points)));
     let engine = engine(Arc::new(watched), Arc::new(tools), models, settings).await;
     points.arm();
-    engine.recover().await.unwrap();
+    engine.maintenance().recover().await.unwrap();
     let play = Play {
         part,
         engine,
@@ -196,9 +196,10 @@ impl Play {
                         "metadata": {"playbook_id": PLAYBOOK},
                     });
                     let request = serde_json::from_value(request).unwrap();
-                    let answered = self
-                        .engine
-                        .handle_request(&ann, request, Progress::silent());
+                    let answered =
+                        self.engine
+                            .requests()
+                            .handle_request(&ann, request, Progress::silent());
                     answered.await.unwrap();
                 }
                 Some(record) if record.answer.is_some() => return,
