@@ -1,9 +1,8 @@
 //! SQL engines behind the storage traits of `charter-store`.
 //!
 //! [`sqlite`] is the embedded engine: one data directory, no setup. [`postgres`] is the engine for several processes: a
-//! pool of connections to a server. Code for both is beside them: values of columns in `column`, rows as records and
-//! the checks before writing in `record`. A noun that is written once for both, like `session`, runs its statements
-//! through `tx`.
+//! pool of connections to a server. Nouns, like `session`, are written once for both: their statements run through
+//! `tx`, their values are converted in `column` and `row`.
 //!
 //! This crate knows no use cases: callers decide the meaning of a record and when to write it.
 
@@ -27,7 +26,6 @@ mod lock;
 mod memory;
 mod mission;
 mod outbox;
-mod record;
 mod request;
 mod route_example;
 mod row;

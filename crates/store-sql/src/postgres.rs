@@ -2,8 +2,8 @@
 //!
 //! Every method is one statement, or one transaction at READ COMMITTED that first locks the row that serialises its
 //! writers: the run, the lease, the tenant's log, the catalogue. Several reads use one snapshot. Deadlocks and failed
-//! serialisations are retried here (`connection`). Nouns that are not yet shared with the other engine have their
-//! statements here, in the file named for the noun.
+//! serialisations are retried here (`connection`). Nouns have their statements beside it, for both engines; here
+//! is what only PostgreSQL has.
 
 mod address;
 mod backup;
@@ -20,7 +20,6 @@ mod outbox;
 pub(crate) mod pgvector;
 mod schema;
 mod standby;
-mod statement;
 mod tls;
 pub(crate) mod tx;
 
@@ -43,10 +42,6 @@ use evidence::Gathering;
 use notices::Announcer;
 use schema::Pgvector;
 use standby::Standby;
-use statement::{execute, params};
-
-/// Rows that one transaction of a sweep deletes, so that a long sweep does not block other transactions.
-const SWEEP_BATCH: usize = 1_000;
 
 /// Connections beside those of the options: one for renewals, one for claims.
 const EXTRA_CONNECTIONS: usize = 2;
@@ -134,31 +129,6 @@ impl PostgresStore {
             standby.close();
         }
         self.engine.announcer.stop();
-    }
-
-    /// Returns a connection for a statement or a transaction, restricted to a row scope.
-    async fn client(&self, reach: RowScope<'_>) -> Result<Object, StoreError> {
-        self.engine.client(reach).await
-    }
-
-    /// Returns a connection of the pool for time-critical statements.
-    async fn client_in_time(&self) -> Result<Object, StoreError> {
-        let engine = &self.engine;
-        engine.client_of(&engine.in_time, RowScope::Everyone).await
-    }
-
-    /// Runs a DELETE of at most `$2` rows older than `$1`, until none are left.
-    async fn sweep(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
-        const DOING: &str = "sweeping expired rows";
-        let most = crate::column::limit(SWEEP_BATCH);
-        let mut swept = 0;
-        loop {
-            let deleted = in_transaction!(self, RowScope::Everyone, tx => execute(DOING, &tx, sql, params![before, most]))?;
-            swept += deleted;
-            if deleted < SWEEP_BATCH as u64 {
-                return Ok(swept);
-            }
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The embedded engine: SQLite in one data directory.
 //!
 //! A directory contains `charter.db` with its log, and `charter.lock`, which prevents a second process from opening it.
-//! All writes go through one connection (`writer`), reads through a few connections (`readers`). Nouns that are not yet
-//! shared with the other engine have their statements here, in the file named for the noun.
+//! All writes go through one connection (`writer`), reads through a few connections (`readers`). Nouns have
+//! their statements beside it, for both engines; here is what only SQLite has.
 
 mod backup;
 pub(crate) mod claim;
@@ -12,7 +12,6 @@ mod failure;
 mod notices;
 mod readers;
 mod schema;
-mod statement;
 pub(crate) mod tx;
 mod writer;
 
@@ -21,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_store::StoreError;
 use futures_util::future::BoxFuture;
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags};
 
 pub use backup::{back_up, restore};
 pub use export::export_tenant;
@@ -37,9 +36,6 @@ use writer::Writer;
 
 /// The database's file name within the data directory.
 const DATABASE: &str = "charter.db";
-
-/// Rows that one transaction of a sweep deletes, so that a long sweep does not block other writes.
-const SWEEP_BATCH: usize = 1_000;
 
 /// Options of a store.
 #[derive(Debug, Clone)]
@@ -166,27 +162,6 @@ impl SqliteStore {
         let readers = &self.engine.readers;
         readers.read(move |connection| work(connection)).await
     }
-
-    /// Runs a DELETE of at most `?2` rows older than `?1`, until none are left.
-    async fn sweep(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
-        let mut swept = 0;
-        loop {
-            let deleted = self
-                .write(move |connection| {
-                    statement::execute(
-                        "sweeping expired rows",
-                        connection,
-                        sql,
-                        params![before, crate::column::limit(SWEEP_BATCH)],
-                    )
-                })
-                .await?;
-            swept += deleted as u64;
-            if deleted < SWEEP_BATCH {
-                return Ok(swept);
-            }
-        }
-    }
 }
 
 impl SqlEngine for SqliteEngine {
@@ -259,6 +234,7 @@ pub fn newest_schema_version() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tx::params;
 
     /// A panicking write neither stops the write thread nor fails the rest of its batch.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -266,8 +242,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
         let insert = |connection: &Connection, model: &str| {
-            let sql = "INSERT INTO embedding (model, text_hash, bytes) VALUES (?1, x'00', x'00')";
-            statement::execute("testing", connection, sql, [model])
+            let sql = "INSERT INTO embedding (model, text_hash, bytes) VALUES ($1, x'00', x'00')";
+            tx::execute("testing", connection, sql, params![model])
         };
         let (before, broken, after) = tokio::join!(
             store.write(move |connection| insert(connection, "before")),
@@ -281,7 +257,11 @@ mod tests {
         assert!(matches!(broken, Err(StoreError::Engine { .. })));
         let sql = "SELECT model FROM embedding ORDER BY model";
         let models: Vec<String> = store
-            .read(|c| statement::rows("testing", c, sql, [], |row| crate::row::field(row, 0)))
+            .read(|c| {
+                tx::rows("testing", c, sql, params![], |row| {
+                    crate::row::field(row, 0)
+                })
+            })
             .await
             .unwrap();
         assert_eq!(models, ["after", "before"]);

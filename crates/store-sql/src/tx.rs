@@ -26,6 +26,7 @@
 //!
 //! A method that only one engine can serve is a trait for `SqliteStore` and `PostgresStore`, in that engine's folder.
 
+mod builder;
 mod value;
 
 use charter_store::StoreError;
@@ -38,6 +39,7 @@ use crate::postgres::tx::PostgresTx;
 use crate::row::Columns;
 use crate::sqlite::tx as sqlite;
 
+pub(crate) use builder::StatementBuilder;
 pub(crate) use value::{SqlValue, params};
 
 /// A transaction, or a connection for a single statement.

@@ -9,9 +9,8 @@ use charter_store::page::{Page, PageRequest};
 
 use super::{READING, WHAT, target};
 use crate::column::{self, Cursor};
-use crate::record::asked::StatementBuilder;
 use crate::row::{Columns, field};
-use crate::tx::{Dialect, SqlValue, Tx, params, row, rows, rows_within};
+use crate::tx::{Dialect, SqlValue, StatementBuilder, Tx, params, row, rows, rows_within};
 
 const LOOKING_UP: &str = "looking up evidence";
 
@@ -79,7 +78,7 @@ fn query<'v>(
     page: &PageRequest,
 ) -> Result<(String, Vec<SqlValue<'v>>), StoreError> {
     let sql = format!("SELECT {columns} FROM evidence WHERE true");
-    let mut asked = StatementBuilder::<SqlValue<'v>>::new(sql, '$');
+    let mut asked = StatementBuilder::new(sql);
     asked.and("tenant_id = ?", [tenant.as_str().into()]);
     if let Some(user) = &filter.user_id {
         asked.and("user_id = ?", [user.as_str().into()]);

@@ -7,8 +7,7 @@ use charter_store::page::{Page, PageRequest};
 
 use super::{LISTING, RECORD, record};
 use crate::column::{self, Cursor};
-use crate::record::asked::StatementBuilder;
-use crate::tx::{SqlValue, Tx, rows};
+use crate::tx::{SqlValue, StatementBuilder, Tx, rows};
 
 /// Runs that one statement reads when titles are filtered, and the most that a page reads in total.
 const PORTION: usize = 250;
@@ -73,7 +72,7 @@ impl<'a> Listing<'a> {
     /// unfinished runs.
     fn statement(&self) -> (String, Vec<SqlValue<'a>>) {
         let sql = format!("SELECT {RECORD} FROM run WHERE true");
-        let mut asked = StatementBuilder::<SqlValue<'a>>::new(sql, '$');
+        let mut asked = StatementBuilder::new(sql);
         asked.and("tenant_id = ?", [self.tenant.as_str().into()]);
         if let Some(user) = &self.filter.user_id {
             asked.and("user_id = ?", [user.as_str().into()]);

@@ -17,7 +17,6 @@ use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresStore;
-use crate::store::SqlEngine;
 
 /// The channel, shared by all processes on a database.
 const CHANNEL: &str = "charter_outbox";
@@ -160,12 +159,5 @@ impl Notices for PostgresStore {
 
     async fn notice(&self) {
         self.engine.announcer.shared.heard.notified().await;
-    }
-}
-
-impl PostgresStore {
-    /// Notifies the other processes of committed messages, if there are any.
-    pub(super) fn announce(&self, messages: usize) {
-        self.engine.announce(messages);
     }
 }

@@ -15,6 +15,8 @@ use crate::column::BoundedRows;
 use crate::row::Columns;
 use crate::tx::{SqlValue, Tx};
 
+const COLUMN: &str = "reading a column";
+
 /// Executions that are sent before the first one is answered.
 const PIPELINED: usize = 256;
 
@@ -187,4 +189,22 @@ impl ToSql for SqlValue<'_> {
     }
 
     to_sql_checked!();
+}
+
+impl Columns for Row {
+    fn text(&self, index: usize) -> Result<Option<&str>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
+
+    fn integer(&self, index: usize) -> Result<Option<i64>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
+
+    fn bytes(&self, index: usize) -> Result<Option<&[u8]>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
+
+    fn flag(&self, index: usize) -> Result<Option<bool>, StoreError> {
+        self.try_get(index).map_err(during(COLUMN))
+    }
 }

@@ -2,14 +2,15 @@
 
 use charter_store::StoreError;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, Connection, Error, Statement};
+use rusqlite::{CachedStatement, Connection, Error, Row, Statement};
 use serde::Serialize;
 
 use super::failure::during;
-use super::statement::bytes_of;
 use crate::column::BoundedRows;
 use crate::row::Columns;
 use crate::tx::SqlValue;
+
+const COLUMN: &str = "reading a column";
 
 pub(crate) fn rows<T>(
     doing: &'static str,
@@ -86,6 +87,17 @@ pub(crate) fn execute_many(
     Ok(changed)
 }
 
+/// Returns the total size of a row's texts and blobs in bytes.
+fn bytes_of(row: &Row<'_>, columns: usize) -> Result<usize, rusqlite::Error> {
+    let mut bytes = 0_usize;
+    for column in 0..columns {
+        if let ValueRef::Text(value) | ValueRef::Blob(value) = row.get_ref(column)? {
+            bytes = bytes.saturating_add(value.len());
+        }
+    }
+    Ok(bytes)
+}
+
 /// Returns a statement with its values.
 fn bound<'c>(
     doing: &'static str,
@@ -139,4 +151,25 @@ fn list<T: Serialize>(values: &[T]) -> Result<ToSqlOutput<'static>, Error> {
     let json = serde_json::to_string(values);
     json.map(ToSqlOutput::from)
         .map_err(|error| Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+impl Columns for Row<'_> {
+    fn text(&self, index: usize) -> Result<Option<&str>, StoreError> {
+        let value = self.get_ref(index).map_err(during(COLUMN))?;
+        value.as_str_or_null().map_err(|e| during(COLUMN)(e.into()))
+    }
+
+    fn integer(&self, index: usize) -> Result<Option<i64>, StoreError> {
+        self.get(index).map_err(during(COLUMN))
+    }
+
+    fn bytes(&self, index: usize) -> Result<Option<&[u8]>, StoreError> {
+        let value = self.get_ref(index).map_err(during(COLUMN))?;
+        let bytes = value.as_blob_or_null();
+        bytes.map_err(|e| during(COLUMN)(e.into()))
+    }
+
+    fn flag(&self, index: usize) -> Result<Option<bool>, StoreError> {
+        self.get(index).map_err(during(COLUMN))
+    }
 }
