@@ -191,7 +191,6 @@ impl ConversationBasis<'_> {
             catalogue: Arc::clone(&self.below.catalogue),
             findings: Arc::clone(&self.execution.findings),
             journals: Arc::clone(&self.execution.journals),
-            pinned_documents: Arc::clone(&self.execution.pinned),
             runs: Arc::clone(&self.execution.runs),
             run_starts: Arc::clone(&self.execution.starts),
             run_views: Arc::clone(&self.execution.views),

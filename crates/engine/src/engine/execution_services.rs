@@ -158,7 +158,6 @@ impl ProcessParts<'_> {
                 catalogue: Arc::clone(&below.catalogue),
                 keys: Arc::clone(&below.keys),
                 tags: Arc::clone(&tags),
-                journals: Arc::clone(&journals),
             },
         ));
         let approvals = RunApprovals::new(

@@ -64,7 +64,8 @@ pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalServi
 pub(crate) use approvals::{ApprovalParts, RunApprovals};
 pub(crate) use claims::RunClaims;
 pub use divergence::ReplayDivergence;
-pub(crate) use drivers::{Driven, Drivers};
+pub(crate) use drive::DrivenRun;
+pub(crate) use drivers::Drivers;
 pub(crate) use effect::{
     AnalysisDone, AnalysisOrder, AnalysisWork, PinnedTool, StageFailure, StageResult, StageRunner,
     StageWork, Workspace, failure,
@@ -290,27 +291,6 @@ impl RunService {
             drop(clients);
             done
         })
-    }
-
-    /// Creates a run, or finds the run that an earlier attempt at the same request created. Then this process or a
-    /// worker drives it in the background. Returns whether the run is new.
-    pub(crate) async fn start(self: &Arc<Self>, new: NewRun) -> Result<bool, EngineError> {
-        let new = self.unstored(new)?;
-        let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
-        let place = self.drives_runs().then(|| self.drivers.acquire(&run));
-        let (is_driven, stored) = match place {
-            Some(Ok(place)) => (true, self.spawn_new_run(place, new).await),
-            // Another task of this process is deciding on this run, or starts it too.
-            None | Some(Err(_)) => (false, self.store_new(new).await),
-        };
-        let is_new = match stored {
-            Ok(()) if is_driven => return Ok(true),
-            Ok(()) => true,
-            Err(error) if error.code == ErrorCode::AlreadyExists => false,
-            Err(error) => return Err(error),
-        };
-        self.spawn_driver(tenant, run);
-        Ok(is_new)
     }
 
     /// Stores a new run, for any replica to claim.

@@ -9,9 +9,7 @@ use super::parameters::ParameterService;
 use crate::catalogue::live::CatalogueService;
 use crate::conversation::analysis::AnalysisService;
 use crate::execution::findings::FindingService;
-use crate::execution::runs::{
-    JournalService, PinnedDocumentService, RunManagementService, RunService, RunViewService,
-};
+use crate::execution::runs::{JournalService, RunManagementService, RunService, RunViewService};
 use crate::execution::starts::RunStartService;
 
 /// The services that the runs of requests are created and driven with.
@@ -19,7 +17,6 @@ pub(crate) struct RequestRunParts {
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) findings: Arc<FindingService>,
     pub(crate) journals: Arc<JournalService>,
-    pub(crate) pinned_documents: Arc<PinnedDocumentService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) run_starts: Arc<RunStartService>,
     pub(crate) run_views: Arc<RunViewService>,
@@ -35,7 +32,6 @@ pub(crate) struct RequestRunService {
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) findings: Arc<FindingService>,
     pub(super) journals: Arc<JournalService>,
-    pub(super) pinned_documents: Arc<PinnedDocumentService>,
     pub(super) runs: Arc<RunService>,
     pub(super) run_starts: Arc<RunStartService>,
     pub(super) run_views: Arc<RunViewService>,
@@ -52,7 +48,6 @@ impl RequestRunService {
             catalogue: parts.catalogue,
             findings: parts.findings,
             journals: parts.journals,
-            pinned_documents: parts.pinned_documents,
             runs: parts.runs,
             run_starts: parts.run_starts,
             run_views: parts.run_views,

@@ -41,7 +41,7 @@ impl RunDriver<'_> {
             return self.write(NextPhase::Waits(wait)).await;
         }
         if let RunOwnership::Held(lease) = &self.hold {
-            let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
+            let (tenant, run) = (&self.pinned.workspace.tenant, self.folded.run.id());
             self.runs.drivers.set_lease_releasing(run);
             let parked = self.runs.store.park(tenant, run, lease.fence, wait);
             parked.await?;
@@ -68,7 +68,7 @@ impl RunDriver<'_> {
             Some(_) => NextPhase::Ends,
             None => then,
         };
-        let (tenant, run) = (&self.workspace.tenant, &self.folded.run);
+        let (tenant, run) = (&self.pinned.workspace.tenant, &self.folded.run);
         let messages = events::about_run(tenant, run, self.told, &approvals, self.runs.clock.now());
         match &self.hold {
             RunOwnership::Unstored(record, stored) => {
@@ -153,18 +153,18 @@ impl RunDriver<'_> {
     /// crash in between finds the same records. The journal is made durable first, because the records state its
     /// digest.
     pub(super) async fn leave_evidence(&mut self) -> Result<(), EngineError> {
-        if !self.workspace.leaves_evidence(&self.runs.evidence) {
+        if !self.pinned.workspace.leaves_evidence(&self.runs.evidence) {
             return Ok(());
         }
         self.write(NextPhase::Runs).await?;
         let (journals, evidence) = (&self.runs.journals, &self.runs.evidence);
         let history = journals
-            .history(&self.workspace.tenant, self.folded.run.id())
+            .history(&self.pinned.workspace.tenant, self.folded.run.id())
             .await?;
         let (mut records, mut memory) = (Vec::new(), 0_usize);
         let anchor = Anchor::from_run(&self.folded);
         for made in made(&history) {
-            let record = evidence.record(&self.workspace, &self.folded, &anchor, &made);
+            let record = evidence.record(&self.pinned.workspace, &self.folded, &anchor, &made);
             let Some(record) = record.await? else {
                 continue;
             };
@@ -174,7 +174,7 @@ impl RunDriver<'_> {
             if memory > LARGE_OUTPUT {
                 evidence
                     .records
-                    .keep(&self.workspace.tenant, &records)
+                    .keep(&self.pinned.workspace.tenant, &records)
                     .await?;
                 records.clear();
                 memory = 0;
@@ -182,7 +182,7 @@ impl RunDriver<'_> {
         }
         evidence
             .records
-            .keep(&self.workspace.tenant, &records)
+            .keep(&self.pinned.workspace.tenant, &records)
             .await
     }
 }
