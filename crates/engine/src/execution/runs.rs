@@ -21,6 +21,7 @@ mod pinned;
 mod progress;
 mod recovery;
 mod resumable;
+mod rule_warnings;
 mod tool_calls;
 mod view;
 
@@ -71,7 +72,7 @@ pub(crate) use effect::{
     StageWork, Workspace, failure,
 };
 pub use evidence::RunEvidence;
-pub(crate) use evidence::RunEvidenceService;
+pub(crate) use evidence::{ExaminedRun, RunEvidenceService};
 pub(crate) use follow::FollowedEvent;
 pub(crate) use gate::ExplainedDecision;
 pub use journal::HistoryEvent;
@@ -82,11 +83,11 @@ pub use progress::{Progress, ProgressEvent};
 pub use recovery::RunRecoveryService;
 pub(crate) use recovery::{RecoveryParts, RecoverySettings};
 pub(crate) use tool_calls::{ToolCallPorts, ToolCallService};
+pub(crate) use view::RunViewParts;
 pub use view::{
     Replayed, RunAt, RunEventPage, RunEventView, RunExplanation, RunPage, RunQuery, RunState,
     RunSummary, RunView, RunViewService, StepExplanation, StepView,
 };
-pub(crate) use view::{RunViewParts, guardrail_warnings};
 
 /// The documents of a mission that its run pins.
 #[derive(Debug)]

@@ -70,15 +70,25 @@ pub(crate) struct ToolAction {
 }
 
 impl RequestRunService {
-    /// Applies the skill's rules to the run's results, and reads how a model has analysed them.
+    /// Returns the examined results of a skill's run, and reads how a model has analysed them.
     pub(super) async fn analyse(&self, driven: DrivenRun) -> Result<SkillAnalysis, EngineError> {
-        let DrivenRun { run, pinned } = driven;
+        let DrivenRun {
+            run,
+            pinned,
+            history,
+            examined,
+        } = driven;
         let (tenant, skill) = (&pinned.workspace.tenant, pinned.skill()?);
-        let history = self.journals.history(tenant, run.id()).await?;
-        let examined = self
-            .findings
-            .examine(tenant, &pinned, &run, &history)
-            .await?;
+        let history = match history {
+            Some(history) => history,
+            None => self.journals.history(tenant, run.id()).await?,
+        };
+        let examined = match examined {
+            Some(examined) => examined?,
+            // An earlier attempt or another replica ended the run, maybe with a version that ended runs before their
+            // evidence was recorded.
+            None => self.run_evidence.examine(&pinned, &run, &history).await?,
+        };
         let mut pins = run.pins().iter();
         Ok(SkillAnalysis {
             pin: pins.find(|pin| pin.kind == DocumentKind::Skill).cloned(),

@@ -9,7 +9,9 @@ use super::parameters::ParameterService;
 use crate::catalogue::live::CatalogueService;
 use crate::conversation::analysis::AnalysisService;
 use crate::execution::findings::FindingService;
-use crate::execution::runs::{JournalService, RunManagementService, RunService, RunViewService};
+use crate::execution::runs::{
+    JournalService, RunEvidenceService, RunManagementService, RunService, RunViewService,
+};
 use crate::execution::starts::RunStartService;
 
 /// The services that the runs of requests are created and driven with.
@@ -17,6 +19,7 @@ pub(crate) struct RequestRunParts {
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) findings: Arc<FindingService>,
     pub(crate) journals: Arc<JournalService>,
+    pub(crate) run_evidence: Arc<RunEvidenceService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) run_starts: Arc<RunStartService>,
     pub(crate) run_views: Arc<RunViewService>,
@@ -32,6 +35,7 @@ pub(crate) struct RequestRunService {
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) findings: Arc<FindingService>,
     pub(super) journals: Arc<JournalService>,
+    pub(super) run_evidence: Arc<RunEvidenceService>,
     pub(super) runs: Arc<RunService>,
     pub(super) run_starts: Arc<RunStartService>,
     pub(super) run_views: Arc<RunViewService>,
@@ -48,6 +52,7 @@ impl RequestRunService {
             catalogue: parts.catalogue,
             findings: parts.findings,
             journals: parts.journals,
+            run_evidence: parts.run_evidence,
             runs: parts.runs,
             run_starts: parts.run_starts,
             run_views: parts.run_views,

@@ -138,13 +138,18 @@ impl RunService {
         }
     }
 
-    /// Returns whether evidence must be recorded before a run may end.
-    async fn needs_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
+    /// Returns whether evidence must be recorded before a run may end by these events.
+    async fn needs_evidence(
+        &self,
+        tenant: &TenantId,
+        run: &Run,
+        ending: &[RunEvent],
+    ) -> Result<bool, EngineError> {
         if run.steps().calls().is_empty() {
             return Ok(false);
         }
         let pinned = self.pinned.load(tenant, run).await?;
-        Ok(pinned.workspace.leaves_evidence(&self.evidence))
+        Ok(pinned.workspace.leaves_evidence(&self.evidence, ending))
     }
 
     /// Applies a command and appends the resulting events; the same write releases the lease. Returns the updated run.
@@ -175,7 +180,9 @@ impl RunService {
             let place = self.questions.slot_for(tenant, effort).await;
             events = place.ask(|| run.advance());
             // The run's next driver records the evidence and then ends the run.
-            if events.iter().any(RunEvent::is_final) && self.needs_evidence(tenant, &run).await? {
+            if events.iter().any(RunEvent::is_final)
+                && self.needs_evidence(tenant, &run, &events).await?
+            {
                 break;
             }
         }

@@ -34,7 +34,8 @@ use self::writing::RunOwnership;
 use super::approvals;
 use super::drivers::DriverMessage;
 use super::effect::{Prepared, StepEnd, failure};
-use super::journal::{FoldedRun, PendingEvent};
+use super::evidence::Examination;
+use super::journal::{FoldedRun, History, PendingEvent};
 use super::pinned::LoadedRun;
 use super::progress::Progress;
 use super::{RunClients, RunService};
@@ -72,6 +73,8 @@ struct RunDriver<'e> {
     mission: Option<MissionState>,
     /// Steps that wait for the rate limit of their tool.
     turns: RateLimitQueue,
+    /// Of a skill's run that leaves evidence: its journal, and its examined results.
+    results: Option<(History, Examination)>,
 }
 
 /// A run as it was left by its driver, or by the workers of another process.
@@ -80,6 +83,10 @@ pub(crate) struct DrivenRun {
     pub(crate) run: Run,
     /// The documents that it pinned.
     pub(crate) pinned: LoadedRun,
+    /// Its journal, if the driver read it: that of a skill's run that left evidence and ended.
+    pub(crate) history: Option<History>,
+    /// The results that the driver examined before it ended the run; present with the journal.
+    pub(crate) examined: Option<Examination>,
 }
 
 /// Running effects.
@@ -160,7 +167,7 @@ impl RunDriver<'_> {
                 return Ok(());
             }
             if events.iter().any(RunEvent::is_final) {
-                self.leave_evidence().await?;
+                self.leave_evidence(&events).await?;
             }
             self.apply_events(events)?;
         }
@@ -389,6 +396,9 @@ impl RunDriver<'_> {
                 self.approvals.push(ApprovalChange::Ask(record));
             }
             let unwritten = PendingEvent::new(&event, at)?;
+            if let Some((history, _)) = &mut self.results {
+                history.push(at, event.clone());
+            }
             let folded = self.folded.run.apply(event, at);
             folded.map_err(|error| EngineError::internal("folding an event", error))?;
             self.unwritten.push(unwritten);

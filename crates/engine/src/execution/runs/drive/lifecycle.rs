@@ -127,6 +127,7 @@ impl ReadyRun {
             kept: part.into_iter().collect(),
             mission,
             turns: RateLimitQueue::default(),
+            results: None,
         }
     }
 }
@@ -202,8 +203,8 @@ impl RunService {
     /// A new run is created in one commit with the acquisition of its lease and the beginning of its first steps.
     ///
     /// # Errors
-    /// `already_exists` if a new run is in storage; `unavailable` if the engine stops first; errors of storage. A failed
-    /// step is not an error: it is part of the run's outcome.
+    /// `already_exists` if a new run is in storage; `unavailable` if the engine stops first; errors of storage. A
+    /// failed step is not an error: it is part of the run's outcome.
     pub(crate) async fn wait(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -275,10 +276,15 @@ impl RunService {
             self.store.release(lease).await?;
         }
         match ended {
-            Ok(Some(())) => Ok(Driven::Here(Box::new(DrivenRun {
-                run: driver.folded.run,
-                pinned: driver.pinned,
-            }))),
+            Ok(Some(())) => {
+                let (history, examined) = driver.results.unzip();
+                Ok(Driven::Here(Box::new(DrivenRun {
+                    run: driver.folded.run,
+                    pinned: driver.pinned,
+                    history,
+                    examined,
+                })))
+            }
             Ok(None) => Ok(Driven::Elsewhere),
             Err(error) if is_lease_lost(&error, driver.folded.run.id()) => Ok(Driven::Elsewhere),
             Err(error) => Err(error),
@@ -400,7 +406,12 @@ impl RunService {
             Some(pinned) => pinned,
             None => self.pinned.load(tenant, &run).await?,
         };
-        Ok(DrivenRun { run, pinned })
+        Ok(DrivenRun {
+            run,
+            pinned,
+            history: None,
+            examined: None,
+        })
     }
 
     /// Waits until a run with another driver has ended or waits for a person.

@@ -6,14 +6,13 @@ use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::filling::FillBudget;
 use charter_contract::ids::ToolId;
 use charter_domain::approval::ExactCall;
-use charter_domain::gate::{GateDecision, RuleResult};
 use charter_domain::graph::{Step, StepAction};
-use charter_domain::run::{Run, RunEvent, StepState};
+use charter_domain::run::{Run, StepState};
 use serde_json::Map;
 
 use super::{RunView, RunViewService};
 use crate::execution::runs::effect::Workspace;
-use crate::execution::runs::journal::HistoryEvent;
+use crate::execution::runs::rule_warnings::{guardrail_warnings, quoted};
 
 /// A future call.
 pub(in crate::execution::runs) struct ForeseenCall {
@@ -119,33 +118,6 @@ fn happens(state: Option<&StepState>) -> bool {
         Some(StepState::Failed { .. } | StepState::Skipped { .. } | StepState::Cancelled)
         | None => false,
     }
-}
-
-/// B000-13: the messages of `soft_warn` guardrails about the calls of a history, each once.
-pub(crate) fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
-    for entry in history {
-        let RunEvent::StepBegun(begun) = &entry.event else {
-            continue;
-        };
-        let GateDecision::Allow {
-            warnings: rules, ..
-        } = &begun.policy_decision
-        else {
-            continue;
-        };
-        for warning in rules.iter().map(quoted) {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
-    warnings
-}
-
-/// Returns the message of a rule with its id.
-fn quoted(rule: &RuleResult) -> String {
-    format!("{}: {}", rule.id, rule.message)
 }
 
 fn without_evidence(tool: &ToolId) -> String {
