@@ -8,8 +8,8 @@ import os
 from charter_client import Charter
 
 with Charter() as asking, Charter(api_key=os.environ["CHARTER_APPROVER_KEY"]) as deciding:
-    answer = asking.ask("remediate the public exposure findings", {"region": "us-east-1", "profile": ""})
-    run = asking.runs.show(answer.run_id or "")
+    answer = asking.requests.create("remediate the public exposure findings", {"region": "us-east-1", "profile": ""})
+    run = asking.runs.get(answer.run_id or "")
     print("the plan:", [(step.step, step.tool) for step in run.steps if step.writes and step.reverses is None])
     asking.runs.confirm(run.run_id, run.plan_digest)
 

@@ -3,7 +3,7 @@
 from charter_client import Charter
 
 with Charter() as charter:
-    answer = charter.ask("Which of my security groups are open to the internet?", {"region": "us-east-1"})
+    answer = charter.requests.create("Which of my security groups are open to the internet?", {"region": "us-east-1"})
     print(answer.content)
     for evidence_id in answer.evidence_ids:
-        print(evidence_id, charter.evidence.show(evidence_id).summary)
+        print(evidence_id, charter.evidence.get(evidence_id).summary)

@@ -10,7 +10,8 @@ QUESTIONS = ["are any buckets public?", "Which of my security groups are open to
 async def main() -> None:
     """Asks and prints."""
     async with AsyncCharter() as charter:
-        answers = await asyncio.gather(*(charter.ask(question, {"region": "us-east-1"}) for question in QUESTIONS))
+        asked = (charter.requests.create(question, {"region": "us-east-1"}) for question in QUESTIONS)
+        answers = await asyncio.gather(*asked)
     for question, answer in zip(QUESTIONS, answers, strict=True):
         print(question, len(answer.findings), "findings")
 

@@ -10,7 +10,7 @@ with Charter() as charter:
         model="offline",
         context_refs={"region": "us-east-1"},
     )
-    for event in charter.missions.watch(mission.mission_id):
+    for event in charter.missions.stream_events(mission.mission_id):
         print(event.sequence, event.event, event.mission_state)
         if event.mission_state == "awaiting_approval":
             break
@@ -18,4 +18,4 @@ with Charter() as charter:
     print(mission.output["summary"] if mission.output else mission.reason)
     for proposed in mission.proposals:
         print("proposed:", proposed.proposal.action_type, proposed.proposal.target_entity_id)
-    charter.missions.bundle(mission.mission_id, "brief.jsonl")
+    charter.missions.export(mission.mission_id, "brief.jsonl")

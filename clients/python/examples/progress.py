@@ -3,7 +3,7 @@
 from charter_client import Answer, Charter
 
 with Charter() as charter:
-    for event in charter.stream("are any buckets public?", {"region": "us-east-1"}):
+    for event in charter.requests.stream("are any buckets public?", {"region": "us-east-1"}):
         if isinstance(event, Answer):
             print(f"{len(event.findings)} findings")
         else:

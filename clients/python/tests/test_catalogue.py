@@ -42,10 +42,10 @@ def test_documents_in_force_say_which_layer_won(charter: Charter) -> None:
 
 
 def test_listings_of_documents_have_all_of_a_kind(charter: Charter) -> None:
-    ids = [listed.id for listed in charter.resolve.list("skill", page_size=2)]
+    ids = [listed.id for listed in charter.catalogue.list_documents("skill", page_size=2)]
     assert ids == sorted(ids) and "security.detect_public_ingress" in ids
     with pytest.raises(NotFound):
-        list(charter.resolve.list("no_such_kind"))
+        list(charter.catalogue.list_documents("no_such_kind"))
 
 
 def test_a_package_is_checked_compared_and_registered(charter: Charter, package: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_user_may_not_register(server: Server, package: Path) -> None:
 
 
 def test_memories_are_versioned_found_and_removed(charter: Charter) -> None:
-    first = charter.memories.remember("Region", "We deploy to eu-west-1.", tags=["aws"], importance=7)
+    first = charter.memories.create("Region", "We deploy to eu-west-1.", tags=["aws"], importance=7)
     assert first.version == 1 and first.memory is not None and first.memory.content == "We deploy to eu-west-1."
     second = charter.memories.supersede(
         first.memory_id, "Region", "We deploy to eu-north-1.", tags=["aws"], expected_version=1
@@ -105,15 +105,15 @@ def test_memories_are_versioned_found_and_removed(charter: Charter) -> None:
     assert second.version == 2
     with pytest.raises(VersionConflict):
         charter.memories.supersede(first.memory_id, "Region", "No.", tags=["aws"], expected_version=1)
-    found = charter.memories.find("where do we deploy", tags_all=["aws"])
+    found = charter.memories.search("where do we deploy", tags_all=["aws"])
     assert found[0].memory_id == first.memory_id and found[0].lexical > 0
-    assert [version.version for version in charter.memories.history(first.memory_id)] == [2, 1]
+    assert [version.version for version in charter.memories.list_versions(first.memory_id)] == [2, 1]
 
-    proposed = charter.memories.remember("Pager", "Ann has it.", tags=["team"], agent_id="helper")
+    proposed = charter.memories.create("Pager", "Ann has it.", tags=["team"], agent_id="helper")
     assert proposed.state == "proposed"
     assert proposed.memory_id in [memory.memory_id for memory in charter.memories.list(proposed=True)]
     assert charter.memories.accept(proposed.memory_id, 1).state == "accepted"
-    assert charter.memories.remove(first.memory_id).memory is None
+    assert charter.memories.delete(first.memory_id).memory is None
 
 
 def test_a_key_is_made_rotated_and_revoked(server: Server, charter: Charter) -> None:
@@ -121,7 +121,7 @@ def test_a_key_is_made_rotated_and_revoked(server: Server, charter: Charter) -> 
     secret = made.secret.get_secret_value()
     assert secret not in repr(made) and made.state == "live"
     with Charter(server.address, secret) as ci:
-        assert ci.route("open groups").candidates
+        assert ci.routing.route_query("open groups").candidates
         with pytest.raises(PermissionDenied):
             next(ci.runs.list())
     rotated = charter.keys.rotate(made.key_id)
@@ -129,13 +129,13 @@ def test_a_key_is_made_rotated_and_revoked(server: Server, charter: Charter) -> 
     assert charter.keys.revoke(rotated.key_id).state == "revoked"
     assert {key.key_id for key in charter.keys.list()} >= {made.key_id, rotated.key_id}
     with Charter(server.address, secret) as ci, pytest.raises(Unauthenticated):
-        ci.route("open groups")
+        ci.routing.route_query("open groups")
 
 
 async def test_the_same_is_awaited(async_charter: AsyncCharter, package: Path) -> None:
     assert (await async_charter.packages.validate(package)).is_sound
     assert (await async_charter.resolve.skill("security.detect_public_ingress")).layer == "global"
-    assert [listed async for listed in async_charter.resolve.list("playbook")]
-    memory = await async_charter.memories.remember("Async", "It awaits.", tags=["x"])
-    assert (await async_charter.memories.remove(memory.memory_id)).memory is None
+    assert [listed async for listed in async_charter.catalogue.list_documents("playbook")]
+    memory = await async_charter.memories.create("Async", "It awaits.", tags=["x"])
+    assert (await async_charter.memories.delete(memory.memory_id)).memory is None
     assert [key.state async for key in async_charter.keys.list()]

@@ -33,7 +33,9 @@ Lines = list[dict[str, Any]]
 def exported(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export of everything, with an attachment among the leaves."""
     with Charter(server.address, server.key("ann")) as charter:
-        answer = charter.ask("Which of my security groups are open to the internet?", {"region": "us-east-1"})
+        answer = charter.requests.create(
+            "Which of my security groups are open to the internet?", {"region": "us-east-1"}
+        )
         attached = f"/v1/evidence/{answer.evidence_ids[0]}/attachments"
         charter.send("POST", attached, {"bundle_id": "b1"})
         return charter.evidence.export(tmp_path_factory.mktemp("evidence") / "evidence.jsonl")
@@ -56,7 +58,7 @@ def as_said(verdict: Verdict) -> dict[str, Any]:
 def test_a_sound_export_is_good_and_both_implementations_say_the_same(
     server: Server, charter: Charter, exported: Path
 ) -> None:
-    key = charter.evidence.key().key
+    key = charter.evidence.get_key().key
     verdict = verify(exported, key=key)
     assert verdict.faults == [] and verdict.coverage == "complete"
     assert verdict.records == verdict.payloads > 2 and verdict.leaves == verdict.size == verdict.records + 1
@@ -67,10 +69,10 @@ def test_a_sound_export_is_good_and_both_implementations_say_the_same(
 def test_a_selection_is_proved_to_be_in_the_log(
     server: Server, charter: Charter, exported: Path, tmp_path: Path
 ) -> None:
-    run_id = charter.ask("are any buckets public?", {"region": "us-east-1"}).run_id
+    run_id = charter.requests.create("are any buckets public?", {"region": "us-east-1"}).run_id
     records = list(charter.evidence.list(run_id=run_id))
     file = charter.evidence.export(tmp_path / "run.jsonl", run_id=run_id)
-    verdict = verify(file, key=charter.evidence.key().key, selection=True)
+    verdict = verify(file, key=charter.evidence.get_key().key, selection=True)
     assert (verdict.is_good, verdict.coverage, verdict.records) == (True, "selection", len(records))
     assert verdict.size > verdict.leaves
     assert as_said(verdict) == command_line(server, file, "--key", verdict.key, "--selection")
@@ -101,11 +103,11 @@ def test_a_line_that_says_the_same_in_other_characters_is_found_by_both(
 
 
 def test_the_log_is_a_continuation_of_what_it_was(charter: Charter, exported: Path, tmp_path: Path) -> None:
-    older = charter.evidence.checkpoint()
-    charter.ask("are any buckets public?", {"region": "eu-west-1"})
-    newer = charter.evidence.checkpoint()
+    older = charter.evidence.get_checkpoint()
+    charter.requests.create("are any buckets public?", {"region": "eu-west-1"})
+    newer = charter.evidence.get_checkpoint()
     assert newer.size > older.size
-    key = charter.evidence.key().key
+    key = charter.evidence.get_key().key
     now = charter.evidence.export(tmp_path / "now.jsonl")
     assert verify(now, key=key, since=older.checkpoint).is_good
     assert verify(now, key=key, since=exported).is_good
@@ -113,7 +115,7 @@ def test_the_log_is_a_continuation_of_what_it_was(charter: Charter, exported: Pa
     assert verify(now, key=key, since=tmp_path / "older.txt").is_good
     assert str(verify(exported, since=newer.checkpoint).faults[0]).startswith("the log has shrunk")
 
-    proved = charter.evidence.consistency(older.size, newer.size)
+    proved = charter.evidence.get_consistency_proof(older.size, newer.size)
     assert verify_consistency(proved, key)
     bent = proved.model_copy(update={"proof": [*proved.proof[:-1], "0" * 64]})
     assert not verify_consistency(bent, key)
@@ -251,7 +253,7 @@ def signed(server: Server, key: str, text: str, name: str | None = None) -> str:
 def test_a_log_that_its_own_key_rewrote_is_found_out_by_an_older_head(
     server: Server, charter: Charter, exported: Path, tmp_path: Path
 ) -> None:
-    key = charter.evidence.key().key
+    key = charter.evidence.get_key().key
     origin = key.split("+")[0]
     for size, root in ((1, "A" * 43 + "="), (0, "A" * 43 + "=")):
         older = tmp_path / f"older-{size}.txt"
@@ -276,7 +278,7 @@ def test_a_log_that_its_own_key_rewrote_is_found_out_by_an_older_head(
 def test_a_signed_text_that_is_no_checkpoint_of_the_log_is_refused_by_both(
     server: Server, charter: Charter, exported: Path, tmp_path: Path, text: str
 ) -> None:
-    key = charter.evidence.key().key
+    key = charter.evidence.get_key().key
     head, *rest = exported.read_text(encoding="utf-8").splitlines()
     header = json.loads(head)
     header["checkpoint"] = signed(server, key, text.format(origin=key.split("+")[0], root="A" * 43 + "="))
@@ -305,5 +307,5 @@ def test_an_export_that_is_refused_leaves_no_file(charter: Charter, tmp_path: Pa
 
 async def test_an_export_is_awaited(async_charter: AsyncCharter, tmp_path: Path) -> None:
     file = await async_charter.evidence.export(tmp_path / "evidence.jsonl")
-    assert verify(file, key=(await async_charter.evidence.key()).key).is_good
+    assert verify(file, key=(await async_charter.evidence.get_key()).key).is_good
     assert not (tmp_path / "evidence.jsonl.part").exists()

@@ -85,15 +85,15 @@ def test_what_a_function_raises_is_the_failure_of_the_step(charter: Charter) -> 
 
 def test_a_call_is_taken_by_hand_and_reported_once(server: Server, charter: Charter) -> None:
     run = charter.runs.call_tool(PRINT, {"text": "Open"})
-    call = charter.executor.take([PRINT], wait_s=30)
+    call = charter.executor.lease_call([PRINT], wait_s=30)
     assert call is not None
-    assert charter.executor.renew(call.lease_id).lease_ms == call.lease_ms
+    assert charter.executor.renew_lease(call.lease_id).lease_ms == call.lease_ms
     outcome = {"result": {"status": "succeeded", "output": {"lines": 1}}, "duration_ms": 3}
-    charter.executor.report(call.lease_id, outcome)
+    charter.executor.report_outcome(call.lease_id, outcome)
     with pytest.raises(IllegalTransition):
-        charter.executor.report(call.lease_id, outcome)
+        charter.executor.report_outcome(call.lease_id, outcome)
     assert charter.runs.wait(run.run_id).output() == {"lines": 1}
-    assert charter.executor.take([PRINT], wait_s=0) is None
+    assert charter.executor.lease_call([PRINT], wait_s=0) is None
     with Charter(server.address, server.key("uma")) as uma, pytest.raises(PermissionDenied):
         uma.executor.serve({PRINT: lambda call: None})
 

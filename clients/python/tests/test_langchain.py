@@ -73,9 +73,9 @@ def test_an_agent_answers_with_a_skill_and_its_proof(charter: Charter) -> None:
     assert isinstance(result, ToolMessage) and "ways in from the internet" in result.text
     assert last.text == "Done."
     evidence = result.artifact["evidence_ids"]
-    assert evidence and charter.evidence.show(evidence[0]).id == evidence[0]
+    assert evidence and charter.evidence.get(evidence[0]).id == evidence[0]
     assert {"severity", "resource_id"} <= set(result.artifact["findings"][0])
-    assert charter.runs.show(result.artifact["run_id"]).status == "completed"
+    assert charter.runs.get(result.artifact["run_id"]).status == "completed"
 
 
 async def test_an_agent_on_the_event_loop_calls_a_readonly_tool(charter: Charter) -> None:
@@ -134,7 +134,7 @@ def test_without_a_person_resuming_only_looks_again(charter: Charter, bob: Chart
     thread: Any = {"configurable": {"thread_id": "nobody"}}
     (question,) = interrupts(agent.invoke(asked("Put it up."), thread))
     (again,) = interrupts(agent.invoke(Command(resume={"confirm": question["digest"]}), thread))
-    assert again == question and charter.runs.show(question["run_id"]).waits_for == "confirmation"
+    assert again == question and charter.runs.get(question["run_id"]).waits_for == "confirmation"
     charter.runs.abort(question["run_id"], reason="decided in Charter")
     *_, result, _ = agent.invoke(Command(resume="look"), thread)["messages"]
     assert result.artifact["status"] == "aborted"

@@ -30,7 +30,7 @@ def test_a_mission_comes_to_a_reviewed_output_and_proposals(charter: Charter, mi
     assert all(task.state == "succeeded" for task in mission.tasks)
     assert mission.state == ("awaiting_approval" if mission.proposals else "completed")
     assert mission.mission_id in [found.mission_id for found in charter.missions.list(page_size=1)]
-    assert charter.missions.show(mission.mission_id).goal == GOAL
+    assert charter.missions.get(mission.mission_id).goal == GOAL
 
 
 def test_the_same_order_finds_the_mission_and_another_is_refused(charter: Charter, mission: Mission) -> None:
@@ -40,30 +40,30 @@ def test_the_same_order_finds_the_mission_and_another_is_refused(charter: Charte
     with pytest.raises(AlreadyExists):
         charter.missions.start("Another goal", mission_type=BRIEF, mission_id="brief-1", model="offline")
     with pytest.raises(NotFound):
-        charter.missions.show("brief-of-nobody")
+        charter.missions.get("brief-of-nobody")
 
 
 def test_its_journal_and_artifacts_are_paged(charter: Charter, mission: Mission) -> None:
-    events = list(charter.missions.events(mission.mission_id, page_size=7))
+    events = list(charter.missions.list_events(mission.mission_id, page_size=7))
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
-    assert len(events) == charter.missions.show(mission.mission_id).events
-    artifacts = list(charter.missions.artifacts(mission.mission_id, page_size=3))
+    assert len(events) == charter.missions.get(mission.mission_id).events
+    artifacts = list(charter.missions.list_artifacts(mission.mission_id, page_size=3))
     assert [artifact.place for artifact in artifacts] == list(range(1, len(artifacts) + 1))
-    results = list(charter.missions.artifacts(mission.mission_id, kind="worker_result"))
+    results = list(charter.missions.list_artifacts(mission.mission_id, kind="worker_result"))
     assert results and {artifact.kind for artifact in results} == {"worker_result"}
-    one = charter.missions.artifact(mission.mission_id, "worker_result", results[0].artifact_id)
+    one = charter.missions.get_artifact(mission.mission_id, "worker_result", results[0].artifact_id)
     assert one == results[0]
 
 
 async def test_the_same_is_awaited(async_charter: AsyncCharter, mission: Mission, tmp_path: Path) -> None:
     assert (await async_charter.missions.wait(mission.mission_id)).state == mission.state
-    first = await anext(async_charter.missions.watch(mission.mission_id))
+    first = await anext(async_charter.missions.stream_events(mission.mission_id))
     assert (first.sequence, first.event) == (1, "started")
     found = [found.mission_id async for found in async_charter.missions.list(state=mission.state)]
     assert mission.mission_id in found
-    artifacts = [artifact async for artifact in async_charter.missions.artifacts(mission.mission_id, page_size=3)]
+    artifacts = [artifact async for artifact in async_charter.missions.list_artifacts(mission.mission_id, page_size=3)]
     assert len(artifacts) == mission.artifacts
-    bundle = await async_charter.missions.bundle(mission.mission_id, tmp_path / "brief.jsonl")
+    bundle = await async_charter.missions.export(mission.mission_id, tmp_path / "brief.jsonl")
     assert bundle.stat().st_size > 1000
 
 
@@ -71,16 +71,16 @@ def test_a_mission_is_watched_to_its_end_replayed_compared_and_taken_away(
     server: Server, charter: Charter, mission: Mission, tmp_path: Path
 ) -> None:
     charter.missions.cancel(mission.mission_id, reason="seen enough")
-    watched = list(charter.missions.watch(mission.mission_id))
+    watched = list(charter.missions.stream_events(mission.mission_id))
     assert [event.sequence for event in watched] == list(range(1, len(watched) + 1))
-    assert watched[-1].mission_state == "cancelled" and charter.missions.show(mission.mission_id).is_over
-    rest = charter.missions.watch(mission.mission_id, after=watched[-2].sequence)
+    assert watched[-1].mission_state == "cancelled" and charter.missions.get(mission.mission_id).is_over
+    rest = charter.missions.stream_events(mission.mission_id, after=watched[-2].sequence)
     assert [event.sequence for event in rest] == [len(watched)]
 
     replayed = charter.missions.replay(mission.mission_id)
     assert replayed.identical and replayed.artifacts > 10
     assert charter.missions.diff(mission.mission_id, mission.mission_id).same
 
-    bundle = charter.missions.bundle(mission.mission_id, tmp_path / "brief.jsonl")
+    bundle = charter.missions.export(mission.mission_id, tmp_path / "brief.jsonl")
     assert server.command("mission", "verify", str(bundle)).returncode == 0
-    assert charter.missions.import_bundle(bundle).mission_id == mission.mission_id
+    assert charter.missions.import_(bundle).mission_id == mission.mission_id

@@ -65,7 +65,7 @@ async def test_an_agent_answers_with_a_skill_and_its_proof(async_charter: AsyncC
     assert result.final_output == "Done."
     (answer,) = results(result.to_input_list())
     assert answer["status"] == "completed" and "ways in from the internet" in answer["content"]
-    record = await async_charter.evidence.show(answer["evidence_ids"][0])
+    record = await async_charter.evidence.get(answer["evidence_ids"][0])
     assert record.id == answer["evidence_ids"][0]
 
 

@@ -25,11 +25,11 @@ def awaiting_approval(charter: Charter) -> Run:
 def test_a_change_waits_for_parameters_confirmation_and_approval(
     server: Server, charter: Charter, bob: Charter
 ) -> None:
-    answer = charter.ask("put a notice on the site of the shop")
+    answer = charter.requests.create("put a notice on the site of the shop")
     assert answer.waits_for == "parameters"
     assert answer.run_id is not None and answer.metadata.missing_parameters == ["text"]
 
-    run = charter.runs.give(answer.run_id, TEXT)
+    run = charter.runs.set_parameters(answer.run_id, TEXT)
     assert run.waits_for == "confirmation" and all(step.state == "pending" for step in run.steps)
     with pytest.raises(IllegalTransition, match="read the plan again"):
         charter.runs.confirm(run.run_id, "sha256:another")
@@ -44,12 +44,12 @@ def test_a_change_waits_for_parameters_confirmation_and_approval(
     with pytest.raises(VersionConflict):
         bob.approvals.approve(approval.approval_id, "sha256:another")
 
-    seen = bob.approvals.show(approval.approval_id)
+    seen = bob.approvals.get(approval.approval_id)
     assert (seen.call, seen.digest, seen.run_title) == (approval.call, approval.digest, run.title)
     assert list(bob.approvals.list(state="pending", run_id=run.run_id)) == [seen]
     assert [found.run_id for found in charter.runs.list(status="awaiting_approval", origin="playbook")] == [run.run_id]
     assert list(charter.runs.list(title="no such title")) == []
-    assert charter.runs.show_at(run.run_id, 1).status == "awaiting_parameters"
+    assert charter.runs.get_at(run.run_id, 1).status == "awaiting_parameters"
     rejected = bob.approvals.reject(approval.approval_id, seen.digest, reason="not on a Friday")
     assert (rejected.state, rejected.by, rejected.reason) == ("rejected", "bob", "not on a Friday")
     with pytest.raises(IllegalTransition):
@@ -70,10 +70,10 @@ def test_what_was_approved_is_done_proved_and_taken_back(server: Server, charter
     run = charter.runs.wait(run.run_id)
     assert run.status == "completed" and server.notice.read_text(encoding="utf-8") == "Closed on Monday."
     assert run.output("look")["content"] == "Open every day." and run.output() == run.output("publish")
-    decisions = {step.step: step.approvals for step in charter.explain(run=run.run_id).steps}
+    decisions = {step.step: step.approvals for step in charter.gate.explain(run=run.run_id).steps}
     assert decisions["publish"][0].by == "bob"
 
-    back = charter.runs.wait(charter.runs.roll_back(run.run_id).run_id)
+    back = charter.runs.wait(charter.runs.rollback(run.run_id).run_id)
     for asked in bob.approvals.list(state="pending", run_id=back.run_id):
         bob.approvals.approve(asked.approval_id, asked.digest)
     back = charter.runs.wait(back.run_id)
@@ -81,16 +81,16 @@ def test_what_was_approved_is_done_proved_and_taken_back(server: Server, charter
 
 
 def test_a_request_has_the_result_of_its_change(server: Server, charter: Charter, bob: Charter) -> None:
-    answer = charter.ask("put a notice on the site of the shop", TEXT)
+    answer = charter.requests.create("put a notice on the site of the shop", TEXT)
     run_id, digest = answer.run_id, answer.metadata.plan_digest
     assert answer.waits_for == "confirmation" and run_id is not None and digest is not None
-    assert charter.request(answer.request_id).result is None
+    assert charter.requests.get(answer.request_id).result is None
     charter.runs.confirm(run_id, digest)
     (approval,) = charter.runs.wait(run_id).approvals
     bob.approvals.approve(approval.approval_id, approval.digest)
     charter.runs.wait(run_id)
 
-    recorded = charter.request(answer.request_id)
+    recorded = charter.requests.get(answer.request_id)
     result = recorded.result
     assert result is not None and result.id != answer.id and recorded.answer["id"] == answer.id
     assert (result.metadata.status, result.waits_for, result.metadata.undone) == ("completed", None, [])
@@ -100,7 +100,7 @@ def test_a_request_has_the_result_of_its_change(server: Server, charter: Charter
     assert change.before != change.after and change.evidence_ids == []
     assert Answer.model_validate(charter.send("POST", "/v1/requests", recorded.received["request"])).id == result.id
 
-    back = charter.runs.wait(charter.runs.roll_back(run_id).run_id)
+    back = charter.runs.wait(charter.runs.rollback(run_id).run_id)
     (asked,) = back.approvals
     bob.approvals.approve(asked.approval_id, asked.digest)
     charter.runs.wait(back.run_id)
@@ -126,15 +126,15 @@ def test_runs_are_paused_resumed_and_aborted(charter: Charter) -> None:
 def test_a_tool_is_called_through_the_gate(charter: Charter) -> None:
     run = charter.runs.wait(charter.runs.call_tool("aws.describe_security_groups", REGION).run_id)
     assert run.status == "completed" and run.output()[0]["GroupId"].startswith("sg-")
-    assert charter.explain(run=run.run_id).steps[0].decisions
+    assert charter.gate.explain(run=run.run_id).steps[0].decisions
     rules = {"region": "us-east-1", "rules": []}
-    said = charter.explain(tool="aws.lock_security_group", playbook=REMEDIATE, step="step_2", parameters=rules)
+    said = charter.gate.explain(tool="aws.lock_security_group", playbook=REMEDIATE, step="step_2", parameters=rules)
     assert said.verdict == "needs_approval" and said.rules
 
 
 def test_a_plan_that_cannot_be_run_is_refused_with_every_violation(charter: Charter) -> None:
     with pytest.raises(InvalidDocument) as refused:
-        charter.runs.start_plan({"id": "plan-1", "steps": []})
+        charter.runs.start({"id": "plan-1", "steps": []})
     assert len(refused.value.details["violations"]) > 1
 
 
@@ -155,7 +155,7 @@ def test_waiting_ends(charter: Charter, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_happens_is_announced(charter: Charter) -> None:
     run = charter.runs.start_playbook(PUBLISH, TEXT)
-    told = charter.watch(topic="run.status", after=0)
+    told = charter.events.stream(topic="run.status", after=0)
     announced = next(event for event in told if event.data.get("run_id") == run.run_id)
     assert announced.topic == "run.status" and announced.data["status"] == "awaiting_confirmation"
 
@@ -171,5 +171,5 @@ async def test_the_same_is_awaited(async_charter: AsyncCharter) -> None:
     assert asked == [approval.approval_id]
     await async_charter.runs.abort(run.run_id)
     assert (await async_charter.runs.wait(run.run_id)).status == "aborted"
-    announced = await anext(async_charter.watch(topic="run.status", after=0))
+    announced = await anext(async_charter.events.stream(topic="run.status", after=0))
     assert announced.topic == "run.status"

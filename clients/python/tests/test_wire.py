@@ -166,12 +166,12 @@ def test_settings_come_from_arguments_then_the_environment(monkeypatch: pytest.M
 
 def test_a_server_that_is_not_there_is_unreachable() -> None:
     with Charter("http://127.0.0.1:1", retries=0) as charter, pytest.raises(Unreachable, match="no answer"):
-        charter.route("x")
+        charter.routing.route_query("x")
 
 
 def test_a_wrong_key_is_refused(server: Server) -> None:
     with Charter(server.address, "wrong") as charter, pytest.raises(codes.Unauthenticated):
-        charter.route("x")
+        charter.routing.route_query("x")
 
 
 def test_operations_say_what_they_do_on_both_clients(server: Server) -> None:

@@ -68,8 +68,8 @@ export class Charter {
     this.delete = called(client.DELETE as unknown as Plain) as Call<"delete">;
   }
 
-  /** What happens in the tenant, as it happens; `topic` narrows it down, e.g. to `approval`. */
-  events<Data = { at: string; data: Record<string, unknown> }>(
+  /** The operation `list_events` as a stream: the tenant's events; `topic` selects some, e.g. `approval`. */
+  streamEvents<Data = { at: string; data: Record<string, unknown> }>(
     options: FollowOptions & { topic?: string | undefined } = {},
   ): Followed<Data> {
     const query = options.topic === undefined ? "" : `?topic=${encodeURIComponent(options.topic)}`;

@@ -60,7 +60,7 @@ describe("a stream of events", () => {
   it("tells what happens, and goes on after the event that was seen last", async () => {
     const ended = new AbortController();
     const states: LinkState[] = [];
-    const first = charter.events({ signal: ended.signal, onState: (state) => states.push(state) });
+    const first = charter.streamEvents({ signal: ended.signal, onState: (state) => states.push(state) });
     const coming = first.next();
     await until(() => states.includes("open"));
     await server.registerOwn("cost-hygiene");
@@ -70,7 +70,7 @@ describe("a stream of events", () => {
       params: { path: { name: "cost-hygiene" } },
     });
     ended.abort();
-    const again = charter.events({ after: seen?.id });
+    const again = charter.streamEvents({ after: seen?.id });
     const next = (await again.next()).value;
     await again.return();
     expect(Number(next?.id)).toBeGreaterThan(Number(seen?.id));
@@ -103,7 +103,7 @@ describe("a stream of events", () => {
     });
     try {
       const wrong = new Charter({ baseUrl: locked.url, key: "chk_no" });
-      const failure = await failed(wrong.events().next());
+      const failure = await failed(wrong.streamEvents().next());
       expect([failure.code, failure.status]).toEqual(["unauthenticated", 401]);
     } finally {
       await locked.stop();

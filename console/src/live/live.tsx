@@ -60,7 +60,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       return reader;
     };
     const watch = async () => {
-      for await (const { topic } of charter.events({ signal: ended.signal, onState })) {
+      for await (const { topic } of charter.streamEvents({ signal: ended.signal, onState })) {
         for (const feature of touchedBy(topic)) readerOf(feature)();
       }
     };

@@ -3,7 +3,7 @@
     from charter_client import Charter
 
     charter = Charter()  # CHARTER_SERVER, CHARTER_API_KEY, else the server of this machine
-    answer = charter.ask("are any buckets public?", parameters={"region": "eu-west-1"})
+    answer = charter.requests.create("are any buckets public?", parameters={"region": "eu-west-1"})
     print(answer.content)
 
 `AsyncCharter` has the same operations to await. Failures are in `charter_client.errors` and

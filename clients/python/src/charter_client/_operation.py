@@ -6,10 +6,10 @@ how: below :class:`Blocking` an operation returns what it comes to, below
 
     class RunOperations:
         @operation
-        def show(self, run_id: str) -> Call[Run]: ...
+        def get(self, run_id: str) -> Call[Run]: ...
 
-    class Runs(RunOperations, Blocking): ...         # runs.show("run-1") is a Run
-    class AsyncRuns(RunOperations, Awaiting): ...    # await runs.show("run-1") is one
+    class Runs(RunOperations, Blocking): ...         # runs.get("run-1") is a Run
+    class AsyncRuns(RunOperations, Awaiting): ...    # await runs.get("run-1") is one
 """
 
 from __future__ import annotations

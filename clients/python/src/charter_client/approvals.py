@@ -34,7 +34,7 @@ class ApprovalOperations:
         return Pages("/v1/approvals", _PAGE, {"state": state, "run_id": run_id, "limit": page_size})
 
     @operation
-    def show(self, approval_id: str) -> Call[ApprovalEntry]:
+    def get(self, approval_id: str) -> Call[ApprovalEntry]:
         """An approval with the exact call that it is for."""
         return Call("GET", f"/v1/approvals/{part(approval_id)}", _ENTRY)
 
@@ -49,7 +49,7 @@ class ApprovalOperations:
         return decide(approval_id, "reject", digest, reason)
 
     @operation
-    def report(
+    def report_result(
         self, approval_id: str, digest: str, *, output: object = None, reason: str | None = None
     ) -> Call[Approval]:
         """Says that an interrupted call did happen, and what the tool would have given; it is not called again."""

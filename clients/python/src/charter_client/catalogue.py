@@ -132,11 +132,6 @@ class ResolveOperations:
         }
         return Call("GET", "/v1/resolve/template", _TEMPLATE, query=query)
 
-    @iteration
-    def list(self, kind: str, *, page_size: int = 100) -> Pages[DocumentSummary]:
-        """The documents of a kind (`skill`, `tool`, `playbook`, `mission_type`, ...) that the caller sees, by id."""
-        return Pages(f"/v1/list/{part(kind)}", _LISTED, {"limit": page_size})
-
 
 class Resolve(ResolveOperations, Blocking):
     """Documents in force, and which layer won."""
@@ -144,6 +139,23 @@ class Resolve(ResolveOperations, Blocking):
 
 class AsyncResolve(ResolveOperations, Awaiting):
     """Documents in force, and which layer won; every operation is awaited."""
+
+
+class CatalogueOperations:
+    """Documents of the catalogue, whichever layer they come from."""
+
+    @iteration
+    def list_documents(self, kind: str, *, page_size: int = 100) -> Pages[DocumentSummary]:
+        """The documents of a kind (`skill`, `tool`, `playbook`, `mission_type`, ...) that the caller sees, by id."""
+        return Pages(f"/v1/list/{part(kind)}", _LISTED, {"limit": page_size})
+
+
+class Catalogue(CatalogueOperations, Blocking):
+    """Documents of the catalogue."""
+
+
+class AsyncCatalogue(CatalogueOperations, Awaiting):
+    """Documents of the catalogue; every operation is awaited."""
 
 
 class PackageOperations:
@@ -174,12 +186,12 @@ class PackageOperations:
         return Call("GET", "/v1/packages", _VERSIONS)
 
     @operation
-    def history(self, name: str, *, scope: Scope = "tenant") -> Call[builtins.list[Package]]:
+    def list_history(self, name: str, *, scope: Scope = "tenant") -> Call[builtins.list[Package]]:
         """Everything that happened to a package, oldest first."""
         return Call("GET", f"/v1/packages/{part(name)}/history", _VERSIONS, query={"scope": scope})
 
     @operation
-    def roll_back(self, name: str, version: str, *, scope: Scope = "tenant") -> Call[RegistrationReport]:
+    def rollback(self, name: str, version: str, *, scope: Scope = "tenant") -> Call[RegistrationReport]:
         """Puts an earlier version in force again."""
         query = {"version": version, "scope": scope}
         return Call("POST", f"/v1/packages/{part(name)}/rollback", _REGISTERED, query=query, repeat=Repeat.NEVER)

@@ -18,7 +18,7 @@ _CONSISTENCY = reading(EvidenceLogConsistency)
 
 
 class EvidenceOperations:
-    """Find, show and export evidence. What an export proves is checked by `charter_client.evidence_log.verify`."""
+    """List, read and export evidence. What an export proves is checked by `charter_client.evidence_log.verify`."""
 
     @iteration
     def list(
@@ -34,13 +34,13 @@ class EvidenceOperations:
     ) -> Pages[EvidenceEntry]:
         """Records by time of capture: of one run or one finding, of a type (`api_call`), of a system (`aws.ec2`).
 
-        An entry says what a record shows; its payload and what it is attached to come with `show`.
+        An entry says what a record shows; its payload and what it is attached to come with `get`.
         """
         query = _query(run_id, finding_id, type, system, captured_from, captured_until)
         return Pages("/v1/evidence", _PAGE, {**query, "limit": page_size})
 
     @operation
-    def show(self, evidence_id: str) -> Call[EvidenceRecord]:
+    def get(self, evidence_id: str) -> Call[EvidenceRecord]:
         """A record with all that it is attached to; without its payload where the caller may not see it."""
         return Call("GET", f"/v1/evidence/{part(evidence_id)}", _RECORD)
 
@@ -62,17 +62,17 @@ class EvidenceOperations:
         return Call("GET", "/v1/evidence/export", lambda _: target, query=query, file=target)
 
     @operation
-    def key(self) -> Call[EvidenceLogKey]:
+    def get_key(self) -> Call[EvidenceLogKey]:
         """The public key that signs. Hand it out by another way than exports."""
         return Call("GET", "/v1/evidence/log/key", _KEY)
 
     @operation
-    def checkpoint(self) -> Call[EvidenceLogCheckpoint]:
+    def get_checkpoint(self) -> Call[EvidenceLogCheckpoint]:
         """The signed head of now. Keep it: later exports are compared with it."""
         return Call("GET", "/v1/evidence/log/checkpoint", _CHECKPOINT)
 
     @operation
-    def consistency(self, from_size: int, to_size: int) -> Call[EvidenceLogConsistency]:
+    def get_consistency_proof(self, from_size: int, to_size: int) -> Call[EvidenceLogConsistency]:
         """The proof that the log of one size is the beginning of that of another."""
         query = {"from": from_size, "to": to_size}
         return Call("GET", "/v1/evidence/log/consistency", _CONSISTENCY, query=query)
@@ -97,8 +97,8 @@ def _query(
 
 
 class Evidence(EvidenceOperations, Blocking):
-    """Find, show and export evidence."""
+    """List, read and export evidence."""
 
 
 class AsyncEvidence(EvidenceOperations, Awaiting):
-    """Find, show and export evidence; every operation is awaited."""
+    """List, read and export evidence; every operation is awaited."""

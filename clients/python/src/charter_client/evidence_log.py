@@ -393,7 +393,7 @@ def verify(
 
 
 def verify_consistency(proved: Any, key: str) -> bool:
-    """Whether the answer of `evidence.consistency(from_, to)` shows that its first head is the beginning of its second.
+    """Whether an answer of `evidence.get_consistency_proof` shows that its first head is the beginning of its second.
 
     Heads with a checkpoint are taken from it, which `key` must have signed.
     """

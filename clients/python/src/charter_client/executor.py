@@ -113,12 +113,12 @@ class ExecutorOperations:
     """Take calls of tools without an implementation, and say what came of them. It takes an operator's key."""
 
     @operation
-    def take(
+    def lease_call(
         self, handlers: Iterable[str], *, executor: str = "python", wait_s: float = WAIT_S
     ) -> Call[ExecutorCall | None]:
         """The next call of one of these tools, or nothing when none comes within `wait_s`.
 
-        Nothing is begun before a `renew`: without one the call is offered to another.
+        Nothing is begun before a `renew_lease`: without one the call is offered to another.
         """
         body = {
             "executor": executor,
@@ -130,12 +130,12 @@ class ExecutorOperations:
         return Call("POST", "/v1/executor/leases", _leased, body=body)
 
     @operation
-    def renew(self, lease_id: str) -> Call[LeaseRenewal]:
+    def renew_lease(self, lease_id: str) -> Call[LeaseRenewal]:
         """Begins a call, or goes on with it. Raises `IllegalTransition` when it is not this one's any more: end it."""
         return Call("POST", f"/v1/executor/leases/{part(lease_id)}/renew", _RENEWED)
 
     @operation
-    def report(self, lease_id: str, outcome: Mapping[str, object]) -> Call[None]:
+    def report_outcome(self, lease_id: str, outcome: Mapping[str, object]) -> Call[None]:
         """Says what came of a call, an `ExecutorOutcome`; it is taken once."""
         return _report(lease_id, outcome)
 
@@ -164,7 +164,7 @@ class Executor(ExecutorOperations, Blocking):
         stop, pause_s = stop or threading.Event(), PAUSES_S[0]
         while not stop.is_set():
             try:
-                call = self.take(handlers, executor=executor, wait_s=wait_s)
+                call = self.lease_call(handlers, executor=executor, wait_s=wait_s)
             except CharterError as failure:
                 if _is_final(failure):
                     raise
@@ -182,7 +182,7 @@ class Executor(ExecutorOperations, Blocking):
         A call that could not be held is given up, which is logged: the server knows that nothing was reported.
         """
         try:
-            self.renew(call.lease_id)
+            self.renew_lease(call.lease_id)
             began, ended = time.monotonic(), threading.Event()
             holding = threading.Thread(target=self._hold, args=(call, ended), daemon=True)
             holding.start()
@@ -199,7 +199,7 @@ class Executor(ExecutorOperations, Blocking):
     def _hold(self, call: ExecutorCall, ended: threading.Event) -> None:
         while not ended.wait(call.lease_ms / 1000 / RENEWALS):
             try:
-                self.renew(call.lease_id)
+                self.renew_lease(call.lease_id)
             except CharterError as failure:
                 # A renewal that was on its way when the call ended is refused, and that says nothing.
                 if ended.is_set() or _is_lost(call, failure):
@@ -220,7 +220,7 @@ class AsyncExecutor(ExecutorOperations, Awaiting):
         pause_s = PAUSES_S[0]
         while True:
             try:
-                call = await self.take(handlers, executor=executor, wait_s=wait_s)
+                call = await self.lease_call(handlers, executor=executor, wait_s=wait_s)
             except CharterError as failure:
                 if _is_final(failure):
                     raise
@@ -238,7 +238,7 @@ class AsyncExecutor(ExecutorOperations, Awaiting):
         A call that could not be held is given up, which is logged: the server knows that nothing was reported.
         """
         try:
-            await self.renew(call.lease_id)
+            await self.renew_lease(call.lease_id)
             began = time.monotonic()
             work = asyncio.ensure_future(handler(call))
             holding = asyncio.ensure_future(self._hold(call))
@@ -261,7 +261,7 @@ class AsyncExecutor(ExecutorOperations, Awaiting):
         while True:
             await asyncio.sleep(call.lease_ms / 1000 / RENEWALS)
             try:
-                await self.renew(call.lease_id)
+                await self.renew_lease(call.lease_id)
             except CharterError as failure:
                 if _is_lost(call, failure):
                     return

@@ -57,7 +57,7 @@ class KeyOperations:
         return Pages("/v1/keys", _PAGE, {"limit": page_size})
 
     @operation
-    def show(self, key_id: str) -> Call[Key]:
+    def get(self, key_id: str) -> Call[Key]:
         """A key without its secret."""
         return Call("GET", f"/v1/keys/{part(key_id)}", _KEY)
 

@@ -17,10 +17,10 @@ _PAGE = paged(Memory)
 
 
 class MemoryOperations:
-    """Remember, find and decide on memories. What the caller may not see raises `NotFound`."""
+    """Create, search and decide on memories. What the caller may not see raises `NotFound`."""
 
     @operation
-    def remember(
+    def create(
         self,
         title: str,
         content: str,
@@ -46,7 +46,7 @@ class MemoryOperations:
         return Pages("/v1/memories", _PAGE, {"proposed": proposed, "limit": page_size})
 
     @operation
-    def find(
+    def search(
         self,
         text: str | None = None,
         *,
@@ -68,12 +68,12 @@ class MemoryOperations:
         return Call("POST", "/v1/memories/search", _FOUND, body=body)
 
     @operation
-    def show(self, memory_id: str) -> Call[Memory]:
+    def get(self, memory_id: str) -> Call[Memory]:
         """The version in force, or the newest that the caller may see."""
         return Call("GET", f"/v1/memories/{part(memory_id)}", _MEMORY)
 
     @operation
-    def history(self, memory_id: str) -> Call[builtins.list[Memory]]:
+    def list_versions(self, memory_id: str) -> Call[builtins.list[Memory]]:
         """All versions, newest first."""
         return Call("GET", f"/v1/memories/{part(memory_id)}/history", _MEMORIES)
 
@@ -107,7 +107,7 @@ class MemoryOperations:
         return _decide(memory_id, version, "reject")
 
     @operation
-    def remove(self, memory_id: str) -> Call[Memory]:
+    def delete(self, memory_id: str) -> Call[Memory]:
         """Removes the content of all versions; that it existed stays."""
         return Call("DELETE", f"/v1/memories/{part(memory_id)}", _MEMORY, repeat=Repeat.NEVER)
 
@@ -123,8 +123,8 @@ def _decide(memory_id: str, version: int, word: Literal["accept", "reject"]) -> 
 
 
 class Memories(MemoryOperations, Blocking):
-    """Remember, find and decide on memories."""
+    """Create, search and decide on memories."""
 
 
 class AsyncMemories(MemoryOperations, Awaiting):
-    """Remember, find and decide on memories; every operation is awaited."""
+    """Create, search and decide on memories; every operation is awaited."""

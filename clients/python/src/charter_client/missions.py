@@ -90,7 +90,7 @@ class MissionOperations:
         return Pages("/v1/missions", _PAGE, {"state": state, "limit": page_size})
 
     @operation
-    def show(self, mission_id: str) -> Call[Mission]:
+    def get(self, mission_id: str) -> Call[Mission]:
         """Where it stands, its tasks, its reviewed output, its proposals."""
         return Call("GET", _path(mission_id), _MISSION)
 
@@ -105,12 +105,12 @@ class MissionOperations:
         return Call("POST", _path(mission_id, "/cancel"), _MISSION, body={"reason": reason}, repeat=Repeat.NEVER)
 
     @iteration
-    def events(self, mission_id: str, *, page_size: int = 200) -> Pages[MissionEvent]:
+    def list_events(self, mission_id: str, *, page_size: int = 200) -> Pages[MissionEvent]:
         """Its journal so far, oldest first."""
         return Pages(_path(mission_id, "/events"), _EVENTS, {"limit": page_size})
 
     @iteration
-    def watch(self, mission_id: str, *, after: int = 0) -> Stream[MissionEvent]:
+    def stream_events(self, mission_id: str, *, after: int = 0) -> Stream[MissionEvent]:
         """Its journal as it is written, from the event after `after` on, until the mission is over.
 
         Goes on where it stopped when the connection breaks.
@@ -118,7 +118,7 @@ class MissionOperations:
         return Stream("GET", _path(mission_id, "/events"), _event, lambda event: False, {"after": after})
 
     @iteration
-    def artifacts(
+    def list_artifacts(
         self, mission_id: str, *, kind: str | None = None, task_id: str | None = None, page_size: int = 50
     ) -> Pages[MissionArtifact]:
         """What it produced, in the order of writing; only of a kind (`worker_result`) or for a task."""
@@ -126,7 +126,7 @@ class MissionOperations:
         return Pages(_path(mission_id, "/artifacts"), _ARTIFACTS, query)
 
     @operation
-    def artifact(self, mission_id: str, kind: str, artifact_id: str) -> Call[MissionArtifact]:
+    def get_artifact(self, mission_id: str, kind: str, artifact_id: str) -> Call[MissionArtifact]:
         """One artifact, in the present form of its contract."""
         return Call("GET", _path(mission_id, f"/artifacts/{part(kind)}/{part(artifact_id)}"), _ARTIFACT)
 
@@ -141,13 +141,13 @@ class MissionOperations:
         return Call("GET", _path(mission_id, f"/diff/{part(other_id)}"), _DIFF)
 
     @operation
-    def bundle(self, mission_id: str, file: str | Path) -> Call[Path]:
+    def export(self, mission_id: str, file: str | Path) -> Call[Path]:
         """Exports it into a file that proves itself; `charter mission verify` checks it. Gives the file."""
         target = Path(file)
         return Call("GET", _path(mission_id, "/bundle"), lambda _: target, file=target)
 
     @operation
-    def import_bundle(self, file: str | Path) -> Call[Mission]:
+    def import_(self, file: str | Path) -> Call[Mission]:
         """Imports a mission that has ended elsewhere from its bundle; it is read only then."""
         content = Path(file).read_bytes()
         headers = {"content-type": "application/x-ndjson"}

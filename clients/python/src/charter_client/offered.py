@@ -20,11 +20,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 from charter_client._wire import Steps
 from charter_client.approvals import decide
-from charter_client.catalogue import ResolveOperations
-from charter_client.client import ask, recorded, request_body
+from charter_client.catalogue import CatalogueOperations, ResolveOperations
 from charter_client.codes import NotFound
 from charter_client.errors import ApiError
-from charter_client.runs import call_tool, order_run, show_run, wait_for_run
+from charter_client.requests import create_request, get_request, request_body
+from charter_client.runs import call_tool, get_run, order_run, wait_for_run
 from charter_client.shown import Answer, Approval, Run
 
 Kind = Literal["skill", "playbook", "tool"]
@@ -38,7 +38,7 @@ MAX_NAME = 64
 #: How long a call waits for its run before it says that the run goes on.
 WAIT_S = 120.0
 
-_catalogue = ResolveOperations()
+_catalogue, _resolve = CatalogueOperations(), ResolveOperations()
 
 
 @dataclass(frozen=True)
@@ -134,21 +134,21 @@ def _all_ids(kind: str) -> Steps[list[str]]:
 
 
 def _catalogue_pages(kind: str) -> Any:
-    return ResolveOperations.list.build(_catalogue, kind)
+    return CatalogueOperations.list_documents.build(_catalogue, kind)
 
 
 def _offer(kind: str, id_: str) -> Steps[Offer]:
     if kind == "skill":
-        skill = (yield from ResolveOperations.skill.build(_catalogue, id_)).document
+        skill = (yield from ResolveOperations.skill.build(_resolve, id_)).document
         told = _told(skill.description, "It looks and changes nothing.", skill.examples)
         return Offer("skill", id_, _name(id_), told, _schema(skill.parameters or [], ()))
     if kind == "playbook":
-        playbook = (yield from ResolveOperations.playbook.build(_catalogue, id_)).document
+        playbook = (yield from ResolveOperations.playbook.build(_resolve, id_)).document
         told = _told(f"{playbook.name}.", "It may change something; a person is asked first.", playbook.examples)
         mandatory, optional = playbook.mandatory_parameters or [], playbook.optional_parameters or []
         schema = _schema([*mandatory, *optional], [parameter.name for parameter in mandatory])
         return Offer("playbook", id_, _name(id_), told, schema)
-    tool = (yield from ResolveOperations.tool.build(_catalogue, id_)).document
+    tool = (yield from ResolveOperations.tool.build(_resolve, id_)).document
     if tool.tool_class != "readonly":
         raise ValueError(f"the tool {id_} writes: offer a playbook that uses it, or use Charter over MCP")
     return Offer("tool", id_, _name(id_), _told(tool.description, "", None), _schema(tool.parameters or [], ()))
@@ -198,14 +198,14 @@ def _asked(offer: Offer, arguments: Mapping[str, Any], call_id: str | None) -> S
         said = json.dumps([call_id, offer.id, dict(arguments)], sort_keys=True)
         request_id = f"req-{uuid5(NAMESPACE_URL, said)}"
         try:
-            found = yield from recorded(request_id)
+            found = yield from get_request(request_id)
         except NotFound:
             pass
         else:
-            return (yield from ask(found.received["request"]))
+            return (yield from create_request(found.received["request"]))
     skill_id, playbook_id = (offer.id, None) if offer.kind == "skill" else (None, offer.id)
     body = request_body(offer.id, arguments, skill_id=skill_id, playbook_id=playbook_id, request_id=request_id)
-    return (yield from ask(body))
+    return (yield from create_request(body))
 
 
 def look(run_id: str) -> Steps[Outcome]:
@@ -229,7 +229,7 @@ def outcome(run: Run) -> Outcome:
 
 def question(run_id: str, refused: str | None = None) -> Steps[Question | None]:
     """What a run waits for, if it waits for a person."""
-    run = yield from show_run(run_id)
+    run = yield from get_run(run_id)
     if run.waits_for is None:
         return None
     if run.waits_for == "approval" and run.approvals:

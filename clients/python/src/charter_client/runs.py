@@ -27,8 +27,8 @@ Origin = Literal["skill", "playbook", "plan", "mission", "rollback", "analysis"]
 PlanKind = Literal["execution_plan", "pipeline", "decision_tree"]
 
 
-def show_run(run_id: str) -> Call[Run]:
-    """The call that shows a run."""
+def get_run(run_id: str) -> Call[Run]:
+    """The call that reads a run."""
     return Call("GET", f"/v1/runs/{part(run_id)}", _RUN)
 
 
@@ -40,7 +40,7 @@ def order_run(run_id: str, order: str, body: Mapping[str, object] | None = None)
 def wait_for_run(run_id: str, timeout_s: float) -> Steps[Run]:
     """Looks at a run until nothing of it goes on by itself."""
     deadline, pause_s = time.monotonic() + timeout_s, FIRST_LOOK_S
-    while (run := (yield from show_run(run_id))).is_busy:
+    while (run := (yield from get_run(run_id))).is_busy:
         if time.monotonic() + pause_s > deadline:
             raise WaitedTooLong(f"{run_id} is still {run.status} after {timeout_s} s")
         yield Pause(pause_s)
@@ -77,12 +77,12 @@ class RunOperations:
         return Pages("/v1/runs", _PAGE, {**query, "limit": page_size})
 
     @operation
-    def show(self, run_id: str) -> Call[Run]:
+    def get(self, run_id: str) -> Call[Run]:
         """A run with its plan, what it waits for and its journal."""
-        return show_run(run_id)
+        return get_run(run_id)
 
     @operation
-    def show_at(self, run_id: str, sequence: int) -> Call[RunAt]:
+    def get_at(self, run_id: str, sequence: int) -> Call[RunAt]:
         """A run as it stood after an event of its journal, by the event's position."""
         return Call("GET", f"/v1/runs/{part(run_id)}/at/{sequence}", _AT)
 
@@ -100,14 +100,14 @@ class RunOperations:
     ) -> Call[Run]:
         """Starts a run of a playbook. It waits for what it needs: parameters, a confirmation, approvals.
 
-        Sent once: when no answer comes, look at `list` before starting another. `Charter.ask` with
+        Sent once: when no answer comes, look at `list` before starting another. `requests.create` with
         `playbook_id` may be repeated under the same request id.
         """
         body = {"parameters": dict(parameters or {}), "dry_run": dry_run}
         return Call("POST", f"/v1/playbooks/{part(playbook_id)}/runs", _RUN, body=body, repeat=Repeat.NEVER)
 
     @operation
-    def start_plan(
+    def start(
         self,
         plan: Mapping[str, Any],
         *,
@@ -140,8 +140,8 @@ class RunOperations:
         return call_tool(tool_id, parameters or {}, dry_run)
 
     @operation
-    def give(self, run_id: str, parameters: Mapping[str, Any]) -> Call[Run]:
-        """Gives values for parameters of a run that has not begun."""
+    def set_parameters(self, run_id: str, parameters: Mapping[str, Any]) -> Call[Run]:
+        """Sets values for parameters of a run that has not begun."""
         return order_run(run_id, "parameters", {"parameters": dict(parameters)})
 
     @operation
@@ -169,7 +169,7 @@ class RunOperations:
         return order_run(run_id, "abort", {"reason": reason, "roll_back": roll_back})
 
     @operation
-    def roll_back(self, run_id: str) -> Call[Run]:
+    def rollback(self, run_id: str) -> Call[Run]:
         """Reverses what a run that has ended wrote, by a run of its own, which is returned."""
         return order_run(run_id, "rollback")
 
