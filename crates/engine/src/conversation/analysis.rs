@@ -31,7 +31,8 @@ use crate::execution::asking::{
 };
 use crate::execution::findings::FindingService;
 use crate::execution::runs::{
-    AnalysisDone, AnalysisWork, JournalService, PinnedDocumentService, StageFailure, failure,
+    AnalysisDone, AnalysisWork, JournalService, PinnedDocumentService, RunEvidenceService,
+    StageFailure, failure,
 };
 use crate::knowledge::lenses::LensService;
 
@@ -74,6 +75,7 @@ pub(crate) struct AnalysisParts {
     pub(crate) findings: Arc<FindingService>,
     pub(crate) journals: Arc<JournalService>,
     pub(crate) pinned_documents: Arc<PinnedDocumentService>,
+    pub(crate) run_evidence: Arc<RunEvidenceService>,
 }
 
 /// Analyses the results of runs.
@@ -84,6 +86,7 @@ pub(crate) struct AnalysisService {
     findings: Arc<FindingService>,
     journals: Arc<JournalService>,
     pinned_documents: Arc<PinnedDocumentService>,
+    run_evidence: Arc<RunEvidenceService>,
 }
 
 impl AnalysisService {
@@ -95,6 +98,7 @@ impl AnalysisService {
             findings: parts.findings,
             journals: parts.journals,
             pinned_documents: parts.pinned_documents,
+            run_evidence: parts.run_evidence,
         }
     }
 

@@ -165,6 +165,7 @@ impl ConversationBasis<'_> {
             findings: Arc::clone(&self.execution.findings),
             journals: Arc::clone(&self.execution.journals),
             pinned_documents: Arc::clone(&self.execution.pinned),
+            run_evidence: Arc::clone(&self.execution.run_evidence),
         };
         AnalysisService::new(Arc::clone(&self.parts.ports.models), parts)
     }
@@ -191,7 +192,7 @@ impl ConversationBasis<'_> {
             catalogue: Arc::clone(&self.below.catalogue),
             findings: Arc::clone(&self.execution.findings),
             journals: Arc::clone(&self.execution.journals),
-            pinned_documents: Arc::clone(&self.execution.pinned),
+            run_evidence: Arc::clone(&self.execution.run_evidence),
             runs: Arc::clone(&self.execution.runs),
             run_starts: Arc::clone(&self.execution.starts),
             run_views: Arc::clone(&self.execution.views),

@@ -45,6 +45,7 @@ pub(crate) struct ExecutionServices {
     pub(crate) calls: Arc<ToolCallService>,
     pub(crate) journals: Arc<JournalService>,
     pub(crate) pinned: Arc<PinnedDocumentService>,
+    pub(crate) run_evidence: Arc<RunEvidenceService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) approvals: Arc<ApprovalService>,
     pub(crate) views: Arc<RunViewService>,
@@ -102,7 +103,8 @@ impl ExecutionServices {
     pub(crate) fn new(below: &Services, parts: &ProcessParts<'_>) -> Self {
         let state = SharedState::default();
         let evidence = Arc::new(parts.evidence());
-        let basis = parts.basis(below, &state, Arc::clone(&evidence));
+        let findings = Arc::new(parts.findings(below));
+        let basis = parts.basis(below, &state, Arc::clone(&evidence), Arc::clone(&findings));
         let runs = Arc::new(parts.runs(&state, &basis));
         let views = Arc::new(parts.views(below, &basis));
         let starts = Arc::new(parts.starts(below, &basis, &runs, &views));
@@ -110,7 +112,7 @@ impl ExecutionServices {
             events: Arc::new(parts.events()),
             evidence_log: Arc::new(parts.evidence_log(Arc::clone(&evidence))),
             executors: Arc::new(parts.executors()),
-            findings: Arc::new(parts.findings(below, Arc::clone(&evidence))),
+            findings,
             evidence,
             approvals: Arc::new(parts.approvals(&basis, &runs)),
             management: Arc::new(parts.management(&basis, &runs, &views)),
@@ -124,6 +126,7 @@ impl ExecutionServices {
             calls: basis.calls,
             journals: basis.journals,
             pinned: basis.pinned,
+            run_evidence: basis.evidence,
         }
     }
 }
@@ -142,6 +145,7 @@ impl ProcessParts<'_> {
         below: &Services,
         state: &SharedState,
         evidence: Arc<EvidenceService>,
+        findings: Arc<FindingService>,
     ) -> RunBasis {
         let shutdown = &self.background.shutdown;
         let results = Arc::new(ToolResults::new(self.settings.cached_results));
@@ -158,7 +162,6 @@ impl ProcessParts<'_> {
                 catalogue: Arc::clone(&below.catalogue),
                 keys: Arc::clone(&below.keys),
                 tags: Arc::clone(&tags),
-                journals: Arc::clone(&journals),
             },
         ));
         let approvals = RunApprovals::new(
@@ -167,8 +170,9 @@ impl ProcessParts<'_> {
             Arc::clone(&below.keys),
         );
         let evidence = RunEvidenceService::new(
-            Arc::clone(&self.ports.store),
+            self.core(),
             evidence,
+            findings,
             Arc::clone(&pinned),
             shutdown.clone(),
         );
@@ -392,12 +396,10 @@ impl ProcessParts<'_> {
         )
     }
 
-    fn findings(&self, below: &Services, evidence: Arc<EvidenceService>) -> FindingService {
+    fn findings(&self, below: &Services) -> FindingService {
         FindingService::new(
-            Arc::clone(&self.ports.clock),
             Arc::clone(&below.catalogue),
             Arc::clone(&below.expert_graph),
-            evidence,
             Arc::clone(&self.computations),
         )
     }

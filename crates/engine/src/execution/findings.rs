@@ -1,28 +1,23 @@
-//! From a run's results to findings with evidence, rendered by templates.
+//! From a run's results to findings, rendered by templates. Must not know runs, nor the evidence of results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::template::Template;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{EvidenceId, FindingId, StepId, TenantId};
-use charter_contract::time::Timestamp;
+use charter_contract::ids::{EvidenceId, StepId, TenantId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::answer::AnalysisResult;
 use charter_domain::catalogue::ResolvedDocument;
-use charter_domain::clock::Clock;
 use charter_domain::guardrail::RequestTags;
-use charter_domain::run::{Run, RunEvent};
+use charter_domain::run::Run;
 use charter_domain::template::{self, TemplateLookup};
 use serde_json::{Map, Value, json};
 
 use crate::EngineError;
 use crate::catalogue::live::CatalogueService;
-use crate::execution::evidence::{CapturedResult, EvidenceOutcome, EvidenceService};
-use crate::execution::runs::{HistoryEvent, LoadedRun, guardrail_warnings};
 use crate::ground::confined::{Computations, fill_in_here};
 use crate::knowledge::expert_graph::ExpertGraphService;
 
@@ -32,82 +27,49 @@ const TEMPLATE_WARNINGS: usize = 20;
 /// Maximum findings without evidence that a warning names.
 const UNPROVEN_NAMED: usize = 5;
 
-/// The findings of rules in a run's results, with the evidence of each result.
-#[derive(Debug)]
-pub(crate) struct ExaminedRun {
-    pub(crate) findings: Vec<Finding>,
-    /// The step whose result has each finding.
-    pub(crate) found_in: BTreeMap<FindingId, StepId>,
-    pub(crate) evidence: BTreeMap<StepId, EvidenceId>,
-    pub(crate) warnings: Vec<String>,
-}
-
 /// The findings in the results of runs.
 pub(crate) struct FindingService {
-    clock: Arc<dyn Clock>,
     catalogue: Arc<CatalogueService>,
     expert_graph: Arc<ExpertGraphService>,
-    evidence: Arc<EvidenceService>,
     computations: Arc<Computations>,
 }
 
 impl FindingService {
     pub(crate) fn new(
-        clock: Arc<dyn Clock>,
         catalogue: Arc<CatalogueService>,
         expert_graph: Arc<ExpertGraphService>,
-        evidence: Arc<EvidenceService>,
         computations: Arc<Computations>,
     ) -> Self {
         Self {
-            clock,
             catalogue,
             expert_graph,
-            evidence,
             computations,
         }
     }
 
-    /// Applies the skill's rules to the run's outputs, and records one evidence record per tool result. On the advanced
-    /// tier, adds data of the expert graph.
-    pub(crate) async fn examine(
+    /// Returns the findings of the skill's rules in a run's outputs, each with its step, in the order of the answer.
+    pub(crate) async fn of_run(
         &self,
         tenant: &TenantId,
-        pinned: &LoadedRun,
+        tags: &RequestTags,
+        skill: &Skill,
         run: &Run,
-        history: &[HistoryEvent],
-    ) -> Result<ExaminedRun, EngineError> {
-        let (skill, tags) = (&pinned.skill()?, &pinned.workspace.tags);
+    ) -> Result<Vec<(Finding, StepId)>, EngineError> {
         let mut findings = self.found(tenant, skill, run).await?;
         self.arrange(tenant, tags, skill, &mut findings);
-        let mut warnings = guardrail_warnings(history);
-        let records = self
-            .evidence_of(pinned, run, history, &findings, &mut warnings)
-            .await?;
-        let captured: Vec<EvidenceRecord> = records.values().cloned().collect();
-        self.evidence.keep(tenant, &captured).await?;
-        for (finding, step) in &mut findings {
-            finding.evidence_ids = records
-                .get(step)
-                .map(|record| record.id.clone())
-                .into_iter()
-                .collect();
-        }
-        let found_in = findings
-            .iter()
-            .map(|(finding, step)| (finding.finding_id.clone(), step.clone()));
-        let found_in = found_in.collect();
-        let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
-        warnings.extend(unproven(&findings));
+        Ok(findings)
+    }
+
+    /// On the advanced tier, adds data of the expert graph to a skill's findings.
+    pub(crate) fn relate(
+        &self,
+        tenant: &TenantId,
+        tags: &RequestTags,
+        skill: &Skill,
+        findings: &mut [Finding],
+    ) {
         self.expert_graph
-            .relate(tenant, tags.tier, &skill.domain, &mut findings);
-        let evidence = records.into_iter().map(|(step, record)| (step, record.id));
-        Ok(ExaminedRun {
-            evidence: evidence.collect(),
-            findings,
-            found_in,
-            warnings,
-        })
+            .relate(tenant, tags.tier, &skill.domain, findings);
     }
 
     /// Returns findings with the step of each, most severe first.
@@ -192,50 +154,6 @@ impl FindingService {
             found.extend(findings);
         }
         Ok(found)
-    }
-
-    /// Records one evidence record per tool result. Its id follows from run and step, so a second analysis finds it. A
-    /// summary that cannot be filled in is a warning.
-    async fn evidence_of(
-        &self,
-        pinned: &LoadedRun,
-        run: &Run,
-        history: &[HistoryEvent],
-        findings: &[(Finding, StepId)],
-        warnings: &mut Vec<String>,
-    ) -> Result<BTreeMap<StepId, EvidenceRecord>, EngineError> {
-        let tenant = &pinned.workspace.tenant;
-        let mut records = BTreeMap::new();
-        for (step, output) in run.outputs() {
-            let tool = run.graph().step(step);
-            let tool = tool.and_then(|step| pinned.workspace.tools.get(step.tool()?));
-            // A model's analysis of results is not a result itself.
-            let Some(tool) = tool.filter(|tool| !tool.entry.document.is_internal()) else {
-                continue;
-            };
-            let supported = findings
-                .iter()
-                .filter(|(_, from)| from == step)
-                .map(|(finding, _)| finding);
-            let captured = CapturedResult {
-                tool: &tool.entry.document,
-                step,
-                parameters: begun_with(history, step),
-                output,
-                at: succeeded_at(history, step).unwrap_or_else(|| self.clock.now()),
-            };
-            match captured
-                .record(&self.evidence, tenant, run.id(), supported)
-                .await?
-            {
-                EvidenceOutcome::Recorded(made) => {
-                    warnings.extend(made.fault);
-                    records.insert(step.clone(), made.record);
-                }
-                EvidenceOutcome::Unshown(why) => warnings.push(why),
-            }
-        }
-        Ok(records)
     }
 
     /// Renders every finding, and returns the failures as text. `proof` replaces the evidence of findings that have
@@ -390,20 +308,6 @@ pub(crate) fn unproven(findings: &[Finding]) -> Option<String> {
         unproven.len(),
         named.join(", ")
     ))
-}
-
-fn begun_with<'h>(history: &'h [HistoryEvent], step: &StepId) -> Option<&'h Map<String, Value>> {
-    history.iter().rev().find_map(|entry| match &entry.event {
-        RunEvent::StepBegun(begun) if begun.step == *step => Some(&begun.parameters),
-        _ => None,
-    })
-}
-
-fn succeeded_at(history: &[HistoryEvent], step: &StepId) -> Option<Timestamp> {
-    history.iter().find_map(|entry| match &entry.event {
-        RunEvent::StepSucceeded { step: ended, .. } if ended == step => Some(entry.at),
-        _ => None,
-    })
 }
 
 /// Returns the values for the placeholders of a summary.

@@ -21,6 +21,7 @@ mod pinned;
 mod progress;
 mod recovery;
 mod resumable;
+mod rule_warnings;
 mod tool_calls;
 mod view;
 
@@ -64,13 +65,14 @@ pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage, ApprovalServi
 pub(crate) use approvals::{ApprovalParts, RunApprovals};
 pub(crate) use claims::RunClaims;
 pub use divergence::ReplayDivergence;
-pub(crate) use drivers::{Driven, Drivers};
+pub(crate) use drive::DrivenRun;
+pub(crate) use drivers::Drivers;
 pub(crate) use effect::{
     AnalysisDone, AnalysisOrder, AnalysisWork, PinnedTool, StageFailure, StageResult, StageRunner,
     StageWork, Workspace, failure,
 };
 pub use evidence::RunEvidence;
-pub(crate) use evidence::RunEvidenceService;
+pub(crate) use evidence::{ExaminedRun, RunEvidenceService};
 pub(crate) use follow::FollowedEvent;
 pub(crate) use gate::ExplainedDecision;
 pub use journal::HistoryEvent;
@@ -81,11 +83,11 @@ pub use progress::{Progress, ProgressEvent};
 pub use recovery::RunRecoveryService;
 pub(crate) use recovery::{RecoveryParts, RecoverySettings};
 pub(crate) use tool_calls::{ToolCallPorts, ToolCallService};
+pub(crate) use view::RunViewParts;
 pub use view::{
     Replayed, RunAt, RunEventPage, RunEventView, RunExplanation, RunPage, RunQuery, RunState,
     RunSummary, RunView, RunViewService, StepExplanation, StepView,
 };
-pub(crate) use view::{RunViewParts, guardrail_warnings};
 
 /// The documents of a mission that its run pins.
 #[derive(Debug)]
@@ -290,27 +292,6 @@ impl RunService {
             drop(clients);
             done
         })
-    }
-
-    /// Creates a run, or finds the run that an earlier attempt at the same request created. Then this process or a
-    /// worker drives it in the background. Returns whether the run is new.
-    pub(crate) async fn start(self: &Arc<Self>, new: NewRun) -> Result<bool, EngineError> {
-        let new = self.unstored(new)?;
-        let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
-        let place = self.drives_runs().then(|| self.drivers.acquire(&run));
-        let (is_driven, stored) = match place {
-            Some(Ok(place)) => (true, self.spawn_new_run(place, new).await),
-            // Another task of this process is deciding on this run, or starts it too.
-            None | Some(Err(_)) => (false, self.store_new(new).await),
-        };
-        let is_new = match stored {
-            Ok(()) if is_driven => return Ok(true),
-            Ok(()) => true,
-            Err(error) if error.code == ErrorCode::AlreadyExists => false,
-            Err(error) => return Err(error),
-        };
-        self.spawn_driver(tenant, run);
-        Ok(is_new)
     }
 
     /// Stores a new run, for any replica to claim.

@@ -73,8 +73,7 @@ impl WriteBackService {
             new.opening.typed = None;
             self.runs.start(new).await?;
         } else {
-            self.runs
-                .spawn_driver(caller.tenant.clone(), run_id.clone());
+            self.runs.resume(caller.tenant.clone(), run_id.clone());
         }
         loop {
             // Registered before looking, so that no notification in between is missed.

@@ -20,8 +20,8 @@ use serde_json::{Map, Value, json};
 
 use super::AnalysisService;
 use super::extract::extract;
-use crate::execution::findings::{ExaminedRun, FindingService, values};
-use crate::execution::runs::{AnalysisWork, HistoryEvent, LoadedRun};
+use crate::execution::findings::{FindingService, values};
+use crate::execution::runs::{AnalysisWork, ExaminedRun, HistoryEvent, LoadedRun};
 use crate::knowledge::lenses::{LensFilter, PassageView};
 use crate::{EngineError, Tier};
 
@@ -395,10 +395,8 @@ impl AnalysisService {
             let run = self.journals.fold(tenant, run).await?.run;
             let pinned = self.pinned_documents.load(tenant, &run).await?;
             let history = self.journals.history(tenant, run.id()).await?;
-            let examined = self
-                .findings
-                .examine(tenant, &pinned, &run, &history)
-                .await?;
+            // Recorded before the model's sentences cite the evidence.
+            let examined = self.run_evidence.examine(&pinned, &run, &history).await?;
             cases.push(Case {
                 skill: pinned.skill()?,
                 called: called(&history),

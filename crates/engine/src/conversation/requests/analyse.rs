@@ -13,12 +13,11 @@ use charter_domain::run::{DocumentPin, ResultSource, Run, RunEvent, TokenUsage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::ActiveRequest;
 use super::parameters::ParameterView;
 use super::run_service::RequestRunService;
 use crate::EngineError;
 use crate::conversation::analysis::Drafting;
-use crate::execution::runs::{HistoryEvent, LoadedRun};
+use crate::execution::runs::{DrivenRun, HistoryEvent, LoadedRun};
 
 /// The results of a skill's run. Its words are put in once a model, if any, has said its own ([`super::words`]).
 #[derive(Debug)]
@@ -71,29 +70,38 @@ pub(crate) struct ToolAction {
 }
 
 impl RequestRunService {
-    /// Applies the skill's rules to the run's results, and reads how a model has analysed them.
-    pub(super) async fn analyse(
-        &self,
-        asked: &ActiveRequest,
-        pinned: &LoadedRun,
-        run: &Run,
-    ) -> Result<SkillAnalysis, EngineError> {
-        let (tenant, skill) = (&asked.caller.tenant, pinned.skill()?);
-        let history = self.journals.history(tenant, run.id()).await?;
-        let examined = self.findings.examine(tenant, pinned, run, &history).await?;
+    /// Returns the examined results of a skill's run, and reads how a model has analysed them.
+    pub(super) async fn analyse(&self, driven: DrivenRun) -> Result<SkillAnalysis, EngineError> {
+        let DrivenRun {
+            run,
+            pinned,
+            history,
+            examined,
+        } = driven;
+        let (tenant, skill) = (&pinned.workspace.tenant, pinned.skill()?);
+        let history = match history {
+            Some(history) => history,
+            None => self.journals.history(tenant, run.id()).await?,
+        };
+        let examined = match examined {
+            Some(examined) => examined?,
+            // An earlier attempt or another replica ended the run, maybe with a version that ended runs before their
+            // evidence was recorded.
+            None => self.run_evidence.examine(&pinned, &run, &history).await?,
+        };
         let mut pins = run.pins().iter();
         Ok(SkillAnalysis {
             pin: pins.find(|pin| pin.kind == DocumentKind::Skill).cloned(),
             outlines: match skill.has_rules() {
                 true => Vec::new(),
-                false => outlines(&skill, pinned, run),
+                false => outlines(&skill, &pinned, &run),
             },
-            drafted: Drafting::from_run(run),
+            drafted: Drafting::from_run(&run),
             tokens: run.tokens(),
-            parameters: ParameterView::of_run(run),
+            parameters: ParameterView::of_run(&run),
             tags: pinned.workspace.tags.clone(),
             evidence: examined.evidence.into_values().collect(),
-            calls: calls(run, &history),
+            calls: calls(&run, &history),
             findings: examined.findings,
             warnings: examined.warnings,
             summary: None,

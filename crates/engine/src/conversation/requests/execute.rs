@@ -15,7 +15,7 @@ use super::exclusions::unheeded;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::run_ids::run_id;
 use super::run_service::RequestRunService;
-use crate::execution::runs::{Driven, NewRun, Progress, ProgressEvent};
+use crate::execution::runs::{NewRun, Progress, ProgressEvent};
 use crate::ground::telemetry;
 use crate::{DryRun, EngineError};
 
@@ -68,10 +68,10 @@ impl RequestRunService {
             skill: skill.to_string(),
             run_id: run_id.to_string(),
         });
-        let run = self.drive_or_await(tenant, run_id, new, progress).await?;
-        succeeded(&run)?;
-        let pinned = self.pinned_documents.load(tenant, &run).await?;
-        let mut analysed = self.analyse(asked, &pinned, &run).await?;
+        let waiting = self.runs.wait(tenant, run_id, new, progress.clone());
+        let driven = waiting.await?;
+        succeeded(&driven.run)?;
+        let mut analysed = self.analyse(driven).await?;
         analysed.warnings.extend(unheeded);
         progress.send(ProgressEvent::Analysed {
             skill: skill.to_string(),
@@ -149,35 +149,14 @@ impl RequestRunService {
             let tags = self.answer_guard.tags_for(asked, Flow::Write)?;
             new = Some(NewRun { tags, ..made });
         }
-        let driven = self.drive_or_await(tenant, &run_id, new, progress).await?;
-        let foreseen = self.run_views.foreseen_warnings(tenant, &driven).await?;
+        let waiting = self.runs.wait(tenant, &run_id, new, progress.clone());
+        let driven = waiting.await?;
+        let workspace = &driven.pinned.workspace;
+        let warnings = self.run_views.foreseen_warnings(&driven.run, workspace);
+        let foreseen = warnings.await;
         let mut run = self.run_views.show(&asked.caller, &run_id).await?;
         run.notes.extend(notices);
         Ok(StartedChange { run, foreseen })
-    }
-
-    /// Drives a new run, or continues one that an earlier attempt created.
-    pub(super) async fn drive_or_await(
-        &self,
-        tenant: &TenantId,
-        run_id: &RunId,
-        new: Option<NewRun>,
-        progress: &Progress,
-    ) -> Result<Run, EngineError> {
-        let driven = match new {
-            Some(new) => self.runs.drive_new(new, progress.clone()).await?,
-            None => {
-                let pinned = self.pinned_documents.load_stored(tenant, run_id).await?;
-                self.runs
-                    .drive_stored(run_id, pinned.workspace, progress.clone())
-                    .await?
-            }
-        };
-        match driven {
-            Driven::Here(run) => Ok(*run),
-            // Another process claimed it, or took it over.
-            Driven::Elsewhere => self.runs.await_other_replica(tenant, run_id).await,
-        }
     }
 
     /// Compiles a skill's plan, collects its parameters and pins its documents. Also returns the words of the request

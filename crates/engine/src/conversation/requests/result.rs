@@ -78,7 +78,7 @@ impl RequestResultService {
         }
         let recorded = async {
             match self.store.request_of_run(tenant, run.id()).await? {
-                Some(record) => self.record_result(&record).await,
+                Some(record) => self.record_result_of(&record, run).await,
                 None => Ok(()),
             }
         };
@@ -127,24 +127,32 @@ impl RequestResultService {
         }
     }
 
-    /// Makes and records the result of a request whose run has ended.
+    /// Makes and records the result of a request whose run has ended, from the run's journal.
     async fn record_result(&self, record: &RequestRecord) -> Result<(), EngineError> {
-        let (Some(run_id), Some(verdict)) = (&record.run_id, &record.verdict) else {
+        let (Some(run_id), Some(_)) = (&record.run_id, &record.verdict) else {
+            return Ok(());
+        };
+        let run = self.journals.fold(&record.tenant_id, run_id).await?.run;
+        self.record_result_of(record, &run).await
+    }
+
+    /// Makes and records the result of a request whose run has ended.
+    async fn record_result_of(&self, record: &RequestRecord, run: &Run) -> Result<(), EngineError> {
+        let Some(verdict) = &record.verdict else {
             return Ok(());
         };
         let tenant = &record.tenant_id;
         let asked = ActiveRequest::from_json(&record.asked, tenant.clone())?;
         let classified: Classification = decode_stored(verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-        let run = self.journals.fold(tenant, run_id).await?.run;
-        let shown = self.run_views.show(&asked.caller, run_id).await?;
-        let result = response(&asked, &classified, &run, &shown)?;
+        let shown = self.run_views.show(&asked.caller, run.id()).await?;
+        let result = response(&asked, &classified, run, &shown)?;
         let (text, at) = (respond::write(&result)?, self.clock.now());
         // Before the result: a recorded result is not made again.
         self.sessions
             .record_turn(tenant, &asked.request, Some(&result.content), at)
             .await?;
-        let told = events::about_result(record, run_id, &result.id, run.status(), at);
+        let told = events::about_result(record, run.id(), &result.id, run.status(), at);
         let recorded = self
             .store
             .record_result(tenant, asked.id(), &text, vec![told], at);

@@ -10,7 +10,7 @@ use crate::catalogue::live::CatalogueService;
 use crate::conversation::analysis::AnalysisService;
 use crate::execution::findings::FindingService;
 use crate::execution::runs::{
-    JournalService, PinnedDocumentService, RunManagementService, RunService, RunViewService,
+    JournalService, RunEvidenceService, RunManagementService, RunService, RunViewService,
 };
 use crate::execution::starts::RunStartService;
 
@@ -19,7 +19,7 @@ pub(crate) struct RequestRunParts {
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) findings: Arc<FindingService>,
     pub(crate) journals: Arc<JournalService>,
-    pub(crate) pinned_documents: Arc<PinnedDocumentService>,
+    pub(crate) run_evidence: Arc<RunEvidenceService>,
     pub(crate) runs: Arc<RunService>,
     pub(crate) run_starts: Arc<RunStartService>,
     pub(crate) run_views: Arc<RunViewService>,
@@ -35,7 +35,7 @@ pub(crate) struct RequestRunService {
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) findings: Arc<FindingService>,
     pub(super) journals: Arc<JournalService>,
-    pub(super) pinned_documents: Arc<PinnedDocumentService>,
+    pub(super) run_evidence: Arc<RunEvidenceService>,
     pub(super) runs: Arc<RunService>,
     pub(super) run_starts: Arc<RunStartService>,
     pub(super) run_views: Arc<RunViewService>,
@@ -52,7 +52,7 @@ impl RequestRunService {
             catalogue: parts.catalogue,
             findings: parts.findings,
             journals: parts.journals,
-            pinned_documents: parts.pinned_documents,
+            run_evidence: parts.run_evidence,
             runs: parts.runs,
             run_starts: parts.run_starts,
             run_views: parts.run_views,

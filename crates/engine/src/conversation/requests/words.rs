@@ -218,10 +218,10 @@ impl RequestRunService {
                 Some(self.new_analysis(asked, &order, skills, id.clone())?)
             }
         };
-        let run = self.drive_or_await(tenant, &id, new, progress).await?;
+        let driven = self.runs.wait(tenant, &id, new, progress.clone()).await?;
         let skills = shown.iter().map(|(result, _)| result.skill.clone());
         let skills = skills.collect();
-        Ok(ended(&run)?.map(|drafting| (drafting, skills)))
+        Ok(ended(&driven.run)?.map(|drafting| (drafting, skills)))
     }
 
     /// Builds a separate run for the analysis of the results of several skills.

@@ -5,6 +5,7 @@
 
 mod awaiting;
 mod begin;
+mod lifecycle;
 mod turns;
 mod values;
 mod writing;
@@ -12,17 +13,14 @@ mod writing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use charter_contract::catalogue::policy::RunKind;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
+use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
-use charter_domain::mission;
 use charter_domain::run::{Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, TokenUsage};
 use charter_store::approval::ApprovalChange;
-use charter_store::journal::{NextPhase, RunRecord};
-use charter_store::lease::Lease;
+use charter_store::journal::NextPhase;
 use charter_store::mission::ArtifactRecord;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -34,20 +32,16 @@ use tracing::{Instrument, Span};
 use self::turns::RateLimitQueue;
 use self::writing::RunOwnership;
 use super::approvals;
-use super::drivers::{
-    Driven, DriverHandle, DriverMessage, has_unread_notice, is_lease_lost, run_unless_revoked,
-};
-use super::effect::{Prepared, StepEnd, Workspace, failure};
-use super::journal::{FoldedRun, PendingEvent};
+use super::drivers::DriverMessage;
+use super::effect::{Prepared, StepEnd, failure};
+use super::evidence::Examination;
+use super::journal::{FoldedRun, History, PendingEvent};
+use super::pinned::LoadedRun;
 use super::progress::Progress;
-use super::resumable::ResumableRun;
-use super::{NewRun, PendingRun, RunClients, RunService, held};
+use super::{RunClients, RunService};
 use crate::EngineError;
-use crate::execution::outputs::{OutputMemory, RunMemory, RunMemoryShare, VALUES_TIMEOUT};
-use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
-use crate::ground::moments;
+use crate::execution::outputs::{OutputMemory, RunMemory, RunMemoryShare};
 use crate::ground::questions::Effort;
-use crate::ground::settings::ProcessRole;
 use crate::ground::telemetry;
 use crate::identity::shares::Share;
 
@@ -57,7 +51,7 @@ struct RunDriver<'e> {
     clients: &'e Arc<dyn RunClients>,
     folded: FoldedRun,
     hold: RunOwnership,
-    workspace: Workspace,
+    pinned: LoadedRun,
     progress: Progress,
     cancel: CancellationToken,
     orders: &'e mut mpsc::Receiver<DriverMessage>,
@@ -79,273 +73,24 @@ struct RunDriver<'e> {
     mission: Option<MissionState>,
     /// Steps that wait for the rate limit of their tool.
     turns: RateLimitQueue,
+    /// Of a skill's run that leaves evidence: its journal, and its examined results.
+    results: Option<(History, Examination)>,
 }
 
-/// How the driver obtains the run's state.
-enum RunSource {
-    /// From the journal, under a lease that is still to be acquired.
-    Stored(RunId),
-    /// From the journal, already read under a lease of this worker.
-    Held(Box<ResumableRun>, Lease),
-    /// From memory: nothing of the run is stored.
-    New(Box<PendingRun>),
-}
-
-impl RunSource {
-    fn run_id(&self) -> &RunId {
-        match self {
-            Self::Stored(run_id) => run_id,
-            Self::Held(housed, _) => housed.folded.run.id(),
-            Self::New(new) => new.run.id(),
-        }
-    }
+/// A run as it was left by its driver, or by the workers of another process.
+#[derive(Debug)]
+pub(crate) struct DrivenRun {
+    pub(crate) run: Run,
+    /// The documents that it pinned.
+    pub(crate) pinned: LoadedRun,
+    /// Its journal, if the driver read it: that of a skill's run that left evidence and ended.
+    pub(crate) history: Option<History>,
+    /// The results that the driver examined before it ended the run; present with the journal.
+    pub(crate) examined: Option<Examination>,
 }
 
 /// Running effects.
 type InFlight = FuturesUnordered<BoxFuture<'static, StepEnd>>;
-
-impl RunService {
-    /// Drives a run from the state in its journal to its end, or until it waits for a person. If this process drives
-    /// the run already, waits for that driver first. [`Driven::Elsewhere`] while another process holds the run.
-    ///
-    /// # Errors
-    /// `unavailable` if the engine stops first; errors of storage. A failed step is not an error: it is part of the
-    /// run's outcome.
-    pub(crate) async fn drive_stored(
-        self: &Arc<Self>,
-        run_id: &RunId,
-        workspace: Workspace,
-        progress: Progress,
-    ) -> Result<Driven, EngineError> {
-        let whence = RunSource::Stored(run_id.clone());
-        self.drive_when_slot_free(whence, workspace, progress).await
-    }
-
-    /// Drives a run that is not stored yet. One commit creates the run, acquires its lease and begins its first steps.
-    ///
-    /// # Errors
-    /// As for [`RunService::drive_stored`]; `already_exists` if the run is in storage.
-    pub(crate) async fn drive_new(
-        self: &Arc<Self>,
-        new: NewRun,
-        progress: Progress,
-    ) -> Result<Driven, EngineError> {
-        let new = self.unstored(new)?;
-        let pinned = self.pinned.load_new(&new).await?;
-        let whence = RunSource::New(Box::new(new));
-        self.drive_when_slot_free(whence, pinned.workspace, progress)
-            .await
-    }
-
-    /// Drives a new run in an acquired slot, for a caller that waits only until the run is stored.
-    pub(super) async fn drive_new_in_slot(
-        self: &Arc<Self>,
-        place: DriverHandle,
-        new: PendingRun,
-    ) -> Result<Driven, EngineError> {
-        let pinned = self.pinned.load_new(&new).await?;
-        let whence = RunSource::New(Box::new(new));
-        self.drive_in_slot(place, whence, pinned.workspace, Progress::silent())
-            .await
-    }
-
-    async fn drive_when_slot_free(
-        self: &Arc<Self>,
-        whence: RunSource,
-        workspace: Workspace,
-        progress: Progress,
-    ) -> Result<Driven, EngineError> {
-        if self.settings.duty == ProcessRole::Api {
-            let left = self.delegate_to_workers(whence, &workspace.tenant).await?;
-            return Ok(Driven::Here(Box::new(left)));
-        }
-        let place = self.drivers.acquire_when_free(whence.run_id()).await;
-        self.drive_in_slot(place, whence, workspace, progress).await
-    }
-
-    /// Drives a run that this process claimed. If the run cannot be read, its lease is left to expire, so that it is
-    /// not claimed again at once.
-    pub(super) async fn drive_claimed(
-        self: &Arc<Self>,
-        place: DriverHandle,
-        run: &RunRecord,
-        lease: Lease,
-    ) -> Result<Driven, EngineError> {
-        let reading = async {
-            let housed = self
-                .journals
-                .fold_for_resume(&run.tenant_id, &run.run_id)
-                .await?;
-            let pinned = self.pinned.load(&run.tenant_id, &housed.folded.run).await?;
-            Ok((housed, pinned.workspace))
-        };
-        let Some((housed, workspace)) = run_unless_revoked(&place.lost, reading).await? else {
-            return Ok(Driven::Elsewhere);
-        };
-        let whence = RunSource::Held(Box::new(housed), lease);
-        self.drive_in_slot(place, whence, workspace, Progress::silent())
-            .await
-    }
-
-    async fn drive_in_slot(
-        self: &Arc<Self>,
-        mut place: DriverHandle,
-        whence: RunSource,
-        workspace: Workspace,
-        progress: Progress,
-    ) -> Result<Driven, EngineError> {
-        let (run_id, tenant) = (whence.run_id().clone(), workspace.tenant.clone());
-        // The end of any other run does not by itself produce a request's result.
-        let changes = workspace.kind == RunKind::Playbook;
-        let clients = held(&self.clients)?;
-        let span = telemetry::run(&run_id, &tenant);
-        let driving = self.drive_under_lease(&clients, whence, workspace, progress, &mut place);
-        let driven = driving.instrument(span.clone()).await;
-        let left = driven.as_ref().map(|driven| match driven {
-            Driven::Here(run) => Some(&**run),
-            Driven::Elsewhere => None,
-        });
-        telemetry::run_left(&span, left);
-        drop((span, place.seat));
-        if has_unread_notice(&mut place.orders) {
-            self.spawn_driver(tenant.clone(), run_id);
-        }
-        let driven = driven?;
-        if let Driven::Here(run) = &driven {
-            self.schedule_wake(run, &tenant);
-            if changes {
-                clients.record_end(&tenant, run).await;
-            }
-        }
-        Ok(driven)
-    }
-
-    /// Waits while a worker drives the run, to its end or until it waits for a person.
-    async fn delegate_to_workers(
-        self: &Arc<Self>,
-        whence: RunSource,
-        tenant: &TenantId,
-    ) -> Result<Run, EngineError> {
-        let run_id = whence.run_id().clone();
-        if let RunSource::New(new) = whence {
-            self.store_new(*new).await?;
-        }
-        self.await_other_replica(tenant, &run_id).await
-    }
-
-    /// Waits until a run that another process drives has ended or waits for a person, and returns it.
-    pub(crate) async fn await_other_replica(
-        &self,
-        tenant: &TenantId,
-        run_id: &RunId,
-    ) -> Result<Run, EngineError> {
-        self.await_settled(tenant, run_id).await?;
-        Ok(self.journals.fold(tenant, run_id).await?.run)
-    }
-
-    /// Waits until a run with another driver has ended or waits for a person.
-    async fn await_settled(&self, tenant: &TenantId, run: &RunId) -> Result<(), EngineError> {
-        loop {
-            // Registered before looking, so that no notification in between is missed.
-            let change = ChangeWait::register(&self.news);
-            let record = self.store.run(tenant, run).await?;
-            let record = record.ok_or_else(|| EngineError::not_found("run", run))?;
-            if !record.status.is_active() {
-                return Ok(());
-            }
-            match change.wait(POLL_INTERVAL, &self.draining).await {
-                WaitEnd::LookAgain => {}
-                WaitEnd::Stopped => return Err(EngineError::interrupted()),
-            }
-        }
-    }
-
-    async fn drive_under_lease(
-        self: &Arc<Self>,
-        clients: &Arc<dyn RunClients>,
-        whence: RunSource,
-        workspace: Workspace,
-        progress: Progress,
-        place: &mut DriverHandle,
-    ) -> Result<Driven, EngineError> {
-        let (housed, hold, unwritten, artifacts) = match whence {
-            RunSource::Stored(run_id) => {
-                let Some(lease) = self.acquire_lease(&run_id).await? else {
-                    return Ok(Driven::Elsewhere);
-                };
-                self.drivers.set_lease_held(&run_id, lease.fence);
-                match self
-                    .journals
-                    .fold_for_resume(&workspace.tenant, &run_id)
-                    .await
-                {
-                    Ok(housed) => (housed, RunOwnership::Held(lease), Vec::new(), Vec::new()),
-                    Err(error) => {
-                        self.store.release(&lease).await?;
-                        return Err(error);
-                    }
-                }
-            }
-            RunSource::Held(housed, lease) => {
-                (*housed, RunOwnership::Held(lease), Vec::new(), Vec::new())
-            }
-            RunSource::New(new) => {
-                let room = self.memory.for_run(&workspace.tenant);
-                let part = room.take(new.run.memory(), VALUES_TIMEOUT).await?;
-                let hold = RunOwnership::Unstored(Box::new(new.record), new.stored);
-                let started = vec![new.started];
-                let folded = FoldedRun::unwritten(new.run);
-                let housed = ResumableRun { folded, room, part };
-                (housed, hold, started, new.artifacts)
-            }
-        };
-        let ResumableRun { folded, room, part } = housed;
-        let told = match hold {
-            RunOwnership::Unstored(..) => None,
-            RunOwnership::Held(_) | RunOwnership::Returned => Some(folded.run.status()),
-        };
-        let mission = mission::state_of(&folded.run);
-        let mut drive = RunDriver {
-            runs: self,
-            clients,
-            told,
-            folded,
-            hold,
-            workspace,
-            progress,
-            cancel: self.background.shutdown.child_token(),
-            orders: &mut place.orders,
-            unwritten,
-            approvals: Vec::new(),
-            set_aside: BTreeSet::new(),
-            artifacts,
-            memory: Vec::new(),
-            room,
-            kept: part.into_iter().collect(),
-            mission,
-            turns: RateLimitQueue::default(),
-        };
-        let ended = run_unless_revoked(&place.lost, drive.run_loop()).await;
-        drive.cancel.cancel();
-        if let RunOwnership::Held(lease) = &drive.hold {
-            self.store.release(lease).await?;
-        }
-        match ended {
-            Ok(Some(())) => Ok(Driven::Here(Box::new(drive.folded.run))),
-            Ok(None) => Ok(Driven::Elsewhere),
-            Err(error) if is_lease_lost(&error, drive.folded.run.id()) => Ok(Driven::Elsewhere),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Acquires this worker's lease on a run; `None` while another worker holds it.
-    pub(super) async fn acquire_lease(&self, run_id: &RunId) -> Result<Option<Lease>, EngineError> {
-        let now = self.clock.now();
-        let until = moments::after(now, self.settings.lease);
-        let (run, holder) = (run_id.as_str(), self.holder.as_str());
-        Ok(self.store.acquire(run, holder, now, until).await?)
-    }
-}
 
 impl RunDriver<'_> {
     async fn run_loop(&mut self) -> Result<(), EngineError> {
@@ -415,14 +160,14 @@ impl RunDriver<'_> {
     async fn apply_automatic_transitions(&mut self) -> Result<(), EngineError> {
         loop {
             let effort = Effort::long_if_any([self.folded.run.asks_expressions()]);
-            let tenant = &self.workspace.tenant;
+            let tenant = &self.pinned.workspace.tenant;
             let place = self.runs.questions.slot_for(tenant, effort).await;
             let events = place.ask(|| self.folded.run.advance());
             if events.is_empty() {
                 return Ok(());
             }
             if events.iter().any(RunEvent::is_final) {
-                self.leave_evidence().await?;
+                self.leave_evidence(&events).await?;
             }
             self.apply_events(events)?;
         }
@@ -538,7 +283,7 @@ impl RunDriver<'_> {
         let (calls, clients) = (Arc::clone(&self.runs.calls), Arc::clone(self.clients));
         let key = self.folded.run.idempotency_key(step);
         let (room, cancel) = (Arc::clone(&self.room), self.cancel.child_token());
-        let (run, tenant) = (self.folded.run.id(), &self.workspace.tenant);
+        let (run, tenant) = (self.folded.run.id(), &self.pinned.workspace.tenant);
         let span = telemetry::tool(&effect.call().tool, &key, run, tenant);
         let performed = async move {
             let end = effect.perform(&calls, &*clients, room, key, cancel).await;
@@ -610,13 +355,15 @@ impl RunDriver<'_> {
         if let Err(refusal) = self.has_room_for(output, &brings.growth) {
             return self.refused(step, refusal, &end);
         }
-        let Some(desk) = self.workspace.desk.clone() else {
+        let Some(desk) = self.pinned.workspace.desk.clone() else {
             return end;
         };
         match desk.admit(&self.folded.run, step, output) {
             Ok(artifacts) => {
                 self.artifacts.extend(artifacts);
-                self.runs.pinned.add_tools(&mut self.workspace, tools);
+                self.runs
+                    .pinned
+                    .add_tools(&mut self.pinned.workspace, tools);
                 end
             }
             Err(failure) => StepEnd::Failed {
@@ -644,11 +391,14 @@ impl RunDriver<'_> {
                 let approval =
                     self.runs
                         .approvals
-                        .requested(&self.workspace, &self.folded.run, asked);
+                        .requested(&self.pinned.workspace, &self.folded.run, asked);
                 let record = approvals::record(&approval)?;
                 self.approvals.push(ApprovalChange::Ask(record));
             }
             let unwritten = PendingEvent::new(&event, at)?;
+            if let Some((history, _)) = &mut self.results {
+                history.push(at, event.clone());
+            }
             let folded = self.folded.run.apply(event, at);
             folded.map_err(|error| EngineError::internal("folding an event", error))?;
             self.unwritten.push(unwritten);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
-use charter_domain::run::{Command, Run};
+use charter_domain::run::Command;
 use charter_store::StoreError;
 use charter_store::lease::Fence;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -281,28 +281,6 @@ pub(super) fn has_unread_notice(orders: &mut mpsc::Receiver<DriverMessage>) -> b
     orders.close();
     let mut left = std::iter::from_fn(|| orders.try_recv().ok());
     left.any(|order| matches!(order, DriverMessage::Refresh))
-}
-
-/// Who drove a run as far as it goes.
-#[derive(Debug)]
-pub(crate) enum Driven {
-    /// This process, or the workers that it left the run to: the run as they left it.
-    Here(Box<Run>),
-    /// Another worker, which holds the run or took it over.
-    Elsewhere,
-}
-
-impl Driven {
-    /// The run.
-    ///
-    /// # Errors
-    /// `overloaded` if another worker drives it.
-    pub(crate) fn here(self) -> Result<Run, EngineError> {
-        match self {
-            Self::Here(run) => Ok(*run),
-            Self::Elsewhere => Err(held_elsewhere()),
-        }
-    }
 }
 
 /// Where a command for a run can be decided.

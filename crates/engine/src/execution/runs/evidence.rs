@@ -2,13 +2,16 @@
 //! last event is written. Each record anchors the journal's state at the end of the run, so that a later change of the
 //! journal is detected.
 //!
-//! A skill's run leaves its records when its results are analysed, with its findings. Must not know the driver of a
+//! The records of a skill's run are attached to its findings, and have no such anchor. Must not know the driver of a
 //! run.
+
+mod skill;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::tool::{Tool, ToolEvidence};
@@ -16,9 +19,11 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::hex;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, ToolId, UserId};
+use charter_contract::json::memory_of_fields;
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
+use charter_domain::clock::Clock;
 use charter_domain::graph::{Step, StepAction, StepGraph};
 use charter_domain::run::{EffectStart, ResultSource, Run, RunEvent, StepState};
 use charter_store::SharedStore;
@@ -35,9 +40,13 @@ use super::HistoryEvent;
 use super::divergence::ReplayDivergence;
 use super::effect::Workspace;
 use super::journal::FoldedRun;
-use super::pinned::PinnedDocumentService;
+use super::pinned::{LoadedRun, PinnedDocumentService};
 use crate::EngineError;
 use crate::execution::evidence::{CapturedResult, EvidenceOutcome, EvidenceService, FAULT, id_of};
+use crate::execution::findings::FindingService;
+use crate::ground::core_ports::CorePorts;
+
+pub(crate) use skill::{Examination, ExaminedRun};
 
 /// The payload field that names the run of its record.
 const RUN: &str = "run";
@@ -47,7 +56,7 @@ const FAULTY: &str = "the tool's evidence declaration failed; the record was cre
 
 /// A call that succeeded, according to the journal.
 #[derive(Debug)]
-pub(super) struct SucceededCall<'h> {
+struct SucceededCall<'h> {
     tool: &'h ToolId,
     /// The playbook's own script, which ran in the tool's place.
     script: Option<&'h str>,
@@ -87,7 +96,7 @@ pub struct RunEvidence {
 
 /// Digests of a run's plan and journal at the end of the run, for all its records.
 #[derive(Debug)]
-pub(super) struct Anchor {
+struct Anchor {
     plan_digest: Digest,
     journal_version: u64,
     journal_head: String,
@@ -95,7 +104,7 @@ pub(super) struct Anchor {
 
 impl Anchor {
     /// Builds the anchor of a run whose journal is durable as folded.
-    pub(super) fn from_run(folded: &FoldedRun) -> Self {
+    fn from_run(folded: &FoldedRun) -> Self {
         Self {
             plan_digest: folded.run.plan_digest(),
             journal_version: folded.version,
@@ -105,27 +114,34 @@ impl Anchor {
 }
 
 impl Workspace {
-    /// Returns whether a run leaves evidence when it ends. A skill's results are recorded when they are analysed; an
-    /// analysis has no evidence of its own.
-    pub(super) fn leaves_evidence(&self, evidence: &RunEvidenceService) -> bool {
-        match self.kind {
-            RunKind::Skill | RunKind::Analysis => false,
+    /// Returns whether a run leaves evidence before it ends by these events. A skill's run does if it completes,
+    /// because its results are an answer only then; an analysis has no evidence of its own.
+    pub(super) fn leaves_evidence(
+        &self,
+        evidence: &RunEvidenceService,
+        ending: &[RunEvent],
+    ) -> bool {
+        let has_results = match self.kind {
+            RunKind::Analysis => false,
+            RunKind::Skill => {
+                let completes = |event: &RunEvent| matches!(event, RunEvent::Completed { .. });
+                ending.iter().any(completes)
+            }
             RunKind::Playbook
             | RunKind::ExecutionPlan
             | RunKind::Pipeline
             | RunKind::DecisionTree
             | RunKind::Mission
-            | RunKind::ToolCall => {
-                let mut tools = self.tools.values();
-                tools.any(|tool| evidence.records.is_shown(&tool.entry.document))
-            }
-        }
+            | RunKind::ToolCall => true,
+        };
+        let mut tools = self.tools.values();
+        has_results && tools.any(|tool| evidence.records.is_shown(&tool.entry.document))
     }
 }
 
 /// Returns the successful calls of a run in the order of success. A cached result does not count: the run that made the
 /// call has the record. The answer of a write in a dry run proves nothing.
-pub(super) fn made(history: &[HistoryEvent]) -> Vec<SucceededCall<'_>> {
+fn made(history: &[HistoryEvent]) -> Vec<SucceededCall<'_>> {
     let mut known = OpenCall::default();
     history
         .iter()
@@ -251,24 +267,75 @@ impl<'h> OpenCall<'h> {
 /// The evidence that runs leave.
 pub(crate) struct RunEvidenceService {
     store: SharedStore,
+    clock: Arc<dyn Clock>,
     pub(super) records: Arc<EvidenceService>,
+    findings: Arc<FindingService>,
     pinned: Arc<PinnedDocumentService>,
     shutdown: CancellationToken,
 }
 
 impl RunEvidenceService {
     pub(crate) fn new(
-        store: SharedStore,
+        ports: CorePorts,
         records: Arc<EvidenceService>,
+        findings: Arc<FindingService>,
         pinned: Arc<PinnedDocumentService>,
         shutdown: CancellationToken,
     ) -> Self {
         Self {
-            store,
+            store: ports.store,
+            clock: ports.clock,
             records,
+            findings,
             pinned,
             shutdown,
         }
+    }
+
+    /// Records the evidence of a run that is about to end and whose journal is durable as folded. A worker that resumes
+    /// after a crash in between finds the same records. Returns the examined results of a skill's run.
+    ///
+    /// # Errors
+    /// `unavailable` if the engine stops first; errors of storage.
+    pub(super) async fn leave(
+        &self,
+        pinned: &LoadedRun,
+        folded: &FoldedRun,
+        history: &[HistoryEvent],
+    ) -> Result<Option<Examination>, EngineError> {
+        if pinned.workspace.kind == RunKind::Skill {
+            let examined = self.examine_before_end(pinned, &folded.run, history);
+            return examined.await.map(Some);
+        }
+        self.record_calls(&pinned.workspace, folded, history)
+            .await?;
+        Ok(None)
+    }
+
+    /// Records each call of a run that is about to end.
+    async fn record_calls(
+        &self,
+        workspace: &Workspace,
+        folded: &FoldedRun,
+        history: &[HistoryEvent],
+    ) -> Result<(), EngineError> {
+        let (mut records, mut memory) = (Vec::new(), 0_usize);
+        let anchor = Anchor::from_run(folded);
+        for made in made(history) {
+            let record = self.record(workspace, folded, &anchor, &made);
+            let Some(record) = record.await? else {
+                continue;
+            };
+            memory = memory.saturating_add(memory_of_fields(&record.payload));
+            records.push(record);
+            // Large records are written at once, to free their memory.
+            if memory > LARGE_OUTPUT {
+                self.records.keep(&workspace.tenant, &records).await?;
+                records.clear();
+                memory = 0;
+            }
+        }
+        self.records.keep(&workspace.tenant, &records).await
     }
 
     /// Returns the record of a call of a run whose journal is durable as folded; `None` if no page shows the result.
@@ -277,7 +344,7 @@ impl RunEvidenceService {
     /// # Errors
     /// `unavailable` if the engine stops first. A failure of a tool's declaration is not an error: the record is made
     /// without it and states that.
-    pub(super) async fn record(
+    async fn record(
         &self,
         workspace: &Workspace,
         folded: &FoldedRun,

@@ -108,6 +108,15 @@ pub(crate) struct History {
 }
 
 impl History {
+    /// Adds the next event.
+    pub(super) fn push(&mut self, at: Timestamp, event: RunEvent) {
+        self.events.push(HistoryEvent {
+            sequence: self.events.len() as u64 + 1,
+            at,
+            event,
+        });
+    }
+
     /// Returns the events and their memory.
     pub(crate) fn into_parts(self) -> (Vec<HistoryEvent>, Option<Share>) {
         (self.events, self.memory)

@@ -25,7 +25,6 @@ use quick_cache::sync::Cache;
 
 use super::call::{self, Body};
 use super::effect::{PinnedTool, StageRunner, Workspace};
-use super::journal::JournalService;
 use super::{MissionDocuments, PendingRun, StageRunnerFactory};
 use crate::catalogue::live::{CatalogueService, parse_document};
 use crate::execution::tags::TagService;
@@ -56,7 +55,6 @@ pub(crate) struct PinnedDocumentParts {
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) keys: Arc<KeyService>,
     pub(crate) tags: Arc<TagService>,
-    pub(crate) journals: Arc<JournalService>,
 }
 
 /// The documents of runs, in the versions that they pinned.
@@ -65,7 +63,6 @@ pub(crate) struct PinnedDocumentService {
     catalogue: Arc<CatalogueService>,
     keys: Arc<KeyService>,
     tags: Arc<TagService>,
-    journals: Arc<JournalService>,
     /// Set after missions are built, because they are built on this service.
     stages: OnceLock<Weak<dyn StageRunnerFactory>>,
     files: Cache<Origin, Arc<PackageFiles>>,
@@ -78,7 +75,6 @@ impl PinnedDocumentService {
             catalogue: parts.catalogue,
             keys: parts.keys,
             tags: parts.tags,
-            journals: parts.journals,
             stages: OnceLock::new(),
             files: Cache::new(CACHED_PACKAGES),
         }
@@ -91,16 +87,6 @@ impl PinnedDocumentService {
 
     /// Loads the pinned versions of a run. Guardrails are the current ones: a rule that was tightened since then
     /// applies.
-    pub(crate) async fn load_stored(
-        &self,
-        tenant: &TenantId,
-        run_id: &RunId,
-    ) -> Result<LoadedRun, EngineError> {
-        let run = self.journals.fold(tenant, run_id).await?.run;
-        self.load(tenant, &run).await
-    }
-
-    /// Loads the pinned versions of a run whose state is known.
     pub(crate) async fn load(
         &self,
         tenant: &TenantId,

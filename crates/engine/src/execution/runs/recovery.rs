@@ -114,7 +114,7 @@ impl RunRecoveryService {
             let claimed = self.store.claim_runs(&claim).await?;
             let full = claimed.len() == claim.limit;
             for claimed in claimed {
-                self.parts.runs.spawn_claimed_driver(claimed);
+                self.parts.runs.resume_claimed(claimed);
             }
             if !full {
                 return Ok(());

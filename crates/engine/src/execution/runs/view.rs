@@ -31,7 +31,6 @@ pub use events::{RunEventPage, RunEventView};
 pub use list::{RunPage, RunQuery, RunSummary};
 pub use show::{Replayed, RunAt, RunState, RunView, StepView};
 pub(super) use warnings::ForeseenCall;
-pub(crate) use warnings::guardrail_warnings;
 
 /// The parts that runs are shown with.
 pub(crate) struct RunViewParts {

@@ -65,8 +65,11 @@ impl RunStartService {
         let run_id = RunId::from_uuid(self.ids.uuid());
         self.check_definitions(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, DryRun::No, run_id.clone())?;
-        let run = self.runs.drive_new(new, Progress::silent()).await?.here()?;
-        Ok((run_id, run.outcome().cloned()))
+        let waiting = self
+            .runs
+            .wait(&caller.tenant, &run_id, Some(new), Progress::silent());
+        let outcome = waiting.await?.run.outcome().cloned();
+        Ok((run_id, outcome))
     }
 
     /// Returns a playbook that the caller may run: active, and within the caller's tier.

@@ -219,7 +219,7 @@ impl ApprovalService {
             Err(error) => return Err(error.into()),
         }
         let (tenant, run) = (caller.tenant.clone(), asked.call.run_id.clone());
-        self.parts.runs.spawn_driver(tenant, run);
+        self.parts.runs.resume(tenant, run);
         Ok(Approval { state, ..asked })
     }
 

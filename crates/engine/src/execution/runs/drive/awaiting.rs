@@ -33,7 +33,11 @@ impl RunDriver<'_> {
             return Ok(());
         }
         for (step, id) in awaited {
-            let approval = self.runs.approvals.get(&self.workspace.tenant, &id).await?;
+            let approval = self
+                .runs
+                .approvals
+                .get(&self.pinned.workspace.tenant, &id)
+                .await?;
             let now = self.runs.deadlines.now_or_deadline(approval.expires_at);
             self.use_approval(step, &approval, now)?;
         }
@@ -116,8 +120,8 @@ impl RunDriver<'_> {
     /// Waits for a slot to ask the gate about a step.
     pub(super) async fn evaluation_slot(&self, step: &StepId) -> EvaluationSlot {
         let tool = self.folded.run.graph().step(step).and_then(Step::tool);
-        let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
-        let tenant = &self.workspace.tenant;
+        let effort = tool.map_or(Effort::Moment, |tool| self.pinned.workspace.effort(tool));
+        let tenant = &self.pinned.workspace.tenant;
         self.runs.questions.slot_for(tenant, effort).await
     }
 
@@ -130,7 +134,7 @@ impl RunDriver<'_> {
     ) -> Result<(), EngineError> {
         let place = self.evaluation_slot(step).await;
         let at = self.runs.clock.now();
-        match place.ask(|| self.workspace.prepare(&self.folded.run, step, at)) {
+        match place.ask(|| self.pinned.workspace.prepare(&self.folded.run, step, at)) {
             Ok(Preparation::Effect(prepared)) => {
                 let (call, decision) = (prepared.call(), prepared.decision().clone());
                 let decision = decision.in_doubt(&call.tool, &refusal.message);
@@ -154,7 +158,7 @@ impl RunDriver<'_> {
         if !self.folded.asked {
             return Ok(());
         }
-        let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
+        let (tenant, run) = (&self.pinned.workspace.tenant, self.folded.run.id());
         for change in self.runs.approvals.lapsing(tenant, run).await? {
             let id = |change: &ApprovalChange| match change {
                 ApprovalChange::Move(change) => Some(change.approval_id.clone()),

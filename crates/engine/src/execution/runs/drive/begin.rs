@@ -46,7 +46,7 @@ impl RunDriver<'_> {
             self.fail_before_effect(step, failure, at)?;
             return Ok(None);
         }
-        let preparation = place.ask(|| self.workspace.prepare(&self.folded.run, step, at));
+        let preparation = place.ask(|| self.pinned.workspace.prepare(&self.folded.run, step, at));
         let mut prepared = match preparation {
             Ok(Preparation::Effect(prepared)) => prepared,
             Ok(Preparation::NotInDryRun) => {

@@ -87,7 +87,7 @@ impl RunDriver<'_> {
         let Some(limit) = &tool.rate_limit else {
             return true;
         };
-        let key = (self.workspace.tenant.clone(), tool.tool_id.clone());
+        let key = (self.pinned.workspace.tenant.clone(), tool.tool_id.clone());
         let id = &prepared.call().step;
         let Err(too_soon) = self.runs.rate_limits.take(key, limit.into(), at) else {
             self.turns.take(id);
@@ -95,7 +95,7 @@ impl RunDriver<'_> {
         };
         // A question may wait; a confirmed change does not begin at another time.
         let wait = Duration::from_millis(too_soon.wait_ms);
-        if self.workspace.kind == RunKind::Skill && self.turns.wait(id, at, wait) {
+        if self.pinned.workspace.kind == RunKind::Skill && self.turns.wait(id, at, wait) {
             self.progress
                 .step_waiting(id, &tool.tool_id, too_soon.wait_ms);
             return false;

@@ -44,7 +44,7 @@ impl RunDriver<'_> {
         let writes = self.folded.run.graph().step(step).is_some_and(Step::writes);
         let step = step.clone();
         // The write has happened, even if its answer is refused.
-        if writes && !self.folded.run.is_dry_run() && self.workspace.desk.is_none() {
+        if writes && !self.folded.run.is_dry_run() && self.pinned.workspace.desk.is_none() {
             return StepEnd::InDoubt { step, refusal };
         }
         StepEnd::Failed {

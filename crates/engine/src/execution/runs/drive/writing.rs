@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use charter_contract::bounds::LARGE_OUTPUT;
-use charter_contract::json::memory_of_fields;
 use charter_contract::time::Timestamp;
 use charter_domain::mission;
+use charter_domain::run::RunEvent;
 use charter_store::journal::{Append, NewEvent, NewLeasedRun, NextPhase, RunRecord, RunWait};
 use charter_store::lease::Lease;
 use tokio::sync::SetOnce;
@@ -13,7 +12,6 @@ use tokio::sync::SetOnce;
 use super::RunDriver;
 use crate::EngineError;
 use crate::execution::events;
-use crate::execution::runs::evidence::{Anchor, made};
 use crate::execution::runs::journal::chain;
 use crate::ground::moments;
 
@@ -41,7 +39,7 @@ impl RunDriver<'_> {
             return self.write(NextPhase::Waits(wait)).await;
         }
         if let RunOwnership::Held(lease) = &self.hold {
-            let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
+            let (tenant, run) = (&self.pinned.workspace.tenant, self.folded.run.id());
             self.runs.drivers.set_lease_releasing(run);
             let parked = self.runs.store.park(tenant, run, lease.fence, wait);
             parked.await?;
@@ -68,7 +66,7 @@ impl RunDriver<'_> {
             Some(_) => NextPhase::Ends,
             None => then,
         };
-        let (tenant, run) = (&self.workspace.tenant, &self.folded.run);
+        let (tenant, run) = (&self.pinned.workspace.tenant, &self.folded.run);
         let messages = events::about_run(tenant, run, self.told, &approvals, self.runs.clock.now());
         match &self.hold {
             RunOwnership::Unstored(record, stored) => {
@@ -149,40 +147,22 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Records evidence of the run's actions before the journal marks the run as over. A worker that resumes after a
-    /// crash in between finds the same records. The journal is made durable first, because the records state its
-    /// digest.
-    pub(super) async fn leave_evidence(&mut self) -> Result<(), EngineError> {
-        if !self.workspace.leaves_evidence(&self.runs.evidence) {
+    /// Records the run's evidence before these events end the run. The journal is made durable first: the records state
+    /// its digest, and a worker that resumes after a crash makes them from the same results.
+    pub(super) async fn leave_evidence(&mut self, ending: &[RunEvent]) -> Result<(), EngineError> {
+        let runs = self.runs;
+        if !self
+            .pinned
+            .workspace
+            .leaves_evidence(&runs.evidence, ending)
+        {
             return Ok(());
         }
         self.write(NextPhase::Runs).await?;
-        let (journals, evidence) = (&self.runs.journals, &self.runs.evidence);
-        let history = journals
-            .history(&self.workspace.tenant, self.folded.run.id())
-            .await?;
-        let (mut records, mut memory) = (Vec::new(), 0_usize);
-        let anchor = Anchor::from_run(&self.folded);
-        for made in made(&history) {
-            let record = evidence.record(&self.workspace, &self.folded, &anchor, &made);
-            let Some(record) = record.await? else {
-                continue;
-            };
-            memory = memory.saturating_add(memory_of_fields(&record.payload));
-            records.push(record);
-            // Large records are written at once, to free their memory.
-            if memory > LARGE_OUTPUT {
-                evidence
-                    .records
-                    .keep(&self.workspace.tenant, &records)
-                    .await?;
-                records.clear();
-                memory = 0;
-            }
-        }
-        evidence
-            .records
-            .keep(&self.workspace.tenant, &records)
-            .await
+        let (tenant, run) = (&self.pinned.workspace.tenant, self.folded.run.id());
+        let history = runs.journals.history(tenant, run).await?;
+        let examined = runs.evidence.leave(&self.pinned, &self.folded, &history);
+        self.results = examined.await?.map(|examined| (history, examined));
+        Ok(())
     }
 }

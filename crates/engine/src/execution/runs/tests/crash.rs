@@ -9,6 +9,7 @@ mod outside;
 mod play;
 mod playbook;
 mod points;
+mod skill;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -459,6 +460,31 @@ fn b000_18_killed_at_any_point_a_reversal_that_people_report_is_not_lost() {
     let events = [&FIRST[..], &ROLLED_BACK].concat();
     let done = ["write s2", "undo undo_2"];
     ends_as_if_uninterrupted(Variation::RolledBackReported, &events, &done);
+}
+
+/// A skill's evidence is durable before the journal records the end of its run. If the process dies in between, the
+/// next one ends the run and adds no record.
+#[test]
+fn evidence_of_a_skill_is_recorded_before_its_run_ends() {
+    let stage = Stage::set(Played::Skill);
+    let (whole, points) = stage.whole();
+    let events = ["started", "step_begun s1", "step_succeeded s1", "completed"];
+    assert_eq!(whole.events, events);
+    let is_proof = |point: &usize| points[*point] == "put_evidence";
+    let proofs: Vec<usize> = (0..points.len()).filter(is_proof).collect();
+    let [proof] = proofs[..] else {
+        panic!("{points:#?}");
+    };
+    assert_eq!(points[proof + 1], "append, completed", "{points:#?}");
+    let records = whole.states["evidence"].as_array().unwrap();
+    assert_eq!(records.len(), 1, "{:#}", whole.states);
+    assert_eq!(whole.states["cited"], whole.states["evidence"]);
+    for death in [Death::After(proof), Death::Before(proof + 1)] {
+        let ended = stage.killed(&points, death);
+        assert_eq!(ended.events, whole.events, "{death:?}");
+        assert_eq!(ended.states, whole.states, "{death:?}");
+        assert_eq!(ended.ledger, whole.ledger, "{death:?}");
+    }
 }
 
 /// The points of a mission's process are appends, tool calls, and model calls. Wherever it dies, its journal and

@@ -377,9 +377,7 @@ async fn ruling_28_an_approval_that_lapsed_before_a_retry_calls_nothing() {
         rig.approve(&run).await;
         rig.met(&run, "retry_scheduled", 1).await;
         rig.clock.advance(HOUR).unwrap();
-        rig.engine
-            .runs()
-            .spawn_driver(person("ann").tenant, run.clone());
+        rig.engine.runs().resume(person("ann").tenant, run.clone());
         rig.met(&run, "approval_requested", approvals).await;
         if approvals == 2 {
             assert_eq!(rig.calls(), 1);

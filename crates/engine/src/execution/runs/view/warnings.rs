@@ -4,17 +4,15 @@
 
 use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::filling::FillBudget;
-use charter_contract::ids::{TenantId, ToolId};
+use charter_contract::ids::ToolId;
 use charter_domain::approval::ExactCall;
-use charter_domain::gate::{GateDecision, RuleResult};
 use charter_domain::graph::{Step, StepAction};
-use charter_domain::run::{Run, RunEvent, StepState};
+use charter_domain::run::{Run, StepState};
 use serde_json::Map;
 
 use super::{RunView, RunViewService};
-use crate::EngineError;
 use crate::execution::runs::effect::Workspace;
-use crate::execution::runs::journal::HistoryEvent;
+use crate::execution::runs::rule_warnings::{guardrail_warnings, quoted};
 
 /// A future call.
 pub(in crate::execution::runs) struct ForeseenCall {
@@ -71,19 +69,11 @@ impl Workspace {
 impl RunViewService {
     /// Returns the warnings about the remaining steps of a run that has not ended. They come from guardrails on its
     /// calls, as far as values are known, and from tools whose results leave no evidence.
-    ///
-    /// # Errors
-    /// If the executed documents cannot be loaded.
-    pub(crate) async fn foreseen_warnings(
-        &self,
-        tenant: &TenantId,
-        run: &Run,
-    ) -> Result<Vec<String>, EngineError> {
+    pub(crate) async fn foreseen_warnings(&self, run: &Run, workspace: &Workspace) -> Vec<String> {
         let mut warnings: Vec<String> = Vec::new();
         if run.outcome().is_some() {
-            return Ok(warnings);
+            return warnings;
         }
-        let workspace = self.pinned.load(tenant, run).await?.workspace;
         let (mut rules, mut unproven) = (Vec::new(), Vec::new());
         let steps = run.graph().steps().iter();
         for step in steps.filter(|step| step.reverses.is_none()) {
@@ -98,7 +88,7 @@ impl RunViewService {
             let tool = &tool.entry.document;
             if !state.is_some_and(StepState::is_settled) {
                 let effort = workspace.effort(called);
-                let place = self.questions.slot_for(tenant, effort).await;
+                let place = self.questions.slot_for(&workspace.tenant, effort).await;
                 rules.extend(place.ask(|| workspace.foreseen_warnings(run, step, tool, &foreseen)));
             }
             let proves_nothing = run.is_dry_run() && step.writes();
@@ -111,7 +101,7 @@ impl RunViewService {
                 warnings.push(warning);
             }
         }
-        Ok(warnings)
+        warnings
     }
 }
 
@@ -128,33 +118,6 @@ fn happens(state: Option<&StepState>) -> bool {
         Some(StepState::Failed { .. } | StepState::Skipped { .. } | StepState::Cancelled)
         | None => false,
     }
-}
-
-/// B000-13: the messages of `soft_warn` guardrails about the calls of a history, each once.
-pub(crate) fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
-    for entry in history {
-        let RunEvent::StepBegun(begun) = &entry.event else {
-            continue;
-        };
-        let GateDecision::Allow {
-            warnings: rules, ..
-        } = &begun.policy_decision
-        else {
-            continue;
-        };
-        for warning in rules.iter().map(quoted) {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
-    warnings
-}
-
-/// Returns the message of a rule with its id.
-fn quoted(rule: &RuleResult) -> String {
-    format!("{}: {}", rule.id, rule.message)
 }
 
 fn without_evidence(tool: &ToolId) -> String {

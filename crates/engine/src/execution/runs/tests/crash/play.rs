@@ -29,6 +29,7 @@ use super::mission;
 use super::outside::happened;
 use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedModels, WatchedTools, name_of};
+use super::skill;
 use crate::engine::tests::{engine, open, sandbox};
 use crate::identity::caller::tests::person;
 use crate::{
@@ -39,7 +40,7 @@ use crate::{
 /// How long the process waits for the engine before it gives up.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The request of [`Variation::Requested`].
+/// The request of [`Variation::Requested`] and [`Played::Skill`].
 const REQUEST: &str = "req-01930000-0000-7000-8000-000000000031";
 
 /// Delay before the first write is retried: long enough to be observed.
@@ -52,6 +53,8 @@ pub(super) enum Played {
     Playbook(Variation),
     /// A mission, with one change that it proposes.
     Mission,
+    /// A request that a skill answers.
+    Skill,
 }
 
 impl Played {
@@ -59,6 +62,7 @@ impl Played {
         match self {
             Self::Playbook(variation) => variation.package(address),
             Self::Mission => mission::package(address),
+            Self::Skill => skill::package(address),
         }
     }
 }
@@ -150,11 +154,14 @@ pub(super) async fn play(part: Part) -> Value {
 
 impl Play {
     async fn to_the_end(&self) -> Value {
-        let Played::Playbook(variation) = self.part.played else {
-            return self.mission_to_the_end().await;
+        let variation = match self.part.played {
+            Played::Playbook(variation) => variation,
+            Played::Mission => return self.mission_to_the_end().await,
+            Played::Skill => return self.skill_to_the_end().await,
         };
         if variation == Variation::Requested {
-            self.ask().await;
+            let metadata = json!({"playbook_id": PLAYBOOK});
+            self.ask("move the items", &metadata).await;
         }
         loop {
             let runs = self.runs().await;
@@ -186,14 +193,14 @@ impl Play {
     }
 
     /// Sends the request, unless that was done: an earlier process's open request is answered without being sent again.
-    async fn ask(&self) {
+    pub(super) async fn ask(&self, input: &str, metadata: &Value) {
         let ann = person("ann");
         loop {
             match self.asked().await {
                 None => {
                     let request = json!({
-                        "id": REQUEST, "timestamp": "2026-04-14T12:00:00Z", "input": "move the items",
-                        "metadata": {"playbook_id": PLAYBOOK},
+                        "id": REQUEST, "timestamp": "2026-04-14T12:00:00Z", "input": input,
+                        "metadata": metadata,
                     });
                     let request = serde_json::from_value(request).unwrap();
                     let answered =
@@ -209,7 +216,7 @@ impl Play {
     }
 
     /// Returns the recorded request.
-    async fn asked(&self) -> Option<RequestRecord> {
+    pub(super) async fn asked(&self) -> Option<RequestRecord> {
         let (id, ann) = (RequestId::parse(REQUEST).unwrap(), person("ann"));
         let found = self.engine.store().request(&ann.tenant, &id);
         found.await.unwrap()
