@@ -12,6 +12,9 @@ use charter_testkit::mutation::{Random, mutated};
 /// Maximum number of inputs kept; a further one replaces another.
 const MOST_KEPT: usize = 2_000;
 
+/// Maximum bytes of the inputs kept.
+const MOST_BYTES: usize = 256 << 20;
+
 /// Sizes of the hostile shapes, in bytes.
 const SHAPES: [usize; 3] = [100, 10_000, INPUT_BYTES];
 
@@ -20,6 +23,8 @@ type Signature = (bool, u32, u32, u32);
 
 pub(crate) struct Pool {
     inputs: Vec<Vec<u8>>,
+    /// Bytes of all inputs.
+    bytes: usize,
     /// Number of leading inputs that have not been run unchanged.
     untried: usize,
     seen: HashSet<Signature>,
@@ -39,6 +44,7 @@ impl Pool {
         }
         Self {
             untried: inputs.len(),
+            bytes: inputs.iter().map(Vec::len).sum(),
             inputs,
             seen: HashSet::new(),
             random: Random::new(seed),
@@ -68,14 +74,12 @@ impl Pool {
         if !self.seen.insert(signature) {
             return;
         }
-        if self.inputs.len() < MOST_KEPT {
-            self.inputs.push(input);
-        } else {
-            let at = self.random.below(MOST_KEPT);
-            if let Some(place) = self.inputs.get_mut(at) {
-                *place = input;
-            }
+        self.bytes += input.len();
+        while self.inputs.len() >= MOST_KEPT || self.bytes > MOST_BYTES {
+            let at = self.random.below(self.inputs.len());
+            self.bytes -= self.inputs.swap_remove(at).len();
         }
+        self.inputs.push(input);
     }
 }
 

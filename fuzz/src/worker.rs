@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use charter_testkit::fuzz_targets::{FuzzTarget, INPUT_TIME, Process, STACK, Trial, Verdict};
-use charter_testkit::measured::bound_memory;
+use charter_testkit::measured::{bound_memory, held};
 
 use crate::arguments::Work;
 use crate::faults;
@@ -42,11 +42,6 @@ static PANIC: Mutex<String> = Mutex::new(String::new());
 /// If inputs cannot be written, or the supervisor is gone.
 pub(crate) fn work(work: &Work) -> io::Result<()> {
     note_panics();
-    let limit = match work.target.process {
-        Process::Server => MEMORY * work.target.memory,
-        Process::Confined => work.target.memory,
-    };
-    bound_memory(limit);
     on_a_small_stack(work.target.name, || try_all(work))
 }
 
@@ -86,6 +81,10 @@ fn try_all(work: &Work) -> io::Result<()> {
     let mut pool = Pool::new(target, work.seed);
     let current = File::create(faults::current(&work.failures, target))?;
     let watch = Watch::start(target);
+    let limit = match target.process {
+        Process::Server => MEMORY * target.memory,
+        Process::Confined => target.memory,
+    };
     let mut tally = Tally::of(target.name);
     let start = Instant::now();
     let mut reported = start;
@@ -93,6 +92,7 @@ fn try_all(work: &Work) -> io::Result<()> {
         let input = pool.next_input();
         write_down(&current, &input)?;
         watch.begin();
+        bound_memory(held() + limit);
         let trial = target.try_input(&input);
         watch.end();
         tally.count(&trial);

@@ -8,7 +8,7 @@ use charter_contract::json::{
     JsonLimitExceeded, Meter, Profile, decode, decode_stored, extent, extent_of, to_stored,
 };
 use charter_contract::validate::parse;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Verdict;
 
@@ -66,8 +66,9 @@ pub(super) fn output(input: &[u8]) -> Verdict {
         return Verdict::Refused;
     };
     extent_of(&value, Profile::OUTPUT).expect("what was read is within its profile");
-    let enclosed =
-        (0..JSON_ENVELOPE_LEVELS).fold(canonical::sorted(value), |inner, _| json!([inner]));
+    let enclosed = (0..JSON_ENVELOPE_LEVELS).fold(canonical::sorted(value), |inner, _| {
+        Value::Array(vec![inner])
+    });
     let stored = to_stored(&enclosed).expect("what is admitted is stored");
     drop(enclosed);
     drop(decode_stored::<Value>(&stored).expect("what is stored is read"));
