@@ -119,8 +119,8 @@ async fn append(
     execute(
         WRITING,
         tx,
-        "UPDATE session SET expires_at = $3
-         WHERE tenant_id = $1 AND session_id = $2 AND expires_at < $3",
+        "UPDATE session SET expires_at = CASE WHEN expires_at < $3 THEN $3 ELSE expires_at END
+         WHERE tenant_id = $1 AND session_id = $2",
         params![tenant.as_str(), session.as_str(), expires_at],
     )
     .await
