@@ -20,7 +20,6 @@ use charter_store::page::{Page, PageRequest};
 
 use crate::column;
 use crate::evidence_log::Log;
-use crate::sqlite::SqliteEngine;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Tx, execute, params, row};
 
@@ -182,8 +181,6 @@ pub(crate) trait EvidenceWriter: SqlEngine + Sized {
         put_together(self, tenant, vec![records])
     }
 }
-
-impl EvidenceWriter for SqliteEngine {}
 
 #[async_trait]
 impl<E: EvidenceWriter> Evidence for SqlStore<E> {

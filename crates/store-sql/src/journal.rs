@@ -2,6 +2,7 @@
 //! (`migrations/V1__initial.sql`). An append locks the run's row and then the lease's, and checks their current values.
 
 mod append;
+mod claim;
 mod create;
 mod listing;
 mod read;
@@ -19,10 +20,10 @@ use charter_store::mission::ArtifactRecord;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 
+use crate::column;
 use crate::row::field;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
-use crate::tx::{Dialect, Tx, execute, execute_many, params, rows};
-use crate::{column, postgres, sqlite};
+use crate::tx::{Tx, execute, execute_many, params, rows};
 
 pub(crate) use create::create;
 pub(crate) use read::{RECORD, events, one, record};
@@ -30,13 +31,6 @@ pub(crate) use read::{RECORD, events, one, record};
 const LISTING: &str = "listing runs";
 const READING: &str = "reading a run";
 const WRITING: &str = "writing a run";
-
-async fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
-    match tx.dialect() {
-        Dialect::Sqlite => sqlite::claim::claim(tx, claim).await,
-        Dialect::Postgres => postgres::claim::claim(tx, claim).await,
-    }
-}
 
 /// Deletes finished runs. PostgreSQL skips those that another replica deletes concurrently.
 async fn sweep(tx: &mut Tx<'_>, before: i64, limit: i64) -> Result<u64, StoreError> {
@@ -229,7 +223,7 @@ impl<E: SqlEngine> Journal for SqlStore<E> {
         let scope = RowScope::Everyone;
         self.engine
             .run(Access::InTime, scope, request.clone(), |tx, request| {
-                Box::pin(claim(tx, request))
+                Box::pin(claim::claim(tx, request))
             })
             .await
     }

@@ -11,11 +11,13 @@ use charter_store::lens::{
 };
 
 use crate::column;
-use crate::postgres::pgvector::passages::insert_vectors;
 use crate::row::{Columns, field};
 use crate::store::{Access, RowScope, SqlStore};
-use crate::tx::{SqlValue, Tx, execute, execute_many, params, row, row_each, rows};
-use crate::vector::VectorSearch;
+use crate::tx::{Dialect, SqlValue, Tx, execute, execute_many, params, row, row_each, rows};
+use crate::vector::{VectorSearch, converted};
+
+/// Passages whose vectors one statement inserts: the HNSW index takes about a millisecond for each vector.
+const VECTORS_BATCH: usize = 100;
 
 const READING: &str = "reading the index of a lens";
 pub(crate) const WRITING: &str = "writing the index of a lens";
@@ -237,6 +239,38 @@ async fn find_passages(
     texts
         .map(|(text, passage)| text.ok_or_else(|| passage_gone(passage)))
         .collect()
+}
+
+/// Inserts the vectors of passages for searches, beside their bytes; in SQLite, nothing. A passage has its ordinal.
+pub(crate) async fn insert_vectors(
+    tx: &mut Tx<'_>,
+    scope: &str,
+    generation: i64,
+    passages: &[(i64, &[Vec<u8>])],
+) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Sqlite {
+        return Ok(());
+    }
+    for passages in passages.chunks(VECTORS_BATCH) {
+        let (mut ordinals, mut parts, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
+        for (ordinal, stored) in passages {
+            for (part, bytes) in (0_i64..).zip(*stored) {
+                if let Some(vector) = converted(bytes) {
+                    ordinals.push(*ordinal);
+                    parts.push(part);
+                    vectors.push(vector);
+                }
+            }
+        }
+        if vectors.is_empty() {
+            continue;
+        }
+        let vectors: Vec<&str> = vectors.iter().map(String::as_str).collect();
+        let sql = "SELECT charter_lens_near($1, $2, $3, $4, $5)";
+        let values = params![scope, generation, ordinals, parts, vectors];
+        execute(WRITING, tx, sql, values).await?;
+    }
+    Ok(())
 }
 
 #[async_trait]

@@ -18,6 +18,7 @@ mod catalogue;
 mod column;
 mod evidence;
 mod evidence_log;
+mod failure;
 mod journal;
 mod key;
 mod lease;

@@ -2,7 +2,7 @@
 //! revisions become visible in order.
 
 pub(crate) mod record;
-mod write;
+pub(crate) mod write;
 
 use async_trait::async_trait;
 use charter_contract::ids::{MemoryId, TenantId, UserId};

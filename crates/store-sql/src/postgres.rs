@@ -7,21 +7,18 @@
 
 mod address;
 mod backup;
-pub(crate) mod claim;
 mod connection;
 mod evidence;
 mod examine;
 mod export;
-mod failure;
-pub(crate) mod layout;
+mod layout;
 mod notices;
 mod options;
 mod outbox;
-pub(crate) mod pgvector;
+mod pgvector;
 mod schema;
 mod standby;
 mod tls;
-pub(crate) mod tx;
 
 use charter_store::StoreError;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
@@ -140,7 +137,7 @@ impl PostgresEngine {
 
     async fn client_of(&self, pool: &Pool, scope: RowScope<'_>) -> Result<Object, StoreError> {
         let client = pool.get().await;
-        let client = client.map_err(|error| failure::of_pool(&self.place, error))?;
+        let client = client.map_err(|error| self.place.of_pool(error))?;
         scope.bound(&client);
         Ok(client)
     }

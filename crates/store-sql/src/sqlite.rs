@@ -5,14 +5,11 @@
 //! their statements beside it, for both engines; here is what only SQLite has.
 
 mod backup;
-pub(crate) mod claim;
 mod connection;
 mod export;
-mod failure;
 mod notices;
 mod readers;
 mod schema;
-pub(crate) mod tx;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -26,16 +23,15 @@ pub use backup::{back_up, restore};
 pub use export::export_tenant;
 pub use schema::PendingMigration;
 
+use crate::evidence::EvidenceWriter;
+use crate::failure::sqlite::{DATABASE, during};
 use crate::lease;
 use crate::lock::DirectoryLock;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Tx, now};
-use failure::during;
+use crate::vector::VectorSearch;
 use readers::ReaderPool;
 use writer::Writer;
-
-/// The database's file name within the data directory.
-const DATABASE: &str = "charter.db";
 
 /// Options of a store.
 #[derive(Debug, Clone)]
@@ -164,6 +160,10 @@ impl SqliteStore {
     }
 }
 
+impl EvidenceWriter for SqliteEngine {}
+
+impl VectorSearch for SqliteEngine {}
+
 impl SqlEngine for SqliteEngine {
     async fn run<V, T, F>(
         &self,
@@ -243,7 +243,7 @@ mod tests {
         let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
         let insert = |connection: &Connection, model: &str| {
             let sql = "INSERT INTO embedding (model, text_hash, bytes) VALUES ($1, x'00', x'00')";
-            tx::execute("testing", connection, sql, params![model])
+            crate::tx::sqlite::execute("testing", connection, sql, params![model])
         };
         let (before, broken, after) = tokio::join!(
             store.write(move |connection| insert(connection, "before")),
@@ -258,7 +258,7 @@ mod tests {
         let sql = "SELECT model FROM embedding ORDER BY model";
         let models: Vec<String> = store
             .read(|c| {
-                tx::rows("testing", c, sql, params![], |row| {
+                crate::tx::sqlite::rows("testing", c, sql, params![], |row| {
                     crate::row::field(row, 0)
                 })
             })

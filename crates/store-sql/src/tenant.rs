@@ -26,11 +26,29 @@ use serde_json::json;
 
 use crate::agent_skills::everything_changed;
 use crate::column;
-use crate::postgres::layout;
 use crate::row::field;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Dialect, Tx, execute, params, row, rows};
 use crate::{evidence_log, outbox};
+
+/// PostgreSQL: reads the name of every table except that of the migrations, its owner column and its written columns.
+pub(crate) const TABLES: &str = "SELECT quote_ident(c.relname),
+            min(a.attname::text) FILTER (WHERE a.attname IN ('tenant_id', 'scope')),
+            array_agg(a.attname::text ORDER BY a.attnum)
+     FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+     WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
+       AND c.relname <> 'refinery_schema_history'
+       AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+     GROUP BY c.relname ORDER BY c.relname";
+
+/// PostgreSQL: reads the references between tables: from, to, and whether deletes cascade.
+pub(crate) const REFERENCES: &str =
+    "SELECT quote_ident(c.relname), quote_ident(other.relname), k.confdeltype = 'c'
+     FROM pg_constraint AS k
+     JOIN pg_class AS c ON c.oid = k.conrelid
+     JOIN pg_class AS other ON other.oid = k.confrelid
+     WHERE k.contype = 'f' AND c.relnamespace = current_schema()::regnamespace
+     ORDER BY 1, 2, 3";
 
 const READING: &str = "reading the list of tables";
 const COUNTING: &str = "counting a tenant's rows";
@@ -49,7 +67,7 @@ pub(crate) async fn owned(tx: &mut Tx<'_>) -> Result<BTreeMap<String, String>, S
             "SELECT t.name, min(c.name) FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c
              WHERE t.type = 'table' AND c.name IN ('tenant_id', 'scope') GROUP BY t.name"
         }
-        Dialect::Postgres => layout::TABLES,
+        Dialect::Postgres => TABLES,
     };
     let tables = rows(READING, tx, sql, params![], |row| {
         Ok((field::<String>(row, 0)?, field::<Option<String>>(row, 1)?))
@@ -68,7 +86,7 @@ async fn references(tx: &mut Tx<'_>) -> Result<Vec<Reference>, StoreError> {
              FROM sqlite_schema AS t JOIN pragma_foreign_key_list(t.name) AS k
              WHERE t.type = 'table' ORDER BY 1, 2, 3"
         }
-        Dialect::Postgres => layout::REFERENCES,
+        Dialect::Postgres => REFERENCES,
     };
     rows(READING, tx, sql, params![], |row| {
         Ok(Reference {

@@ -27,6 +27,8 @@
 //! A method that only one engine can serve is a trait for `SqliteStore` and `PostgresStore`, in that engine's folder.
 
 mod builder;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
 mod value;
 
 use charter_store::StoreError;
@@ -35,11 +37,10 @@ use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 
 use crate::column::BoundedRows;
-use crate::postgres::tx::PostgresTx;
 use crate::row::Columns;
-use crate::sqlite::tx as sqlite;
 
 pub(crate) use builder::StatementBuilder;
+pub(crate) use postgres::PostgresTx;
 pub(crate) use value::{SqlValue, params};
 
 /// A transaction, or a connection for a single statement.

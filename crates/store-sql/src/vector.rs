@@ -12,7 +12,6 @@ use charter_store::vector::{StoredVector, TextHash, Vectors};
 
 use crate::column;
 use crate::row::{Columns, field};
-use crate::sqlite::SqliteEngine;
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Dialect, SqlValue, Tx, execute_many, params, row_each, rows};
 
@@ -43,8 +42,6 @@ pub(crate) trait VectorSearch: SqlEngine {
         ready(Ok(None))
     }
 }
-
-impl VectorSearch for SqliteEngine {}
 
 /// Reads `text_hash, bytes`.
 fn stored(row: &dyn Columns) -> Result<StoredVector, StoreError> {
@@ -168,4 +165,20 @@ impl<E: SqlEngine> Vectors for SqlStore<E> {
             )
             .await
     }
+}
+
+/// Converts a stored vector to a literal of pgvector; `None` for invalid bytes, which a search skips.
+pub(crate) fn converted(bytes: &[u8]) -> Option<String> {
+    let (chunks, rest) = bytes.as_chunks::<4>();
+    let components: Vec<f32> = chunks.iter().map(|c| f32::from_le_bytes(*c)).collect();
+    let sound = rest.is_empty()
+        && components.iter().all(|c| c.is_finite())
+        && components.iter().any(|c| *c != 0.0);
+    sound.then(|| literal(&components))
+}
+
+/// Formats a vector for pgvector.
+pub(crate) fn literal(components: &[f32]) -> String {
+    let components: Vec<String> = components.iter().map(f32::to_string).collect();
+    format!("[{}]", components.join(","))
 }

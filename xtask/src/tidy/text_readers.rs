@@ -157,7 +157,7 @@ const ALLOWED: [(&str, &str); 43] = [
         "a file that this program wrote",
     ),
     (
-        "crates/store-sql/src/sqlite/tenant.rs",
+        "crates/store-sql/src/sqlite/export.rs",
         "text of the database",
     ),
 ];

@@ -11,10 +11,10 @@ use charter_store::memory::{MemoryDecision, MemoryVector, MemoryVerdict, NewMemo
 use super::record::{self, MemoryHead, WHAT, places};
 use super::{Key, READING, WRITING};
 use crate::column;
-use crate::postgres::pgvector::memories;
 use crate::row::field;
 use crate::store::SWEEP_BATCH;
-use crate::tx::{Tx, execute, params, row, rows};
+use crate::tx::{Dialect, Tx, execute, params, row, rows};
+use crate::vector::converted;
 
 /// A tenant's next revision.
 const NEXT_REVISION: &str =
@@ -157,7 +157,30 @@ async fn insert_vector(
         ],
     )
     .await?;
-    memories::insert_vector(tx, key, version, vector).await
+    insert_near(tx, key, version, vector).await
+}
+
+/// Inserts a vector for searches, beside its bytes; in SQLite, nothing.
+pub(crate) async fn insert_near(
+    tx: &mut Tx<'_>,
+    key: Key<'_>,
+    version: i64,
+    vector: &MemoryVector,
+) -> Result<(), StoreError> {
+    if tx.dialect() == Dialect::Sqlite {
+        return Ok(());
+    }
+    let Some(converted) = converted(&vector.bytes) else {
+        return Ok(());
+    };
+    execute(
+        WRITING,
+        tx,
+        "SELECT charter_memory_near($1, $2, $3, $4, $5)",
+        params![key.0, key.1, version, &vector.model, converted],
+    )
+    .await
+    .map(|_| ())
 }
 
 /// Inserts embeddings; locks the memories of several tenants in the order of the tenants' names.

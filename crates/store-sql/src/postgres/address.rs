@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use charter_store::StoreError;
+use deadpool_postgres::PoolError;
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
@@ -35,6 +36,17 @@ impl DatabaseAddress {
     /// Returns the error of a failed connection attempt.
     pub(super) fn not_reached(&self, error: tokio_postgres::Error) -> StoreError {
         self.failed("connecting to the database", tls::advised(error))
+    }
+
+    /// Returns the error of a failed request for a connection.
+    pub(super) fn of_pool(&self, error: PoolError) -> StoreError {
+        match error {
+            PoolError::Closed => StoreError::Closed,
+            PoolError::Backend(error) => self.not_reached(error),
+            PoolError::Timeout(_)
+            | PoolError::NoRuntimeSpecified
+            | PoolError::PostCreateHook(_) => self.failed("connecting to the database", error),
+        }
     }
 
     /// Returns an error with the database's address.

@@ -15,11 +15,11 @@ use futures_util::{SinkExt, StreamExt, pin_mut};
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
 use super::address::DatabaseAddress;
-use super::failure::during;
 use super::layout::{self, Table};
 use super::options::PostgresOptions;
 use super::{schema, tls};
 use crate::backup::{self, BackupEngine, BackupFile, Manifest, Writing};
+use crate::failure::postgres::during;
 use crate::tenant::referring_first;
 
 const COPYING: &str = "copying a table";

@@ -5,8 +5,8 @@ use deadpool_postgres::{Object, Transaction};
 use futures_util::FutureExt;
 use tokio_postgres::IsolationLevel;
 
-use super::failure::{self, during};
 use super::options::ALL_TENANTS;
+use crate::failure::postgres::{self as failure, during};
 pub(super) use crate::store::RowScope;
 
 /// How often a transaction is tried that loses to a concurrent one.

@@ -5,9 +5,9 @@ use charter_store::StoreError;
 use tokio_postgres::Client;
 
 use super::address::DatabaseAddress;
-use super::failure::during;
 use super::options::PostgresOptions;
 use super::{schema, tls};
+use crate::failure::postgres::during;
 
 /// Properties of a database, read before it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use charter_store::StoreError;
 use futures_util::{StreamExt, pin_mut};
 
 use super::backup::{connect, snapshot};
-use super::failure::during;
 use super::layout;
 use super::options::PostgresOptions;
 use crate::backup::{self, BackupEngine, Manifest, Writing};
+use crate::failure::postgres::during;
 
 const EXPORTING: &str = "exporting a table";
 

@@ -3,29 +3,10 @@
 use charter_store::StoreError;
 use tokio_postgres::GenericClient;
 
-use super::failure::during;
-use crate::tenant::Reference;
+use crate::failure::postgres::during;
+use crate::tenant::{REFERENCES, Reference, TABLES};
 
 const READING: &str = "reading the list of tables";
-
-/// Reads the name of every table except that of the migrations, its owner column and its written columns.
-pub(crate) const TABLES: &str = "SELECT quote_ident(c.relname),
-            min(a.attname::text) FILTER (WHERE a.attname IN ('tenant_id', 'scope')),
-            array_agg(a.attname::text ORDER BY a.attnum)
-     FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-     WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace
-       AND c.relname <> 'refinery_schema_history'
-       AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-     GROUP BY c.relname ORDER BY c.relname";
-
-/// Reads the references between tables: from, to, and whether deletes cascade.
-pub(crate) const REFERENCES: &str =
-    "SELECT quote_ident(c.relname), quote_ident(other.relname), k.confdeltype = 'c'
-     FROM pg_constraint AS k
-     JOIN pg_class AS c ON c.oid = k.conrelid
-     JOIN pg_class AS other ON other.oid = k.confrelid
-     WHERE k.contype = 'f' AND c.relnamespace = current_schema()::regnamespace
-     ORDER BY 1, 2, 3";
 
 /// A table; its name is quoted for use in a statement.
 #[derive(Debug, Clone)]

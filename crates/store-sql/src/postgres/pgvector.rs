@@ -1,8 +1,8 @@
 //! Vectors in the form of the extension pgvector: stored beside the bytes if the server has the extension, and searched
 //! by an index scan that continues until enough rows pass the filters.
 
-pub(crate) mod memories;
-pub(crate) mod passages;
+mod memories;
+mod passages;
 
 use charter_contract::ids::TenantId;
 use charter_store::StoreError;
@@ -47,20 +47,4 @@ impl VectorSearch for PostgresEngine {
         in_snapshot!(self, RowScope::Tenant(tenant), tx => passages::nearest(&tx, tenant, asked))
             .map(Some)
     }
-}
-
-/// Converts a stored vector; `None` for invalid bytes, which a search skips.
-fn converted(bytes: &[u8]) -> Option<String> {
-    let (chunks, rest) = bytes.as_chunks::<4>();
-    let components: Vec<f32> = chunks.iter().map(|c| f32::from_le_bytes(*c)).collect();
-    let sound = rest.is_empty()
-        && components.iter().all(|c| c.is_finite())
-        && components.iter().any(|c| *c != 0.0);
-    sound.then(|| literal(&components))
-}
-
-/// Formats a vector for the extension.
-fn literal(components: &[f32]) -> String {
-    let components: Vec<String> = components.iter().map(f32::to_string).collect();
-    format!("[{}]", components.join(","))
 }

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, Config, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::DatabaseAddress;
-use super::failure::during;
+use crate::failure::postgres::during;
 use crate::schema;
 
 refinery::embed_migrations!("src/postgres/migrations");

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::PostgresEngine;
 use super::connection::RowScope;
-use super::failure::during;
+use crate::failure::postgres::during;
 
 /// Number of polls of the standby within its allowed lag.
 const LOOKS: u32 = 8;

@@ -8,9 +8,9 @@ use charter_store::StoreError;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
-use super::failure::during;
-use super::{DATABASE, connection, schema, tx};
+use super::{DATABASE, connection, schema};
 use crate::backup::{self, BackupEngine, Manifest};
+use crate::failure::sqlite::during;
 use crate::lock::DirectoryLock;
 use crate::row::field;
 
@@ -92,7 +92,7 @@ pub(super) fn faults(connection: &Connection) -> Result<Vec<String>, StoreError>
 
 fn findings(connection: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
     let doing = "checking the database";
-    tx::rows(doing, connection, sql, &[], |row| field(row, 0))
+    crate::tx::sqlite::rows(doing, connection, sql, &[], |row| field(row, 0))
 }
 
 /// Restores the database of a backup into a data directory without one. A partial restore is not visible: the database

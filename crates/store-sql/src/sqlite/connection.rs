@@ -6,7 +6,7 @@ use std::time::Duration;
 use charter_store::StoreError;
 use rusqlite::{Connection, Error};
 
-use super::failure::during;
+use crate::failure::sqlite::during;
 
 /// How long to wait for another connection; only a checkpoint or a recovery ever blocks one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -11,9 +11,9 @@ use rusqlite::types::ValueRef;
 use serde_json::{Map, Value};
 
 use super::backup::open_to_read;
-use super::failure::during;
 use super::{DATABASE, schema};
 use crate::backup::{self, BackupEngine, Manifest, Writing};
+use crate::failure::sqlite::during;
 use crate::tenant::owned;
 use crate::tx::{Tx, now};
 

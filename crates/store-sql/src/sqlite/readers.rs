@@ -10,8 +10,8 @@ use charter_store::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 
-use super::failure::during;
 use super::{connection, locked};
+use crate::failure::sqlite::during;
 
 /// The pool. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use charter_store::StoreError;
 use refinery::Runner;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::failure::during;
+use crate::failure::sqlite::during;
 use crate::schema;
 
 refinery::embed_migrations!("src/sqlite/migrations");

@@ -22,8 +22,8 @@ use rusqlite::{Connection, Error, ffi};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::failure::{classify_shared, during};
 use super::locked;
+use crate::failure::sqlite::{classify_shared, during};
 use crate::lock::DirectoryLock;
 
 /// Capacity of the queue; further callers wait for a free slot.

@@ -6,14 +6,15 @@ use charter_store::memory::{MemoryChange, MemoryVector, NearMemory, NearestMemor
 use deadpool_postgres::Transaction;
 
 use super::super::PostgresStore;
-use super::super::failure::during;
-use super::{READING, converted, literal};
+use super::READING;
 use crate::column;
+use crate::failure::postgres::during;
 use crate::memory::record::{RECORD, RECORD_COLUMNS, VERSION, VERSION_COLUMNS, record, version_at};
-use crate::memory::{Key, WRITING};
+use crate::memory::write::insert_near;
 use crate::row::field;
 use crate::store::{Access, RowScope, SqlEngine};
-use crate::tx::{Dialect, Tx, execute, params, rows};
+use crate::tx::{Tx, params, rows};
+use crate::vector::literal;
 
 const FINDING: &str = "finding memories by meaning";
 
@@ -22,29 +23,6 @@ const BILLION: f32 = 1e9;
 
 /// Vectors that one transaction converts after the extension was installed.
 const BATCH: i64 = 500;
-
-/// Inserts a vector for searches, beside its bytes; in SQLite, nothing.
-pub(crate) async fn insert_vector(
-    tx: &mut Tx<'_>,
-    key: Key<'_>,
-    version: i64,
-    vector: &MemoryVector,
-) -> Result<(), StoreError> {
-    if tx.dialect() == Dialect::Sqlite {
-        return Ok(());
-    }
-    let Some(converted) = converted(&vector.bytes) else {
-        return Ok(());
-    };
-    execute(
-        WRITING,
-        tx,
-        "SELECT charter_memory_near($1, $2, $3, $4, $5)",
-        params![key.0, key.1, version, &vector.model, converted],
-    )
-    .await
-    .map(|_| ())
-}
 
 /// Returns the nearest memories that pass a filter.
 pub(super) async fn nearest(
@@ -148,7 +126,7 @@ async fn bring_over(
     )
     .await?;
     for (tenant, memory, version, vector) in &missing {
-        insert_vector(tx, (tenant, memory), *version, vector).await?;
+        insert_near(tx, (tenant, memory), *version, vector).await?;
     }
     let last = missing.into_iter().last();
     Ok(last.map(|(tenant, memory, version, _)| (tenant, memory, version)))

@@ -6,53 +6,19 @@ use charter_store::lens::{NearPart, NearestPassages, PassageKey};
 use deadpool_postgres::Transaction;
 
 use super::super::PostgresStore;
-use super::super::failure::during;
-use super::{READING, converted, literal};
+use super::READING;
 use crate::column;
-use crate::lens::{WRITING, generation, gone, key, parts};
+use crate::failure::postgres::during;
+use crate::lens::{generation, gone, insert_vectors, key, parts};
 use crate::row::field;
 use crate::store::{Access, RowScope, SqlEngine};
-use crate::tx::{Dialect, Tx, execute, params, rows};
+use crate::tx::{Tx, params, rows};
+use crate::vector::literal;
 
 const FINDING: &str = "finding passages by meaning";
 
-/// Passages whose vectors one statement inserts: the HNSW index takes about a millisecond for each vector.
-const BATCH: usize = 100;
-
 /// Passages that one transaction converts after the extension was installed.
 const BROUGHT: i64 = 500;
-
-/// Inserts the vectors of passages for searches, beside their bytes; in SQLite, nothing. A passage has its ordinal.
-pub(crate) async fn insert_vectors(
-    tx: &mut Tx<'_>,
-    scope: &str,
-    generation: i64,
-    passages: &[(i64, &[Vec<u8>])],
-) -> Result<(), StoreError> {
-    if tx.dialect() == Dialect::Sqlite {
-        return Ok(());
-    }
-    for passages in passages.chunks(BATCH) {
-        let (mut ordinals, mut parts, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
-        for (ordinal, stored) in passages {
-            for (part, bytes) in (0_i64..).zip(*stored) {
-                if let Some(vector) = converted(bytes) {
-                    ordinals.push(*ordinal);
-                    parts.push(part);
-                    vectors.push(vector);
-                }
-            }
-        }
-        if vectors.is_empty() {
-            continue;
-        }
-        let vectors: Vec<&str> = vectors.iter().map(String::as_str).collect();
-        let sql = "SELECT charter_lens_near($1, $2, $3, $4, $5)";
-        let values = params![scope, generation, ordinals, parts, vectors];
-        execute(WRITING, tx, sql, values).await?;
-    }
-    Ok(())
-}
 
 /// Returns the parts nearest to the first vector, and the other requested parts, compared with every vector.
 pub(super) async fn nearest(

@@ -1,4 +1,4 @@
-//! Claims runs that no worker drives.
+//! Claims in PostgreSQL.
 
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
@@ -15,7 +15,7 @@ const MOST_DUE: i64 = 1_000;
 
 /// Leases runs to a worker: each tenant's oldest first, then each tenant's second, and so on. Reads no more of a
 /// tenant's runs than it could lease, so that a claim's cost does not depend on the number of waiting runs.
-pub(crate) async fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
+pub(super) async fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
     let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
     let free = "run_id <> ALL ($5) AND NOT EXISTS (
                     SELECT FROM lease WHERE resource = run_id AND holder IS NOT NULL AND expires_at > $1)";

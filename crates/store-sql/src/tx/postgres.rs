@@ -10,8 +10,8 @@ use futures_util::future::try_join_all;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Row, Statement};
 
-use super::failure::during;
 use crate::column::BoundedRows;
+use crate::failure::postgres::during;
 use crate::row::Columns;
 use crate::tx::{SqlValue, Tx};
 
@@ -29,7 +29,7 @@ pub(crate) struct PostgresTx<'t> {
 
 impl<'t> Tx<'t> {
     /// Returns a connection whose statements are transactions of their own.
-    pub(super) fn of_client(client: &'t Object) -> Self {
+    pub(crate) fn of_client(client: &'t Object) -> Self {
         Self::Postgres(PostgresTx {
             client,
             statements: &client.statement_cache,
@@ -37,7 +37,7 @@ impl<'t> Tx<'t> {
     }
 
     /// Returns a transaction.
-    pub(super) fn of_transaction(transaction: &'t Transaction<'_>) -> Self {
+    pub(crate) fn of_transaction(transaction: &'t Transaction<'_>) -> Self {
         Self::Postgres(PostgresTx {
             client: transaction.client(),
             statements: &transaction.statement_cache,

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use charter_store::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
 
+/// The database's file name within the data directory.
+pub(crate) const DATABASE: &str = "charter.db";
+
 /// Adds the current activity to an engine error: `.map_err(during("reading tags"))`.
-pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
+pub(crate) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
     move |error| classify(doing, error)
 }
 
 /// As [`during`], for one error that several callers receive.
-pub(super) fn classify_shared(doing: &'static str, error: &Arc<Error>) -> StoreError {
+pub(crate) fn classify_shared(doing: &'static str, error: &Arc<Error>) -> StoreError {
     match kind(error) {
         Kind::Full => StoreError::Full {
             doing,
@@ -73,7 +76,7 @@ fn refused(error: &Error) -> StoreError {
 fn corrupt(error: &Error) -> StoreError {
     StoreError::Corrupt {
         what: "database",
-        id: super::DATABASE.to_owned(),
+        id: DATABASE.to_owned(),
         detail: error.to_string(),
     }
 }

@@ -1,4 +1,4 @@
-//! Claims runs that no worker drives.
+//! Claims in SQLite.
 
 use charter_contract::ids::RunId;
 use charter_store::StoreError;
@@ -9,7 +9,7 @@ use crate::tx::{Tx, params, rows};
 use crate::{column, lease};
 
 /// Leases runs to a worker: each tenant's oldest first, then each tenant's second, and so on.
-pub(crate) async fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
+pub(super) async fn claim(tx: &mut Tx<'_>, claim: &Claim) -> Result<Vec<ClaimedRun>, StoreError> {
     let except: Vec<&str> = claim.except.iter().map(RunId::as_str).collect();
     let sql = format!(
         "SELECT {RECORD}, row_number() OVER (PARTITION BY tenant_id ORDER BY created_at, run_id) AS turn

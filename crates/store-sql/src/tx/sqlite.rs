@@ -5,8 +5,8 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, Error, Row, Statement};
 use serde::Serialize;
 
-use super::failure::during;
 use crate::column::BoundedRows;
+use crate::failure::sqlite::during;
 use crate::row::Columns;
 use crate::tx::SqlValue;
 

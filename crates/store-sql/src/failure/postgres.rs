@@ -1,16 +1,11 @@
 //! Maps PostgreSQL's errors to [`StoreError`].
 
-use std::error::Error as StdError;
-
 use charter_store::StoreError;
-use deadpool_postgres::PoolError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
-use super::address::DatabaseAddress;
-
 /// Adds the current activity to an engine error: `.map_err(during("reading tags"))`.
-pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
+pub(crate) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
     move |error| classify(doing, error)
 }
 
@@ -45,7 +40,7 @@ fn classify(doing: &'static str, error: Error) -> StoreError {
 }
 
 /// Returns why the database permanently refuses a value or a change, in its own words.
-pub(super) fn refusal(error: &Error) -> Option<String> {
+pub(crate) fn refusal(error: &Error) -> Option<String> {
     let said = error.as_db_error()?;
     let code = said.code();
     if *code == SqlState::CHARACTER_NOT_IN_REPERTOIRE || *code == SqlState::UNTRANSLATABLE_CHARACTER
@@ -67,7 +62,7 @@ fn of_table(error: &Error) -> String {
 }
 
 /// Whether a transaction failed only because of a concurrent one.
-pub(super) fn lost_to_another(error: &StoreError) -> bool {
+pub(crate) fn lost_to_another(error: &StoreError) -> bool {
     let StoreError::Engine { source, .. } = error else {
         return false;
     };
@@ -75,18 +70,4 @@ pub(super) fn lost_to_another(error: &StoreError) -> bool {
     state.is_some_and(|state| {
         *state == SqlState::T_R_SERIALIZATION_FAILURE || *state == SqlState::T_R_DEADLOCK_DETECTED
     })
-}
-
-/// Returns the error of a failed request for a connection.
-pub(super) fn of_pool(place: &DatabaseAddress, error: PoolError) -> StoreError {
-    match error {
-        PoolError::Closed => StoreError::Closed,
-        PoolError::Backend(error) => place.not_reached(error),
-        PoolError::Timeout(_) | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
-            place.failed(
-                "connecting to the database",
-                Box::<dyn StdError + Send + Sync>::from(error),
-            )
-        }
-    }
 }
