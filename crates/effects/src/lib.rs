@@ -86,7 +86,6 @@ mod schema_check;
 mod secret;
 mod sources;
 mod telemetry;
-mod text;
 mod tokens;
 mod web_search;
 pub mod webhook;
