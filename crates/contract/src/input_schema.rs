@@ -6,6 +6,7 @@
 mod cut;
 mod list;
 mod names;
+mod properties;
 mod reader;
 mod shape;
 mod types;

@@ -117,7 +117,7 @@ pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, NotificationUse, Sandbox, SandboxError,
     SandboxOptions, keep,
 };
-pub use schema_check::check_against;
+pub use schema_check::{check_against, compile_schema};
 pub use secret::{Secret, SecretSource};
 pub use sources::{
     Fetched, Media, NoSources, RawSource, SourceEncoding, SourceError, SourceFault, SourceRequest,

@@ -7,10 +7,11 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::cut::Cutter;
 use super::names::{FurtherNames, parameter_name, shown};
+use super::properties::{Arguments, CHOICES, Demands, Schemas, the_other_of_null};
 use super::shape::{Field, Shape};
 use super::types::{Kinds, Types};
 use super::{OmittedArgument, UnfitDefault};
@@ -29,22 +30,6 @@ const MAX_NAMED_FIELDS: usize = 20;
 const MAX_LOOKS: usize = 50_000;
 /// Most levels of references and combinations.
 const MAX_DEPTH: usize = 32;
-/// Most subschemas that describe one property.
-const MAX_PARTS: usize = 32;
-/// Keywords of a property that a parameter expresses without a schema of its own.
-const KNOWN_KEYWORDS: [&str; 8] = [
-    "type",
-    "description",
-    "title",
-    "default",
-    "enum",
-    "const",
-    "examples",
-    "pattern",
-];
-
-/// Keywords of alternatives.
-const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
 
 /// The parameters of a schema.
 #[derive(Debug, Clone, Default)]
@@ -109,10 +94,10 @@ struct Property<'s> {
 }
 
 impl Reading {
-    fn add(
+    fn add<'s>(
         &mut self,
-        reader: &Reader<'_>,
-        property: Property<'_>,
+        reader: &Reader<'s>,
+        property: Property<'s>,
         taken: &mut BTreeSet<String>,
         cutter: &mut Cutter<'_>,
     ) {
@@ -159,104 +144,6 @@ impl Reading {
     }
 }
 
-/// Whether requirements of a subschema apply to every call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Demands {
-    Count,
-    DoNot,
-}
-
-/// The subschemas that describe one property.
-#[derive(Clone, Default)]
-struct Schemas<'s> {
-    /// They apply to every call.
-    always: Vec<&'s Value>,
-    /// They apply in some branches of the schema.
-    sometimes: Vec<&'s Value>,
-}
-
-impl<'s> Schemas<'s> {
-    fn add(&mut self, schema: &'s Value, demands: Demands) {
-        let list = match demands {
-            Demands::Count => &mut self.always,
-            Demands::DoNot => &mut self.sometimes,
-        };
-        let is_known = list.iter().any(|known| std::ptr::eq(*known, schema));
-        if !is_known && list.len() < MAX_PARTS {
-            list.push(schema);
-        }
-    }
-
-    /// Returns the subschemas that determine the parameter: those of branches count only if there are no others.
-    fn known(&self) -> &[&'s Value] {
-        match self.always.as_slice() {
-            [] => &self.sometimes,
-            always => always,
-        }
-    }
-
-    /// Whether a parameter without a schema of its own has all the rules.
-    fn is_plain(&self, has_pattern: bool) -> bool {
-        let is_known = |keyword: &String| {
-            KNOWN_KEYWORDS.contains(&keyword.as_str()) && (keyword != "pattern" || has_pattern)
-        };
-        let is_known_but_for_null = |keyword: &String, value: &Value| {
-            let choices = value
-                .as_array()
-                .filter(|_| CHOICES.contains(&keyword.as_str()));
-            let other = choices.and_then(|choices| the_other_of_null(choices));
-            let other = other.and_then(Value::as_object);
-            other.is_some_and(|fields| fields.keys().all(is_known))
-        };
-        match (self.always.as_slice(), self.sometimes.as_slice()) {
-            ([], []) => true,
-            ([Value::Object(fields)], _) => fields
-                .iter()
-                .all(|(keyword, value)| is_known(keyword) || is_known_but_for_null(keyword, value)),
-            ([only], _) => only.is_boolean(),
-            _ => false,
-        }
-    }
-
-    fn cut(&self, cutter: &mut Cutter<'_>) -> Option<Map<String, Value>> {
-        match self.always.as_slice() {
-            [] => cutter.cut(&self.sometimes, "anyOf"),
-            always => cutter.cut(always, "allOf"),
-        }
-    }
-}
-
-/// The properties of an object.
-#[derive(Default)]
-struct Arguments<'s> {
-    properties: BTreeMap<&'s str, Schemas<'s>>,
-    required: BTreeSet<&'s str>,
-    further: FurtherNames,
-}
-
-impl<'s> Arguments<'s> {
-    /// Returns the names that are described or required.
-    fn names(&self) -> impl Iterator<Item = &'s str> {
-        let described = self.properties.keys().copied();
-        let all: BTreeSet<&'s str> = described.chain(self.required.iter().copied()).collect();
-        all.into_iter()
-    }
-
-    fn property(&self, name: &str) -> Schemas<'s> {
-        self.properties.get(name).cloned().unwrap_or_default()
-    }
-
-    /// Adds the names that a subschema allows beside its properties.
-    fn add_further(&mut self, fields: &'s Map<String, Value>) {
-        let open = ["additionalProperties", "unevaluatedProperties"];
-        let mut open = open.iter().filter_map(|keyword| fields.get(*keyword));
-        self.further.any |= open.any(|allowed| *allowed != Value::Bool(false));
-        if let Some(Value::Object(patterns)) = fields.get("patternProperties") {
-            self.further.patterns.extend(patterns.keys().cloned());
-        }
-    }
-}
-
 /// The values that a parameter names.
 #[derive(Default)]
 struct NamedValues {
@@ -299,7 +186,7 @@ impl<'s> Reader<'s> {
     /// Returns the properties of the object that these schemas describe together.
     fn arguments(&self, schemas: &[&'s Value], demands: Demands) -> Arguments<'s> {
         let mut arguments = Arguments::default();
-        for schema in schemas {
+        for schema in schemas.iter().copied() {
             self.gather(schema, demands, 0, &mut arguments);
         }
         arguments
@@ -616,15 +503,5 @@ fn description(text: &str, shape: &Shape) -> String {
                 .to_owned()
         }
         None => text,
-    }
-}
-
-/// Returns the schema of two that is not the null schema.
-fn the_other_of_null(parts: &[Value]) -> Option<&Value> {
-    let null = json!({"type": "null"});
-    match parts {
-        [part, other] if *other == null => Some(part),
-        [other, part] if *other == null => Some(part),
-        _ => None,
     }
 }

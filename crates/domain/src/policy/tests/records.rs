@@ -68,7 +68,7 @@ fn a_nested_object_is_a_record_of_its_fields() {
         "context.parameters.filter.size == 3",
         "context.parameters.filter.other == true",
     ] {
-        assert_eq!(refused(condition).len(), 1, "{condition}");
+        assert!(!refused(condition).is_empty(), "{condition}");
     }
 }
 
