@@ -9,6 +9,11 @@ const MOST_NAMED: usize = 10;
 
 /// Returns a warning for a tool with arguments whose values have no type in Cedar. A list of parameters has none.
 pub(super) fn opaque(place: &SourceLocation, tool: &Tool) -> Option<Problem> {
+    let message = unseen(tool)?;
+    Some(Problem::at(place, "/input_schema", "policy", message).warning())
+}
+
+fn unseen(tool: &Tool) -> Option<String> {
     tool.input_schema.as_ref()?;
     let input = tool.input();
     let mut mixed = Vec::new();
@@ -25,18 +30,52 @@ pub(super) fn opaque(place: &SourceLocation, tool: &Tool) -> Option<Problem> {
         Some(_) | None => {}
     }
     let named = named.join(", ");
-    let message = match (mixed.is_empty(), is_open) {
-        (true, false) => return None,
-        (false, false) => {
-            format!("policies cannot look into {named}: the values have several types")
-        }
+    match (mixed.is_empty(), is_open) {
+        (true, false) => None,
+        (false, false) => Some(format!(
+            "policies cannot look into {named}: the values have several types"
+        )),
         (true, true) => {
-            "policies do not see arguments that the schema does not describe".to_owned()
+            Some("policies do not see arguments that the schema does not describe".to_owned())
         }
-        (false, true) => format!(
+        (false, true) => Some(format!(
             "policies cannot look into {named}, because the values have several types, and do not see arguments that \
              the schema does not describe"
-        ),
-    };
-    Some(Problem::at(place, "/input_schema", "policy", message).warning())
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn warning(field: &str, declared: &Value) -> Option<String> {
+        let mut tool = json!({
+            "tool_id": "a.b", "name": "t", "provider": "p", "tool_class": "readonly", "domain": "d",
+            "description": "d", "language": "http",
+        });
+        tool[field] = declared.clone();
+        unseen(&serde_json::from_value(tool).unwrap())
+    }
+
+    #[test]
+    fn arguments_that_policies_cannot_look_into_are_named() {
+        let list = json!([{"name": "a", "type": "string", "other_types": ["array"]}]);
+        assert_eq!(warning("parameters", &list), None);
+        let plain =
+            json!({"properties": {"a": {"type": ["string", "null"]}, "b": {"type": "object"}}});
+        assert_eq!(warning("input_schema", &plain), None);
+        let mixed = json!({"properties": {"a": {}, "b": {"properties": {"c": {"type": ["string", "array"]}}}}});
+        assert_eq!(
+            warning("input_schema", &mixed).unwrap(),
+            "policies cannot look into `a`, `b.c`: the values have several types"
+        );
+        let open = json!({"additionalProperties": {"type": "string"}});
+        assert_eq!(
+            warning("input_schema", &open).unwrap(),
+            "policies do not see arguments that the schema does not describe"
+        );
+    }
 }
