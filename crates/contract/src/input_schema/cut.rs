@@ -35,8 +35,8 @@ impl<'s> Cutter<'s> {
         }
     }
 
-    /// Returns the schema of a property with these schemas, combined by `keyword` if there are several. `None` if a part
-    /// refers to something other than a definition, or the copies would become too large.
+    /// Returns the schema of a property with these schemas, combined by `keyword` if there are several. `None` if a
+    /// part refers to something other than a definition, or the copies would become too large.
     pub(super) fn cut(&mut self, parts: &[&Value], keyword: &str) -> Option<Map<String, Value>> {
         let mut used = References::default();
         let mut left = self.left;

@@ -1,5 +1,5 @@
-//! The properties of an object that a JSON Schema describes, each with the subschemas that describe it. Must not know the
-//! meaning of these subschemas, other than that null counts as absent.
+//! The properties of an object that a JSON Schema describes, each with the subschemas that describe it. Must not know
+//! the meaning of these subschemas, other than that null counts as absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Reads the parameters of a tool from the JSON Schema of its arguments.
 //!
 //! A parameter has types, allowed values, a default, an example, a pattern, and the schema of its values with all their
-//! rules. A subschema is visited a bounded number of times, so that reading ends for every schema. Must not know servers
-//! or tools.
+//! rules. A subschema is visited a bounded number of times, so that reading ends for every schema. Must not know
+//! servers or tools.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

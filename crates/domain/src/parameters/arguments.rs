@@ -63,8 +63,8 @@ fn is_about_names(fault: &ParameterFault) -> bool {
     )
 }
 
-/// Converts violations of the schema to faults. Where the declaration of a parameter has a fault for the same value, that
-/// one names the parameter and the allowed values.
+/// Converts violations of the schema to faults. Where the declaration of a parameter has a fault for the same value,
+/// that one names the parameter and the allowed values.
 fn violated(violations: Vec<Violation>, declared: &[ParameterFault]) -> Vec<ParameterFault> {
     let mut faults: Vec<ParameterFault> = Vec::new();
     for found in violations {
