@@ -18,7 +18,7 @@ export function ValueFields({ names, typed, onChange, unclear = {} }: Props) {
     <TextInput
       key={name}
       label={name}
-      description={[unclear[name], "A text, or JSON: 3, true, [“a”]"].filter((part) => part !== undefined).join(". ")}
+      description={[unclear[name], "A text, or JSON: 3, true, [“a”], {“b”: 1}"].filter((part) => part !== undefined).join(". ")}
       maw="30rem"
       mb="sm"
       value={typed[name] ?? ""}

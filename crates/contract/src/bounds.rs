@@ -195,6 +195,11 @@ bounds! {
     PARAMETERS = 1_000, Count;
     /// Synonyms that one parameter declares for its allowed values.
     SYNONYMS = 1_000, Count;
+    /// Fields of nested objects in the arguments of one tool that policies may read; objects beyond it have unknown
+    /// fields for them.
+    INPUT_FIELDS = 500, Count;
+    /// Nesting of such objects.
+    INPUT_LEVELS = 4, Levels;
     /// Prefix of a request's text that is searched for parameter values.
     SENTENCE_BYTES = 16 * KIB, Bytes;
     /// Length of that prefix times the number of parameters; above 64 parameters the searched prefix is shorter.
@@ -275,7 +280,7 @@ bounds! {
     SCHEMA_PARTS = 100_000, Count;
     /// Compiled parts of all schemas of a package.
     PACKAGE_SCHEMA_PARTS = 1_000_000, Count;
-    /// Compiled parts of all output schemas of an MCP server.
+    /// Compiled parts of all input schemas, or of all output schemas, of an MCP server.
     SERVER_SCHEMA_PARTS = 200_000, Count;
     /// Regular expressions of a schema.
     SCHEMA_PATTERNS = 64, Count;

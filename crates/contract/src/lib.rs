@@ -9,11 +9,11 @@
 //!   [`package_file`] is how a package's PDFs are written in it.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
 //!   with every violation said; [`schema`]: the schema of a contract; [`registry`]: all contracts by name;
-//!   [`foreign_schema`]: JSON Schemas that documents bring along.
+//!   [`foreign_schema`]: JSON Schemas that documents bring along; [`input_schema`]: those of the arguments of tools.
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes; [`cause`]: an error with its causes, as text.
-//! - [`shorten`]: the beginning of a long text.
+//! - [`shorten`]: the beginning of a long text; [`visible`]: a text without hidden characters.
 //! - [`canonical`]: the one text of a JSON value; [`hex`]: bytes as hexadecimal digits.
 //! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has;
 //!   [`foreign_text`]: the parts of a request that are quoted or pasted.
@@ -51,6 +51,7 @@ pub mod hex;
 pub mod http_header;
 pub mod identity;
 pub mod ids;
+pub mod input_schema;
 pub mod intent;
 pub mod json;
 pub mod lines;
@@ -75,3 +76,4 @@ pub mod text;
 pub mod time;
 pub mod validate;
 pub mod violation;
+pub mod visible;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::bounds::{PARAMETERS, SCHEMA_PATTERN_MEMORY, SYNONYMS};
-use crate::foreign_schema::{pattern_fault, pattern_memory};
+use crate::foreign_schema::{ForeignSchema, pattern_fault, pattern_memory};
 use crate::text::ShortText;
 use crate::violation::{Report, pointer_segment};
 
@@ -91,6 +91,10 @@ pub struct Parameter {
     /// Regular expression that a string value must match anywhere, like `pattern` in JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
+    /// JSON Schema of the value, with rules that the other fields cannot express (this project). Both apply. A property
+    /// of a tool's `input_schema` has its part of that schema here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<ForeignSchema>,
 }
 
 impl Parameter {
@@ -121,7 +125,9 @@ impl Parameter {
             .or_else(|| given.get(self.called()))
     }
 
-    fn types(&self) -> Vec<ParameterType> {
+    /// Returns the types that a value may have.
+    #[must_use]
+    pub fn types(&self) -> Vec<ParameterType> {
         [std::slice::from_ref(&self.kind), &self.other_types].concat()
     }
 }
@@ -197,6 +203,28 @@ fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
             &format!("{pointer}/pattern"),
             report,
         );
+    }
+    if let Some(schema) = &parameter.schema {
+        check_schema(schema, parameter, pointer, report);
+    }
+}
+
+/// Checks the schema of a parameter's values, and the values that the parameter names.
+fn check_schema(schema: &ForeignSchema, parameter: &Parameter, pointer: &str, report: &mut Report) {
+    schema.check(&format!("{pointer}/schema"), report);
+    if schema.fault().is_some() {
+        return;
+    }
+    let given = [
+        ("default", &parameter.default),
+        ("example", &parameter.example),
+    ];
+    for (field, value) in given {
+        let Some(value) = value else { continue };
+        for found in schema.violations(value) {
+            let pointer = format!("{pointer}/{field}{}", found.pointer);
+            report.meaning(pointer, "schema", found.message);
+        }
     }
 }
 

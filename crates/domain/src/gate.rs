@@ -335,7 +335,7 @@ fn described(tool: &Tool) -> Value {
 /// Returns the input of guardrail expressions, under the names of [`Roots::Gate`](crate::expression::Roots::Gate).
 /// `tool` is the tool's description.
 fn facts<'v>(tool: &'v Value, question: &'v GateInput<'_>) -> Facts<'v> {
-    let numbers = Numbers::among(&question.tool.parameters);
+    let numbers = Numbers::among(question.tool.parameters());
     let domain = question.domain.unwrap_or(question.tool.domain.as_ref());
     [
         ("tool", Fact::Value(tool)),

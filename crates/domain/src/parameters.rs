@@ -1,9 +1,10 @@
 //! Values for declared parameters: their sources, and their validation.
 //!
-//! A tool call is validated against the tool's declaration before anything happens (B003-4). The parameters of a skill
-//! or playbook come from the request: explicit values first, then values in its words, then its session, its context, a
-//! memory, the declared default or a model ([`Collected`]).
+//! A tool call is validated against the tool's declaration before anything happens (B003-4): [`bind_arguments`]. The
+//! parameters of a skill or playbook come from the request: explicit values first, then values in its words, then its
+//! session, its context, a memory, the declared default or a model ([`Collected`]).
 
+mod arguments;
 mod context;
 mod memories;
 mod only_values;
@@ -18,11 +19,13 @@ use std::collections::BTreeSet;
 use charter_contract::bounds::SCHEMA_STEPS;
 use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
+use charter_contract::violation::pointer_segment;
 use serde_json::{Map, Value};
 
 pub(crate) use pattern::Compiled;
 use pattern::{Matched, matched};
 
+pub use arguments::bind_arguments;
 pub use memories::{MemoryText, ProposedValue, proposed_values};
 pub use only_values::{value_as_a_whole, values_alone};
 pub use reply::{Reply, from_reply};
@@ -85,9 +88,25 @@ pub enum ParameterFault {
         /// The length of the text.
         bytes: usize,
     },
+    /// The value breaks a rule of the JSON Schema.
+    #[error("{}: {message}", shown_place(.pointer))]
+    Schema {
+        /// The place of the fault: a JSON pointer into the values.
+        pointer: String,
+        /// The rule.
+        message: String,
+    },
     /// The words refer to a value that cannot be determined.
     #[error("{0}")]
     Unclear(Unclear),
+}
+
+/// Returns the place of a fault in words: the parameter, and the path in its value.
+fn shown_place(pointer: &str) -> String {
+    match pointer.strip_prefix('/') {
+        Some(path) => format!("`{path}`"),
+        None => "the arguments".to_owned(),
+    }
 }
 
 /// Validates values against a declaration and fills in defaults. `null` counts as absent.
@@ -136,6 +155,7 @@ pub fn bind_so_far(
         | ParameterFault::NotAllowed { .. }
         | ParameterFault::Pattern { .. }
         | ParameterFault::LongForPattern { .. }
+        | ParameterFault::Schema { .. }
         | ParameterFault::Unclear(_) => None,
     });
     let names: BTreeSet<&str> = names.collect();
@@ -147,9 +167,19 @@ pub fn bind_so_far(
     })
 }
 
+/// Returns the values of the declared parameters, with defaults, and every fault. An invalid value is among both.
 fn fit(
     declared: &[Parameter],
     given: &Map<String, Value>,
+) -> (Map<String, Value>, Vec<ParameterFault>) {
+    fit_with(declared, given, check)
+}
+
+/// As [`fit`], with another check of single values.
+fn fit_with(
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+    check: fn(&Parameter, &Value) -> Result<(), ParameterFault>,
 ) -> (Map<String, Value>, Vec<ParameterFault>) {
     let mut bound = Map::new();
     let mut faults = Vec::new();
@@ -157,12 +187,10 @@ fn fit(
         let name = parameter.name.as_ref();
         let value = parameter.given_in(given).filter(|value| !value.is_null());
         match (value, &parameter.default) {
-            (Some(value), _) => match check(parameter, value) {
-                Ok(()) => {
-                    bound.insert(name.to_owned(), value.clone());
-                }
-                Err(fault) => faults.push(fault),
-            },
+            (Some(value), _) => {
+                faults.extend(check(parameter, value).err());
+                bound.insert(name.to_owned(), value.clone());
+            }
             (None, Some(default)) => {
                 bound.insert(name.to_owned(), default.clone());
             }
@@ -180,7 +208,26 @@ fn fit(
     (bound, faults)
 }
 
+/// Validates one value: its type, the allowed values, the pattern and the parameter's schema, in this order.
 fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
+    check_declaration(parameter, value)?;
+    let Some(schema) = &parameter.schema else {
+        return Ok(());
+    };
+    match schema.violations(value).into_iter().next() {
+        None => Ok(()),
+        Some(found) => {
+            let name = pointer_segment(parameter.called());
+            Err(ParameterFault::Schema {
+                pointer: format!("/{name}{}", found.pointer),
+                message: found.message,
+            })
+        }
+    }
+}
+
+/// Validates what a parameter declares without a schema.
+fn check_declaration(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
     let name = || parameter.called().to_owned();
     if !parameter.fits(value) {
         return Err(ParameterFault::Type {
@@ -224,6 +271,7 @@ pub(crate) fn means_the_same(one: &Parameter, other: &Parameter) -> bool {
         && one.default == other.default
         && one.allowed == other.allowed
         && one.pattern == other.pattern
+        && one.schema == other.schema
 }
 
 /// Removes declared parameters that are `null`, because they count as absent. [`bind`] rejects undeclared parameters.

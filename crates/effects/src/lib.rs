@@ -86,7 +86,6 @@ mod schema_check;
 mod secret;
 mod sources;
 mod telemetry;
-mod text;
 mod tokens;
 mod web_search;
 pub mod webhook;
@@ -118,7 +117,7 @@ pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, NotificationUse, Sandbox, SandboxError,
     SandboxOptions, keep,
 };
-pub use schema_check::check_against;
+pub use schema_check::{check_against, compile_schema};
 pub use secret::{Secret, SecretSource};
 pub use sources::{
     Fetched, Media, NoSources, RawSource, SourceEncoding, SourceError, SourceFault, SourceRequest,

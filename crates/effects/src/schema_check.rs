@@ -42,6 +42,11 @@ pub(crate) async fn fault(schema: &ForeignSchema) -> Option<SchemaFault> {
     found.unwrap_or_else(|fault| Some(SchemaFault::NotASchema(fault)))
 }
 
+/// Compiles a schema on its own thread, so that checks of small values then complete at once.
+pub async fn compile_schema(schema: &ForeignSchema) {
+    drop(fault(schema).await);
+}
+
 /// Runs work on its own thread when a permit is free. The permit is released when the work ends, even if the caller is
 /// gone.
 async fn in_turn<T: Send + 'static>(

@@ -11,6 +11,7 @@ use crate::catalogue::tool::Tool;
 use crate::catalogue::vocabulary::PermissionLevel;
 use crate::foreign_schema::ForeignSchema;
 use crate::ids::ToolDefinitionId;
+use crate::input_schema::property_of;
 use crate::number::Integer;
 use crate::parameter::{Parameter, ParameterType, check_types};
 use crate::schema::SchemaName;
@@ -271,16 +272,23 @@ fn parameter_from_property(
     })
 }
 
+/// Keywords that a definition has as fields of its own. Its `required` is a boolean, unlike the keyword.
+const OWN_FIELDS: [&str; 7] = [
+    "type",
+    "description",
+    "required",
+    "default",
+    "enum",
+    "other_types",
+    "$schema",
+];
+
 impl From<&Parameter> for ParameterDefinition {
-    /// Converts a parameter of the catalogue; `pattern` and `example` become keywords of JSON Schema.
+    /// Converts a parameter of the catalogue. `pattern`, `example` and `schema` become keywords of JSON Schema; a
+    /// schema with references is left out.
     fn from(parameter: &Parameter) -> Self {
-        let mut extra = Map::new();
-        if let Some(pattern) = &parameter.pattern {
-            extra.insert("pattern".into(), pattern.clone().into());
-        }
-        if let Some(example) = &parameter.example {
-            extra.insert("examples".into(), json!([example]));
-        }
+        let mut extra = property_of(parameter);
+        extra.retain(|keyword, _| !OWN_FIELDS.contains(&keyword.as_str()));
         Self {
             kind: parameter.kind,
             description: parameter.description.clone(),
@@ -299,6 +307,9 @@ impl ParameterDefinition {
     }
 }
 
+/// The field for the whole schema of the arguments (this project).
+const INPUT_SCHEMA: &str = "input_schema";
+
 /// Converts a catalogue's parameter list to definitions, keyed by the names that callers use.
 #[must_use]
 pub fn definitions(parameters: &[Parameter]) -> BTreeMap<String, ParameterDefinition> {
@@ -310,14 +321,18 @@ pub fn definitions(parameters: &[Parameter]) -> BTreeMap<String, ParameterDefini
 
 impl ToolDefinition {
     /// Converts a tool of the catalogue to the form for agents (ruling 25). The id is mapped; see
-    /// [`ToolDefinitionId::from_tool_id`].
+    /// [`ToolDefinitionId::from_tool_id`]. A tool's `input_schema` is added as written.
     #[must_use]
     pub fn from_tool(tool: &Tool) -> Self {
+        let mut extra = Map::new();
+        if let Some(schema) = &tool.input_schema {
+            extra.insert(INPUT_SCHEMA.to_owned(), schema.json().clone().into());
+        }
         Self {
             id: ToolDefinitionId::from_tool_id(&tool.tool_id),
             name: tool.name.as_str().to_owned(),
             description: tool.description.as_str().to_owned(),
-            parameters: definitions(&tool.parameters),
+            parameters: definitions(tool.parameters()),
             result_schema: tool
                 .output_schema
                 .as_ref()
@@ -329,7 +344,18 @@ impl ToolDefinition {
                 burst: limit.burst.and_then(|burst| as_integer(burst.get())),
                 extra: Map::new(),
             }),
-            extra: Map::new(),
+            extra,
+        }
+    }
+
+    /// Returns the schema of the arguments: the one that the definition has, else that of its parameters.
+    fn input(&self) -> ForeignSchema {
+        match self.extra.get(INPUT_SCHEMA) {
+            Some(Value::Object(schema)) => schema.clone().into(),
+            Some(_) | None => match parameters_to_schema(&self.parameters) {
+                Value::Object(schema) => schema.into(),
+                _ => Map::new().into(),
+            },
         }
     }
 
@@ -357,10 +383,7 @@ impl ToolDefinition {
     }
 
     fn check_examples(&self, report: &mut Report) {
-        let Value::Object(parameters) = parameters_to_schema(&self.parameters) else {
-            return;
-        };
-        let input = ForeignSchema::from(parameters);
+        let input = self.input();
         let output = ForeignSchema::from(self.result_schema.clone());
         if let Some(fault) = input.fault() {
             let message = format!("the parameters cannot be used: {fault}");

@@ -1,5 +1,7 @@
 //! Tools (seed 000 §2.4): their parameters, class and implementation. Nothing here calls one.
 
+mod input;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -13,7 +15,7 @@ use super::vocabulary::{ExecutionTarget, Language, PermissionLevel, Status};
 use crate::foreign_schema::ForeignSchema;
 use crate::ids::{DomainId, Label, TenantId, ToolId};
 use crate::number::{Positive, Vector};
-use crate::parameter::{Parameter, check_parameters};
+use crate::parameter::Parameter;
 use crate::schema::SchemaName;
 use crate::text::{HttpsUrl, ShortText, Text, Version};
 use crate::time::Timestamp;
@@ -21,6 +23,8 @@ use crate::validate::Contract;
 use crate::violation::Report;
 
 pub use super::vocabulary::ToolClass;
+
+use input::InputCache;
 
 object_only!(Tool, RateLimit, Implementation, ToolEvidence, ConsolePage);
 
@@ -43,9 +47,13 @@ pub struct Tool {
     pub domain: DomainId,
     /// Description of the tool's effect.
     pub description: Text,
-    /// Parameters.
-    #[serde(default)]
-    pub parameters: Vec<Parameter>,
+    /// Parameters: a flat list, which is a shorthand for `input_schema`.
+    #[serde(default, rename = "parameters")]
+    listed_parameters: Vec<Parameter>,
+    /// JSON Schema of the arguments object: 2020-12, or the draft that `$schema` names, with references into itself
+    /// (this project). A tool has either a schema or `parameters`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_schema: Option<ForeignSchema>,
     /// JSON Schema of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<ForeignSchema>,
@@ -103,6 +111,8 @@ pub struct Tool {
     /// Embedding of the document, if it includes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vector>,
+    #[serde(skip)]
+    input: InputCache,
 }
 
 string_newtype! {
@@ -185,8 +195,8 @@ pub enum Implementation {
         tool: Text,
         /// Digest of the imported definition: `sha256:…`.
         definition: ShortText,
-        /// JSON Schema of the arguments, as provided by the server, which enforces it. Charter checks `parameters`
-        /// instead.
+        /// JSON Schema of the arguments, as provided by the server, which enforces it. It is here if it cannot be the
+        /// tool's own `input_schema`; Charter then checks `parameters` instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input_schema: Option<ForeignSchema>,
     },
@@ -390,7 +400,7 @@ impl Contract for Tool {
 
     // Checks the rules that the schema cannot express (B000-10, static part of B003-4).
     fn check(&self, report: &mut Report) {
-        check_parameters(&self.parameters, "/parameters", report);
+        self.check_input(report);
         if self.tool_class == ToolClass::Readonly && self.requires_approval {
             let message = format!("`{}` is readonly and needs no approval", self.tool_id);
             report.meaning("/requires_approval", "readonly", message);

@@ -83,7 +83,10 @@ impl SchemaAllowance {
 
     fn take_field(&mut self, name: &str, value: &Value) -> Result<(), SchemaAllowanceSpent> {
         match (name, value) {
-            ("output_schema" | "payload_schema", Value::Object(schema)) => self.take_schema(schema),
+            (
+                "input_schema" | "output_schema" | "payload_schema" | "schema",
+                Value::Object(schema),
+            ) => self.take_schema(schema),
             ("pattern", Value::String(pattern)) => {
                 self.take_parts(1)?;
                 self.take_parts(patterns::memory(pattern) / PATTERN_PART)

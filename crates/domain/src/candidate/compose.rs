@@ -216,8 +216,8 @@ pub(super) fn is_called_fully(
     let Some(tool) = brief.boundary.tool(tool) else {
         return false;
     };
-    let mut needed = tool.parameters.iter().filter(|p| is_needed(p));
-    let known = |name: &String| tool.parameters.iter().any(|p| p.name.as_ref() == name);
+    let mut needed = tool.parameters().iter().filter(|p| is_needed(p));
+    let known = |name: &String| tool.parameters().iter().any(|p| p.name.as_ref() == name);
     needed.all(|p| arguments.contains_key(p.name.as_ref())) && arguments.keys().all(known)
 }
 

@@ -128,7 +128,7 @@ fn parameter(
         return Err("it is declared twice".to_owned());
     }
     let tool = tool(brief, &declared.tool)?;
-    let mut known = tool.parameters.iter();
+    let mut known = tool.parameters().iter();
     let known = known.find(|known| known.name == declared.parameter);
     let known = known.ok_or_else(|| {
         format!(

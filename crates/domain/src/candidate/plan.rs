@@ -54,7 +54,7 @@ impl<'b> Plan<'b> {
         }
         waiting.push(&tool.tool_id);
         let mut fed: Vec<(&Label, StepId)> = Vec::new();
-        for parameter in tool.parameters.iter().filter(|p| is_needed(p)) {
+        for parameter in tool.parameters().iter().filter(|p| is_needed(p)) {
             let mut free = feeders
                 .iter()
                 .filter(|feeder| !waiting.contains(&&feeder.tool_id));
@@ -65,7 +65,7 @@ impl<'b> Plan<'b> {
         waiting.pop();
         let id = StepId::parse(&format!("step_{}", self.steps.len() + 1))?;
         let mut arguments = Map::new();
-        for parameter in &tool.parameters {
+        for parameter in tool.parameters() {
             let source = fed.iter().find(|(name, _)| **name == parameter.name);
             let reference = match source {
                 Some((name, step)) => format!("${{{step}.{name}}}"),

@@ -6,6 +6,7 @@ mod guardrails;
 mod missions;
 mod policies;
 mod tiers;
+mod tools;
 mod triggers;
 
 use std::collections::BTreeMap;
@@ -101,7 +102,8 @@ fn duplicates(package: &Package) -> Vec<Problem> {
     problems
 }
 
-/// Warns about skills that no caller can reach, and about findings that trigger no playbook.
+/// Warns about skills that no caller can reach, findings that trigger no playbook, and arguments that policies do not
+/// see.
 fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
     let place = &document.place;
     match &document.value {
@@ -111,8 +113,8 @@ fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
             warnings
         }
         Document::Agent(agent) => tiers::unreached_of(place, agent, after),
-        Document::Tool(_)
-        | Document::Playbook(_)
+        Document::Tool(tool) => tools::opaque(place, tool).into_iter().collect(),
+        Document::Playbook(_)
         | Document::Guardrail(_)
         | Document::Policy(_)
         | Document::DomainLens(_)

@@ -385,7 +385,8 @@ impl Bound {
             | ParameterFault::Type { .. }
             | ParameterFault::NotAllowed { .. }
             | ParameterFault::Pattern { .. }
-            | ParameterFault::LongForPattern { .. } => None,
+            | ParameterFault::LongForPattern { .. }
+            | ParameterFault::Schema { .. } => None,
         });
         unclear
             .map(|unclear| (unclear.parameter.to_string(), unclear.to_string()))

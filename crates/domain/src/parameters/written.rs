@@ -8,17 +8,20 @@ use charter_contract::parameter::Parameter;
 use charter_contract::violation::{MAX_VIOLATIONS, pointer_segment};
 use serde_json::{Map, Value};
 
-use super::{ParameterFault, check};
+use super::arguments::takes;
+use super::{ParameterFault, bind_arguments, check};
 use crate::reference::literal;
 
 /// A violation: its pointer, keyword and message.
 pub(crate) type Misfit = (String, &'static str, String);
 
+/// Returns the value of an argument, if it does not depend on the run.
+type Known = fn(&Value) -> Option<Cow<'_, Value>>;
+
 /// Returns unknown, missing and invalid arguments of a call, up to the limit of a report. Values of references are
 /// unknown before a run. `null` counts as absent. `here` is the pointer to the object with the field `parameters`.
 pub(crate) fn argument_faults(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
-    let whose = format!("the tool `{}`", tool.tool_id);
-    argument_faults_with(&whose, &tool.parameters, given, here)
+    faults_of_tool(tool, given, here, literal)
 }
 
 /// As above, for any declaration of parameters; `whose` names its owner, as in "the playbook `x`".
@@ -37,11 +40,69 @@ pub(crate) fn exact_argument_faults(
     given: &Map<String, Value>,
     here: &str,
 ) -> Vec<Misfit> {
-    let whose = format!("the tool `{}`", tool.tool_id);
-    look(&whose, &tool.parameters, given, here, |value| {
-        Some(Cow::Borrowed(value))
-    })
+    faults_of_tool(tool, given, here, |value| Some(Cow::Borrowed(value)))
 }
+
+/// Looks at each argument; if all of them are known, the tool's whole schema decides.
+fn faults_of_tool(
+    tool: &Tool,
+    given: &Map<String, Value>,
+    here: &str,
+    known: Known,
+) -> Vec<Misfit> {
+    let whose = format!("the tool `{}`", tool.tool_id);
+    let declared = tool.parameters();
+    if tool.input_schema.is_none() {
+        return look(&whose, declared, given, here, known);
+    }
+    let is_declared = |name: &str| {
+        declared
+            .iter()
+            .any(|p| p.name.as_str() == name || p.called() == name)
+    };
+    let mut named = given.clone();
+    named.retain(|name, _| is_declared(name) || !takes(tool.input(), name));
+    let misfits = look(&whose, declared, &named, here, known);
+    let is_about_names = |keyword: &str| matches!(keyword, UNKNOWN | MISSING);
+    if misfits
+        .iter()
+        .any(|(_, keyword, _)| is_about_names(keyword))
+    {
+        return misfits;
+    }
+    let exact = given.iter().map(|(name, value)| {
+        let value = known(value)?.into_owned();
+        Some((name.clone(), value))
+    });
+    let Some(exact) = exact.collect::<Option<Map<String, Value>>>() else {
+        return misfits;
+    };
+    let faults = bind_arguments(tool, &exact).err().unwrap_or_default();
+    let faults = faults.into_iter().take(MAX_VIOLATIONS).map(|fault| {
+        let pointer = pointer_of(&fault);
+        let pointer = format!("{here}/parameters{pointer}");
+        (pointer, keyword(&fault), fault.to_string())
+    });
+    faults.collect()
+}
+
+/// Returns the pointer from the arguments to a fault.
+fn pointer_of(fault: &ParameterFault) -> String {
+    match fault {
+        ParameterFault::Schema { pointer, .. } => pointer.clone(),
+        ParameterFault::Unknown { name }
+        | ParameterFault::Type { name, .. }
+        | ParameterFault::NotAllowed { name, .. }
+        | ParameterFault::Pattern { name, .. }
+        | ParameterFault::LongForPattern { name, .. } => format!("/{}", pointer_segment(name)),
+        ParameterFault::Missing { .. } | ParameterFault::Unclear(_) => String::new(),
+    }
+}
+
+/// Keyword of an unknown argument.
+const UNKNOWN: &str = "parameter";
+/// Keyword of a missing argument.
+const MISSING: &str = "required";
 
 /// `known` returns the value of an argument, if it does not depend on the run.
 fn look(
@@ -49,7 +110,7 @@ fn look(
     declared: &[Parameter],
     given: &Map<String, Value>,
     here: &str,
-    known: fn(&Value) -> Option<Cow<'_, Value>>,
+    known: Known,
 ) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     let mut by_name: BTreeMap<&str, &Parameter> = BTreeMap::new();
@@ -66,7 +127,7 @@ fn look(
         match by_name.get(name.as_str()) {
             None => {
                 let message = format!("{whose} has no parameter `{name}`");
-                misfits.push((pointer, "parameter", message));
+                misfits.push((pointer, UNKNOWN, message));
             }
             Some(_) if value.is_null() => {}
             Some(parameter) => {
@@ -83,7 +144,7 @@ fn look(
         let value = parameter.given_in(given);
         if needed && value.is_none_or(Value::is_null) {
             let message = format!("{whose} needs the parameter `{}`", parameter.called());
-            misfits.push((format!("{here}/parameters"), "required", message));
+            misfits.push((format!("{here}/parameters"), MISSING, message));
         }
     }
     misfits
@@ -91,11 +152,12 @@ fn look(
 
 fn keyword(fault: &ParameterFault) -> &'static str {
     match fault {
-        ParameterFault::Missing { .. } => "required",
-        ParameterFault::Unknown { .. } => "parameter",
+        ParameterFault::Missing { .. } => MISSING,
+        ParameterFault::Unknown { .. } => UNKNOWN,
         ParameterFault::Type { .. } => "type",
         ParameterFault::NotAllowed { .. } => "enum",
         ParameterFault::Pattern { .. } | ParameterFault::LongForPattern { .. } => "pattern",
+        ParameterFault::Schema { .. } => "schema",
         ParameterFault::Unclear(_) => "unclear",
     }
 }

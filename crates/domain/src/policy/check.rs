@@ -221,7 +221,7 @@ impl<'t> Declarations<'t> {
         };
         for (id, tool) in by_id {
             let next = declarations.first.len();
-            let group = match serde_json::to_string(&tool.parameters) {
+            let group = match serde_json::to_string(&(tool.parameters(), &tool.input_schema)) {
                 // A rule may treat a tool that it names differently.
                 Ok(parameters) if !mentioned.contains(id) => {
                     let declared = (group(tool.tool_class), parameters);

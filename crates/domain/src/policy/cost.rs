@@ -75,12 +75,21 @@ impl Cost {
 
 impl Like {
     fn steps(&self, arguments: &Map<String, Value>) -> u64 {
-        let length = |value: &Value| value.as_str().map_or(0, str::len) as u64;
         let longest = match &self.of {
-            Some(name) => arguments.get(name).map_or(0, length),
-            None => arguments.values().map(length).max().unwrap_or(0),
+            Some(name) => arguments.get(name).map_or(0, longest_text),
+            None => arguments.values().map(longest_text).max().unwrap_or(0),
         };
         longest.saturating_mul(self.part)
+    }
+}
+
+/// Returns the length of the longest text in a value, in bytes.
+fn longest_text(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(items) => items.iter().map(longest_text).max().unwrap_or(0),
+        Value::Object(fields) => fields.values().map(longest_text).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 

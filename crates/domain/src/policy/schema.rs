@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use cedar_policy::{EntityUid, Schema, SchemaFragment};
 use charter_contract::catalogue::tool::{Tool, ToolClass};
-use charter_contract::parameter::{Parameter, ParameterType};
+use charter_contract::input_schema::Shape;
+use charter_contract::parameter::Parameter;
 use serde_json::{Map, Value, json};
 
 use super::error_text::described;
@@ -79,9 +80,12 @@ fn fragment(actions: &Map<String, Value>) -> Result<SchemaFragment, String> {
 }
 
 fn action(tool: &Tool) -> Value {
-    let parameters = tool.parameters.iter();
+    let parameters = tool.parameters().iter();
     let parameters: Map<String, Value> = parameters
-        .map(|parameter| (parameter.name.to_string(), attribute(parameter)))
+        .map(|parameter| {
+            let attribute = attribute(parameter, tool.input().shape(parameter));
+            (parameter.name.to_string(), attribute)
+        })
         .collect();
     json!({
         "memberOf": [{ "id": group(tool.tool_class) }],
@@ -97,16 +101,36 @@ fn action(tool: &Tool) -> Value {
     })
 }
 
-fn attribute(parameter: &Parameter) -> Value {
-    let mut kind = match parameter.kind {
-        ParameterType::String => json!({ "type": "String" }),
-        ParameterType::Number => json!({ "type": "Extension", "name": "decimal" }),
-        ParameterType::Integer => json!({ "type": "Long" }),
-        ParameterType::Boolean => json!({ "type": "Boolean" }),
-        ParameterType::Array => json!({ "type": "EntityOrCommon", "name": "List" }),
-        ParameterType::Object => json!({ "type": "EntityOrCommon", "name": "Object" }),
-    };
+fn attribute(parameter: &Parameter, shape: Option<&Shape>) -> Value {
     let present = parameter.required || parameter.default.as_ref().is_some_and(|d| !d.is_null());
+    with_presence(shape.map_or_else(opaque, cedar_type), present)
+}
+
+fn with_presence(mut kind: Value, present: bool) -> Value {
     kind["required"] = Value::Bool(present);
     kind
+}
+
+fn opaque() -> Value {
+    json!({ "type": "EntityOrCommon", "name": "Opaque" })
+}
+
+/// Returns the type of values in Cedar's JSON form.
+fn cedar_type(shape: &Shape) -> Value {
+    match shape {
+        Shape::Text => json!({ "type": "String" }),
+        Shape::Number => json!({ "type": "Extension", "name": "decimal" }),
+        Shape::Integer => json!({ "type": "Long" }),
+        Shape::Boolean => json!({ "type": "Boolean" }),
+        Shape::List => json!({ "type": "EntityOrCommon", "name": "List" }),
+        Shape::Object => json!({ "type": "EntityOrCommon", "name": "Object" }),
+        Shape::Mixed => opaque(),
+        Shape::Record(fields) => {
+            let fields = fields.iter().map(|field| {
+                let kind = with_presence(cedar_type(&field.shape), field.required);
+                (field.name.clone(), kind)
+            });
+            json!({ "type": "Record", "attributes": fields.collect::<Map<String, Value>>() })
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod explained;
+mod records;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -71,7 +71,7 @@ fn decide(test: &PolicyTest, set: &PolicySet, view: &View) -> Result<PolicyDecis
     let found = view.tool(test.tool.as_ref());
     let found = found.ok_or_else(|| format!("there is no tool `{}`", test.tool))?;
     let tool = found.document();
-    let arguments = parameters::bind(&tool.parameters, &test.arguments).map_err(|faults| {
+    let arguments = parameters::bind_arguments(tool, &test.arguments).map_err(|faults| {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         format!(
             "invalid arguments for `{}`: {}",

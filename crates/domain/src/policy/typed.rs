@@ -8,6 +8,7 @@ use cedar_policy::{
     RestrictedExpression, ValidationMode, Validator,
 };
 use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::parameter::Parameter;
 
 use super::decision::{Denial, PolicyDecision, PolicyFailure, PolicyQuestion};
@@ -23,6 +24,7 @@ use super::{entities, schema, values};
 #[derive(Debug)]
 pub(super) struct CompiledToolRules {
     parameters: Vec<Parameter>,
+    input_schema: Option<ForeignSchema>,
     class: ToolClass,
     names: Names,
     validator: Validator,
@@ -105,7 +107,8 @@ impl CompiledToolRules {
         }
         layers.iter_mut().for_each(TypedLayer::read_rules);
         Ok(Self {
-            parameters: tool.parameters.clone(),
+            parameters: tool.parameters().to_vec(),
+            input_schema: tool.input_schema.clone(),
             class: tool.tool_class,
             names: Names::read().map_err(whole)?,
             validator,
@@ -115,7 +118,9 @@ impl CompiledToolRules {
 
     /// Returns whether this was compiled for the tool's declaration.
     pub(super) fn is_for(&self, tool: &Tool) -> bool {
-        self.class == tool.tool_class && self.parameters == tool.parameters
+        self.class == tool.tool_class
+            && self.input_schema == tool.input_schema
+            && self.parameters == tool.parameters()
     }
 
     /// Returns the decision, and passes the result of each layer to `hear`.
@@ -162,7 +167,7 @@ impl CompiledToolRules {
         for layer in &self.layers {
             layer.cost.admit(question.arguments, count)?;
         }
-        let parameters = values::arguments(&question.tool.parameters, question.arguments)?;
+        let parameters = values::arguments(question.tool, question.arguments)?;
         let context = Context::from_pairs([
             ("parameters".to_owned(), parameters),
             (

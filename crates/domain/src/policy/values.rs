@@ -1,24 +1,29 @@
 //! Arguments as Cedar values, in the types that [`super::schema`] declares.
 //!
 //! Cedar has no floating-point numbers: a number is a decimal with at most four places. A value that Cedar cannot
-//! represent has no form here, and a request with such a value is denied.
+//! represent has no form here, and a request with such a value is denied. Policies do not see arguments and fields that
+//! the tool does not describe.
 
 use std::collections::BTreeSet;
 
 use cedar_policy::RestrictedExpression;
 use charter_contract::bounds::CEDAR_VALUES;
-use charter_contract::parameter::{Parameter, ParameterType};
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::input_schema::{Field, Shape};
+use charter_contract::parameter::ParameterType;
 use serde_json::{Map, Value};
 
 /// Returns the record of a tool's arguments, without absent and null ones.
 ///
 /// # Errors
-/// An argument is not declared, or cannot be represented in Cedar.
+/// An argument is not allowed, or cannot be represented in Cedar.
 pub(super) fn arguments(
-    declared: &[Parameter],
+    tool: &Tool,
     given: &Map<String, Value>,
 ) -> Result<RestrictedExpression, String> {
-    let known = |name: &str| declared.iter().any(|p| p.name.as_ref() == name);
+    let (declared, input) = (tool.parameters(), tool.input());
+    let is_open = input.takes_any_name() || !input.name_patterns().is_empty();
+    let known = |name: &str| is_open || declared.iter().any(|p| p.name.as_ref() == name);
     if let Some(name) = given.keys().find(|name| !known(name)) {
         return Err(format!("the argument `{name}` is not declared"));
     }
@@ -28,11 +33,9 @@ pub(super) fn arguments(
         let Some(value) = given.get(name).filter(|value| !value.is_null()) else {
             continue;
         };
-        let value = argument(parameter.kind, value).ok_or_else(|| {
-            format!(
-                "the argument `{name}` cannot be passed to policies: {}",
-                limits(parameter.kind, value)
-            )
+        let shape = input.shape(parameter).unwrap_or(&Shape::Mixed);
+        let value = argument(shape, value).map_err(|limits| {
+            format!("the argument `{name}` cannot be passed to policies: {limits}")
         })?;
         fields.push((name.to_owned(), value));
     }
@@ -88,36 +91,65 @@ pub(super) fn count(count: u64) -> RestrictedExpression {
     RestrictedExpression::new_long(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// For a parameter with several types, policies see the first one.
-fn limits(kind: ParameterType, value: &Value) -> &'static str {
-    if !kind.fits(value) {
-        return "its type differs from the parameter's type in policies";
-    }
-    match kind {
-        ParameterType::Number => "a number has at most 15 digits and four decimal places",
-        ParameterType::Integer => "an integer has at most 63 bits",
-        ParameterType::String
-        | ParameterType::Boolean
-        | ParameterType::Array
-        | ParameterType::Object => "its type differs from the declared one",
+/// A value of another type. For a parameter of a list with several types, policies see the first one.
+const DIFFERS: &str = "its type differs from the parameter's type in policies";
+
+/// Returns the reason why a value has no form in Cedar.
+fn limits(shape: &Shape, value: &Value) -> &'static str {
+    match shape {
+        Shape::Number if ParameterType::Number.fits(value) => {
+            "a number has at most 15 digits and four decimal places"
+        }
+        Shape::Integer if ParameterType::Integer.fits(value) => "an integer has at most 63 bits",
+        Shape::Text
+        | Shape::Number
+        | Shape::Integer
+        | Shape::Boolean
+        | Shape::List
+        | Shape::Object
+        | Shape::Record(_)
+        | Shape::Mixed => DIFFERS,
     }
 }
 
-fn argument(kind: ParameterType, value: &Value) -> Option<RestrictedExpression> {
-    match kind {
-        ParameterType::String => value.as_str().map(text),
-        ParameterType::Boolean => value.as_bool().map(RestrictedExpression::new_bool),
-        ParameterType::Integer => integer(value).map(RestrictedExpression::new_long),
-        ParameterType::Number => decimal(value),
-        ParameterType::Array => {
+fn argument(shape: &Shape, value: &Value) -> Result<RestrictedExpression, &'static str> {
+    match shape {
+        Shape::Record(fields) => fields_of(fields, value),
+        shape => plain(shape, value).ok_or_else(|| limits(shape, value)),
+    }
+}
+
+/// Returns the known fields of an object, without absent and null ones.
+fn fields_of(fields: &[Field], value: &Value) -> Result<RestrictedExpression, &'static str> {
+    let given = value.as_object().ok_or(DIFFERS)?;
+    let mut known = Vec::with_capacity(fields.len());
+    for field in fields {
+        match given.get(&field.name).filter(|value| !value.is_null()) {
+            Some(value) => known.push((field.name.clone(), argument(&field.shape, value)?)),
+            None if field.required => return Err(DIFFERS),
+            None => {}
+        }
+    }
+    record(known).map_err(|_| DIFFERS)
+}
+
+fn plain(shape: &Shape, value: &Value) -> Option<RestrictedExpression> {
+    match shape {
+        Shape::Text => value.as_str().map(text),
+        Shape::Boolean => value.as_bool().map(RestrictedExpression::new_bool),
+        Shape::Integer => integer(value).map(RestrictedExpression::new_long),
+        Shape::Number => decimal(value),
+        Shape::List => {
             let items = value.as_array()?;
             let length = RestrictedExpression::new_long(i64::try_from(items.len()).ok()?);
             record(within(value, ("length", length))).ok()
         }
-        ParameterType::Object => {
+        Shape::Object => {
             let keys = value.as_object()?.keys().map(String::as_str);
             record(within(value, ("keys", texts(keys)))).ok()
         }
+        Shape::Mixed => record([]).ok(),
+        Shape::Record(_) => None,
     }
 }
 

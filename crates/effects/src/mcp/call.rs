@@ -3,7 +3,9 @@
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::cause::chain;
+use charter_contract::input_schema::null_when_absent;
 use charter_contract::json::{memory_of, text_length};
+use charter_contract::visible::clean;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
     RequestParamsMeta,
@@ -18,7 +20,6 @@ use crate::call::{McpTool, Repeat, ToolCall};
 use crate::kept::set_aside;
 use crate::outcome::{Failure, Success};
 use crate::room::OutputSize;
-use crate::text::clean;
 
 /// Most characters of a server's message.
 const MAX_MESSAGE: usize = 2_000;
@@ -171,7 +172,7 @@ fn arguments(call: &ToolCall, tool: &McpTool, listed: &rmcp::model::Tool) -> Map
         (wire_name.clone(), value.clone())
     });
     let mut arguments: Map<String, Value> = given.collect();
-    for name in import::null_when_absent(&listed.input_schema) {
+    for name in null_when_absent(&listed.input_schema) {
         arguments.entry(name).or_insert(Value::Null);
     }
     arguments

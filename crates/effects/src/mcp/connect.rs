@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use charter_contract::bounds::JSON_BYTES;
 use charter_contract::cause::chain;
+use charter_contract::visible::clean;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::ErrorData;
@@ -35,7 +36,6 @@ use crate::Sandbox;
 use crate::egress::{EgressPolicy, LastRefusal};
 use crate::http::Redirects;
 use crate::sandbox::server::{Alive, ServerProgram};
-use crate::text::clean;
 
 /// How long a killed server's standard error may stay open.
 const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -1,8 +1,6 @@
 //! Converts a server's definition of a tool to a document of the catalogue, or explains why it cannot. Pure. A server's
 //! claims about a tool's effects (its annotations) are not trusted.
 
-mod arguments;
-
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,15 +8,15 @@ use charter_contract::canonical;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::foreign_schema::SchemaAllowance;
+use charter_contract::input_schema::ToolInput;
+use charter_contract::parameter::Parameter;
 use charter_contract::validate;
 use charter_contract::violation::Violation;
+use charter_contract::visible::clean;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{ImportedTool, McpServerOptions, SkippedTool};
-use crate::text::clean;
-pub(super) use arguments::null_when_absent;
-use arguments::{Parameters, parameters};
 
 /// Largest definition of one tool, in bytes of JSON.
 const MAX_DEFINITION_BYTES: usize = 64 << 10;
@@ -28,9 +26,12 @@ const MAX_DESCRIPTION: usize = 1_000;
 const MAX_REASON: usize = 300;
 /// Most characters of a reason's location.
 const MAX_PLACE: usize = 80;
+/// The field of a document that the arguments of its calls are checked against, and the note for a tool without it.
+const INPUT_SCHEMA: &str = "input_schema";
+const UNCHECKED_INPUT: &str = "its input schema, so only names and types of arguments are checked";
 /// The field of a document that its answers are checked against, and the note for a tool without it.
 const OUTPUT_SCHEMA: &str = "output_schema";
-const UNCHECKED: &str = "its output schema, so answers are not checked";
+const UNCHECKED_OUTPUT: &str = "its output schema, so answers are not checked";
 /// Longest id of a catalogue document.
 const MAX_ID: usize = 200;
 /// Characters of an invalid name that remain in the id.
@@ -53,13 +54,16 @@ pub fn import_tools(
         });
     };
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    let mut schemas = SchemaAllowance::of_server();
+    let mut allowances = Allowances {
+        input: SchemaAllowance::of_server(),
+        output: SchemaAllowance::of_server(),
+    };
     for tool in listed {
         if !names.insert(&tool.name) {
             leave(&tool.name, None, "the server lists it twice");
             continue;
         }
-        match document(options, tool, &mut schemas) {
+        match document(options, tool, &mut allowances) {
             Err(reason) => leave(&tool.name, None, &reason),
             Ok((made, without)) => match tools.entry(made.document.tool_id.to_string()) {
                 Entry::Occupied(taken) => {
@@ -107,13 +111,19 @@ fn hash(text: &str) -> String {
     format!("sha256:{digits}")
 }
 
+/// The remaining budgets for the schemas of a server's tools.
+struct Allowances {
+    input: SchemaAllowance,
+    output: SchemaAllowance,
+}
+
 /// Parts of a tool that are left out, each with its reason.
 type OmittedParts = Vec<(String, String)>;
 
 fn document(
     options: &McpServerOptions,
     tool: &rmcp::model::Tool,
-    schemas: &mut SchemaAllowance,
+    allowances: &mut Allowances,
 ) -> Result<(ImportedTool, OmittedParts), String> {
     let size = json!(tool).to_string().len();
     if size > MAX_DEFINITION_BYTES {
@@ -137,12 +147,8 @@ fn document(
     } else {
         format!("The MCP server `{server}` describes it as: {said}")
     };
-    let Parameters { written, left_out } = parameters(&tool.input_schema)?;
-    let mut without: OmittedParts = Vec::new();
-    for (name, reason) in left_out {
-        let name = clean(&name, MAX_PLACE);
-        without.push((format!("the parameter `{name}`"), reason));
-    }
+    let input = ToolInput::from_schema(&tool.input_schema.as_ref().clone().into());
+    let mut without = omitted(&input)?;
     let id = id_of(server, &tool.name);
     let name = id[IMPORTED_PREFIX.len() + server.len() + 1..].to_owned();
     let mut document = json!({
@@ -153,7 +159,6 @@ fn document(
         "tool_class": class,
         "domain": "platform",
         "description": told,
-        "parameters": written,
         "execution_target": "server",
         "language": "mcp",
         "requires_approval": !reads,
@@ -161,17 +166,21 @@ fn document(
         "timeout_ms": u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
         "implementation": {
             "type": "mcp", "server": server, "tool": tool.name, "definition": digest(tool),
-            "input_schema": &*tool.input_schema,
         },
+        "input_schema": &*tool.input_schema,
     });
+    if let Err(spent) = allowances.input.take_schema(&tool.input_schema) {
+        list_parameters(&mut document, &input);
+        without.push((UNCHECKED_INPUT.to_owned(), spent.to_string()));
+    }
     if let Some(schema) = &tool.output_schema {
         let with = json!(&**schema);
-        match schemas.take_schema(schema) {
+        match allowances.output.take_schema(schema) {
             Ok(()) => document[OUTPUT_SCHEMA] = with,
-            Err(spent) => without.push((UNCHECKED.to_owned(), spent.to_string())),
+            Err(spent) => without.push((UNCHECKED_OUTPUT.to_owned(), spent.to_string())),
         }
     }
-    let document = read(document, &mut without)?;
+    let document = read(document, &input, &mut without)?;
     let imported = ImportedTool {
         content_hash: hash(&canonical::text(json!(document))),
         document,
@@ -179,27 +188,85 @@ fn document(
     Ok((imported, without))
 }
 
-/// Returns the document of a tool; without its output schema, if that is its only fault.
-fn read(mut document: Value, without: &mut OmittedParts) -> Result<Tool, String> {
+/// Returns the arguments that no call can have, with the reasons.
+///
+/// # Errors
+/// When a call needs such an argument.
+fn omitted(input: &ToolInput) -> Result<OmittedParts, String> {
+    let mut without = Vec::new();
+    for argument in input.omitted() {
+        let (name, reason) = (&argument.name, &argument.reason);
+        if argument.required {
+            return Err(format!("it needs the parameter `{name}`: {reason}"));
+        }
+        let name = clean(name, MAX_PLACE);
+        without.push((format!("the parameter `{name}`"), reason.clone()));
+    }
+    Ok(without)
+}
+
+/// Replaces the input schema of a document by the parameters that can be read from it. The server still enforces its
+/// schema.
+fn list_parameters(document: &mut Value, input: &ToolInput) {
+    if let Some(schema) = take_field(document, INPUT_SCHEMA) {
+        document["implementation"][INPUT_SCHEMA] = schema;
+    }
+    let parameters = input.parameters().iter();
+    let parameters = parameters.map(|parameter| Parameter {
+        pattern: None,
+        schema: None,
+        ..parameter.clone()
+    });
+    document["parameters"] = json!(parameters.collect::<Vec<_>>());
+}
+
+fn take_field(document: &mut Value, name: &str) -> Option<Value> {
+    document
+        .as_object_mut()
+        .and_then(|fields| fields.remove(name))
+}
+
+/// Returns the document of a tool; without its input or output schema, if these are its only faults.
+fn read(
+    mut document: Value,
+    input: &ToolInput,
+    without: &mut OmittedParts,
+) -> Result<Tool, String> {
     let violations = match validate::read_value::<Tool>(&document) {
         Ok((tool, _)) => return Ok(tool),
         Err(violations) => violations,
     };
-    let of_output = |wrong: &Violation| {
+    let is_of = |wrong: &Violation, field: &str| {
         let rest = wrong.pointer.strip_prefix('/');
-        rest.is_some_and(|rest| rest.split('/').next() == Some(OUTPUT_SCHEMA))
+        rest.is_some_and(|rest| rest.split('/').next() == Some(field))
     };
-    let alone = violations.iter().all(of_output);
-    let said: Vec<String> = violations.into_iter().map(reason).collect();
-    let said = said.join("; ");
-    let removed = document
-        .as_object_mut()
-        .and_then(|fields| fields.remove(OUTPUT_SCHEMA));
-    if !alone || removed.is_none() {
-        return Err(said);
+    let mut of_input = Vec::new();
+    let mut of_output = Vec::new();
+    let mut of_others = Vec::new();
+    for wrong in violations {
+        let list = match (is_of(&wrong, INPUT_SCHEMA), is_of(&wrong, OUTPUT_SCHEMA)) {
+            (true, _) => &mut of_input,
+            (_, true) => &mut of_output,
+            (false, false) => &mut of_others,
+        };
+        list.push(reason(wrong));
     }
-    without.push((UNCHECKED.to_owned(), said));
-    read(document, without)
+    let can_omit =
+        |faults: &[String], field: &str| faults.is_empty() || document.get(field).is_some();
+    let can_omit = can_omit(&of_input, INPUT_SCHEMA) && can_omit(&of_output, OUTPUT_SCHEMA);
+    if !of_others.is_empty() || !can_omit {
+        let faults = [of_input, of_output, of_others].concat();
+        return Err(faults.join("; "));
+    }
+    if !of_input.is_empty() {
+        list_parameters(&mut document, input);
+        without.push((UNCHECKED_INPUT.to_owned(), of_input.join("; ")));
+    }
+    if !of_output.is_empty() {
+        take_field(&mut document, OUTPUT_SCHEMA);
+        without.push((UNCHECKED_OUTPUT.to_owned(), of_output.join("; ")));
+    }
+    read(document, input, without)
 }
 
 /// Formats a violation; a long location leaves room for the reason.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::cause::chain;
+use charter_contract::visible::clean;
 use rmcp::model::{
     ClientRequest, CustomResult, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo,
     ServerResult, SubscriptionFilter, Tool,
@@ -19,7 +20,6 @@ use tokio::time::Instant;
 use super::connect::{self, Connection, Handshake, Traces};
 use super::{ImportedTool, Imports, McpServerState, Server, SkippedTool, import};
 use crate::Sandbox;
-use crate::text::clean;
 
 /// Timeout of a list of tools; the first one has the server's start timeout.
 pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -2,12 +2,12 @@
 //! Sends nothing.
 
 use charter_contract::json::{Profile, decode_text};
+use charter_contract::visible::clean;
 use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::ModelFault;
 use crate::redact::Redactor;
-use crate::text::clean;
 
 /// Characters of a provider's message that are kept.
 const KEPT_CHARACTERS: usize = 400;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::json::{self, Profile};
+use charter_contract::visible::clean;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use reqwest::{Request, StatusCode};
 use serde_json::Value;
@@ -17,7 +18,6 @@ use crate::http::{HttpAnswer, USER_AGENT, kind_of};
 use crate::kept::SpooledBytes;
 use crate::outcome::Failure;
 use crate::patience::retry_after;
-use crate::text::clean;
 
 /// Characters of a provider's message that are logged.
 const LOGGED_CHARACTERS: usize = 400;

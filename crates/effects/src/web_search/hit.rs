@@ -2,12 +2,12 @@
 //! know providers.
 
 use charter_contract::time::Timestamp;
+use charter_contract::visible::clean;
 use reqwest::Url;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::extract;
-use crate::text::clean;
 
 /// Longest title, in characters.
 const MAX_TITLE: usize = 300;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use async_trait::async_trait;
 use bytes::Bytes;
 use charter_contract::cause::chain;
+use charter_contract::visible::clean;
 use reqwest::header::{self, HeaderName, HeaderValue, InvalidHeaderValue};
 use reqwest::{Client, Method, Request, Response, StatusCode, Url};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,6 @@ use super::{Delivered, Delivery, DeliveryFailed, DeliveryFault, Webhooks, unknow
 use crate::egress::EgressRefusal;
 use crate::http::{MAX_BODY_BYTES, Redirects, USER_AGENT, read_within};
 use crate::patience::retry_after;
-use crate::text::clean;
 
 /// The headers of the specification.
 const ID: HeaderName = HeaderName::from_static("webhook-id");

@@ -145,7 +145,8 @@ impl EngineError {
             | ParameterFault::Type { .. }
             | ParameterFault::NotAllowed { .. }
             | ParameterFault::Pattern { .. }
-            | ParameterFault::LongForPattern { .. } => None,
+            | ParameterFault::LongForPattern { .. }
+            | ParameterFault::Schema { .. } => None,
         });
         let names: Vec<&str> = names.collect();
         if !names.is_empty() {

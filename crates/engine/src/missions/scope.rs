@@ -13,7 +13,7 @@ use crate::execution::runs::StageRunner;
 
 /// Builds a call of the tool from the defaults or examples of its parameters.
 pub(super) fn sample(tool: &Tool) -> Map<String, Value> {
-    let shown = tool.parameters.iter().filter_map(|parameter| {
+    let shown = tool.parameters().iter().filter_map(|parameter| {
         let value = parameter
             .default
             .clone()

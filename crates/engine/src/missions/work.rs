@@ -171,7 +171,7 @@ impl MissionStageService {
         let view = self.catalogue.live().view(&work.caller.tenant);
         let tool = view.tool(call.tool.as_ref());
         let tool = tool.ok_or_else(|| format!("there is no tool `{}`", call.tool))?;
-        let bound = parameters::bind(&tool.document().parameters, &call.parameters);
+        let bound = parameters::bind_arguments(tool.document(), &call.parameters);
         let bound = bound.map_err(|faults| {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             format!("the call of `{}`: {}", call.tool, faults.join("; "))
@@ -376,10 +376,14 @@ fn recommended(work: &StageExecution, skill: &Skill) -> Vec<Value> {
 }
 
 fn shown_tool(tool: &Tool) -> Value {
-    json!({
+    let mut shown = json!({
         "tool": tool.tool_id, "description": tool.description,
-        "parameters": tool.parameters,
-    })
+        "parameters": tool.parameters(),
+    });
+    if let Some(schema) = &tool.input_schema {
+        shown["input_schema"] = json!(schema);
+    }
+    shown
 }
 
 /// Describes an artifact of an earlier task, with the refs for citing it.

@@ -115,11 +115,12 @@ pub(crate) fn rank_tools<'a>(
 }
 
 fn text_of(tool: &Tool) -> RouteText {
+    let names = tool.parameters().iter();
     RouteText {
         name: tool.name.to_string(),
         group: tool.service.as_ref().unwrap_or(&tool.provider).to_string(),
         description: tool.description.to_string(),
-        parameters: tool.parameters.iter().map(|p| p.name.to_string()).collect(),
+        parameters: names.map(|parameter| parameter.name.to_string()).collect(),
         examples: tool.examples.iter().map(ToString::to_string).collect(),
         ..RouteText::default()
     }

@@ -20,7 +20,7 @@ pub fn wired<'s>(skill: &'s Skill, view: &View) -> Cow<'s, Skill> {
         let Some(tool) = view.tool(step.tool_id.as_ref()) else {
             continue;
         };
-        let unmapped = tool.document().parameters.iter().filter(|parameter| {
+        let unmapped = tool.document().parameters().iter().filter(|parameter| {
             parameter.given_in(&step.parameters).is_none() && can_be_referred_to(parameter)
         });
         for parameter in unmapped {
@@ -71,7 +71,7 @@ pub(crate) fn contradicted(skill: &Skill, wired: &Skill, at: usize, tool: &Tool)
             message,
         )
     };
-    tool.parameters
+    tool.parameters()
         .iter()
         .filter(contradicts)
         .map(misfit)

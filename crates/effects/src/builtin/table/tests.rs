@@ -128,7 +128,7 @@ fn b003_the_tool_documents_are_valid_and_match_their_names() {
     for (document, builtin) in documents.iter().zip(Builtin::ALL) {
         assert_eq!(document.tool_id, builtin.tool_id());
         assert_eq!(document.tool_class, builtin.tool_class());
-        assert_eq!(document.parameters.len(), parameters(*builtin).len());
+        assert_eq!(document.parameters().len(), parameters(*builtin).len());
         let asks = document.requires_approval;
         assert!(
             !asks || document.tool_class == ToolClass::Write,
@@ -144,7 +144,7 @@ fn page() -> std::string::String {
     );
     for tool in documents().unwrap() {
         let takes: Vec<std::string::String> = tool
-            .parameters
+            .parameters()
             .iter()
             .map(|parameter| match parameter.required {
                 true => format!("**`{}`**", parameter.name),

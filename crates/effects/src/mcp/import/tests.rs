@@ -6,7 +6,6 @@ use charter_contract::ids::Label;
 use serde_json::Map;
 
 use super::super::McpTransport;
-use super::arguments::{MAX_DESCRIPTION as MAX_PARAMETER_DESCRIPTION, MAX_RULES};
 use super::*;
 use crate::TraceContext;
 
@@ -133,18 +132,15 @@ fn server_texts_are_truncated() {
     let description = json!(document.description).to_string();
     // The additional one is in `describes it as`.
     assert_eq!(of(&description, 'd'), MAX_DESCRIPTION + 1);
-    let parameter = json!(document.parameters)[0]["description"].to_string();
-    // The additional one is in `JSON Schema` and `pattern`.
-    assert_eq!(of(&parameter, 'p'), MAX_PARAMETER_DESCRIPTION + 1);
-    assert!(parameter.chars().count() < MAX_PARAMETER_DESCRIPTION + MAX_RULES + 50);
+    assert_eq!(of(&document.parameters()[0].description, 'p'), 500);
     let (_, left_out) = import_tools(&options(&[&long("n")]), &[]);
     assert_eq!(left_out[0].tool.chars().count(), MAX_REASON + 1);
 }
 
 #[test]
-fn parameters_are_mapped_and_unsupported_rules_are_reported() {
+fn parameters_are_read_from_the_input_schema() {
     let schema = json!({
-        "$schema": "x", "title": "Args", "type": "object", "required": ["path"],
+        "$schema": "http://json-schema.org/draft-07/schema#", "title": "Args", "type": "object", "required": ["path"],
         "properties": {
             "path": {"type": "string", "title": "Path", "description": "Where", "minLength": 1},
             "depth": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": null},
@@ -154,20 +150,22 @@ fn parameters_are_mapped_and_unsupported_rules_are_reported() {
     let (made, left_out) = import_tools(&options(&[]), &[tool("walk", schema)]);
     assert_eq!(left_out, []);
     assert_eq!(
-        json!(made[0].document.parameters),
+        json!(made[0].document.parameters()),
         json!([
             {"name": "depth", "type": "integer", "required": false, "description": ""},
             {"name": "mode", "type": "string", "required": false, "description": "",
              "default": "a", "enum": ["a", "b"]},
             {"name": "path", "type": "string", "required": true,
-             "description": "Where (JSON Schema: {\"minLength\":1})"},
+             "description": "Where",
+             "schema": {"type": "string", "title": "Path", "description": "Where", "minLength": 1,
+                        "$schema": "http://json-schema.org/draft-07/schema#"}},
         ])
     );
 }
 
-/// A schema that a list of parameters cannot express is passed on unchanged, and is no reason to leave a tool out.
+/// A tool has the schema of its server, unchanged.
 #[test]
-fn an_argument_schema_is_forwarded_unchanged() {
+fn a_tool_has_the_input_schema_of_its_server() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -190,8 +188,10 @@ fn an_argument_schema_is_forwarded_unchanged() {
         ["mcp.files.defs", "mcp.files.nested", "mcp.files.untyped"]
     );
     let nested = json!(made[1].document);
-    assert_eq!(nested["implementation"]["input_schema"], schema);
-    let parameters = nested["parameters"].as_array().unwrap().iter();
+    assert_eq!(nested["input_schema"], schema);
+    assert_eq!(nested["parameters"], json!([]));
+    let parameters = json!(made[1].document.parameters());
+    let parameters = parameters.as_array().unwrap().iter();
     let parameters = parameters.map(|p| {
         (
             p["name"].clone(),
@@ -206,6 +206,48 @@ fn an_argument_schema_is_forwarded_unchanged() {
             (json!("at"), Value::Null, json!(true)),
         ]
     );
+}
+
+/// A tool whose input schema is unusable here is kept, with the parameters that can be read from the schema.
+#[test]
+fn a_tool_with_an_unusable_input_schema_has_a_list_of_parameters() {
+    let twice = |at: usize| {
+        let next = json!({"$ref": format!("#/$defs/a{}", at + 1)});
+        (format!("a{at}"), json!({"anyOf": [next, next]}))
+    };
+    let mut doubling: Map<String, Value> = (0..40).map(twice).collect();
+    doubling.insert("a40".to_owned(), json!({"type": "string"}));
+    let id = json!({"type": "string", "minLength": 2});
+    let with = |more: Value| json!({"type": "object", "required": ["id"], "properties": {"id": id, "more": more}, "$defs": doubling});
+    let tools = [
+        tool("doubles", with(json!({"$ref": "#/$defs/a0"}))),
+        tool("dynamic", with(json!({"$dynamicRef": "#x"}))),
+        tool("recursive", with(json!({"$ref": "#/properties/more"}))),
+        tool("elsewhere", with(json!({"$ref": "https://a.example/s"}))),
+        tool("ahead", with(json!({"pattern": "(?=a)"}))),
+        tool(
+            "good",
+            json!({"type": "object", "properties": {"id": id}, "required": ["id"]}),
+        ),
+    ];
+    let (made, left_out) = import_tools(&options(&[]), &tools);
+    assert_eq!(made.len(), tools.len());
+    for made in &made {
+        let document = &made.document;
+        let is_good = document.tool_id.as_str() == "mcp.files.good";
+        assert_eq!(document.input_schema.is_some(), is_good, "{document:?}");
+        let id = document
+            .parameters()
+            .iter()
+            .find(|parameter| parameter.name.as_str() == "id");
+        let id = id.unwrap();
+        assert_eq!((id.required, id.schema.is_some()), (true, is_good));
+    }
+    let parts: Vec<_> = left_out.iter().map(|left| left.part.as_deref()).collect();
+    assert_eq!(parts, [Some(UNCHECKED_INPUT); 5]);
+    assert!(left_out[0].reason.contains("SCHEMA_CHAIN"), "{left_out:?}");
+    let kept = json!(made[0].document)["implementation"]["input_schema"].clone();
+    assert_eq!(kept, json!(&*tools[4].input_schema));
 }
 
 #[test]

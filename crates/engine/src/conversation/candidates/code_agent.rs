@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::ids::{Label, TenantId};
@@ -170,7 +169,7 @@ fn shown_tool(tool: &Tool) -> Value {
         "tool": tool.tool_id,
         "description": tool.description,
         "writes": tool.tool_class == ToolClass::Write,
-        "parameters": parameters_to_schema(&definitions(&tool.parameters)),
+        "parameters": tool.input().schema(),
         "output_schema": tool.output_schema,
     })
 }

@@ -92,7 +92,7 @@ fn target(
 
 /// The names of parameters on the tool's server, where they differ from the names in Charter.
 fn wire_names(tool: &Tool) -> BTreeMap<String, String> {
-    let renamed = tool.parameters.iter().filter_map(|parameter| {
+    let renamed = tool.parameters().iter().filter_map(|parameter| {
         let wire_name = parameter.wire_name.as_ref()?;
         Some((parameter.name.to_string(), wire_name.to_string()))
     });

@@ -348,7 +348,7 @@ fn knows_dry_run(tool: &Tool) -> bool {
     if let Some(Implementation::Mcp { .. }) = &tool.implementation {
         return false;
     }
-    let mut declared = tool.parameters.iter();
+    let mut declared = tool.parameters().iter();
     declared.any(|p| p.name.as_ref() == DRY_RUN && p.kind == ParameterType::Boolean)
 }
 
@@ -377,7 +377,7 @@ fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, Step
 
 /// Checks parameters against the tool's declaration and fills in defaults.
 fn bound(tool: &Tool, given: &Map<String, Value>) -> Result<Map<String, Value>, EngineError> {
-    parameters::bind(&tool.parameters, given)
+    parameters::bind_arguments(tool, given)
         .map_err(|faults| EngineError::parameters(&format!("the tool `{}`", tool.tool_id), &faults))
 }
 

@@ -17,7 +17,7 @@ use charter_domain::graph::{PlanSource, StepGraph};
 use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject, RequestTags};
 use charter_domain::run::{DocumentPin, Run};
 use charter_domain::script::{self, ScriptSource};
-use charter_effects::{PackageFiles, ScriptTool};
+use charter_effects::{PackageFiles, ScriptTool, compile_schema};
 use charter_store::SharedStore;
 use charter_store::catalogue::DocumentKey;
 use charter_store::mission::ArtifactRecord;
@@ -121,6 +121,9 @@ impl PinnedDocumentService {
                 Document::Playbook(document) => playbook = Some((document, origin)),
                 Document::Tool(document) => {
                     let tool = self.pinned_tool(pin, document, origin).await?;
+                    if let Some(schema) = &tool.entry.document.input_schema {
+                        compile_schema(schema).await;
+                    }
                     tools.insert(tool.entry.document.tool_id.clone(), tool);
                 }
                 Document::MissionType(document) => kind = Some(document),

@@ -185,10 +185,14 @@ pub(in crate::missions) fn turn<'t>(
     structured: Option<&ForeignSchema>,
 ) -> DraftSchema {
     let calls = tools.map(|tool| {
-        let mut parameters = definitions(&tool.parameters);
+        let mut parameters = definitions(tool.parameters());
         for parameter in parameters.values_mut() {
             // Some providers do not support some patterns.
             parameter.extra.remove("pattern");
+            let mut left = MOST_EMBEDDED;
+            if !parameter.extra.iter().all(|field| fits(field, &mut left)) {
+                parameter.extra.clear();
+            }
         }
         let fields = [
             ("tool", one_of(&[tool.tool_id.as_str()])),

@@ -351,7 +351,7 @@ fn of_tool(tool: &charter_contract::catalogue::tool::Tool) -> FoundItem {
         kind: Kind::Tool,
         id: tool.tool_id.to_string(),
         description: short(tool.description.as_str()),
-        parameters: names(tool.parameters.iter().map(|p| (p.called(), p.required))),
+        parameters: names(tool.parameters().iter().map(|p| (p.called(), p.required))),
         writes: tool.tool_class != ToolClass::Readonly,
         is_folder: None,
         score: None,

@@ -113,7 +113,7 @@ fn tool(view: &View, caller: &Caller, tool: &Tool) -> (String, Vec<String>) {
         ToolClass::Readonly | ToolClass::Internal => "It reads",
         ToolClass::Write => "It writes",
     };
-    let parameters: Vec<&str> = tool.parameters.iter().map(|p| p.name.as_str()).collect();
+    let parameters: Vec<&str> = tool.parameters().iter().map(|p| p.name.as_str()).collect();
     let takes = match parameters.as_slice() {
         [] => String::new(),
         parameters => format!(", and has the parameters {}", parameters.join(", ")),

@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
 use charter_contract::bounds::SENTENCE_BYTES;
 use charter_contract::ids::Label;
+use charter_contract::input_schema::schema_of;
 use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{Collected, ValueSource, bind_so_far};
 use charter_domain::run::TokenUsage;
@@ -115,9 +115,6 @@ fn request(
     wanted: &[Parameter],
     known: &Map<String, Value>,
 ) -> Option<ModelRequest> {
-    let Value::Object(schema) = parameters_to_schema(&definitions(wanted)) else {
-        return None;
-    };
     let text = target.text;
     let metadata = asked.request.metadata.as_ref();
     Some(ModelRequest {
@@ -136,7 +133,7 @@ fn request(
         earlier: Vec::new(),
         schema: NamedSchema {
             name: Label::parse("parameters").ok()?,
-            schema: schema.into(),
+            schema: schema_of(wanted).into(),
         },
         max_output_tokens: MAX_OUTPUT_TOKENS,
         temperature: 0.0,

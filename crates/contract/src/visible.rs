@@ -1,8 +1,9 @@
-//! Makes texts of servers harmless to show: bounds them, and removes what terminals and readers interpret. Must not
-//! know a text's purpose.
+//! Makes texts of strangers harmless to show: bounds them, and removes the characters that terminals and readers
+//! interpret. Must not know a text's purpose.
 
 /// Returns the text without control and invisible formatting characters, at most `most` characters.
-pub(crate) fn clean(text: &str, most: usize) -> String {
+#[must_use]
+pub fn clean(text: &str, most: usize) -> String {
     let mut kept: String = text
         .chars()
         .filter(|c| !is_hidden(*c))
@@ -30,7 +31,7 @@ mod tests {
     use super::clean;
 
     #[test]
-    fn text_of_a_server_is_bounded_and_has_no_hidden_characters() {
+    fn a_text_is_bounded_and_has_no_hidden_characters() {
         assert_eq!(clean(" a\u{1b}[31mb\u{202e}c\u{200b}\n", 99), "a[31mbc");
         assert_eq!(clean("äöü", 2), "äö…");
         assert_eq!(clean("äö", 2), "äö");

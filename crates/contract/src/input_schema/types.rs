@@ -1,7 +1,8 @@
 //! The types of the values that a JSON Schema allows. Must not know the schema's syntax.
 
-use charter_contract::parameter::ParameterType;
 use serde_json::Value;
+
+use crate::parameter::ParameterType;
 
 /// The types of the values that a schema allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
