@@ -194,7 +194,7 @@ bounds! {
     /// Allowed values of one parameter that an import keeps; a longer list is left to the API.
     IMPORT_ENUM = 500, Count;
     /// Work of translating all schemas of one import; operations beyond it are left out.
-    IMPORT_STEPS = 50_000_000, Steps;
+    IMPORT_STEPS = 150_000_000, Steps;
     /// Operations that one import lists as left out, with their reasons.
     IMPORT_LEFT_OUT = 1_000, Count;
     /// Routing tests made from summaries, for each package of an import.
