@@ -15,7 +15,7 @@ use charter_domain::cancellation::Cancellation;
 use charter_domain::source::{Allowance, SourceError, read_within};
 use serde_json::{Map, Value};
 
-pub use location::{Location, LocationError};
+pub use location::{Location, LocationError, WebLocation};
 pub(crate) use location::{ServerAddress, parse_server};
 
 /// The keyword of a reference.
@@ -59,7 +59,9 @@ pub enum ReferenceError {
         reference: String,
     },
     /// References lead from one to the next without end, or too often.
-    #[error("`{reference}` is part of a chain of more than {IMPORT_REFERENCE_CHAIN} references (IMPORT_REFERENCE_CHAIN)")]
+    #[error(
+        "`{reference}` is part of a chain of more than {IMPORT_REFERENCE_CHAIN} references (IMPORT_REFERENCE_CHAIN)"
+    )]
     Chain {
         /// The reference.
         reference: String,
@@ -195,8 +197,8 @@ impl DocumentSet {
         self.refused.insert(location, reason.into());
     }
 
-    /// Returns the documents that are referred to, may be loaded, and are neither added nor refused. References that may
-    /// not be followed are left out; they are reported where they are used.
+    /// Returns the documents that are referred to, may be loaded, and are neither added nor refused. References that
+    /// may not be followed are left out; they are reported where they are used.
     pub fn wanted(&mut self) -> BTreeSet<Location> {
         let mut wanted = BTreeSet::new();
         for (base, document) in &self.documents[self.scanned..] {
@@ -275,12 +277,7 @@ impl DocumentSet {
         base: &Location,
         reference: &str,
     ) -> Result<(Location, String), LocationError> {
-        location::resolve(
-            self.root_location(),
-            base,
-            reference,
-            &self.allowed_hosts,
-        )
+        location::resolve(self.root_location(), base, reference, &self.allowed_hosts)
     }
 
     fn position(&self, location: &Location) -> Option<usize> {

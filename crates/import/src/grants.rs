@@ -129,7 +129,12 @@ fn writes(listed: &[&Operation], page: &mut String) {
 fn left_out(api: &Api, page: &mut String) {
     heading("Operations that are left out", page);
     let entries = api.left_out.iter().map(|left| {
-        format!("{}: {} ({})", code(&left.operation), code(&left.reason), code(&left.pointer))
+        format!(
+            "{}: {} ({})",
+            code(&left.operation),
+            code(&left.reason),
+            code(&left.pointer)
+        )
     });
     list(&entries.collect::<Vec<_>>(), "None.", page);
     if api.left_out_count > api.left_out.len() {
@@ -141,7 +146,11 @@ fn notes(api: &Api, listed: &[&Operation], page: &mut String) {
     heading("Notes", page);
     let mut entries: Vec<String> = api.notes.iter().map(|note| plain(note)).collect();
     for (name, value) in &api.server_variables {
-        let entry = format!("the variable {} of the server is {}", code(name), code(value));
+        let entry = format!(
+            "the variable {} of the server is {}",
+            code(name),
+            code(value)
+        );
         entries.push(entry);
     }
     for operation in listed {
@@ -177,7 +186,10 @@ mod tests {
             Credential {
                 scheme: "key".to_owned(),
                 expected: "an API key".to_owned(),
-                sent: CredentialUse::Header { name: "x-key".to_owned(), prefix: "" },
+                sent: CredentialUse::Header {
+                    name: "x-key".to_owned(),
+                    prefix: "",
+                },
             },
         );
         api.left_out.push(LeftOutOperation {
@@ -186,7 +198,11 @@ mod tests {
             reason: "no".to_owned(),
         });
         api.left_out_count = 1;
-        let pointers: Vec<String> = api.operations.iter().map(|one| one.pointer.clone()).collect();
+        let pointers: Vec<String> = api
+            .operations
+            .iter()
+            .map(|one| one.pointer.clone())
+            .collect();
         let page = page(&api, "pets.yaml", "pets", &pointers);
         for line in [
             "- `api.example`, by 2 tools",

@@ -1,8 +1,8 @@
 //! Descriptions of APIs become packages: tools, and what requests can reach them by.
 //!
 //! - [`documents`]: the documents of an import and the references between them; the caller loads them.
-//! - [`openapi`]: reads OpenAPI 3.0 and 3.1 and Swagger 2.0 into [`api`], the operations of an API. [`selection`] chooses
-//!   among them.
+//! - [`openapi`]: reads OpenAPI 3.0 and 3.1 and Swagger 2.0 into [`api`], the operations of an API. [`selection`]
+//!   chooses among them.
 //! - [`package`]: makes the files of packages from the operations; [`grants`]: the page of what a package grants.
 //! - [`merge`]: imports again into files that people may have edited.
 //!

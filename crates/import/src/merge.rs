@@ -1,5 +1,5 @@
-//! Imports again into files that people may have edited: compares what was made last time, what is there now, and what is
-//! made now. An edited file stays as it is.
+//! Imports again into files that people may have edited: compares what was made last time, what is there now, and what
+//! is made now. An edited file stays as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,10 @@ pub fn merge(
     current: &BTreeMap<String, String>,
     made: &BTreeMap<String, String>,
 ) -> Merged {
-    let last = current.get(RECORD).map(String::as_str).and_then(read_record);
+    let last = current
+        .get(RECORD)
+        .map(String::as_str)
+        .and_then(read_record);
     let last = last.unwrap_or_default();
     let mut merged = Merged {
         changes: BTreeMap::new(),
@@ -151,22 +154,24 @@ fn merge_manifest(
 ) {
     let (Some(current), is_changed) = (current.get(MANIFEST), merged.is_changed()) else {
         if let Some(made) = made.get(MANIFEST) {
-            merged.changes.insert(MANIFEST.to_owned(), FileChange::Added);
+            merged
+                .changes
+                .insert(MANIFEST.to_owned(), FileChange::Added);
             merged.write.insert(MANIFEST.to_owned(), made.clone());
         }
         return;
     };
     if is_changed && let Some(text) = with_next_version(current) {
-        merged.changes.insert(MANIFEST.to_owned(), FileChange::Changed);
+        merged
+            .changes
+            .insert(MANIFEST.to_owned(), FileChange::Changed);
         merged.write.insert(MANIFEST.to_owned(), text);
     }
 }
 
 /// Returns a manifest with the next version in its line `version: …`.
 fn with_next_version(manifest: &str) -> Option<String> {
-    let line = manifest
-        .lines()
-        .find(|line| line.starts_with("version:"))?;
+    let line = manifest.lines().find(|line| line.starts_with("version:"))?;
     let written = line.strip_prefix("version:")?;
     let written = written.split('#').next().unwrap_or_default().trim();
     let version = Version::parse(written.trim_matches(['"', '\''])).ok()?;
@@ -186,7 +191,9 @@ mod tests {
 
     fn files(files: &[(&str, &str)]) -> BTreeMap<String, String> {
         let files = files.iter();
-        files.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+        files
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect()
     }
 
     fn manifest() -> String {
@@ -236,8 +243,8 @@ mod tests {
         }
         current.remove("e");
         current.insert("own".to_owned(), "mine".to_owned());
-        // `a` changes, `b` is no longer made, `c` stays, `d` changes, `e` stays, `f` is no longer made, `g` and `own` are
-        // new.
+        // `a` changes, `b` is no longer made, `c` stays, `d` changes, `e` stays, `f` is no longer made, `g` and `own`
+        // are new.
         let made = files(&[
             (MANIFEST, &manifest()),
             ("a", "2"),

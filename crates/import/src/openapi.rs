@@ -1,5 +1,5 @@
-//! Reads OpenAPI 3.0 and 3.1 and Swagger 2.0. A part that cannot be used is noted, and an operation that cannot be called
-//! is left out with the reason; neither refuses the rest of the document.
+//! Reads OpenAPI 3.0 and 3.1 and Swagger 2.0. A part that cannot be used is noted, and an operation that cannot be
+//! called is left out with the reason; neither refuses the rest of the document.
 //!
 //! Must not know packages.
 
@@ -15,7 +15,6 @@ mod servers;
 use std::collections::BTreeMap;
 
 use charter_contract::bounds::{IMPORT_LEFT_OUT, IMPORT_OPERATIONS};
-use charter_contract::violation::pointer_segment;
 
 use crate::api::{Api, LeftOutOperation, Operation};
 use crate::documents::{DocumentSet, Part};
@@ -53,7 +52,9 @@ pub struct ReadOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenApiError {
     /// The document is of another kind or version.
-    #[error("not an OpenAPI 3.0 or 3.1 or Swagger 2.0 document: `openapi` is {openapi}, `swagger` is {swagger}")]
+    #[error(
+        "not an OpenAPI 3.0 or 3.1 or Swagger 2.0 document: `openapi` is {openapi}, `swagger` is {swagger}"
+    )]
     Version {
         /// The member `openapi`, as JSON.
         openapi: String,
@@ -171,7 +172,7 @@ fn read_path<'d>(
     selection: &Selection,
     api: &mut Api,
 ) {
-    let pointer = format!("/paths/{}", pointer_segment(path));
+    let pointer = format!("/paths/{}", path.replace('~', "~0").replace('/', "~1"));
     let item = match reader.documents.follow(item) {
         Ok(item) => item,
         Err(error) => {
@@ -195,10 +196,7 @@ fn read_path<'d>(
         }
         let pointer = format!("{pointer}/{name}");
         match read_operation(reader, path, name, item, operation, api.operations.len()) {
-            Ok(read) => api.operations.push(Operation {
-                pointer,
-                ..read
-            }),
+            Ok(read) => api.operations.push(Operation { pointer, ..read }),
             Err(reason) => leave_out(api, pointer, heading, reason),
         }
     }

@@ -1,5 +1,5 @@
-//! Makes the files of packages from the operations of an API. Texts of the API's author become data: titles, descriptions
-//! and examples, shortened and on one line.
+//! Makes the files of packages from the operations of an API. Texts of the API's author become data: titles,
+//! descriptions and examples, shortened and on one line.
 //!
 //! Must not know the formats of descriptions, or files that were made before.
 
@@ -84,8 +84,8 @@ pub fn prefix(package: &str) -> String {
     names::prefix(package)
 }
 
-/// Makes the packages of an API: one, or several by tag if one would exceed its limits. `grants` writes the page of what
-/// a package grants, from the pointers of its operations.
+/// Makes the packages of an API: one, or several by tag if one would exceed its limits. `grants` writes the page of
+/// what a package grants, from the pointers of its operations.
 #[must_use]
 pub fn generate(
     api: &Api,
@@ -98,7 +98,10 @@ pub fn generate(
         domain: prefix.clone(),
         prefix,
     };
-    let tools: Vec<Value> = named.iter().map(|named| tool::tool(api, &whole, named)).collect();
+    let tools: Vec<Value> = named
+        .iter()
+        .map(|named| tool::tool(api, &whole, named))
+        .collect();
     let sizes: Vec<(&str, DocumentSize)> = named
         .iter()
         .zip(&tools)
@@ -128,7 +131,9 @@ pub fn generate(
         };
         let tools = part.iter().map(|at| &tools[*at]);
         let mut files = files(api, &ids, &name, &operations, tools);
-        let pointers = operations.iter().map(|named| named.operation.pointer.clone());
+        let pointers = operations
+            .iter()
+            .map(|named| named.operation.pointer.clone());
         let pointers: Vec<String> = pointers.collect();
         files.insert(GRANTS.to_owned(), grants(&name, &pointers));
         packages.push(GeneratedPackage {
@@ -197,14 +202,20 @@ fn files<'t>(
     let reversals = undo::reversals(ids, operations);
     for (at, named) in operations.iter().enumerate() {
         if named.operation.is_readonly() {
-            add(format!("skills/{}.yaml", named.name), &task::skill(ids, named));
+            add(
+                format!("skills/{}.yaml", named.name),
+                &task::skill(ids, named),
+            );
         } else {
             let playbook = task::playbook(ids, named, reversals.get(&at));
             add(format!("playbooks/{}.yaml", named.name), &playbook);
         }
     }
     for (group, members) in by_group(operations) {
-        add(format!("agents/{group}.yaml"), &agent(api, ids, group, &members));
+        add(
+            format!("agents/{group}.yaml"),
+            &agent(api, ids, group, &members),
+        );
     }
     let tests = routing_tests::routing_tests(ids, operations);
     if !tests.is_empty() {
@@ -277,19 +288,27 @@ fn agent(api: &Api, ids: &PackageIds, group: &str, members: &[&NamedOperation<'_
         .map(|named| named.title.as_str())
         .collect();
     let tag = members.first().map(|named| named.operation.group());
-    let described = tag.and_then(|tag| api.tags.get(tag)).filter(|text| !text.is_empty());
+    let described = tag
+        .and_then(|tag| api.tags.get(tag))
+        .filter(|text| !text.is_empty());
     let mut document = Map::new();
     let mut put = |name: &str, value: Value| {
         document.insert(name.to_owned(), value);
     };
     put("agent_id", ids.agent(group).into());
     put("name", group.into());
-    put("display_name", format!("{}: {}", title(api, &ids.prefix), tag.unwrap_or(group)).into());
+    put(
+        "display_name",
+        format!("{}: {}", title(api, &ids.prefix), tag.unwrap_or(group)).into(),
+    );
     put("agent_type", "domain".into());
     put("domain", ids.domain.as_str().into());
     put("tier_support", json!(["basic"]));
     put("status", "active".into());
-    let listed = described.map(String::as_str).into_iter().chain(capabilities);
+    let listed = described
+        .map(String::as_str)
+        .into_iter()
+        .chain(capabilities);
     put("capabilities", listed.collect::<Vec<_>>().into());
     if !skills.is_empty() {
         put("supported_context_types", json!([ids.context_type(group)]));

@@ -1,8 +1,8 @@
 //! Translates the schemas of API descriptions (OpenAPI 3.0 and 3.1, Swagger 2.0) to JSON Schema 2020-12, within bounds.
 //!
-//! References are replaced by their targets. A part that is too deep, that repeats itself or that cannot be found accepts
-//! every value. Keywords that are malformed, or that only restrict further (`not`, `if`), are left out: the API checks
-//! what it receives. Must not know operations.
+//! References are replaced by their targets. A part that is too deep, that repeats itself or that cannot be found
+//! accepts every value. Keywords that are malformed, or that only restrict further (`not`, `if`), are left out: the API
+//! checks what it receives. Must not know operations.
 
 mod keywords;
 
@@ -22,8 +22,8 @@ pub(crate) enum Direction {
     Input,
     /// As [`Self::Input`], in a body of parts: a binary value is a file.
     Parts,
-    /// Values that are received. Descriptions of APIs are often stricter than the APIs, so only types and names are kept,
-    /// and every value may be absent or null.
+    /// Values that are received. Descriptions of APIs are often stricter than the APIs, so only types and names are
+    /// kept, and every value may be absent or null.
     Output,
 }
 
@@ -174,7 +174,11 @@ impl<'d> Attempt<'_, 'd> {
         keywords::put_types(part, &mut written);
         annotations(part, self.direction, &mut written);
         if self.direction != Direction::Output {
-            restrictions(part, |pattern| self.translator.is_usable(pattern), &mut written);
+            restrictions(
+                part,
+                |pattern| self.translator.is_usable(pattern),
+                &mut written,
+            );
         }
         let lists = written.values().filter_map(Value::as_array).map(Vec::len);
         self.count(written.len() + lists.sum::<usize>())?;
@@ -277,13 +281,15 @@ impl<'d> Attempt<'_, 'd> {
         let (target, found) = match self.translator.documents.target(part.document, reference) {
             Ok(found) => found,
             Err(error) => {
-                self.translator.note(format!("a reference was not followed: {error}"));
+                self.translator
+                    .note(format!("a reference was not followed: {error}"));
                 return Ok(json!({}));
             }
         };
         if self.trail.contains(&target) {
-            self.translator
-                .note(format!("the schema `{reference}` contains itself; the inner one accepts every value"));
+            self.translator.note(format!(
+                "the schema `{reference}` contains itself; the inner one accepts every value"
+            ));
             return Ok(json!({ "description": "The same again, nested." }));
         }
         if self.trail.len() >= IMPORT_REFERENCE_CHAIN {
@@ -317,7 +323,14 @@ impl<'d> Attempt<'_, 'd> {
 
 /// Whether a schema has subschemas that are translated.
 fn has_parts(fields: &Map<String, Value>) -> bool {
-    let keywords = ["properties", "items", "additionalProperties", "oneOf", "anyOf", "allOf"];
+    let keywords = [
+        "properties",
+        "items",
+        "additionalProperties",
+        "oneOf",
+        "anyOf",
+        "allOf",
+    ];
     keywords.iter().any(|keyword| fields.contains_key(*keyword))
 }
 

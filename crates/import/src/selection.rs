@@ -81,7 +81,10 @@ impl OperationFilter {
 impl Selection {
     pub(crate) fn admits(&self, operation: &Selectable<'_>) -> bool {
         let meets_kind = |filter: &OperationFilter| {
-            let mut same = self.include.iter().filter(|other| other.is_same_kind(filter));
+            let mut same = self
+                .include
+                .iter()
+                .filter(|other| other.is_same_kind(filter));
             same.any(|filter| filter.meets(operation))
         };
         self.include.iter().all(meets_kind)

@@ -35,9 +35,7 @@ fn is_invisible(c: char) -> bool {
 /// Returns the first sentence of a text, as [`shortened`].
 pub(crate) fn first_sentence(text: &str, most: usize) -> String {
     let line = shortened(text, most.saturating_mul(4));
-    let end = line
-        .find(". ")
-        .map_or(line.len(), |at| at + 1);
+    let end = line.find(". ").map_or(line.len(), |at| at + 1);
     shortened(&line[..end], most)
 }
 
@@ -88,7 +86,10 @@ mod tests {
         assert_eq!(shortened("one two three", 8), "one two…");
         assert_eq!(shortened("extraordinary", 5), "extra…");
         assert_eq!(shortened("", 5), "");
-        assert_eq!(first_sentence("Lists pets. All of them.\nMore", 99), "Lists pets.");
+        assert_eq!(
+            first_sentence("Lists pets. All of them.\nMore", 99),
+            "Lists pets."
+        );
         assert_eq!(unpunctuated("List pets. "), "List pets");
     }
 

@@ -50,7 +50,10 @@ impl FormattedBody {
             BodyFormat::Text => {
                 let text = scalar_text(body)
                     .ok_or_else(|| input("the body is not a single value".to_owned()))?;
-                Ok(Self::of_type(text.into_bytes(), "text/plain; charset=utf-8"))
+                Ok(Self::of_type(
+                    text.into_bytes(),
+                    "text/plain; charset=utf-8",
+                ))
             }
         }
     }
@@ -134,9 +137,9 @@ fn multipart(fields: &Map<String, Value>) -> Result<FormattedBody, Failure> {
 fn is_file(value: &Value) -> bool {
     value.as_object().is_some_and(|fields| {
         fields.contains_key("text") != fields.contains_key("base64")
-            && fields.iter().all(|(name, value)| {
-                FILE_FIELDS.contains(&name.as_str()) && value.is_string()
-            })
+            && fields
+                .iter()
+                .all(|(name, value)| FILE_FIELDS.contains(&name.as_str()) && value.is_string())
     })
 }
 
@@ -166,7 +169,10 @@ fn part(name: &str, value: &Value) -> Result<BodyPart, Failure> {
         None => field("text").unwrap_or_default().as_bytes().to_vec(),
     };
     let content_type = field("content_type").unwrap_or(BINARY);
-    if !content_type.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+    if !content_type
+        .bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte))
+    {
         let message = format!("the content type {content_type:?} is not plain text");
         return Err(input(message));
     }
@@ -299,6 +305,9 @@ mod tests {
             assert_eq!(refused.kind, ErrorType::InputError, "{body}");
         }
         let (content_type, text) = formatted(BodyFormat::Text, &json!("<a/>"));
-        assert_eq!((content_type.as_str(), text.as_str()), ("text/plain; charset=utf-8", "<a/>"));
+        assert_eq!(
+            (content_type.as_str(), text.as_str()),
+            ("text/plain; charset=utf-8", "<a/>")
+        );
     }
 }

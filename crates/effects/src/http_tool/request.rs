@@ -82,7 +82,10 @@ pub(super) fn prepare(
         request.headers_mut().insert(IDEMPOTENCY_KEY, key);
     }
     if let Some(body) = &exchange.body {
-        add_body(&mut request, FormattedBody::new(exchange.body_format, body)?)?;
+        add_body(
+            &mut request,
+            FormattedBody::new(exchange.body_format, body)?,
+        )?;
     }
     Ok(PreparedRequest {
         request,

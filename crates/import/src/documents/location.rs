@@ -134,7 +134,10 @@ fn is_authority(text: &str) -> bool {
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'))
         .is_some_and(|host| {
-            !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':')
+            !host.is_empty()
+                && host
+                    .bytes()
+                    .all(|byte| byte.is_ascii_hexdigit() || byte == b':')
         });
     let is_name = !host.is_empty()
         && host.len() <= 253

@@ -66,8 +66,16 @@ fn a_file_in_a_folder_refers_to_its_siblings() {
 fn other_hosts_are_refused_unless_they_are_allowed() {
     let root = Location::web("https://api.example/specs/v1/openapi.yaml?x=1#frag").unwrap();
     for (reference, hosts, wanted) in [
-        ("pet.yaml", &[][..], &["https://api.example/specs/v1/pet.yaml"][..]),
-        ("/specs/v1/a/b.yaml", &[], &["https://api.example/specs/v1/a/b.yaml"]),
+        (
+            "pet.yaml",
+            &[][..],
+            &["https://api.example/specs/v1/pet.yaml"][..],
+        ),
+        (
+            "/specs/v1/a/b.yaml",
+            &[],
+            &["https://api.example/specs/v1/a/b.yaml"],
+        ),
         ("/other.yaml", &[], &[]),
         ("../pet.yaml", &[], &[]),
         ("http://api.example/specs/v1/pet.yaml", &[], &[]),
@@ -77,7 +85,11 @@ fn other_hosts_are_refused_unless_they_are_allowed() {
             &["other.example"],
             &["https://other.example/pet.yaml"],
         ),
-        ("https://other.example.evil/pet.yaml", &["other.example"], &[]),
+        (
+            "https://other.example.evil/pet.yaml",
+            &["other.example"],
+            &[],
+        ),
     ] {
         assert_eq!(wanted_of(&root, reference, hosts), wanted, "{reference}");
     }
@@ -106,9 +118,21 @@ fn a_circle_of_references_and_a_dangling_one_are_reported() {
 fn the_address_of_a_server_has_its_host_and_no_own_port() {
     let server = |url: &str| parse_server(url).map(|server| (server.base, server.host));
     for (url, base, host) in [
-        ("https://API.example/v1/", "https://api.example/v1", "api.example"),
-        ("https://api.example:443", "https://api.example", "api.example"),
-        ("http://api.example:8080/a?b=c", "http://api.example:8080/a", "api.example:8080"),
+        (
+            "https://API.example/v1/",
+            "https://api.example/v1",
+            "api.example",
+        ),
+        (
+            "https://api.example:443",
+            "https://api.example",
+            "api.example",
+        ),
+        (
+            "http://api.example:8080/a?b=c",
+            "http://api.example:8080/a",
+            "api.example:8080",
+        ),
         ("http://[::1]:5000", "http://[::1]:5000", "[::1]:5000"),
     ] {
         assert_eq!(server(url), Ok((base.to_owned(), host.to_owned())), "{url}");

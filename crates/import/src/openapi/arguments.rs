@@ -327,7 +327,9 @@ fn add_header<'d>(
     }
     if !is_token(name) {
         let name = shortened(name, 80);
-        list.note(format!("the header `{name}` is left out: it has no valid name"));
+        list.note(format!(
+            "the header `{name}` is left out: it has no valid name"
+        ));
         return Ok(());
     }
     let schema = scalar(described(reader, parameter)?);
@@ -344,7 +346,9 @@ fn add_cookie<'d>(
     let name = parameter.text("name");
     if !is_token(name) || !parameter.is_true("required") {
         let name = shortened(name, 80);
-        list.note(format!("the cookie `{name}` is left out: only required cookies are sent"));
+        list.note(format!(
+            "the cookie `{name}` is left out: only required cookies are sent"
+        ));
         return Ok(());
     }
     let schema = scalar(described(reader, parameter)?);

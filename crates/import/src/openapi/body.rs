@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::Dialect;
 use super::arguments::ArgumentList;
-use super::reader::OperationReader;
 use super::output::is_json;
+use super::reader::OperationReader;
 use crate::api::{Argument, ArgumentLocation, Body};
 use crate::documents::Part;
 use crate::schema::{Direction, value_types};
@@ -37,7 +37,8 @@ pub(super) fn add_body<'d>(
             let content = declared.member("content").into_iter();
             let types: Vec<(&str, Part<'d>)> = content.flat_map(Part::members).collect();
             let Some((name, media)) = preferred(&types) else {
-                list.notes.push("the body has no media type; it is left out".to_owned());
+                list.notes
+                    .push("the body has no media type; it is left out".to_owned());
                 return Ok(None);
             };
             let whole = WholeBody {
@@ -119,7 +120,9 @@ fn fields_of(schema: &Map<String, Value>) -> Option<&Map<String, Value>> {
     let is_plain = ["anyOf", "allOf"]
         .iter()
         .all(|keyword| !schema.contains_key(*keyword));
-    let has_further = schema.get("additionalProperties").is_some_and(Value::is_object);
+    let has_further = schema
+        .get("additionalProperties")
+        .is_some_and(Value::is_object);
     let is_object = matches!(value_types(schema).as_slice(), [] | ["object"]);
     let fits = (1..=MAX_FIELDS).contains(&fields.len());
     (is_plain && !has_further && is_object && fits).then_some(fields)
@@ -215,7 +218,8 @@ fn of_swagger<'d>(
         return Ok(None);
     }
     let has_file = fields.iter().any(|field| field.text("type") == "file");
-    let only_parts = !consumes.is_empty() && consumes.iter().all(|name| name.starts_with("multipart/"));
+    let only_parts =
+        !consumes.is_empty() && consumes.iter().all(|name| name.starts_with("multipart/"));
     let (format, direction) = match has_file || only_parts {
         true => (BodyFormat::Multipart, Direction::Parts),
         false => (BodyFormat::Form, Direction::Input),

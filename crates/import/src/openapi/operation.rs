@@ -55,10 +55,14 @@ pub(super) fn read<'d>(
     };
     if list.arguments.len() > PARAMETERS {
         let count = list.arguments.len();
-        return Err(format!("it has {count} arguments; the limit PARAMETERS is {PARAMETERS}"));
+        return Err(format!(
+            "it has {count} arguments; the limit PARAMETERS is {PARAMETERS}"
+        ));
     }
     let successes = output::successes(reader, operation);
-    let credentials = reader.schemes.of_operation(reader.documents.root(), operation);
+    let credentials = reader
+        .schemes
+        .of_operation(reader.documents.root(), operation);
     let output = output::schema(reader, method, &successes)?;
     let pagination = pagination::described(&list.arguments, successes.first().copied());
     let mut notes = list.notes;

@@ -22,8 +22,8 @@ pub(super) fn successes<'d>(
         .collect()
 }
 
-/// Returns the schema of the output. Without a schema for every success, there is none: an answer without JSON has another
-/// form.
+/// Returns the schema of the output. Without a schema for every success, there is none: an answer without JSON has
+/// another form.
 pub(super) fn schema<'d>(
     reader: &OperationReader<'_, 'd>,
     method: HttpMethod,
@@ -62,5 +62,6 @@ pub(super) fn is_json(media_type: &str) -> bool {
 /// Whether a schema restricts anything. A text is also what tools return for an answer that is no JSON.
 fn is_of_json(schema: &Map<String, Value>) -> bool {
     let types = crate::schema::value_types(schema);
-    !schema.is_empty() && (types.contains(&"object") || types.contains(&"array") || types.is_empty())
+    !schema.is_empty()
+        && (types.contains(&"object") || types.contains(&"array") || types.is_empty())
 }

@@ -46,16 +46,25 @@ pub(super) fn described(arguments: &[Argument], response: Option<Part<'_>>) -> O
     let size = named(&SIZES).map(|argument| format!(", `{}` entries each", argument.name));
     let size = size.unwrap_or_default();
     if let Some(cursor) = named(&CURSORS) {
-        let text = format!("Returns pages: `{}` is the mark of the last page{size}.", cursor.name);
+        let text = format!(
+            "Returns pages: `{}` is the mark of the last page{size}.",
+            cursor.name
+        );
         return Some(text);
     }
     if let Some(page) = named(&PAGES) {
-        return Some(format!("Returns pages, by the number `{}`{size}.", page.name));
+        return Some(format!(
+            "Returns pages, by the number `{}`{size}.",
+            page.name
+        ));
     }
     if let Some(offset) = named(&OFFSETS)
         && !size.is_empty()
     {
-        return Some(format!("Returns pages, from the position `{}`{size}.", offset.name));
+        return Some(format!(
+            "Returns pages, from the position `{}`{size}.",
+            offset.name
+        ));
     }
     let headers = response.and_then(|response| response.member("headers"));
     let mut names = headers.into_iter().flat_map(Part::members);

@@ -21,7 +21,10 @@ pub(super) struct SecuritySchemes {
 #[derive(Debug)]
 enum SchemeSupport {
     /// By a credential in a variable.
-    Variable { variable: String, credential: Credential },
+    Variable {
+        variable: String,
+        credential: Credential,
+    },
     /// Not at all, for a reason.
     None(String),
 }
@@ -60,19 +63,16 @@ impl SecuritySchemes {
     /// Returns the credential of a variable.
     pub(super) fn credential(&self, wanted: &str) -> Option<&Credential> {
         self.by_name.values().find_map(|support| match support {
-            SchemeSupport::Variable { variable, credential } if variable == wanted => {
-                Some(credential)
-            }
+            SchemeSupport::Variable {
+                variable,
+                credential,
+            } if variable == wanted => Some(credential),
             SchemeSupport::Variable { .. } | SchemeSupport::None(_) => None,
         })
     }
 
     /// Returns the credentials of an operation: those of the first of its alternatives that calls can express.
-    pub(super) fn of_operation(
-        &self,
-        root: Part<'_>,
-        operation: Part<'_>,
-    ) -> OperationCredentials {
+    pub(super) fn of_operation(&self, root: Part<'_>, operation: Part<'_>) -> OperationCredentials {
         let required = operation.member("security").or(root.member("security"));
         let alternatives: Vec<Part<'_>> = required.into_iter().flat_map(Part::items).collect();
         let mut notes = Vec::new();
@@ -163,7 +163,10 @@ fn support(name: &str, scheme: Part<'_>, variable: String) -> SchemeSupport {
                 return SchemeSupport::None("its parameter has no usable name".to_owned());
             }
             let sent = match scheme.text("in") {
-                "header" => CredentialUse::Header { name: key, prefix: "" },
+                "header" => CredentialUse::Header {
+                    name: key,
+                    prefix: "",
+                },
                 "query" => CredentialUse::Query { name: key },
                 "cookie" => CredentialUse::Cookie { name: key },
                 _ => return SchemeSupport::None("it is in no header, query or cookie".to_owned()),

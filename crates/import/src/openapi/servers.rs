@@ -76,7 +76,10 @@ impl<'d> Servers<'d> {
     fn first_usable(&self, servers: &[Part<'d>]) -> Result<ServerAddress, String> {
         let mut reason = String::new();
         for server in servers {
-            match self.with_variables(*server).and_then(|url| self.absolute(&url)) {
+            match self
+                .with_variables(*server)
+                .and_then(|url| self.absolute(&url))
+            {
                 Ok(address) => return Ok(address),
                 Err(error) if reason.is_empty() => reason = error,
                 Err(_) => {}

@@ -91,7 +91,10 @@ paths:
             ..ReadOptions::default()
         },
     );
-    assert_eq!((api.title.as_str(), api.format.as_str()), ("Pet shop", "OpenAPI 3.1.0"));
+    assert_eq!(
+        (api.title.as_str(), api.format.as_str()),
+        ("Pet shop", "OpenAPI 3.1.0")
+    );
     let [operation] = api.operations.as_slice() else {
         panic!("{api:?}");
     };
@@ -109,15 +112,27 @@ paths:
             ("name", "name", ArgumentLocation::BodyField, true),
         ]
     );
-    assert_eq!(operation.arguments[4].schema["description"], "The name of the pet");
-    assert_eq!(operation.body, Some(Body { format: BodyFormat::Json, content_type: None }));
+    assert_eq!(
+        operation.arguments[4].schema["description"],
+        "The name of the pet"
+    );
+    assert_eq!(
+        operation.body,
+        Some(Body {
+            format: BodyFormat::Json,
+            content_type: None
+        })
+    );
     assert_eq!(operation.credentials, ["PETS_TOKEN"]);
     let CredentialUse::Header { name, prefix } = &api.credentials["PETS_TOKEN"].sent else {
         panic!("{:?}", api.credentials);
     };
     assert_eq!((name.as_str(), *prefix), ("authorization", "Bearer "));
     let output = operation.output.as_ref().unwrap();
-    assert_eq!(output["properties"]["id"], json!({"type": ["integer", "null"]}));
+    assert_eq!(
+        output["properties"]["id"],
+        json!({"type": ["integer", "null"]})
+    );
     assert_eq!(api.server_variables["region"], "eu");
     assert_eq!(api.tags["pets"], "All pets");
 }
@@ -157,14 +172,29 @@ fn a_swagger_2_document_is_read() {
     };
     assert_eq!(list.base, "https://api.example:8443/v1");
     assert_eq!(list.host, "api.example:8443");
-    let separators: Vec<_> = list.arguments.iter().map(|argument| argument.separator).collect();
+    let separators: Vec<_> = list
+        .arguments
+        .iter()
+        .map(|argument| argument.separator)
+        .collect();
     assert_eq!(separators, [Some(","), None, None]);
-    assert_eq!(list.arguments[2].schema, *json!({"type": "integer", "exclusiveMaximum": 10}).as_object().unwrap());
+    assert_eq!(
+        list.arguments[2].schema,
+        *json!({"type": "integer", "exclusiveMaximum": 10})
+            .as_object()
+            .unwrap()
+    );
     assert_eq!(list.credentials, ["PETS_API_KEY"]);
     assert!(list.output.is_some());
-    assert_eq!(arguments(create), [("a", "a", ArgumentLocation::BodyField, true)]);
+    assert_eq!(
+        arguments(create),
+        [("a", "a", ArgumentLocation::BodyField, true)]
+    );
     assert_eq!(photo.body.as_ref().unwrap().format, BodyFormat::Multipart);
-    assert_eq!(photo.arguments[0].schema["properties"]["base64"]["type"], "string");
+    assert_eq!(
+        photo.arguments[0].schema["properties"]["base64"]["type"],
+        "string"
+    );
     assert_eq!(form.body.as_ref().unwrap().format, BodyFormat::Form);
 }
 
@@ -192,7 +222,10 @@ fn one_bad_operation_does_not_refuse_the_others() {
             ("TRACE /trace", "HTTP tools do not send the method TRACE"),
             ("GET /text", "the operation is no object"),
             ("* /dangling", "`#/nothing` leads to nothing"),
-            ("POST /body", "the body: `../../secret.yaml`: outside of the document's folder"),
+            (
+                "POST /body",
+                "the body: `../../secret.yaml`: outside of the document's folder"
+            ),
             (
                 "GET /server",
                 "the server `ftp://files.example` is not an http or https URL of a host, without a password"
@@ -216,7 +249,10 @@ fn names_of_arguments_are_valid_and_unique() {
         {"name": "Host", "in": "header", "schema": {"type": "string"}},
         {"name": "bad", "in": "nowhere"},
     ]);
-    let api = read_value(&with_path("/a/{id}/{undeclared}", json!({"get": {"parameters": parameters}})));
+    let api = read_value(&with_path(
+        "/a/{id}/{undeclared}",
+        json!({"get": {"parameters": parameters}}),
+    ));
     let [operation] = api.operations.as_slice() else {
         panic!("{api:?}");
     };
@@ -246,7 +282,11 @@ fn bodies_of_other_formats_are_read() {
         let item = json!({"post": {"requestBody": {"content": {media_type: {"schema": schema}}}}});
         let api = read_value(&with_path("/a", item));
         let operation = api.operations.into_iter().next().unwrap();
-        let names: Vec<String> = operation.arguments.into_iter().map(|argument| argument.name).collect();
+        let names: Vec<String> = operation
+            .arguments
+            .into_iter()
+            .map(|argument| argument.name)
+            .collect();
         (operation.body.unwrap(), names)
     };
     let object = json!({"type": "object", "properties": {"a": {"type": "string"}}});
@@ -255,11 +295,36 @@ fn bodies_of_other_formats_are_read() {
         content_type: content_type.map(str::to_owned),
     };
     for (media_type, schema, expected, names) in [
-        ("application/x-www-form-urlencoded", object.clone(), formatted(BodyFormat::Form, None), ["a"]),
-        ("multipart/form-data", object.clone(), formatted(BodyFormat::Multipart, None), ["a"]),
-        ("application/vnd.api+json", object.clone(), formatted(BodyFormat::Json, Some("application/vnd.api+json")), ["a"]),
-        ("application/xml", object, formatted(BodyFormat::Text, Some("application/xml")), ["body"]),
-        ("application/json", json!({"type": "array"}), formatted(BodyFormat::Json, None), ["body"]),
+        (
+            "application/x-www-form-urlencoded",
+            object.clone(),
+            formatted(BodyFormat::Form, None),
+            ["a"],
+        ),
+        (
+            "multipart/form-data",
+            object.clone(),
+            formatted(BodyFormat::Multipart, None),
+            ["a"],
+        ),
+        (
+            "application/vnd.api+json",
+            object.clone(),
+            formatted(BodyFormat::Json, Some("application/vnd.api+json")),
+            ["a"],
+        ),
+        (
+            "application/xml",
+            object,
+            formatted(BodyFormat::Text, Some("application/xml")),
+            ["body"],
+        ),
+        (
+            "application/json",
+            json!({"type": "array"}),
+            formatted(BodyFormat::Json, None),
+            ["body"],
+        ),
     ] {
         let (found, found_names) = body(media_type, schema);
         assert_eq!(found, expected, "{media_type}");
@@ -279,7 +344,10 @@ fn servers_are_resolved_and_can_be_replaced() {
         base_url: Some("http://127.0.0.1:5000/x/".to_owned()),
         ..ReadOptions::default()
     };
-    assert_eq!(base(&document, &given), (vec!["http://127.0.0.1:5000/x".to_owned()], 0));
+    assert_eq!(
+        base(&document, &given),
+        (vec!["http://127.0.0.1:5000/x".to_owned()], 0)
+    );
     document["servers"] = json!([{"url": "https://{tenant}.example"}]);
     let unset = ReadOptions::default();
     assert_eq!(base(&document, &unset), (Vec::new(), 0));
@@ -287,15 +355,22 @@ fn servers_are_resolved_and_can_be_replaced() {
         server_variables: [("tenant".to_owned(), "acme".to_owned())].into(),
         ..ReadOptions::default()
     };
-    assert_eq!(base(&document, &set), (vec!["https://acme.example".to_owned()], 0));
+    assert_eq!(
+        base(&document, &set),
+        (vec!["https://acme.example".to_owned()], 0)
+    );
     document["servers"] = json!([{"url": "/v2"}]);
-    assert_eq!(base(&document, &unset), (vec!["http://localhost/v2".to_owned()], 1));
+    assert_eq!(
+        base(&document, &unset),
+        (vec!["http://localhost/v2".to_owned()], 1)
+    );
 }
 
 #[test]
 fn security_that_calls_cannot_express_is_noted() {
     let mut document = with_path("/a", json!({"get": {"security": [{"cert": []}]}}));
-    document["paths"]["/b"] = json!({"get": {"security": [{"cert": []}, {"basic": [], "cookie": []}]}});
+    document["paths"]["/b"] =
+        json!({"get": {"security": [{"cert": []}, {"basic": [], "cookie": []}]}});
     document["paths"]["/c"] = json!({"get": {"security": []}});
     document["security"] = json!([{"basic": []}]);
     document["components"] = json!({"securitySchemes": {
@@ -303,7 +378,11 @@ fn security_that_calls_cannot_express_is_noted() {
         "cookie": {"type": "apiKey", "in": "cookie", "name": "sid"},
     }});
     let api = read_value(&document);
-    let credentials: Vec<&[String]> = api.operations.iter().map(|one| one.credentials.as_slice()).collect();
+    let credentials: Vec<&[String]> = api
+        .operations
+        .iter()
+        .map(|one| one.credentials.as_slice())
+        .collect();
     assert_eq!(credentials[0], [""; 0]);
     assert_eq!(credentials[1], ["PETS_BASIC", "PETS_COOKIE"]);
     assert_eq!(credentials[2], [""; 0]);
@@ -340,7 +419,8 @@ fn other_documents_are_refused() {
         ),
         (json!({"openapi": "3.0.0"}), "the document has no `paths`"),
     ] {
-        let documents = DocumentSet::open(Location::file("a.json"), &document.to_string(), []).unwrap();
+        let documents =
+            DocumentSet::open(Location::file("a.json"), &document.to_string(), []).unwrap();
         let refused = read(&documents, &ReadOptions::default()).unwrap_err();
         assert_eq!(refused.to_string(), expected);
     }
@@ -351,8 +431,9 @@ fn other_documents_are_refused() {
 
 #[test]
 fn a_document_of_many_operations_is_read_up_to_the_limit() {
-    let paths: serde_json::Map<String, Value> =
-        (0..100_000).map(|at| (format!("/p{at}"), json!({"get": {}}))).collect();
+    let paths: serde_json::Map<String, Value> = (0..100_000)
+        .map(|at| (format!("/p{at}"), json!({"get": {}})))
+        .collect();
     let mut document = with_path("/", json!({}));
     document["paths"] = Value::Object(paths);
     let api = read_value(&document);
@@ -363,7 +444,10 @@ fn a_document_of_many_operations_is_read_up_to_the_limit() {
 
 #[test]
 fn a_part_of_the_operations_can_be_selected() {
-    let mut document = with_path("/pets", json!({"get": {"tags": ["pets"]}, "post": {"tags": ["pets"]}}));
+    let mut document = with_path(
+        "/pets",
+        json!({"get": {"tags": ["pets"]}, "post": {"tags": ["pets"]}}),
+    );
     document["paths"]["/toys"] = json!({"get": {"tags": ["toys"]}});
     let selection = Selection {
         include: vec!["tag:pets".parse().unwrap()],
@@ -375,5 +459,8 @@ fn a_part_of_the_operations_can_be_selected() {
     };
     let api = read_text(&document.to_string(), &options);
     let read: Vec<String> = api.operations.iter().map(Operation::heading).collect();
-    assert_eq!((read.as_slice(), api.left_out_count), (&["GET /pets".to_owned()][..], 0));
+    assert_eq!(
+        (read.as_slice(), api.left_out_count),
+        (&["GET /pets".to_owned()][..], 0)
+    );
 }

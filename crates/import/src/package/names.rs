@@ -14,8 +14,18 @@ const MAX_NAME: usize = 100;
 const MAX_PREFIX: usize = 60;
 /// Prefixes that mean something else: domains of Charter, imported tools, sources of values.
 const RESERVED: [&str; 12] = [
-    "mcp", "charter", "user", "env", "platform", "security", "cost", "reliability", "compliance",
-    "performance", "architecture", "general",
+    "mcp",
+    "charter",
+    "user",
+    "env",
+    "platform",
+    "security",
+    "cost",
+    "reliability",
+    "compliance",
+    "performance",
+    "architecture",
+    "general",
 ];
 
 /// An operation with its names.
@@ -83,7 +93,7 @@ pub(super) fn named(operations: &[Operation]) -> Vec<NamedOperation<'_>> {
 
 fn short_digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    hex::encode(&digest[..4])
+    hex::encode(&digest)[..8].to_owned()
 }
 
 /// Returns the title of an operation in words.
@@ -119,9 +129,15 @@ mod tests {
             operation("GET", "/ü", Some("日本")),
         ];
         let names = |operations: &[Operation]| -> Vec<String> {
-            named(operations).into_iter().map(|named| named.name).collect()
+            named(operations)
+                .into_iter()
+                .map(|named| named.name)
+                .collect()
         };
-        assert_eq!(names(&operations), ["get_b", "list", "post_a", "get_a_id_json", "get"]);
+        assert_eq!(
+            names(&operations),
+            ["get_b", "list", "post_a", "get_a_id_json", "get"]
+        );
         let mut turned = operations.to_vec();
         turned.reverse();
         let mut turned = names(&turned);

@@ -13,11 +13,12 @@ use crate::text::words;
 const MIN_WORDS: usize = 3;
 /// Words that tell nothing about an operation.
 const COMMON: [&str; 16] = [
-    "a", "an", "all", "and", "by", "for", "from", "in", "of", "on", "or", "the", "this", "to", "with", "your",
+    "a", "an", "all", "and", "by", "for", "from", "in", "of", "on", "or", "the", "this", "to",
+    "with", "your",
 ];
 
-/// Returns the routing tests of a package: the first operation that reads and the first that writes of each group, then the
-/// second ones, and so on. A summary that two operations share is no test.
+/// Returns the routing tests of a package: the first operation that reads and the first that writes of each group, then
+/// the second ones, and so on. A summary that two operations share is no test.
 pub(super) fn routing_tests(ids: &PackageIds, named: &[NamedOperation<'_>]) -> Vec<Value> {
     let mut titles: BTreeMap<String, usize> = BTreeMap::new();
     for each in named {
@@ -54,5 +55,6 @@ fn test(ids: &PackageIds, named: &[NamedOperation<'_>], at: usize) -> Value {
 
 fn content_words(named: &NamedOperation<'_>) -> BTreeSet<String> {
     let all = words(&named.title).into_iter();
-    all.filter(|word| !COMMON.contains(&word.as_str())).collect()
+    all.filter(|word| !COMMON.contains(&word.as_str()))
+        .collect()
 }

@@ -13,8 +13,8 @@ pub(super) struct DocumentSize {
     pub(super) files: usize,
 }
 
-/// The size of the documents of a package: nine tenths of its limits, because documents of groups and texts of people are
-/// added. A value has at most five tokens.
+/// The size of the documents of a package: nine tenths of its limits, because documents of groups and texts of people
+/// are added. A value has at most five tokens.
 const MOST: DocumentSize = DocumentSize {
     bytes: PACKAGE_SENT_BYTES / 10 * 9,
     values: smaller(PACKAGE_VALUES, PACKAGE_TOKENS / 5) / 10 * 9,
@@ -104,7 +104,12 @@ mod tests {
         let third = MOST.values / 3;
         let small = [("a", size(third)), ("b", size(third)), ("a", size(third))];
         assert_eq!(packages(&small), [vec![0, 1, 2]]);
-        let two = [("a", size(third)), ("b", size(third)), ("a", size(third)), ("b", size(third))];
+        let two = [
+            ("a", size(third)),
+            ("b", size(third)),
+            ("a", size(third)),
+            ("b", size(third)),
+        ];
         assert_eq!(packages(&two), [vec![0, 2], vec![1, 3]]);
         let large = [("a", size(third)); 7];
         assert_eq!(packages(&large), [vec![0, 1, 2], vec![3, 4, 5], vec![6]]);

@@ -59,7 +59,9 @@ pub(super) fn playbook(
 ) -> Value {
     let described: Vec<&Argument> = described_arguments(named).collect();
     let of = |required: bool| -> Vec<Value> {
-        let listed = described.iter().filter(|argument| argument.required == required);
+        let listed = described
+            .iter()
+            .filter(|argument| argument.required == required);
         listed.map(|argument| parameter(argument)).collect()
     };
     let mut document = json!({
@@ -111,16 +113,28 @@ fn safety(named: &NamedOperation<'_>, reversal: Option<&Reversal>) -> Value {
 pub(super) fn examples(named: &NamedOperation<'_>) -> Vec<String> {
     let operation = named.operation;
     let sentence = first_sentence(&operation.description, EXAMPLE);
-    let id = operation.operation_id.as_deref().map(words).unwrap_or_default();
-    let id = if id.len() > 1 { id.join(" ") } else { String::new() };
+    let id = operation
+        .operation_id
+        .as_deref()
+        .map(words)
+        .unwrap_or_default();
+    let id = if id.len() > 1 {
+        id.join(" ")
+    } else {
+        String::new()
+    };
     let texts = [
         shortened(&named.title, EXAMPLE),
         unpunctuated(&sentence).to_owned(),
         id,
     ];
     let mut seen = BTreeSet::new();
-    let texts = texts.into_iter().filter(|text| !text.is_empty() && !text.ends_with('…'));
-    let mut unique: Vec<String> = texts.filter(|text| seen.insert(text.to_lowercase())).collect();
+    let texts = texts
+        .into_iter()
+        .filter(|text| !text.is_empty() && !text.ends_with('…'));
+    let mut unique: Vec<String> = texts
+        .filter(|text| seen.insert(text.to_lowercase()))
+        .collect();
     if unique.is_empty() {
         unique.push(operation.heading());
     }
@@ -176,7 +190,9 @@ fn parameter(argument: &Argument) -> Value {
         None => words(&argument.wire_name).join(" ").into(),
     };
     let fits = |value: &Value| {
-        let mut kinds = types.iter().filter_map(|name| name.parse::<ParameterType>().ok());
+        let mut kinds = types
+            .iter()
+            .filter_map(|name| name.parse::<ParameterType>().ok());
         kinds.any(|kind| kind.fits(value))
     };
     let allowed = schema.get("enum").and_then(Value::as_array);
@@ -184,7 +200,10 @@ fn parameter(argument: &Argument) -> Value {
         allowed.map(|allowed| allowed.iter().filter(|value| fits(value)).collect());
     let allowed = allowed.filter(|allowed| !allowed.is_empty());
     let admits = |value: &&Value| {
-        fits(value) && allowed.as_ref().is_none_or(|allowed| allowed.contains(value))
+        fits(value)
+            && allowed
+                .as_ref()
+                .is_none_or(|allowed| allowed.contains(value))
     };
     let examples = schema.get("examples").and_then(|examples| examples.get(0));
     if let Some(example) = examples.filter(admits) {

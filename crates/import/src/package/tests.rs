@@ -16,7 +16,10 @@ fn generated(api: &Api) -> GeneratedPackage {
 }
 
 fn read(package: &GeneratedPackage, path: &str) -> Value {
-    let text = package.files.get(path).unwrap_or_else(|| panic!("{path}: {:?}", package.files.keys()));
+    let text = package
+        .files
+        .get(path)
+        .unwrap_or_else(|| panic!("{path}: {:?}", package.files.keys()));
     source::read(text).unwrap().value
 }
 
@@ -27,13 +30,26 @@ fn pets() -> Vec<Operation> {
     list.arguments.push(crate::api::Argument {
         required: false,
         separator: Some(","),
-        ..argument("tags", ArgumentLocation::Query, &json!({"type": "array", "items": {"type": "string"}}))
+        ..argument(
+            "tags",
+            ArgumentLocation::Query,
+            &json!({"type": "array", "items": {"type": "string"}}),
+        )
     });
     let mut create = operation("POST", "/pets", Some("createPet"));
     create.summary = "Create a pet".to_owned();
-    create.arguments.push(argument("name", ArgumentLocation::BodyField, &json!({"type": "string"})));
-    create.body = Some(Body { format: BodyFormat::Json, content_type: None });
-    create.output = json!({"type": "object", "properties": {"id": {"type": "integer"}}}).as_object().cloned();
+    create.arguments.push(argument(
+        "name",
+        ArgumentLocation::BodyField,
+        &json!({"type": "string"}),
+    ));
+    create.body = Some(Body {
+        format: BodyFormat::Json,
+        content_type: None,
+    });
+    create.output = json!({"type": "object", "properties": {"id": {"type": "integer"}}})
+        .as_object()
+        .cloned();
     let mut delete = operation("DELETE", "/pets/{petId}", Some("deletePet"));
     delete.arguments.push(in_path("petId"));
     vec![list, create, delete]
@@ -49,7 +65,10 @@ fn an_operation_becomes_a_tool_with_a_placeholder_for_each_argument() {
         Credential {
             scheme: "key".to_owned(),
             expected: "an API key".to_owned(),
-            sent: CredentialUse::Header { name: "x-key".to_owned(), prefix: "" },
+            sent: CredentialUse::Header {
+                name: "x-key".to_owned(),
+                prefix: "",
+            },
         },
     );
     let package = generated(&api);
@@ -74,10 +93,19 @@ fn an_operation_becomes_a_tool_with_a_placeholder_for_each_argument() {
     );
     let list = read(&package, "tools/list_pets.yaml");
     assert_eq!(list["tool_class"], "readonly");
-    assert_eq!(list["implementation"]["query"], json!({"tags": "${user.tags}"}));
-    assert_eq!(list["implementation"]["list_separators"], json!({"tags": ","}));
+    assert_eq!(
+        list["implementation"]["query"],
+        json!({"tags": "${user.tags}"})
+    );
+    assert_eq!(
+        list["implementation"]["list_separators"],
+        json!({"tags": ","})
+    );
     let create = read(&package, "tools/create_pet.yaml");
-    assert_eq!(create["implementation"]["body"], json!({"name": "${user.name}"}));
+    assert_eq!(
+        create["implementation"]["body"],
+        json!({"name": "${user.name}"})
+    );
 }
 
 #[test]
@@ -103,8 +131,14 @@ fn reads_become_skills_and_writes_become_playbooks() {
     );
     let skill = read(&package, "skills/list_pets.yaml");
     assert_eq!(skill["parameters"][0]["name"], "tags");
-    assert_eq!(skill["examples"], json!(["List all pets of the shop", "list pets"]));
-    assert_eq!(skill["execution_plan"]["steps"][0]["parameters"], json!({"tags": "${user.tags}"}));
+    assert_eq!(
+        skill["examples"],
+        json!(["List all pets of the shop", "list pets"])
+    );
+    assert_eq!(
+        skill["execution_plan"]["steps"][0]["parameters"],
+        json!({"tags": "${user.tags}"})
+    );
     let agent = read(&package, "agents/pets.yaml");
     assert_eq!(agent["skill_refs"], json!(["pet_store.list_pets"]));
     let tests = read(&package, "tests/routing.yaml");
@@ -165,10 +199,16 @@ fn the_files_are_a_package() {
     let package = generated(&api(pets()));
     let files = package.files.clone();
     let read = package::read(PackageBundle { files }, &Cancellation::default());
-    let problems: Vec<&str> = read.problems.iter().map(|problem| problem.message.as_str()).collect();
+    let problems: Vec<&str> = read
+        .problems
+        .iter()
+        .map(|problem| problem.message.as_str())
+        .collect();
     assert_eq!(problems, [""; 0]);
     let documents = read.package.unwrap().documents;
-    let tools = documents.iter().filter(|document| document.value.kind() == DocumentKind::Tool);
+    let tools = documents
+        .iter()
+        .filter(|document| document.value.kind() == DocumentKind::Tool);
     assert_eq!(tools.count(), 3);
 }
 
@@ -187,7 +227,11 @@ fn hostile_texts_stay_texts() {
     );
     let skill = read(&package, "skills/etc.yaml");
     assert_eq!(skill["purpose"], Value::from(hostile.summary.as_str()));
-    assert!(package.files.contains_key("agents/x_y.yaml"), "{:?}", package.files.keys());
+    assert!(
+        package.files.contains_key("agents/x_y.yaml"),
+        "{:?}",
+        package.files.keys()
+    );
 }
 
 #[test]

@@ -67,9 +67,17 @@ fn input_schema(operation: &Operation) -> Value {
     let schema = |reduce: fn(&Map<String, Value>) -> Map<String, Value>| {
         let arguments = operation.arguments.iter();
         let properties: Map<String, Value> = arguments
-            .map(|argument| (argument.name.clone(), Value::Object(reduce(&argument.schema))))
+            .map(|argument| {
+                (
+                    argument.name.clone(),
+                    Value::Object(reduce(&argument.schema)),
+                )
+            })
             .collect();
-        let required = operation.arguments.iter().filter(|argument| argument.required);
+        let required = operation
+            .arguments
+            .iter()
+            .filter(|argument| argument.required);
         let required: Vec<&str> = required.map(|argument| argument.name.as_str()).collect();
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
@@ -135,7 +143,10 @@ fn implementation(api: &Api, operation: &Operation) -> Value {
     if !cookies.is_empty() {
         headers.insert("cookie".to_owned(), cookies.join("; ").into());
     }
-    let content_type = operation.body.as_ref().and_then(|body| body.content_type.clone());
+    let content_type = operation
+        .body
+        .as_ref()
+        .and_then(|body| body.content_type.clone());
     if let Some(content_type) = content_type {
         headers.insert("content-type".to_owned(), content_type.into());
     }
@@ -184,8 +195,8 @@ fn fields(operation: &Operation, location: ArgumentLocation) -> Map<String, Valu
         .collect()
 }
 
-/// Returns the address with a placeholder for each parameter of the path. The part after `#`, which some documents use to
-/// tell operations of one path apart, is never sent. A dollar sign of the address is encoded, since it could open or
+/// Returns the address with a placeholder for each parameter of the path. The part after `#`, which some documents use
+/// to tell operations of one path apart, is never sent. A dollar sign of the address is encoded, since it could open or
 /// escape a placeholder.
 fn url(operation: &Operation) -> String {
     let path = operation.path.split('#').next().unwrap_or_default();

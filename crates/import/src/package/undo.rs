@@ -51,7 +51,10 @@ pub(super) struct Reversal {
 }
 
 /// Returns the reversals of the operations of one package, by index.
-pub(super) fn reversals(ids: &PackageIds, named: &[NamedOperation<'_>]) -> BTreeMap<usize, Reversal> {
+pub(super) fn reversals(
+    ids: &PackageIds,
+    named: &[NamedOperation<'_>],
+) -> BTreeMap<usize, Reversal> {
     let by_words = by_words(named);
     let deletions = deletions(named);
     let mut found = BTreeMap::new();
@@ -59,8 +62,8 @@ pub(super) fn reversals(ids: &PackageIds, named: &[NamedOperation<'_>]) -> BTree
         if forward.operation.is_readonly() {
             continue;
         }
-        let reversal = created(ids, forward, &deletions)
-            .or_else(|| opposite(ids, forward, named, &by_words));
+        let reversal =
+            created(ids, forward, &deletions).or_else(|| opposite(ids, forward, named, &by_words));
         if let Some(reversal) = reversal {
             found.insert(at, reversal);
         }
@@ -77,7 +80,11 @@ fn deletions<'n, 'a>(named: &'n [NamedOperation<'a>]) -> Deletions<'n, 'a> {
         .filter(|named| named.operation.method == HttpMethod::Delete);
     deletions
         .filter_map(|named| {
-            let (list, last) = named.operation.path.trim_end_matches('/').rsplit_once('/')?;
+            let (list, last) = named
+                .operation
+                .path
+                .trim_end_matches('/')
+                .rsplit_once('/')?;
             let parameter = last.strip_prefix('{')?.strip_suffix('}')?;
             Some((list, (parameter, named)))
         })
@@ -144,8 +151,11 @@ fn opposite(
         for other in opposites(word) {
             let mut turned = own.clone();
             turned[at] = other;
-            let backward = by_words.get(&turned.join("_")).and_then(|at| named.get(*at));
-            let Some(backward) = backward.filter(|other| is_sibling(forward.operation, other.operation))
+            let backward = by_words
+                .get(&turned.join("_"))
+                .and_then(|at| named.get(*at));
+            let Some(backward) =
+                backward.filter(|other| is_sibling(forward.operation, other.operation))
             else {
                 continue;
             };
@@ -179,7 +189,8 @@ fn opposites(word: &str) -> impl Iterator<Item = &'static str> {
 fn is_sibling(one: &Operation, other: &Operation) -> bool {
     let folder = |path: &str| {
         let path = path.trim_end_matches('/');
-        path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned())
+        path.rsplit_once('/')
+            .map_or(String::new(), |(folder, _)| folder.to_owned())
     };
     one.path == other.path || folder(&one.path) == folder(&other.path)
 }
@@ -189,7 +200,10 @@ fn arguments_of(
     operation: &Operation,
     value: impl Fn(&Argument) -> Option<String>,
 ) -> Option<Map<String, Value>> {
-    let required = operation.arguments.iter().filter(|argument| argument.required);
+    let required = operation
+        .arguments
+        .iter()
+        .filter(|argument| argument.required);
     required
         .map(|argument| Some((argument.name.clone(), Value::from(value(argument)?))))
         .collect()

@@ -1,5 +1,5 @@
-//! Writes documents as YAML: one value on each line, in the order of the fields, and every text quoted that could be read
-//! as anything else.
+//! Writes documents as YAML: one value on each line, in the order of the fields, and every text quoted that could be
+//! read as anything else.
 
 use serde_json::{Map, Value};
 
@@ -121,8 +121,8 @@ mod tests {
             "steps": [{"id": "a", "needs": ["x", "y"]}, "1", ["deep", {"k": null}]],
             "text": "a: b # c",
         });
-        let text = "tool_id: pets.api.list\nempty: {}\nnone: []\ncount: 3\n\"on\": true\nsteps:\n  - id: a\n    needs:\n      \
-                    - x\n      - y\n  - \"1\"\n  - - deep\n    - k: null\ntext: \"a: b # c\"\n";
+        let text = "tool_id: pets.api.list\nempty: {}\nnone: []\ncount: 3\n\"on\": true\nsteps:\n  - id: a\n    \
+                    needs:\n      - x\n      - y\n  - \"1\"\n  - - deep\n    - k: null\ntext: \"a: b # c\"\n";
         assert_eq!(document(&value), text);
         assert_eq!(source::read(text).unwrap().value, value);
     }
@@ -130,9 +130,49 @@ mod tests {
     #[test]
     fn every_text_is_read_as_it_was() {
         for text in [
-            "", " a", "a ", "-", "- a", "yes", "No", "~", "null", "1", "1e3", "0x1", "a:", "a: b", "#a", "a #b", "{a}",
-            "[a]", "&a", "*a", "!a", "%a", "@a", "`a", "'a'", "\"a\"", "a\nb", "a\\b", "\t", "é", "\u{2028}", "\u{85}",
-            "\u{feff}a", "😀", "${user.x}", "$${x}", "? a", "| a", "> a", ",", "a, b", "..", "---",
+            "",
+            " a",
+            "a ",
+            "-",
+            "- a",
+            "yes",
+            "No",
+            "~",
+            "null",
+            "1",
+            "1e3",
+            "0x1",
+            "a:",
+            "a: b",
+            "#a",
+            "a #b",
+            "{a}",
+            "[a]",
+            "&a",
+            "*a",
+            "!a",
+            "%a",
+            "@a",
+            "`a",
+            "'a'",
+            "\"a\"",
+            "a\nb",
+            "a\\b",
+            "\t",
+            "é",
+            "\u{2028}",
+            "\u{85}",
+            "\u{feff}a",
+            "😀",
+            "${user.x}",
+            "$${x}",
+            "? a",
+            "| a",
+            "> a",
+            ",",
+            "a, b",
+            "..",
+            "---",
         ] {
             let value = json!({ "k": text, text: ["x"] });
             let written = document(&value);

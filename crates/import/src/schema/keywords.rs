@@ -27,7 +27,9 @@ fn types(part: Part<'_>) -> Vec<&'static str> {
             .collect(),
         Some(_) | None => Vec::new(),
     };
-    let is_combined = ["oneOf", "anyOf", "allOf"].iter().any(|keyword| part.member(keyword).is_some());
+    let is_combined = ["oneOf", "anyOf", "allOf"]
+        .iter()
+        .any(|keyword| part.member(keyword).is_some());
     if types.is_empty() && !is_combined {
         if part.member("properties").is_some() || part.member("additionalProperties").is_some() {
             types.push("object");
@@ -47,7 +49,9 @@ fn types(part: Part<'_>) -> Vec<&'static str> {
 /// Returns the type that a name means; `None` for a name without one, such as `any`.
 fn translated_type(name: &str) -> Option<&'static str> {
     Some(match name.to_ascii_lowercase().as_str() {
-        "string" | "file" | "date" | "datetime" | "date-time" | "uuid" | "text" | "binary" => "string",
+        "string" | "file" | "date" | "datetime" | "date-time" | "uuid" | "text" | "binary" => {
+            "string"
+        }
         "integer" | "int" | "int32" | "int64" | "long" => "integer",
         "number" | "float" | "double" | "decimal" => "number",
         "boolean" | "bool" => "boolean",
@@ -62,7 +66,8 @@ fn translated_type(name: &str) -> Option<&'static str> {
 pub(super) fn is_binary(part: Part<'_>) -> bool {
     part.text("type") == "file"
         || (part.text("type") == "string" && part.text("format") == "binary")
-        || (part.text("type") == "string" && part.text("contentMediaType") == "application/octet-stream")
+        || (part.text("type") == "string"
+            && part.text("contentMediaType") == "application/octet-stream")
 }
 
 /// Writes the types of a schema.
@@ -84,11 +89,7 @@ pub(super) fn description(part: Part<'_>) -> Option<String> {
 }
 
 /// Writes the keywords that describe values.
-pub(super) fn annotations(
-    part: Part<'_>,
-    direction: Direction,
-    written: &mut Map<String, Value>,
-) {
+pub(super) fn annotations(part: Part<'_>, direction: Direction, written: &mut Map<String, Value>) {
     let most = match direction {
         Direction::Input | Direction::Parts => INPUT_DESCRIPTION,
         Direction::Output => OUTPUT_DESCRIPTION,
@@ -108,7 +109,9 @@ pub(super) fn annotations(
         written.insert("deprecated".to_owned(), true.into());
     }
     let example = part.member("example").map(|part| part.value);
-    let first = part.member("examples").and_then(|examples| examples.items().next());
+    let first = part
+        .member("examples")
+        .and_then(|examples| examples.items().next());
     if let Some(example) = example.or(first.map(|part| part.value))
         && is_short(example)
         && fits(written, example)
@@ -123,12 +126,22 @@ pub(super) fn restrictions(
     is_usable: impl Fn(&str) -> bool,
     written: &mut Map<String, Value>,
 ) {
-    for keyword in ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"] {
+    for keyword in [
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+    ] {
         if let Some(count) = part.value.get(keyword).and_then(Value::as_u64) {
             written.insert(keyword.to_owned(), count.into());
         }
     }
-    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+    for (bound, exclusive) in [
+        ("minimum", "exclusiveMinimum"),
+        ("maximum", "exclusiveMaximum"),
+    ] {
         let number = part.value.get(bound).filter(|value| value.is_number());
         match (number, part.value.get(exclusive)) {
             // The form of OpenAPI 3.0 and Swagger 2.0.
@@ -145,7 +158,11 @@ pub(super) fn restrictions(
             }
         }
     }
-    if let Some(step) = part.value.get("multipleOf").filter(|value| value.as_f64().is_some_and(|step| step > 0.0)) {
+    if let Some(step) = part
+        .value
+        .get("multipleOf")
+        .filter(|value| value.as_f64().is_some_and(|step| step > 0.0))
+    {
         written.insert("multipleOf".to_owned(), step.clone());
     }
     if part.is_true("uniqueItems") {
@@ -284,7 +301,9 @@ pub(super) fn merged_all_of(all: Vec<Value>, written: &mut Map<String, Value>) {
             continue;
         };
         let is_object = matches!(without_null(&fields).as_slice(), [] | ["object"])
-            && fields.keys().all(|keyword| MERGEABLE.contains(&keyword.as_str()));
+            && fields
+                .keys()
+                .all(|keyword| MERGEABLE.contains(&keyword.as_str()));
         let is_disjoint = fields
             .keys()
             .all(|keyword| keyword == "description" || !written.contains_key(keyword));
