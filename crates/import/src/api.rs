@@ -78,7 +78,7 @@ pub struct Operation {
     pub deprecated: bool,
     /// How further pages are requested, if the operation returns pages.
     pub pagination: Option<String>,
-    /// What a call cannot express, and parts that accept every value.
+    /// Parts of the description that a call cannot express, and schemas that accept every value.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The page of what an import grants, for the person who signs it off. Texts of the API's author are quoted as such.
+//! The page of what an import grants, for its sign-off. Texts of the API's author are quoted as such.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -53,7 +53,7 @@ pub struct Selection {
     pub exclude: Vec<OperationFilter>,
 }
 
-/// What conditions are about.
+/// The properties of an operation that conditions refer to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selectable<'o> {
     pub(crate) tags: &'o [&'o str],

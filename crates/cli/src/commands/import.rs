@@ -1,5 +1,5 @@
-//! `charter import …`: packages from descriptions of APIs. Reads the description and the files that are there, and writes
-//! files; registers nothing.
+//! `charter import …`: packages from descriptions of APIs. Reads the description and the files that are there, and
+//! writes files; registers nothing.
 
 mod load;
 
@@ -40,9 +40,9 @@ pub(crate) enum Import {
 
 /// Import an API that an OpenAPI or Swagger document describes.
 ///
-/// Writes a tool for each operation, a skill for each that reads, a playbook for each that writes, and a page of what the
-/// package grants: docs/grants.md. A second import shows the changes and keeps edited files. An operation that cannot be
-/// called is left out, with the reason on that page; exit 2 when none is left.
+/// Writes a tool for each operation, a skill for each that reads, a playbook for each that writes, and a page of what
+/// the package grants: docs/grants.md. A second import shows the changes and keeps edited files. An operation that
+/// cannot be called is left out, with the reason on that page; exit 2 when none is left.
 #[derive(Debug, Args)]
 pub(crate) struct OpenApiImport {
     /// The document: a file or a URL; JSON or YAML.
@@ -342,8 +342,9 @@ fn remark(change: FileChange) -> &'static str {
 mod tests {
     use super::*;
 
-    const PETS: &str = "openapi: 3.0.3\ninfo: { title: Pets, version: '1' }\nservers: [{ url: 'https://pets.example' }]\n\
-                        paths:\n  /pets:\n    get: { operationId: listPets, summary: List all pets }\n";
+    const PETS: &str = "openapi: 3.0.3\ninfo: { title: Pets, version: '1' }\n\
+                        servers: [{ url: 'https://pets.example' }]\npaths:\n  /pets:\n    \
+                        get: { operationId: listPets, summary: List all pets }\n";
 
     async fn import(source: &Path, directory: &Path) -> anyhow::Result<u8> {
         let command = Import::Openapi(OpenApiImport {
@@ -393,8 +394,9 @@ mod tests {
         fs::write(folder.path().join("secret.yaml"), "secret: marker\n").unwrap();
         std::os::unix::fs::symlink("../secret.yaml", inside.join("link.yaml")).unwrap();
         let source = inside.join("pets.yaml");
-        let reference = "      responses: { '200': { content: { application/json: { schema: { $ref: link.yaml } } } } }\n";
-        let document = format!("{}    post:\n{reference}", PETS);
+        let content = "{ application/json: { schema: { $ref: link.yaml } } }";
+        let reference = format!("      responses: {{ '200': {{ content: {content} }} }}\n");
+        let document = format!("{PETS}    post:\n{reference}");
         fs::write(&source, document).unwrap();
         let package = folder.path().join("pets");
         assert_eq!(import(&source, &package).await.unwrap(), EXIT_OK);

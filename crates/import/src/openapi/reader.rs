@@ -1,4 +1,4 @@
-//! What every part of reading an operation needs.
+//! The state that every part of reading an operation shares.
 
 use charter_contract::bounds::IMPORT_INPUT_VALUES;
 use serde_json::{Map, Value};

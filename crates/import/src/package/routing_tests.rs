@@ -9,9 +9,9 @@ use super::PackageIds;
 use super::names::NamedOperation;
 use crate::text::words;
 
-/// Fewest words of a summary that says enough to be a test.
+/// Fewest words of a summary that is specific enough for a test.
 const MIN_WORDS: usize = 3;
-/// Words that tell nothing about an operation.
+/// Words that do not distinguish operations.
 const COMMON: [&str; 16] = [
     "a", "an", "all", "and", "by", "for", "from", "in", "of", "on", "or", "the", "this", "to",
     "with", "your",

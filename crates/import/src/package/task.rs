@@ -1,4 +1,4 @@
-//! What a request can reach: a skill for an operation that reads, a playbook for one that writes.
+//! The targets of requests: a skill for an operation that reads, a playbook for one that writes.
 
 use std::collections::BTreeSet;
 

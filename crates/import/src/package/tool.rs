@@ -196,8 +196,8 @@ fn fields(operation: &Operation, location: ArgumentLocation) -> Map<String, Valu
 }
 
 /// Returns the address with a placeholder for each parameter of the path. The part after `#`, which some documents use
-/// to tell operations of one path apart, is never sent. A dollar sign of the address is encoded, since it could open or
-/// escape a placeholder.
+/// to distinguish operations of one path, is never sent. A dollar sign of the address is encoded, since it could open
+/// or escape a placeholder.
 fn url(operation: &Operation) -> String {
     let path = operation.path.split('#').next().unwrap_or_default();
     let encoded = |text: &str| text.replace('$', "%24").replace(' ', "%20");

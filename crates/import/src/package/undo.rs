@@ -1,6 +1,6 @@
 //! Pairs of operations of which one takes back the other: create and delete, enable and disable, add and remove.
 //!
-//! They are proposals: names and paths suggest them, and a person who reviews the package decides.
+//! They are proposals: names and paths suggest them, and the reviewer of the package decides.
 
 use std::collections::BTreeMap;
 

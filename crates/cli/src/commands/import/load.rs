@@ -1,5 +1,5 @@
-//! Loads a description of an API and the documents that it refers to: files below its folder, and documents of its server
-//! or of allowed hosts, through the egress wall.
+//! Loads a description of an API and the documents that it refers to: files below its folder, and documents of its
+//! server or of allowed hosts, through the egress wall.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
