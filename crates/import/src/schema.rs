@@ -232,8 +232,26 @@ impl<'d> Attempt<'_, 'd> {
                 translated.push(self.schema(each, level + 1)?);
             }
             merged_all_of(translated, written);
+            if self.direction != Direction::Output {
+                self.require_of_all(part, all, written);
+            }
         }
         Ok(())
+    }
+
+    /// Requires the properties that any of the merged schemas requires, also one that another of them describes.
+    fn require_of_all(&self, part: Part<'d>, all: Part<'d>, written: &mut Map<String, Value>) {
+        let mut required: BTreeSet<&str> = part.texts("required").collect();
+        for each in all.items() {
+            if let Ok(each) = self.translator.documents.follow(each) {
+                required.extend(each.texts("required"));
+            }
+        }
+        let properties = written.get("properties").and_then(Value::as_object);
+        required.retain(|name| properties.is_some_and(|known| known.contains_key(*name)));
+        if !required.is_empty() {
+            written.insert("required".to_owned(), json!(required));
+        }
     }
 
     fn properties(

@@ -43,10 +43,7 @@ fn arguments(operation: &Operation) -> Vec<(&str, &str, ArgumentLocation, bool)>
         .collect()
 }
 
-#[test]
-fn an_openapi_3_document_is_read() {
-    let api = read_text(
-        r#"
+const PET_SHOP: &str = r#"
 openapi: 3.1.0
 info: { title: Pet shop, version: 2.0.0 }
 tags: [{ name: pets, description: All pets }]
@@ -85,7 +82,12 @@ paths:
       responses:
         200: { description: ok, content: { application/json: { schema: { $ref: '#/components/schemas/Pet' } } } }
         404: { description: none }
-"#,
+"#;
+
+#[test]
+fn an_openapi_3_document_is_read() {
+    let api = read_text(
+        PET_SHOP,
         &ReadOptions {
             prefix: "pets".to_owned(),
             ..ReadOptions::default()

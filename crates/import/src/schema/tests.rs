@@ -86,16 +86,17 @@ fn objects_that_all_apply_are_merged() {
         "s": {"allOf": [
             {"$ref": "#/base"},
             {"type": "object", "required": ["b", "absent"], "properties": {"b": {"type": "integer"}}},
+            {"required": ["c"]},
         ], "description": "Both"},
-        "base": {"type": "object", "required": ["a"], "properties": {
-            "a": {"type": "string"}, "id": {"type": "string", "readOnly": true}}},
+        "base": {"type": "object", "required": ["a", "id"], "properties": {
+            "a": {"type": "string"}, "c": {"type": "string"}, "id": {"type": "string", "readOnly": true}}},
     });
     let (schema, _) = translated(&document, Direction::Input);
     assert_eq!(
         schema,
         json!({
-            "description": "Both", "type": "object", "required": ["a", "b"],
-            "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
+            "description": "Both", "type": "object", "required": ["a", "b", "c"],
+            "properties": {"a": {"type": "string"}, "c": {"type": "string"}, "b": {"type": "integer"}},
         })
     );
 }
