@@ -214,8 +214,8 @@ fn fits(written: &Map<String, Value>, value: &Value) -> bool {
     let has_type = |name: &str| match name {
         "null" => value.is_null(),
         name => name
-            .parse()
-            .is_ok_and(|kind: ParameterType| kind.fits(value)),
+            .parse::<ParameterType>()
+            .is_ok_and(|kind| kind.fits(value)),
     };
     let is_typed = match written.get("type") {
         Some(Value::String(name)) => has_type(name),
