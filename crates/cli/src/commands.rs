@@ -17,6 +17,7 @@ mod gate;
 mod graph;
 mod health;
 mod help;
+mod import;
 mod init;
 mod key;
 mod lens;
@@ -107,6 +108,9 @@ enum Command {
     /// Route a query without acting, measure routing, or fit it.
     Route(route::Route),
     Init(init::Init),
+    /// Import descriptions of APIs as packages.
+    #[command(subcommand)]
+    Import(import::Import),
     Dev(dev::Dev),
     /// Validate, compare, register and list packages.
     #[command(subcommand)]
@@ -253,6 +257,7 @@ async fn dispatch(
     match command {
         Command::Serve(_) => serve::run(config, telemetry).await,
         Command::Dev(command) => dev::run(&command, config, telemetry, format).await,
+        Command::Import(command) => import::run(&command, config, format).await,
         Command::Executor(command) => executor::run(&command, config).await,
         Command::Mcp => mcp::run(config).await,
         Command::Ask(command) => ask::run(&command, config, format).await,

@@ -171,6 +171,34 @@ bounds! {
     PACKAGE_VALUES = 500_000, Count;
     /// Tokens in all YAML and JSON files of one package, or of one import of skills.
     PACKAGE_TOKENS = 2_000_000, Count;
+    /// The description of an API that is imported, such as an OpenAPI document; also each document that it refers to.
+    IMPORT_BYTES = 16 * MIB, Bytes;
+    /// All documents of one import.
+    IMPORT_BYTES_TOGETHER = 64 * MIB, Bytes;
+    /// Documents of one import.
+    IMPORT_DOCUMENTS = 500, Count;
+    /// Values in all documents of one import.
+    IMPORT_VALUES = 3_000_000, Count;
+    /// Tokens in all documents of one import that are YAML.
+    IMPORT_TOKENS = 12_000_000, Count;
+    /// Operations of one import; further ones are left out.
+    IMPORT_OPERATIONS = 10_000, Count;
+    /// References that are followed one after the other to find one part of an imported document.
+    IMPORT_REFERENCE_CHAIN = 32, Count;
+    /// Nesting of an imported schema; deeper parts accept every value.
+    IMPORT_SCHEMA_LEVELS = 16, Levels;
+    /// Values of the schema of an imported operation's arguments; parts beyond it accept every value.
+    IMPORT_INPUT_VALUES = 2_000, Count;
+    /// Values of the schema of an imported operation's output; parts beyond it accept every value.
+    IMPORT_OUTPUT_VALUES = 300, Count;
+    /// Allowed values of one parameter that an import keeps; a longer list is left to the API.
+    IMPORT_ENUM = 500, Count;
+    /// Work of translating all schemas of one import; operations beyond it are left out.
+    IMPORT_STEPS = 150_000_000, Steps;
+    /// Operations that one import lists as left out, with their reasons.
+    IMPORT_LEFT_OUT = 1_000, Count;
+    /// Routing tests made from summaries, for each package of an import.
+    IMPORT_TESTS = 200, Count;
     /// Routing tests of a package; each is routed when the package is checked.
     PACKAGE_TESTS = 2_000, Count;
     /// Problems of each severity that one check of a package or of skills shows.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::catalogue::tool::{HttpMethod, VariableName, is_package_path};
+use crate::catalogue::tool::{BodyFormat, HttpMethod, VariableName, is_package_path};
 use crate::error_code::ErrorType;
 use crate::ids::{LeaseId, ToolId};
 use crate::number::{Count, Positive};
@@ -93,9 +93,15 @@ pub enum ExecutorImplementation {
         /// Query parameters.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         query: Map<String, Value>,
-        /// Request body, sent as JSON.
+        /// Separators of lists in query parameters, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        list_separators: BTreeMap<String, String>,
+        /// Request body.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<Value>,
+        /// Format in which the body is sent.
+        #[serde(default, skip_serializing_if = "BodyFormat::is_json")]
+        body_format: BodyFormat,
     },
     /// The executor's own handler, for a tool without an implementation (seed 000 §2.4).
     Handler {},

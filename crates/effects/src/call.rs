@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::catalogue::tool::{HttpMethod, VariableName};
+use charter_contract::catalogue::tool::{BodyFormat, HttpMethod, VariableName};
 use charter_contract::ids::{Label, TenantId, ToolId};
 use charter_contract::text::Text;
 use serde_json::{Map, Value};
@@ -179,10 +179,14 @@ pub struct HttpTool {
     pub url: String,
     /// Header names and value templates.
     pub headers: Vec<(String, String)>,
-    /// Query names and value templates; an array value repeats the name.
+    /// Query names and value templates; an array value repeats the name, unless it has a separator.
     pub query: Vec<(String, Value)>,
-    /// The JSON body.
+    /// Separators of array values, by query name.
+    pub list_separators: BTreeMap<String, String>,
+    /// The body, before it is formatted.
     pub body: Option<Value>,
+    /// The format of the body.
+    pub body_format: BodyFormat,
 }
 
 /// The part of a call that is specific to its server.

@@ -2,6 +2,7 @@
 //!
 //! Must not know scripts or processes.
 
+mod body;
 mod request;
 mod template;
 

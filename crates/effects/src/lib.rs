@@ -120,8 +120,8 @@ pub use sandbox::{
 pub use schema_check::{check_against, compile_schema};
 pub use secret::{Secret, SecretSource};
 pub use sources::{
-    Fetched, Media, NoSources, RawSource, SourceEncoding, SourceError, SourceFault, SourceRequest,
-    Sources, Validators,
+    Fetched, LinkFetcher, Media, NoSources, RawSource, SourceEncoding, SourceError, SourceFault,
+    SourceRequest, Sources, Validators,
 };
 pub use telemetry::{TELEMETRY, TraceContext};
 pub use tokens::{

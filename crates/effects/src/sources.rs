@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::HostPattern;
 use crate::extract::Extracted;
+use crate::http::HttpRunner;
 
 pub use media::{Media, SourceEncoding};
 
@@ -62,6 +63,38 @@ impl Sources for NoSources {
 
     async fn extract(&self, _: RawSource, _: &CancellationToken) -> Result<Extracted, SourceError> {
         Err(Self::refusal())
+    }
+}
+
+/// Fetches links through the wall of [`Sources`], and extracts nothing: for programs without a sandbox.
+#[derive(Debug)]
+pub struct LinkFetcher {
+    http: HttpRunner,
+}
+
+impl LinkFetcher {
+    /// Prepares TLS.
+    ///
+    /// # Errors
+    /// [`SourceFault::System`] if the platform's certificates cannot be used.
+    pub fn new() -> Result<Self, SourceError> {
+        let http = HttpRunner::new();
+        let http = http.map_err(|error| {
+            SourceError::new(SourceFault::System, format!("preparing TLS: {error}"))
+        })?;
+        Ok(Self { http })
+    }
+
+    /// Fetches a link, as [`Sources::fetch`].
+    ///
+    /// # Errors
+    /// [`SourceError`] with the cause.
+    pub async fn fetch(
+        &self,
+        request: &SourceRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Fetched, SourceError> {
+        self.http.fetch_source(request, cancel).await
     }
 }
 

@@ -29,6 +29,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         "Catalogue and packages",
         &[
             "init",
+            "import",
             "dev",
             "package",
             "policy",

@@ -59,6 +59,7 @@ fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
         Command::Restore(_) => ("restore", LocalTarget::Store),
         Command::Tenant(_) => ("tenant", LocalTarget::Store),
         Command::Init(_) => ("init", LocalTarget::Files),
+        Command::Import(_) => ("import", LocalTarget::Files),
         Command::Policy(_) => ("policy", LocalTarget::Files),
         Command::Package(Package::Validate(command)) if command.names_file() => {
             ("package validate FILE", LocalTarget::Files)
@@ -127,6 +128,7 @@ mod tests {
             ("restore from", "restore", "the store"),
             ("tenant erase acme", "tenant", "the store"),
             ("init new", "init", "files"),
+            ("import openapi a.yaml --package a", "import", "files"),
             ("policy schema", "policy", "files"),
             (
                 "package validate Cargo.toml",

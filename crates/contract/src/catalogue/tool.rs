@@ -171,9 +171,15 @@ pub enum Implementation {
         /// Query parameters.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         query: BTreeMap<String, String>,
-        /// Request body, sent as JSON.
+        /// Separators of lists in query parameters, by the name of the parameter; without one, a list repeats the name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        list_separators: BTreeMap<String, String>,
+        /// Request body.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<Value>,
+        /// Format in which the body is sent.
+        #[serde(default, skip_serializing_if = "BodyFormat::is_json")]
+        body_format: BodyFormat,
     },
     /// A built-in tool of Charter. Only the built-in package uses it.
     Builtin {
@@ -229,6 +235,31 @@ string_enum! {
         Patch = "PATCH",
         /// DELETE.
         Delete = "DELETE",
+    }
+}
+
+string_enum! {
+    /// Format of a request's body (this project).
+    #[derive(Default)]
+    pub enum BodyFormat {
+        /// JSON.
+        #[default]
+        Json = "json",
+        /// A form in the format of URL queries (`application/x-www-form-urlencoded`); nested names are in brackets.
+        Form = "form",
+        /// Parts (`multipart/form-data`). An object with `text` or `base64`, and optionally `filename` and
+        /// `content_type`, is a file; any other object or list is a part in JSON.
+        Multipart = "multipart",
+        /// A string, sent as it is; the header `content-type` declares its format.
+        Text = "text",
+    }
+}
+
+impl BodyFormat {
+    /// Whether it is JSON, which is the default and omitted when serialised.
+    #[must_use]
+    pub const fn is_json(&self) -> bool {
+        matches!(self, Self::Json)
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::cell::Cell;
 
-use charter_contract::bounds::{PACKAGE_TOKENS, PACKAGE_VALUES, YAML_TOKENS, YAML_VALUES};
+use charter_contract::bounds::{
+    IMPORT_TOKENS, IMPORT_VALUES, PACKAGE_TOKENS, PACKAGE_VALUES, YAML_TOKENS, YAML_VALUES,
+};
 
 use super::{Position, Reason, SourceError};
 use crate::cancellation::Cancellation;
@@ -19,7 +21,17 @@ pub struct Allowance<'s> {
     tokens: Cell<usize>,
     /// Whether a text needed more than the rest.
     is_used_up: Cell<bool>,
+    purpose: Purpose,
     cancel: &'s Cancellation,
+}
+
+/// The texts that an allowance is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Documents of a package.
+    Package,
+    /// Documents of an imported API, which others wrote and which are often large.
+    Import,
 }
 
 impl<'s> Allowance<'s> {
@@ -30,7 +42,19 @@ impl<'s> Allowance<'s> {
             values: Cell::new(PACKAGE_VALUES),
             tokens: Cell::new(PACKAGE_TOKENS),
             is_used_up: Cell::new(false),
+            purpose: Purpose::Package,
             cancel,
+        }
+    }
+
+    /// Creates a full allowance for the documents of an imported API.
+    #[must_use]
+    pub fn for_import(cancel: &'s Cancellation) -> Self {
+        Self {
+            values: Cell::new(IMPORT_VALUES),
+            tokens: Cell::new(IMPORT_TOKENS),
+            purpose: Purpose::Import,
+            ..Self::new(cancel)
         }
     }
 
@@ -63,12 +87,17 @@ pub(super) enum Over {
     Tokens,
     AllValues,
     AllTokens,
+    ImportValues,
+    ImportTokens,
     Cancelled,
 }
 
 impl<'a> Meter<'a> {
     pub(super) fn new(allowance: &'a Allowance<'a>) -> Self {
-        Self::up_to(allowance, YAML_VALUES, YAML_TOKENS)
+        match allowance.purpose {
+            Purpose::Package => Self::up_to(allowance, YAML_VALUES, YAML_TOKENS),
+            Purpose::Import => Self::up_to(allowance, IMPORT_VALUES, IMPORT_TOKENS),
+        }
     }
 
     pub(super) fn up_to(allowance: &'a Allowance<'a>, values: usize, tokens: usize) -> Self {
@@ -119,10 +148,20 @@ impl<'a> Meter<'a> {
         match left.get().checked_sub(count) {
             Some(less) => left.set(less),
             None => {
+                let over = self.named(over);
                 self.over.set(Some(over));
-                let of_all = matches!(over, Over::AllValues | Over::AllTokens);
-                self.allowance.is_used_up.set(of_all);
+                let of_one = matches!(over, Over::Values | Over::Tokens);
+                self.allowance.is_used_up.set(!of_one);
             }
+        }
+    }
+
+    /// Returns the limit by the name that it has for the purpose of the allowance.
+    fn named(&self, over: Over) -> Over {
+        match (self.allowance.purpose, over) {
+            (Purpose::Import, Over::Values | Over::AllValues) => Over::ImportValues,
+            (Purpose::Import, Over::Tokens | Over::AllTokens) => Over::ImportTokens,
+            (Purpose::Package | Purpose::Import, over) => over,
         }
     }
 }
@@ -152,6 +191,18 @@ impl Over {
                 ),
                 Some(of_all),
             ),
+            Self::ImportValues => (
+                format!(
+                    "the documents up to here have more than {IMPORT_VALUES} values (IMPORT_VALUES)"
+                ),
+                None,
+            ),
+            Self::ImportTokens => (
+                format!(
+                    "the documents up to here have more than {IMPORT_TOKENS} tokens (IMPORT_TOKENS)"
+                ),
+                None,
+            ),
             Self::Cancelled => (
                 "reading was cancelled: its caller disconnected".to_owned(),
                 None,
@@ -160,7 +211,12 @@ impl Over {
         SourceError {
             position,
             reason: match self {
-                Self::Values | Self::Tokens | Self::AllValues | Self::AllTokens => Reason::Limit,
+                Self::Values
+                | Self::Tokens
+                | Self::AllValues
+                | Self::AllTokens
+                | Self::ImportValues
+                | Self::ImportTokens => Reason::Limit,
                 Self::Cancelled => Reason::Cancelled,
             },
             message,

@@ -1,6 +1,8 @@
 use std::time::{Duration, Instant};
 
-use charter_contract::bounds::{PACKAGE_VALUES, YAML_KEY_BYTES, YAML_LEVELS, YAML_VALUES};
+use charter_contract::bounds::{
+    IMPORT_VALUES, PACKAGE_VALUES, YAML_KEY_BYTES, YAML_LEVELS, YAML_VALUES,
+};
 use serde_json::json;
 
 use super::allowance::{Meter, Over};
@@ -188,6 +190,26 @@ fn texts_that_are_read_together_have_one_allowance() {
     }
     let error = read_within(&list, &allowance).unwrap_err();
     let message = "the files up to here have more than 500000 values (PACKAGE_VALUES)";
+    assert_eq!(
+        (error.reason, error.message.as_str()),
+        (Reason::Limit, message)
+    );
+    assert!(allowance.is_over());
+}
+
+/// A document of an imported API may be larger than one of a package.
+#[test]
+fn an_import_has_an_allowance_of_its_own() {
+    let cancel = Cancellation::default();
+    let list = format!("[{}1]", "1,".repeat(YAML_VALUES));
+    assert!(read_within(&list, &Allowance::new(&cancel)).is_err());
+    let allowance = Allowance::for_import(&cancel);
+    assert!(read_within(&list, &allowance).is_ok());
+    for _ in 0..IMPORT_VALUES / YAML_VALUES - 2 {
+        assert!(read_within(&list, &allowance).is_ok());
+    }
+    let error = read_within(&format!("[{list},{list}]"), &allowance).unwrap_err();
+    let message = "the documents up to here have more than 3000000 values (IMPORT_VALUES)";
     assert_eq!(
         (error.reason, error.message.as_str()),
         (Reason::Limit, message)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use charter_contract::agentic::network_request::NetworkRequest;
 use charter_contract::agentic::response::ActionType;
 use charter_contract::catalogue::builtin::Builtin;
-use charter_contract::catalogue::tool::HttpMethod;
+use charter_contract::catalogue::tool::{BodyFormat, HttpMethod};
 use charter_contract::ids::NetworkRequestId;
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
@@ -103,5 +103,6 @@ fn exchange(request: &NetworkRequest) -> Exchange {
         headers: pairs(&request.headers),
         query: pairs(&request.query),
         body: request.body.clone(),
+        body_format: BodyFormat::Json,
     }
 }

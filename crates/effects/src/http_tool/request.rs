@@ -1,12 +1,15 @@
 //! Turns an HTTP tool and a call into one request. Sends nothing.
 
+use std::collections::BTreeMap;
+
 use charter_contract::agentic::error::ErrorType;
-use charter_contract::catalogue::tool::HttpMethod;
+use charter_contract::catalogue::tool::{BodyFormat, HttpMethod};
 use charter_contract::http_header::is_of_client;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Request, Url};
 use serde_json::{Value, json};
 
+use super::body::FormattedBody;
 use super::template::{Values, scalar_text};
 use crate::call::{DryRun, HttpTool, ToolCall};
 use crate::http::{IDEMPOTENCY_KEY, MAX_BODY_BYTES};
@@ -31,6 +34,7 @@ pub(crate) struct Exchange {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) body: Option<Value>,
+    pub(crate) body_format: BodyFormat,
 }
 
 impl Exchange {
@@ -52,12 +56,13 @@ pub(super) fn fill(call: &ToolCall, tool: &HttpTool) -> Result<Exchange, Failure
     Ok(Exchange {
         method: tool.method,
         url: values.url(&tool.url)?,
-        query: filled_query(&tool.query, &mut values)?,
+        query: filled_query(tool, &mut values)?,
         headers: filled_headers(&tool.headers, &mut values)?,
         body: match &tool.body {
             Some(template) => values.json(template)?,
             None => None,
         },
+        body_format: tool.body_format,
     })
 }
 
@@ -77,7 +82,10 @@ pub(super) fn prepare(
         request.headers_mut().insert(IDEMPOTENCY_KEY, key);
     }
     if let Some(body) = &exchange.body {
-        add_body(&mut request, body)?;
+        add_body(
+            &mut request,
+            FormattedBody::new(exchange.body_format, body)?,
+        )?;
     }
     Ok(PreparedRequest {
         request,
@@ -140,26 +148,35 @@ fn target(url: &Url) -> Result<(String, u16), Failure> {
 }
 
 fn filled_query(
-    query: &[(String, Value)],
+    tool: &HttpTool,
     values: &mut Values<'_>,
 ) -> Result<Vec<(String, String)>, Failure> {
     let mut pairs = Vec::new();
-    for (name, template) in query {
+    for (name, template) in &tool.query {
         let single = match values.json(template)? {
             None | Some(Value::Null) => continue,
             Some(Value::Array(items)) => items,
             Some(value) => vec![value],
         };
-        for value in single {
-            let text = scalar_text(&value).ok_or_else(|| {
+        let texts = single.iter().map(|value| {
+            scalar_text(value).ok_or_else(|| {
                 input(format!(
                     "the query value {name:?} is not a single value or a list of them"
                 ))
-            })?;
-            pairs.push((name.clone(), text));
+            })
+        });
+        let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
+        match separator(&tool.list_separators, name) {
+            Some(_) if texts.is_empty() => {}
+            Some(separator) => pairs.push((name.clone(), texts.join(separator))),
+            None => pairs.extend(texts.into_iter().map(|text| (name.clone(), text))),
         }
     }
     Ok(pairs)
+}
+
+fn separator<'s>(separators: &'s BTreeMap<String, String>, name: &str) -> Option<&'s str> {
+    separators.get(name).map(String::as_str)
 }
 
 fn filled_headers(
@@ -205,8 +222,12 @@ fn header_value(name: &str, text: &str) -> Result<HeaderValue, Failure> {
     })
 }
 
-fn add_body(request: &mut Request, body: &Value) -> Result<(), Failure> {
-    let bytes = body.to_string().into_bytes();
+fn add_body(request: &mut Request, body: FormattedBody) -> Result<(), Failure> {
+    let FormattedBody {
+        bytes,
+        content_type: own_type,
+        is_fixed,
+    } = body;
     if bytes.len() > MAX_BODY_BYTES {
         return Err(input(format!(
             "the request body takes {} bytes, more than {MAX_BODY_BYTES}",
@@ -214,10 +235,9 @@ fn add_body(request: &mut Request, body: &Value) -> Result<(), Failure> {
         )));
     }
     let content_type = reqwest::header::CONTENT_TYPE;
-    if !request.headers().contains_key(&content_type) {
-        request
-            .headers_mut()
-            .insert(content_type, HeaderValue::from_static("application/json"));
+    if is_fixed || !request.headers().contains_key(&content_type) {
+        let value = header_value(content_type.as_str(), &own_type)?;
+        request.headers_mut().insert(content_type, value);
     }
     *request.body_mut() = Some(bytes.into());
     Ok(())

@@ -4,7 +4,7 @@ use charter_contract::agentic::error::ErrorType;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use charter_contract::catalogue::tool::HttpMethod;
+use charter_contract::catalogue::tool::{BodyFormat, HttpMethod};
 use charter_effects::{DryRun, HttpTool, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
 use charter_testkit::http_stub::{HttpStub, Reply, Request};
 use serde_json::json;
@@ -85,10 +85,13 @@ fn post_call(server: SocketAddr) -> ToolCall {
         query: vec![
             ("q".into(), json!("${user.name}")),
             ("many".into(), json!("${user.list}")),
+            ("joined".into(), json!("${user.list}")),
         ],
+        list_separators: [("joined".to_owned(), ",".to_owned())].into(),
         body: Some(
             json!({ "n": "${user.n}", "name": "<${user.name}>", "absent": "${user.absent}" }),
         ),
+        body_format: BodyFormat::Json,
     };
     let mut call = listed(call(ToolImplementation::Http(tool)), server);
     let parameters = json!({ "name": "a/../b\"?&é", "n": 7, "list": ["x", 2] });
@@ -104,7 +107,7 @@ async fn ruling_13_values_reach_the_host_as_data() {
     assert_eq!(
         output(sandbox().await.run(post_call(server)).await),
         json!({
-            "method": "POST", "uri": "/echo/a%2F..%2Fb%22%3F%26%C3%A9?q=a%2F..%2Fb%22%3F%26%C3%A9&many=x&many=2",
+            "method": "POST", "uri": "/echo/a%2F..%2Fb%22%3F%26%C3%A9?q=a%2F..%2Fb%22%3F%26%C3%A9&many=x&many=2&joined=x%2C2",
             "token": "Bearer [redacted:TOKEN]", "key": "run-1/step-1", "type": "application/json",
             "body": { "n": 7, "name": "<a/../b\"?&é>" },
         })
@@ -121,7 +124,7 @@ async fn a_dry_run_of_a_write_is_not_sent() {
     assert_eq!(
         output(sandbox().await.run(call).await),
         json!({ "dry_run": true, "request": {
-            "method": "POST", "url": format!("http://{server}/echo/[redacted:TOKEN]?q=[redacted:TOKEN]&many=x&many=2"),
+            "method": "POST", "url": format!("http://{server}/echo/[redacted:TOKEN]?q=[redacted:TOKEN]&many=x&many=2&joined=x%2C2"),
             "body": { "n": 7, "name": "<[redacted:TOKEN]>" },
         }})
     );

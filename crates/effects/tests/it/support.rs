@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use charter_contract::catalogue::tool::HttpMethod;
+use charter_contract::catalogue::tool::{BodyFormat, HttpMethod};
 use charter_effects::{
     DryRun, HttpTool, Language, Limits, NamespaceUse, NotificationUse, PackageFiles, Sandbox,
     SandboxOptions, ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
@@ -106,7 +106,9 @@ pub(crate) fn http_call(method: HttpMethod, url: String) -> ToolCall {
         url,
         headers: Vec::new(),
         query: Vec::new(),
+        list_separators: BTreeMap::new(),
         body: None,
+        body_format: BodyFormat::Json,
     }))
 }
 

@@ -329,13 +329,17 @@ async fn implementation(
             url,
             headers,
             query,
+            list_separators,
             body,
+            body_format,
         } => Ok(ToolImplementation::Http(HttpTool {
             method: *method,
             url: url.to_string(),
             headers: headers.clone().into_iter().collect(),
             query: query.clone().into_iter().collect(),
+            list_separators: list_separators.clone(),
             body: body.clone(),
+            body_format: *body_format,
         })),
     }
 }

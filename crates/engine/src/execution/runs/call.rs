@@ -173,7 +173,9 @@ fn implementation(
             url,
             headers,
             query,
+            list_separators,
             body,
+            body_format,
         }) => Ok(ToolImplementation::Http(HttpTool {
             method: *method,
             url: url.to_string(),
@@ -185,7 +187,9 @@ fn implementation(
                 .iter()
                 .map(|(k, v)| (k.clone(), Value::String(v.clone())))
                 .collect(),
+            list_separators: list_separators.clone(),
             body: body.clone(),
+            body_format: *body_format,
         })),
     }
 }
