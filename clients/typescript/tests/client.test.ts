@@ -87,7 +87,7 @@ describe("a stream of events", () => {
         return new Response(text, { headers: { "content-type": "text/event-stream" } });
       },
     });
-    const stream = breaking.events<{ n: number }>();
+    const stream = breaking.streamEvents<{ n: number }>();
     const seen = [(await stream.next()).value, (await stream.next()).value];
     await stream.return();
     expect(seen).toEqual([

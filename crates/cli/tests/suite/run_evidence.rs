@@ -187,7 +187,7 @@ import hashlib, sqlite3, sys
 data, run, before, after = sys.argv[1:]
 database = sqlite3.connect(data + "/charter.db")
 database.execute("DROP TRIGGER journal_event_is_immutable")
-query = "SELECT rowid, sequence, payload FROM journal_event WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?) ORDER BY sequence"
+query = "SELECT rowid, sequence, payload FROM journal_event WHERE run_id = ? ORDER BY sequence"
 head, changed = bytes(32), 0
 for row, sequence, payload in database.execute(query, [run]).fetchall():
     changed += payload.count(before)

@@ -268,6 +268,7 @@ impl<'s> Walk<'s> {
             return known.copied().ok_or_else(nowhere);
         }
         let wanted = format!("{}{fragment}", self.structure.subschemas[resource].pointer);
+        POINTER.check(wanted.len(), &pointer)?;
         if let Some(known) = self.by_pointer.get(&wanted) {
             return Ok(*known);
         }
@@ -427,6 +428,17 @@ mod tests {
             let fault = Structure::parse(&schema).unwrap_err();
             assert_eq!(fault.pointer(), "/items", "{keyword}");
         }
+    }
+
+    /// Each place at which such a reference could leave the known subschemas would be looked up.
+    #[test]
+    fn a_reference_of_megabytes_is_refused_at_once() {
+        let schema = json!({"items": {"$ref": format!("#{}", "/a".repeat(500_000))}});
+        let began = std::time::Instant::now();
+        let fault = Structure::parse(&schema).unwrap_err();
+        assert_eq!(fault.pointer(), "/items");
+        assert!(fault.to_string().contains("SCHEMA_POINTER"), "{fault}");
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 
     #[test]
