@@ -301,7 +301,7 @@ impl DocumentService {
         found.ok_or_else(|| unseen(&view, DocumentKind::PromptTemplate, id))
     }
 
-    /// Returns a tool by exact id; an internal one is never returned (B000-10).
+    /// Returns a tool by exact id; an internal one is never returned (B000-10), nor one of an agent skill out of reach.
     ///
     /// # Errors
     /// `not_found`.
@@ -309,13 +309,15 @@ impl DocumentService {
         let view = self.catalogue.live().view(&caller.tenant);
         let found = view
             .tool(id)
-            .filter(|found| !found.document().is_internal());
+            .filter(|found| !found.document().is_internal())
+            .filter(|_| self.reaches_tool(caller, id));
         found
             .map(InForce::from)
             .ok_or_else(|| unseen(&view, DocumentKind::Tool, id))
     }
 
-    /// Returns the active tools that match, by id; internal ones are left out (B000-10).
+    /// Returns the active tools that match, by id. Internal ones are left out (B000-10), and those of agent skills out of
+    /// reach.
     #[must_use]
     pub fn resolve_tools(&self, caller: &Caller, filter: &ToolFilter) -> Vec<InForce<Tool>> {
         let view = self.catalogue.live().view(&caller.tenant);
@@ -329,6 +331,7 @@ impl DocumentService {
                         .domain
                         .as_ref()
                         .is_none_or(|domain| tool.domain.as_ref() == domain)
+                    && self.reaches_tool(caller, tool.tool_id.as_str())
             })
             .map(InForce::from)
             .collect()
