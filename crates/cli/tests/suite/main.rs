@@ -78,6 +78,7 @@ mod secrets;
 mod seeds;
 mod sessions;
 mod skill_index;
+mod skill_scripts;
 mod skills;
 mod skills_import;
 mod snapshots;

@@ -100,7 +100,7 @@ fn pattern(entry: &str) -> Option<Pattern> {
         Some((tool, rest)) if tool == SHELL => rest.strip_suffix(')')?,
         Some(_) => return None,
     };
-    // What follows the command is any text.
+    // Any text may follow the command.
     let command = command.strip_suffix(":*").unwrap_or(command);
     let mut words: Vec<&str> = command.split_whitespace().collect();
     if words.len() > 1 && words.last() == Some(&"*") {

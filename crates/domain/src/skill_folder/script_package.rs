@@ -95,7 +95,7 @@ pub fn script_package(
     })
 }
 
-/// Returns the path and the content of a skill's file in the package. What storage cannot hold as text is in base64.
+/// Returns the path and the content of a skill's file in the package. Content that storage cannot hold as text is in base64.
 fn stored(path: &str, content: &[u8]) -> (String, String) {
     match std::str::from_utf8(content) {
         Ok(text) if !text.contains('\0') && !package_file::is_binary(path) => {

@@ -16,10 +16,11 @@ use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::PackageName;
+use charter_contract::ids::{PackageName, SkillId};
 use charter_domain::catalogue::{CatalogueEntry, ResolvedDocument, View, WinningLayer};
 use charter_domain::glob;
 use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject};
+use charter_domain::skill_folder::skill_of_tool;
 use charter_domain::template::{self, TemplateLevel, TemplateLookup};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -314,6 +315,14 @@ impl DocumentService {
         found
             .map(InForce::from)
             .ok_or_else(|| unseen(&view, DocumentKind::Tool, id))
+    }
+
+    /// Returns the active tools that run scripts of an agent skill within the caller's reach, by id.
+    #[must_use]
+    pub fn resolve_skill_tools(&self, caller: &Caller, skill: &SkillId) -> Vec<InForce<Tool>> {
+        let mut tools = self.resolve_tools(caller, &ToolFilter::default());
+        tools.retain(|tool| skill_of_tool(tool.document().tool_id.as_str()).as_ref() == Some(skill));
+        tools
     }
 
     /// Returns the active tools that match, by id. Internal ones are left out (B000-10), and those of agent skills out of
