@@ -49,6 +49,8 @@ pub struct GeneratedPackage {
     pub files: BTreeMap<String, String>,
     /// Pointers to the operations in the API's document.
     pub operations: Vec<String>,
+    /// Notes on the package.
+    pub notes: Vec<String>,
 }
 
 /// The ids of a package's documents.
@@ -131,16 +133,27 @@ pub fn generate(
         };
         let tools = part.iter().map(|at| &tools[*at]);
         let mut files = files(api, &ids, &name, &operations, tools);
+        let tests = routing_tests::routing_tests(&ids, &operations);
+        if !tests.tests.is_empty() {
+            let path = "tests/routing.yaml".to_owned();
+            files.insert(path, yaml::document(&Value::Array(tests.tests)));
+        }
+        let notes: Vec<String> = tests.note.into_iter().collect();
         let pointers = operations
             .iter()
             .map(|named| named.operation.pointer.clone());
         let pointers: Vec<String> = pointers.collect();
-        files.insert(GRANTS.to_owned(), grants(&name, &pointers));
+        let mut page = grants(&name, &pointers);
+        for note in &notes {
+            page += &format!("{note}.\n");
+        }
+        files.insert(GRANTS.to_owned(), page);
         packages.push(GeneratedPackage {
             name,
             folder: suffix,
             files,
             operations: pointers,
+            notes,
         });
     }
     packages
@@ -216,10 +229,6 @@ fn files<'t>(
             format!("agents/{group}.yaml"),
             &agent(api, ids, group, &members),
         );
-    }
-    let tests = routing_tests::routing_tests(ids, operations);
-    if !tests.is_empty() {
-        add("tests/routing.yaml".to_owned(), &Value::Array(tests));
     }
     files
 }
