@@ -43,6 +43,7 @@ mod guardrails;
 mod guides;
 mod hostile;
 mod image;
+mod import_api;
 mod intent;
 mod isolation;
 mod keys;
