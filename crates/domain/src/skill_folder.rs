@@ -28,7 +28,7 @@ pub use format::{is_skill_name, keeps_format};
 pub use frontmatter::{Frontmatter, skill_md_fields, write_skill_md};
 pub use layout::check_path;
 pub use script_package::{ScriptPackage, script_package, script_package_name};
-pub use scripts::{ScriptTool, ServedScript, SkillScripts, scripts, skill_of_tool};
+pub use scripts::{GrantedScript, ServedScript, SkillScripts, scripts, skill_of_tool};
 
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -30,12 +30,12 @@ pub enum ScriptGrant {
 /// The entries of `allowed-tools`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct AllowedTools {
-    patterns: Vec<Pattern>,
+    patterns: Vec<ScriptPattern>,
 }
 
 /// The scripts that one entry grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Pattern {
+enum ScriptPattern {
     All,
     /// The path of a script, in which `*` is any text.
     Path(String),
@@ -65,9 +65,9 @@ impl AllowedTools {
     /// Returns whether an entry grants a script, which `interpreter` runs.
     pub(super) fn grants(&self, path: &str, interpreter: &str) -> bool {
         self.patterns.iter().any(|pattern| match pattern {
-            Pattern::All => true,
-            Pattern::Path(glob) => matches(glob, path),
-            Pattern::Interpreter(name) => name.trim_end_matches('3') == interpreter,
+            ScriptPattern::All => true,
+            ScriptPattern::Path(glob) => matches(glob, path),
+            ScriptPattern::Interpreter(name) => name.trim_end_matches('3') == interpreter,
         })
     }
 }
@@ -93,10 +93,10 @@ fn entries(text: &str) -> Vec<String> {
 }
 
 /// Returns the scripts that an entry grants; `None` for another tool.
-fn pattern(entry: &str) -> Option<Pattern> {
+fn pattern(entry: &str) -> Option<ScriptPattern> {
     let command = match entry.split_once('(') {
-        None if entry == SHELL => return Some(Pattern::All),
-        None => return entry.contains('/').then(|| Pattern::Path(plain(entry))),
+        None if entry == SHELL => return Some(ScriptPattern::All),
+        None => return entry.contains('/').then(|| ScriptPattern::Path(plain(entry))),
         Some((tool, rest)) if tool == SHELL => rest.strip_suffix(')')?,
         Some(_) => return None,
     };
@@ -107,10 +107,10 @@ fn pattern(entry: &str) -> Option<Pattern> {
         words.pop();
     }
     match words.as_slice() {
-        ["*"] => Some(Pattern::All),
-        [name] if INTERPRETERS.contains(name) => Some(Pattern::Interpreter((*name).to_owned())),
-        [path] => Some(Pattern::Path(plain(path))),
-        [name, path] if INTERPRETERS.contains(name) => Some(Pattern::Path(plain(path))),
+        ["*"] => Some(ScriptPattern::All),
+        [name] if INTERPRETERS.contains(name) => Some(ScriptPattern::Interpreter((*name).to_owned())),
+        [path] => Some(ScriptPattern::Path(plain(path))),
+        [name, path] if INTERPRETERS.contains(name) => Some(ScriptPattern::Path(plain(path))),
         // Another program, or a command whose arguments are restricted.
         _ => None,
     }

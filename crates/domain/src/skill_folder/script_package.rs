@@ -13,7 +13,7 @@ use charter_contract::package_file;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::scripts::{ScriptTool, SkillScripts};
+use super::scripts::{GrantedScript, SkillScripts};
 use super::{FolderSkill, name};
 use crate::package::MANIFEST;
 
@@ -109,7 +109,7 @@ fn stored(path: &str, content: &[u8]) -> (String, String) {
 }
 
 /// Returns the program of one tool. A JSON string is a literal of Python, too.
-fn entry_of(tool: &ScriptTool) -> String {
+fn entry_of(tool: &GrantedScript) -> String {
     format!(
         "from charter_skill_script import run\n\nrun({}, {})\n",
         Value::from(tool.path.as_str()),
@@ -120,7 +120,7 @@ fn entry_of(tool: &ScriptTool) -> String {
 fn document(
     skill: &FolderSkill,
     scripts: &SkillScripts,
-    tool: &ScriptTool,
+    tool: &GrantedScript,
     segment: &str,
     entry: &str,
 ) -> Value {

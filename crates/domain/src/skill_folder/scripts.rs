@@ -36,7 +36,7 @@ const ENDINGS: [(&str, &str); 8] = [
 
 /// A script that becomes a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptTool {
+pub struct GrantedScript {
     /// Id of the tool.
     pub tool_id: ToolId,
     /// Path of the script, relative to the skill.
@@ -60,7 +60,7 @@ pub struct ServedScript {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SkillScripts {
     /// Those that become tools, by path.
-    pub tools: Vec<ScriptTool>,
+    pub tools: Vec<GrantedScript>,
     /// The others, by path.
     pub served: Vec<ServedScript>,
     /// Hosts that they ask for.
@@ -106,7 +106,7 @@ pub fn scripts(skill: &FolderSkill, grant: ScriptGrant) -> SkillScripts {
         }
         let id = format!("{PREFIX}{}.{}", skill.id, free_name(&path, &mut names));
         match ToolId::parse(&id) {
-            Ok(tool_id) => found.tools.push(ScriptTool {
+            Ok(tool_id) => found.tools.push(GrantedScript {
                 tool_id,
                 class: class(&readonly, &path),
                 interpreter,

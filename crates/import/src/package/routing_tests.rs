@@ -22,7 +22,7 @@ const COMMON: [&str; 16] = [
 ];
 
 /// The routing tests of a package.
-pub(super) struct RoutingTests {
+pub(super) struct SummaryTests {
     pub(super) tests: Vec<Value>,
     /// A note on the summaries that are no test, if there are any.
     pub(super) note: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct RoutingTests {
 /// Returns the routing tests of a package: the first operation that reads and the first that writes of each group, then
 /// the second ones, and so on. A summary is no test if another one has the same words but for order, number and words
 /// that do not distinguish operations. The others are advisory: a router may still take two for the same.
-pub(super) fn routing_tests(ids: &PackageIds, named: &[NamedOperation<'_>]) -> RoutingTests {
+pub(super) fn routing_tests(ids: &PackageIds, named: &[NamedOperation<'_>]) -> SummaryTests {
     let mut titles: BTreeMap<BTreeSet<String>, usize> = BTreeMap::new();
     for each in named {
         *titles.entry(content_words(each)).or_default() += 1;
@@ -55,7 +55,7 @@ pub(super) fn routing_tests(ids: &PackageIds, named: &[NamedOperation<'_>]) -> R
     }
     ranked.sort_unstable();
     let tested = ranked.into_iter().take(IMPORT_TESTS);
-    RoutingTests {
+    SummaryTests {
         tests: tested.map(|(_, at)| test(ids, named, at)).collect(),
         note: note(&shared),
     }
