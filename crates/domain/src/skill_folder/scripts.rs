@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use charter_contract::bounds::SKILL_SCRIPTS;
 use charter_contract::catalogue::vocabulary::ToolClass;
+use charter_contract::charset;
 use charter_contract::ids::{SkillId, ToolId};
 use serde_json::{Map, Value};
 
@@ -157,7 +158,7 @@ fn interpreter(file: &SkillFile) -> Option<String> {
         Some((directory, name)) => (Some(directory), name),
         None => (None, name),
     };
-    if name.starts_with(['.', '_']) || std::str::from_utf8(&file.content).is_err() {
+    if name.starts_with(['.', '_']) {
         return None;
     }
     let shebang = shebang(&file.content);
@@ -177,7 +178,7 @@ fn interpreter(file: &SkillFile) -> Option<String> {
 fn shebang(content: &[u8]) -> Option<String> {
     let head = &content[..content.len().min(SHEBANG_BYTES)];
     let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let line = std::str::from_utf8(line).ok()?;
+    let line = charset::document(line, None).ok()?;
     let programs = line
         .split_whitespace()
         .filter(|word| !word.starts_with('-') && !word.contains('='));
