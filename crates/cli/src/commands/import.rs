@@ -283,12 +283,7 @@ fn writes(api: &Api) -> usize {
         .count()
 }
 
-fn summary(
-    api: &Api,
-    packages: &[MergedPackage],
-    tried: &[TriedQuestion],
-    is_dry: bool,
-) -> String {
+fn summary(api: &Api, packages: &[MergedPackage], tried: &[TriedQuestion], is_dry: bool) -> String {
     let mut lines = Vec::new();
     for package in packages {
         lines.extend(change_lines(package));

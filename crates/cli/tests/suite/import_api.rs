@@ -59,7 +59,15 @@ fn an_imported_api_answers_changes_and_is_undone() {
     let package = home.path("notes");
     let package = package.to_str().unwrap();
     let document = api.document();
-    let arguments = ["import", "openapi", &document, "--package", package, "--output", "json"];
+    let arguments = [
+        "import",
+        "openapi",
+        &document,
+        "--package",
+        package,
+        "--output",
+        "json",
+    ];
     let imported = home.run(&arguments).json(0);
     assert_eq!(
         (&imported["operations"], &imported["writes"]),
@@ -87,7 +95,9 @@ fn an_imported_api_answers_changes_and_is_undone() {
     let done = settled(&ann, &run, "completed");
     assert_eq!(api.next(), call("POST", "/notes", note));
 
-    let undoing = ann.post(&path_of(&done, "/rollback"), &json!({})).expect(201);
+    let undoing = ann
+        .post(&path_of(&done, "/rollback"), &json!({}))
+        .expect(201);
     let waiting = settled(&ann, &undoing, "awaiting_approval");
     decide(&ann, &waiting["approvals"][0], "approve").expect(200);
     settled(&ann, &undoing, "completed");
@@ -103,7 +113,15 @@ fn a_trial_asks_three_questions_of_the_import() {
     let package = package.to_str().unwrap();
     let document = api.document();
     let run = |home: &Home, more: &[&str]| {
-        let arguments = ["import", "openapi", &document, "--package", package, "--output", "json"];
+        let arguments = [
+            "import",
+            "openapi",
+            &document,
+            "--package",
+            package,
+            "--output",
+            "json",
+        ];
         home.run(&[&arguments[..], more].concat())
     };
     let imported = run(&home, &["--dry-run"]).json(0);

@@ -235,8 +235,7 @@ fn routing_tests_gate_a_registration() {
 #[test]
 fn a_failing_advisory_test_is_a_warning() {
     let server = Tenants::one();
-    let tests =
-        "- {query: which backups have become old, expect_miss: true, advisory: true}\n";
+    let tests = "- {query: which backups have become old, expect_miss: true, advisory: true}\n";
     let package = backups().with("tests/routing.yaml", tests);
     let registered = server.api.register(&package);
     let mut problems = registered["problems"].as_array().unwrap().iter();
@@ -244,7 +243,10 @@ fn a_failing_advisory_test_is_a_warning() {
     let problem = problem.unwrap();
     assert_eq!(problem["severity"], "warning");
     let message = problem["message"].as_str().unwrap();
-    assert!(message.starts_with("the test is left out: expected no match"), "{message}");
+    assert!(
+        message.starts_with("the test is left out: expected no match"),
+        "{message}"
+    );
     assert_eq!(registered["tests"][0]["passed"], false);
 }
 

@@ -1,4 +1,5 @@
-//! Scripts of agent skills as tools: what an import grants, a call in the sandbox, the callers who reach it, and its removal.
+//! Scripts of agent skills as tools: the grants of an import, a call in the sandbox, the callers who reach it, and its
+//! removal.
 
 use std::fs;
 
@@ -69,7 +70,10 @@ fn granted_scripts_run_on_the_skills_own_files() {
     let imported = import(&ann, &files(SKILL_MD, COUNT_PY));
     assert_eq!(ids(&imported["tools"], "tool_id"), [COUNT, SAVE]);
     assert_eq!(ids(&imported["tools"], "tool_class"), ["readonly", "write"]);
-    assert_eq!(ids(&imported["served_scripts"], "path"), ["scripts/other.sh"]);
+    assert_eq!(
+        ids(&imported["served_scripts"], "path"),
+        ["scripts/other.sh"]
+    );
     let read = called(&ann, COUNT, json!({"arguments": ["references/note.md"]}));
     let read = settled(&ann, &read, "completed");
     assert_eq!(output(&read)["stdout"], "2 3\n", "{read:#}");

@@ -1,9 +1,9 @@
 //! The field `allowed-tools` of a `SKILL.md`: which scripts of the skill it grants.
 //!
 //! An entry grants scripts by their path (`scripts/report.py`, `scripts/*`), as a command of a shell
-//! (`Bash(scripts/report.py:*)`, `Bash(python3 scripts/report.py *)`), by their interpreter (`Bash(python3:*)`), or all of
-//! them (`Bash`, `Bash(*)`). An entry that also restricts the arguments grants nothing, because arguments are not compared.
-//! Must not know files, tools or packages.
+//! (`Bash(scripts/report.py:*)`, `Bash(python3 scripts/report.py *)`), by their interpreter (`Bash(python3:*)`), or all
+//! of them (`Bash`, `Bash(*)`). An entry that also restricts the arguments grants nothing, because arguments are not
+//! compared. Must not know files, tools or packages.
 
 use serde_json::{Map, Value};
 
@@ -96,7 +96,11 @@ fn entries(text: &str) -> Vec<String> {
 fn pattern(entry: &str) -> Option<ScriptPattern> {
     let command = match entry.split_once('(') {
         None if entry == SHELL => return Some(ScriptPattern::All),
-        None => return entry.contains('/').then(|| ScriptPattern::Path(plain(entry))),
+        None => {
+            return entry
+                .contains('/')
+                .then(|| ScriptPattern::Path(plain(entry)));
+        }
         Some((tool, rest)) if tool == SHELL => rest.strip_suffix(')')?,
         Some(_) => return None,
     };
@@ -108,7 +112,9 @@ fn pattern(entry: &str) -> Option<ScriptPattern> {
     }
     match words.as_slice() {
         ["*"] => Some(ScriptPattern::All),
-        [name] if INTERPRETERS.contains(name) => Some(ScriptPattern::Interpreter((*name).to_owned())),
+        [name] if INTERPRETERS.contains(name) => {
+            Some(ScriptPattern::Interpreter((*name).to_owned()))
+        }
         [path] => Some(ScriptPattern::Path(plain(path))),
         [name, path] if INTERPRETERS.contains(name) => Some(ScriptPattern::Path(plain(path))),
         // Another program, or a command whose arguments are restricted.
@@ -168,7 +174,13 @@ mod tests {
     #[test]
     fn entries_grant_scripts_by_path_command_and_interpreter() {
         let all = ["scripts/a.py", "scripts/b.sh", "scripts/more/c.js"];
-        for everything in ["Bash", "Read, Bash(*)", "Bash(*:*)", "Bash(scripts/*)", "scripts/*"] {
+        for everything in [
+            "Bash",
+            "Read, Bash(*)",
+            "Bash(*:*)",
+            "Bash(scripts/*)",
+            "scripts/*",
+        ] {
             assert_eq!(granted(&json!(everything)), all, "{everything}");
         }
         for one in [

@@ -95,7 +95,8 @@ pub fn script_package(
     })
 }
 
-/// Returns the path and the content of a skill's file in the package. Content that storage cannot hold as text is in base64.
+/// Returns the path and the content of a skill's file in the package. Content that storage cannot hold as text is in
+/// base64.
 fn stored(path: &str, content: &[u8]) -> (String, String) {
     match std::str::from_utf8(content) {
         Ok(text) if !text.contains('\0') && !package_file::is_binary(path) => {
@@ -246,8 +247,7 @@ mod tests {
 
     #[test]
     fn scripts_are_tools_that_write_unless_declared_readonly() {
-        let fields =
-            "allowed-tools: Bash\nmetadata:\n  charter-readonly: scripts/show, ./scripts/report.sh\n";
+        let fields = "allowed-tools: Bash\nmetadata:\n  charter-readonly: scripts/show, ./scripts/report.sh\n";
         assert_eq!(
             shown(&skill(fields, &FILES), ScriptGrant::AllowedTools),
             [

@@ -101,7 +101,8 @@ pub fn scripts(skill: &FolderSkill, grant: ScriptGrant) -> SkillScripts {
             continue;
         }
         if found.tools.len() == SKILL_SCRIPTS {
-            let reason = format!("a skill has at most {SKILL_SCRIPTS} scripts as tools (SKILL_SCRIPTS)");
+            let reason =
+                format!("a skill has at most {SKILL_SCRIPTS} scripts as tools (SKILL_SCRIPTS)");
             found.served.push(ServedScript { path, reason });
             continue;
         }
@@ -177,7 +178,10 @@ fn interpreter(file: &SkillFile) -> Option<String> {
 /// `#!/usr/bin/env -S python3 -u`.
 fn shebang(content: &[u8]) -> Option<String> {
     let head = &content[..content.len().min(SHEBANG_BYTES)];
-    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = head
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
     let line = charset::document(line, None).ok()?;
     let programs = line
         .split_whitespace()

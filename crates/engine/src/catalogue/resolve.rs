@@ -321,12 +321,13 @@ impl DocumentService {
     #[must_use]
     pub fn resolve_skill_tools(&self, caller: &Caller, skill: &SkillId) -> Vec<InForce<Tool>> {
         let mut tools = self.resolve_tools(caller, &ToolFilter::default());
-        tools.retain(|tool| skill_of_tool(tool.document().tool_id.as_str()).as_ref() == Some(skill));
+        tools
+            .retain(|tool| skill_of_tool(tool.document().tool_id.as_str()).as_ref() == Some(skill));
         tools
     }
 
-    /// Returns the active tools that match, by id. Internal ones are left out (B000-10), and those of agent skills out of
-    /// reach.
+    /// Returns the active tools that match, by id. Internal ones are left out (B000-10), and those of agent skills out
+    /// of reach.
     #[must_use]
     pub fn resolve_tools(&self, caller: &Caller, filter: &ToolFilter) -> Vec<InForce<Tool>> {
         let view = self.catalogue.live().view(&caller.tenant);

@@ -160,7 +160,10 @@ impl SkillScriptService {
                 let registering = self.packages.register(caller, package.bundle, mode);
                 registering.await.map(|_| ())
             }
-            None => self.remove_tools(caller, scope, &skill, in_force, mode).await,
+            None => {
+                self.remove_tools(caller, scope, &skill, in_force, mode)
+                    .await
+            }
         };
         let served = scripts.served.into_iter().map(|script| SkillScript {
             skill_id: skill.clone(),
@@ -231,7 +234,10 @@ fn refused(skill: &SkillId, error: EngineError) -> Result<Problem, EngineError> 
     if !is_refusal {
         return Err(error);
     }
-    let problems = error.details.as_ref().and_then(|details| details.get("problems"));
+    let problems = error
+        .details
+        .as_ref()
+        .and_then(|details| details.get("problems"));
     let mut problems = problems.and_then(Value::as_array).into_iter().flatten();
     let first = problems
         .find(|problem| problem["severity"] == "error")

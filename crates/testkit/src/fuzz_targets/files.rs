@@ -171,7 +171,11 @@ pub(super) fn skill(input: &[u8]) -> Verdict {
         let is_plain = found.egress.is_empty() && found.environment.is_empty();
         if let Some(package) = package.filter(|_| is_plain) {
             let verdict = registered(package.bundle.files);
-            assert_eq!(verdict, Verdict::Accepted, "tools that cannot be registered");
+            assert_eq!(
+                verdict,
+                Verdict::Accepted,
+                "tools that cannot be registered"
+            );
         }
     }
     match reading.skills.is_empty() {

@@ -113,7 +113,9 @@ impl PackageService {
             gated.tests.push(tried(test, verdict, failure.is_none()));
             match failure {
                 None => {}
-                Some(message) if test.value.advisory => gated.warnings.push(left_out(test, &message)),
+                Some(message) if test.value.advisory => {
+                    gated.warnings.push(left_out(test, &message))
+                }
                 Some(message) => gated.problems.push(failed(test, message)),
             }
         }
