@@ -215,6 +215,8 @@ bounds! {
     SKILL_MD_BYTES = MIB, Bytes;
     /// The frontmatter of a `SKILL.md`.
     FRONTMATTER_BYTES = 64 * KIB, Bytes;
+    /// Scripts of one skill that become tools.
+    SKILL_SCRIPTS = 100, Count;
     /// Nested directories above a skill's file.
     SKILL_LEVELS = 32, Levels;
     /// Links followed to detect cycles in one write of skills.

@@ -62,6 +62,10 @@ pub struct RoutingTest {
     /// Whether the query must match nothing.
     #[serde(default)]
     pub expect_miss: bool,
+    /// Whether the test is left out with a warning if it fails, instead of refusing the package: for tests that an
+    /// import made from the words of others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub advisory: bool,
 }
 
 /// The files of a package, by path relative to the package root.

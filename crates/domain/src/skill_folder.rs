@@ -4,11 +4,15 @@
 //! A directory with a `SKILL.md` is a skill; everything else in it is its files, byte for byte. A directory that only
 //! contains skills is a folder. The id of both is the path with dots (`sql/migration` is `sql.migration`), so ids and
 //! directories determine each other. A skill that cannot be read is left out with an error. The violation of a rule
-//! that Charter does not depend on is a warning. Must not know file systems, storage or grants.
+//! that Charter does not depend on is a warning. The scripts that a skill grants become its tools. Must not know file
+//! systems, storage or grants of callers.
 
+mod allowed_tools;
 mod format;
 mod frontmatter;
 mod layout;
+mod script_package;
+mod scripts;
 
 use std::sync::Arc;
 
@@ -19,9 +23,12 @@ use crate::cancellation::Cancellation;
 use crate::package::{Problem, Problems};
 use crate::source::Allowance;
 
+pub use allowed_tools::ScriptGrant;
 pub use format::{is_skill_name, keeps_format};
 pub use frontmatter::{Frontmatter, skill_md_fields, write_skill_md};
 pub use layout::check_path;
+pub use script_package::{ScriptPackage, script_package, script_package_name};
+pub use scripts::{GrantedScript, ServedScript, SkillScripts, scripts, skill_of_tool};
 
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -66,6 +66,7 @@ use crate::registry::indexing::IndexService;
 use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
+use crate::registry::skill_scripts::SkillScriptService;
 use crate::registry::tool_search::ToolSearchService;
 
 /// The ports of the engine.
@@ -271,6 +272,12 @@ impl Engine {
     #[must_use]
     pub fn packages(&self) -> &Arc<PackageService> {
         &self.services.packages
+    }
+
+    /// Returns what imports skills with the tools of their scripts.
+    #[must_use]
+    pub fn skill_scripts(&self) -> &Arc<SkillScriptService> {
+        &self.services.skill_scripts
     }
 
     /// Returns the route examples of tenants.

@@ -41,7 +41,7 @@ pub use charter_domain::mission::diff::MissionDiff;
 pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
-pub use charter_domain::skill_folder::SkillFile;
+pub use charter_domain::skill_folder::{ScriptGrant, SkillFile};
 pub use charter_effects::DryRun;
 pub use conversation::candidates::{
     CODE_AGENT_ROUTE, CandidateService, CodeAgent, Composer, Generator, GeneratorError,
@@ -103,7 +103,7 @@ pub use knowledge::agent_skills::{
     AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillService, AgentSkillSummary, Artifact,
     BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedSkill, PublishedSkillIndex, SentFile,
     SkillInScope, SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests,
-    SkillSearch, SkillWritten, SkillsImported, SkillsSent,
+    SkillScript, SkillSearch, SkillTool, SkillWritten, SkillsImported, SkillsSent,
 };
 pub use knowledge::expert_graph::{ExpertGraphService, GraphAnswer, GraphQuery};
 pub use knowledge::lenses::{
@@ -134,4 +134,5 @@ pub use registry::routing::{
     FollowUpReference, GatewayResult, Purpose, RoutedCandidate, RoutedVerdict, RoutingService,
     ThresholdOverrides, VerdictView,
 };
+pub use registry::skill_scripts::SkillScriptService;
 pub use registry::tool_search::{FoundTool, ToolSearchService};

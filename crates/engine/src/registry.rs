@@ -1,10 +1,11 @@
-//! How documents come into force, and which of them a request is routed to: packages, routing, the examples that people
-//! confirm, the search for tools, and the indexes of all texts.
+//! How documents come into force, and which of them a request is routed to: packages, the tools of skills' scripts,
+//! routing, the examples that people confirm, the search for tools, and the indexes of all texts.
 
 pub(crate) mod indexing;
 pub(crate) mod packages;
 pub(crate) mod route_examples;
 pub(crate) mod routing;
+pub(crate) mod skill_scripts;
 pub(crate) mod tool_search;
 
 #[cfg(test)]

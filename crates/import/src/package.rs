@@ -31,6 +31,8 @@ pub(crate) const GRANTS: &str = "docs/grants.md";
 pub(crate) const FIRST_VERSION: &str = "0.1.0";
 /// The step of a skill or playbook, which has only one.
 const STEP: &str = "call";
+/// Questions to try a package with.
+const MAX_QUESTIONS: usize = 3;
 /// Capabilities that an agent lists.
 const MAX_CAPABILITIES: usize = 20;
 /// Values of a skill or playbook without its parameters, and of each parameter, estimated.
@@ -49,6 +51,19 @@ pub struct GeneratedPackage {
     pub files: BTreeMap<String, String>,
     /// Pointers to the operations in the API's document.
     pub operations: Vec<String>,
+    /// Notes on the package.
+    pub notes: Vec<String>,
+    /// Questions to try the package with.
+    pub questions: Vec<SampleQuestion>,
+}
+
+/// A question in the words of an operation that reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleQuestion {
+    /// The question.
+    pub text: String,
+    /// Id of the tool that answers it.
+    pub tool: String,
 }
 
 /// The ids of a package's documents.
@@ -131,19 +146,50 @@ pub fn generate(
         };
         let tools = part.iter().map(|at| &tools[*at]);
         let mut files = files(api, &ids, &name, &operations, tools);
+        let tests = routing_tests::routing_tests(&ids, &operations);
+        if !tests.tests.is_empty() {
+            let path = "tests/routing.yaml".to_owned();
+            files.insert(path, yaml::document(&Value::Array(tests.tests)));
+        }
+        let notes: Vec<String> = tests.note.into_iter().collect();
         let pointers = operations
             .iter()
             .map(|named| named.operation.pointer.clone());
         let pointers: Vec<String> = pointers.collect();
-        files.insert(GRANTS.to_owned(), grants(&name, &pointers));
+        let mut page = grants(&name, &pointers);
+        for note in &notes {
+            page += &format!("{note}.\n");
+        }
+        files.insert(GRANTS.to_owned(), page);
         packages.push(GeneratedPackage {
             name,
             folder: suffix,
             files,
             operations: pointers,
+            notes,
+            questions: questions(&ids, &operations),
         });
     }
     packages
+}
+
+/// Returns questions of a package, those without required values first.
+fn questions(ids: &PackageIds, operations: &[NamedOperation<'_>]) -> Vec<SampleQuestion> {
+    let reads = operations
+        .iter()
+        .filter(|named| named.operation.is_readonly() && !named.operation.deprecated);
+    let mut reads: Vec<&NamedOperation<'_>> = reads.collect();
+    reads.sort_by_key(|named| {
+        let arguments = named.operation.arguments.iter();
+        arguments.filter(|argument| argument.required).count()
+    });
+    let asked = reads.into_iter().take(MAX_QUESTIONS);
+    asked
+        .map(|named| SampleQuestion {
+            text: named.title.clone(),
+            tool: ids.tool(named),
+        })
+        .collect()
 }
 
 fn free_name(group: &str, used: &mut BTreeSet<String>) -> String {
@@ -216,10 +262,6 @@ fn files<'t>(
             format!("agents/{group}.yaml"),
             &agent(api, ids, group, &members),
         );
-    }
-    let tests = routing_tests::routing_tests(ids, operations);
-    if !tests.is_empty() {
-        add("tests/routing.yaml".to_owned(), &Value::Array(tests));
     }
     files
 }

@@ -11,6 +11,7 @@
     reason = "a target panics where the code breaks its word"
 )]
 
+mod apis;
 mod exports;
 mod files;
 mod json;
@@ -108,6 +109,11 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     server("package", files::package, files::PACKAGE_WORDS),
     server("skill", files::skill, files::SKILL_WORDS),
+    FuzzTarget {
+        memory: apis::MEMORY,
+        time: apis::TIME,
+        ..server("openapi", apis::openapi, apis::WORDS)
+    },
     server("template", languages::template, languages::TEMPLATE_WORDS),
     confined(
         "template_evaluation",

@@ -84,6 +84,7 @@ const RULES: [Rule; 14] = [
         may_import: &[
             "charter-contract",
             "charter-domain",
+            "charter-import",
             "charter-store",
             "charter-effects",
         ],

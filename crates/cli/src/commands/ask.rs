@@ -80,10 +80,6 @@ fn with_sentence(told: &mut String, sentence: &str) -> String {
 }
 
 fn request(command: &Ask) -> anyhow::Result<Value> {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let micros = i64::try_from(now.context("reading the clock")?.as_micros())
-        .context("reading the clock")?;
-    let timestamp = charter_contract::time::Timestamp::from_micros(micros)?;
     let parameters: Map<String, Value> = command.parameters.iter().cloned().collect();
     let mut metadata = json!({"parameters": parameters});
     if let Some(skill) = &command.skill {
@@ -101,10 +97,7 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
     if let Some(persona) = &command.persona {
         metadata["persona"] = json!(persona);
     }
-    let mut request = json!({
-        "id": format!("req-{}", Uuid::now_v7()), "timestamp": timestamp,
-        "input": command.question, "metadata": metadata,
-    });
+    let mut request = new_request(&command.question, &metadata)?;
     if let Some(session) = &command.session {
         request["session_id"] = json!(session);
     }
@@ -112,6 +105,18 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
         bail!("the question is empty");
     }
     Ok(request)
+}
+
+/// A request with a new id.
+pub(super) fn new_request(question: &str, metadata: &Value) -> anyhow::Result<Value> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let micros = i64::try_from(now.context("reading the clock")?.as_micros())
+        .context("reading the clock")?;
+    let timestamp = charter_contract::time::Timestamp::from_micros(micros)?;
+    Ok(json!({
+        "id": format!("req-{}", Uuid::now_v7()), "timestamp": timestamp,
+        "input": question, "metadata": metadata,
+    }))
 }
 
 /// The sentence of a progress event, if it carries one.

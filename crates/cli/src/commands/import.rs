@@ -2,6 +2,7 @@
 //! writes files; registers nothing.
 
 mod load;
+mod trial;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,8 +23,10 @@ use serde_json::{Value, json};
 
 use super::package::read_files;
 use crate::config::Config;
-use crate::failure::{EXIT_OK, ReportedFailure};
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
+
+use trial::TriedQuestion;
 
 /// The manifest of a package.
 const MANIFEST: &str = "package.yaml";
@@ -66,6 +69,10 @@ pub(crate) struct OpenApiImport {
     /// The value of a variable in the server's URL; repeatable.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     server_variable: Vec<(String, String)>,
+    /// Start a server with the import alone and ask three of its questions; exit 1 when one is not answered by its
+    /// operation. Tools have the grants of the configuration.
+    #[arg(long = "try")]
+    is_tried: bool,
     /// Show what would happen, and write nothing.
     #[arg(long)]
     dry_run: bool,
@@ -115,16 +122,22 @@ async fn import_openapi(
     let page = |package: &str, pointers: &[String]| grants::page(&api, &source, package, pointers);
     let packages = generate(&api, name.as_str(), page);
     let packages = with_differences(packages, &command.package, &source)?;
-    if DryRun::from(command.dry_run) == DryRun::No {
+    let dry_run = DryRun::from(command.dry_run);
+    if dry_run == DryRun::No {
         for package in &packages {
             write(package)?;
         }
     }
-    let report = report(&api, &packages);
+    let tried = match command.is_tried {
+        true => trial::run(&packages, dry_run, config).await?,
+        false => Vec::new(),
+    };
+    let report = report(&api, &packages, &tried);
     output::print(format, &report, |_| {
-        summary(&api, &packages, command.dry_run)
+        summary(&api, &packages, &tried, command.dry_run)
     })?;
-    Ok(EXIT_OK)
+    let is_right = tried.iter().all(|question| question.is_right);
+    Ok(if is_right { EXIT_OK } else { EXIT_NEGATIVE })
 }
 
 /// The name of a package: that of its directory.
@@ -222,7 +235,7 @@ fn write(package: &MergedPackage) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report(api: &Api, packages: &[MergedPackage]) -> Value {
+fn report(api: &Api, packages: &[MergedPackage], tried: &[TriedQuestion]) -> Value {
     let listed: Vec<Value> = packages
         .iter()
         .map(|package| {
@@ -231,6 +244,7 @@ fn report(api: &Api, packages: &[MergedPackage]) -> Value {
                 "directory": package.directory,
                 "operations": package.made.operations.len(),
                 "changes": package.merged.changes,
+                "notes": package.made.notes,
             })
         })
         .collect();
@@ -258,6 +272,7 @@ fn report(api: &Api, packages: &[MergedPackage]) -> Value {
         "hosts": hosts,
         "credentials": api.credentials.keys().collect::<Vec<_>>(),
         "packages": listed,
+        "tried": tried.iter().map(TriedQuestion::to_value).collect::<Vec<_>>(),
     })
 }
 
@@ -268,7 +283,7 @@ fn writes(api: &Api) -> usize {
         .count()
 }
 
-fn summary(api: &Api, packages: &[MergedPackage], is_dry: bool) -> String {
+fn summary(api: &Api, packages: &[MergedPackage], tried: &[TriedQuestion], is_dry: bool) -> String {
     let mut lines = Vec::new();
     for package in packages {
         lines.extend(change_lines(package));
@@ -280,7 +295,9 @@ fn summary(api: &Api, packages: &[MergedPackage], is_dry: bool) -> String {
         api.operations.len() - writes,
         api.left_out_count
     ));
+    lines.extend(tried.iter().map(TriedQuestion::to_line));
     for package in packages {
+        lines.extend(package.made.notes.iter().cloned());
         let directory = package.directory.display();
         lines.push(match is_dry {
             true => format!("{}: {directory}, nothing written", package.made.name),
@@ -355,6 +372,7 @@ mod tests {
             allow_ref: Vec::new(),
             base_url: None,
             server_variable: Vec::new(),
+            is_tried: false,
             dry_run: false,
         });
         run(&command, &Config::default(), Format::Json).await

@@ -6,7 +6,7 @@ mod read_directory;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use charter_engine::{DryRun, Problem, SkillsSent};
+use charter_engine::{Problem, SkillsSent};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -25,13 +25,17 @@ const PAGE: &str = "1000";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Skills {
     /// Import directories of Agent Skills. An unreadable skill is skipped, with its file and the reason, and the others
-    /// are imported; exit 1 when one is skipped, 2 when none can be imported.
+    /// are imported; exit 1 when one is skipped, 2 when none can be imported. Scripts that `allowed-tools` of a skill
+    /// grants become tools; the others are served only.
     Import {
         /// A skill's directory, or one that holds skills.
         dir: PathBuf,
         /// The scope of the skills.
         #[arg(long, value_enum, default_value_t = Scope::Tenant)]
         scope: Scope,
+        /// Make tools of all scripts, also of those that `allowed-tools` does not grant.
+        #[arg(long)]
+        allow_scripts: bool,
         /// Show what would happen, and write nothing.
         #[arg(long)]
         dry_run: bool,
@@ -119,8 +123,16 @@ async fn execute(command: &Skills, client: &Client, format: Format) -> anyhow::R
         Skills::Import {
             dir,
             scope,
+            allow_scripts,
             dry_run,
-        } => import(dir, *scope, DryRun::from(*dry_run), client, format).await,
+        } => {
+            let query = query(&[
+                ("scope", Some(scope.as_str())),
+                ("allow_scripts", allow_scripts.then_some("true")),
+                ("dry_run", dry_run.then_some("true")),
+            ]);
+            import(dir, &query, client, format).await
+        }
         Skills::Export { dir, under } => export::run(dir, under.as_deref(), client, format).await,
         Skills::Tree { id, depth } => tree(id.as_deref(), *depth, client, format).await,
         Skills::Find { query, top_k, only } => {
@@ -165,16 +177,8 @@ fn path(id: &str) -> String {
     format!("/v1/agent-skills/{}", encoded(id))
 }
 
-async fn import(
-    dir: &Path,
-    scope: Scope,
-    dry_run: DryRun,
-    client: &Client,
-    format: Format,
-) -> anyhow::Result<u8> {
+async fn import(dir: &Path, query: &str, client: &Client, format: Format) -> anyhow::Result<u8> {
     let read = read_directory::read(dir)?;
-    let dry = (dry_run == DryRun::Yes).then_some("true");
-    let query = query(&[("scope", Some(scope.as_str())), ("dry_run", dry)]);
     let sent = serde_json::to_value(SkillsSent { files: read.files })?;
     let bar = terminal::spinner("checking, embedding and writing");
     let imported = client
@@ -232,13 +236,33 @@ fn imported_table(imported: &Value) -> String {
         some => format!(", {some} skipped, for the reasons above"),
     };
     format!(
-        "{}{} new, {} changed, {} unchanged{left_out}; {} summaries embedded",
+        "{}{}{} new, {} changed, {} unchanged{left_out}; {} summaries embedded",
         output::problems(&problems),
+        scripts_table(imported),
         count("created"),
         count("changed"),
         count("unchanged"),
         imported["embedded"]
     )
+}
+
+/// The tools of an import, and the number of scripts that are only served, with the first reason.
+fn scripts_table(imported: &Value) -> String {
+    let mut lines = Vec::new();
+    let tools = &imported["tools"];
+    if tools.as_array().is_some_and(|tools| !tools.is_empty()) {
+        lines.push(output::rows(tools, &["tool_id", "tool_class", "path"]));
+    }
+    let served = imported["served_scripts"].as_array();
+    if let Some((first, served)) = served.and_then(|served| Some((served.first()?, served.len()))) {
+        let text = |field: &str| first[field].as_str().unwrap_or_default();
+        let (skill, path) = (text("skill_id"), text("path"));
+        let reason = text("reason");
+        lines.push(format!(
+            "{served} scripts are served and not run, such as {path} of {skill}: {reason}"
+        ));
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 async fn show(

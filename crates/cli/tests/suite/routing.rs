@@ -231,6 +231,25 @@ fn routing_tests_gate_a_registration() {
     server.api.register(&other);
 }
 
+/// An import makes tests from the words of others: a failing one is left out with a warning.
+#[test]
+fn a_failing_advisory_test_is_a_warning() {
+    let server = Tenants::one();
+    let tests = "- {query: which backups have become old, expect_miss: true, advisory: true}\n";
+    let package = backups().with("tests/routing.yaml", tests);
+    let registered = server.api.register(&package);
+    let mut problems = registered["problems"].as_array().unwrap().iter();
+    let problem = problems.find(|problem| problem["keyword"] == "routing_test");
+    let problem = problem.unwrap();
+    assert_eq!(problem["severity"], "warning");
+    let message = problem["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("the test is left out: expected no match"),
+        "{message}"
+    );
+    assert_eq!(registered["tests"][0]["passed"], false);
+}
+
 /// A verdict lists corrections, set-aside pieces and clauses of its query.
 #[test]
 fn b000_3_a_verdict_tells_how_its_query_was_compared() {

@@ -8,6 +8,9 @@ mod show;
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::ids::SkillId;
+use charter_domain::skill_folder::skill_of_tool;
 use charter_store::SharedStore;
 
 pub use dependencies::{DependencyNode, DocumentDependencies};
@@ -16,12 +19,20 @@ pub use list::{CatalogueKind, CatalogueView, DocumentFilter, DocumentSummary};
 pub(crate) use list::{unseen, unseen_active};
 pub use show::{DocumentLayer, DocumentSource, DocumentView};
 
+use crate::Caller;
 use crate::catalogue::live::CatalogueService;
 use crate::ground::checks::CheckSlots;
+
+/// The agent skills that callers reach.
+pub(crate) trait SkillReach: Send + Sync {
+    /// Returns whether a skill exists and is within the caller's reach.
+    fn reaches(&self, caller: &Caller, skill: &SkillId) -> bool;
+}
 
 /// Documents of the catalogue, and the rules that apply to them.
 pub struct DocumentService {
     pub(super) catalogue: Arc<CatalogueService>,
+    skills: Arc<dyn SkillReach>,
     pub(super) store: SharedStore,
     pub(super) checks: CheckSlots,
     /// The persona of requests that name none.
@@ -37,16 +48,28 @@ impl std::fmt::Debug for DocumentService {
 impl DocumentService {
     pub(crate) fn new(
         catalogue: Arc<CatalogueService>,
+        skills: Arc<dyn SkillReach>,
         store: SharedStore,
         checks: CheckSlots,
         persona: String,
     ) -> Self {
         Self {
             catalogue,
+            skills,
             store,
             checks,
             persona,
         }
+    }
+
+    /// Returns whether the caller reaches the agent skill whose script a tool runs. Every other tool is reached.
+    pub(crate) fn reaches_tool(&self, caller: &Caller, tool: &str) -> bool {
+        skill_of_tool(tool).is_none_or(|skill| self.skills.reaches(caller, &skill))
+    }
+
+    /// Returns whether the caller reaches a document: the tools of skills out of reach look absent.
+    fn is_reached(&self, caller: &Caller, kind: DocumentKind, id: &str) -> bool {
+        kind != DocumentKind::Tool || self.reaches_tool(caller, id)
     }
 }
 
@@ -62,10 +85,17 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
-    use crate::Caller;
     use crate::catalogue::live::TextVectors;
     use crate::ground::core_ports::CorePorts;
     use crate::ground::ids::RandomIds;
+
+    struct NoSkills;
+
+    impl SkillReach for NoSkills {
+        fn reaches(&self, _: &Caller, _: &SkillId) -> bool {
+            false
+        }
+    }
 
     /// Without the rest of the engine, the catalogue of a store is loaded, changed in turns, and shown.
     #[tokio::test]
@@ -93,7 +123,8 @@ mod tests {
         let revision = store.revision().await.unwrap();
         assert_eq!(catalogue.live().revision, revision);
         let checks = CheckSlots::default();
-        let documents = DocumentService::new(catalogue, store, checks, "operator".to_owned());
+        let (skills, persona) = (Arc::new(NoSkills), "operator".to_owned());
+        let documents = DocumentService::new(catalogue, skills, store, checks, persona);
         assert_eq!(documents.abilities(&Caller::local().unwrap()), []);
     }
 }

@@ -16,10 +16,11 @@ use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::PackageName;
+use charter_contract::ids::{PackageName, SkillId};
 use charter_domain::catalogue::{CatalogueEntry, ResolvedDocument, View, WinningLayer};
 use charter_domain::glob;
 use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject};
+use charter_domain::skill_folder::skill_of_tool;
 use charter_domain::template::{self, TemplateLevel, TemplateLookup};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -301,7 +302,7 @@ impl DocumentService {
         found.ok_or_else(|| unseen(&view, DocumentKind::PromptTemplate, id))
     }
 
-    /// Returns a tool by exact id; an internal one is never returned (B000-10).
+    /// Returns a tool by exact id; an internal one is never returned (B000-10), nor one of an agent skill out of reach.
     ///
     /// # Errors
     /// `not_found`.
@@ -309,13 +310,24 @@ impl DocumentService {
         let view = self.catalogue.live().view(&caller.tenant);
         let found = view
             .tool(id)
-            .filter(|found| !found.document().is_internal());
+            .filter(|found| !found.document().is_internal())
+            .filter(|_| self.reaches_tool(caller, id));
         found
             .map(InForce::from)
             .ok_or_else(|| unseen(&view, DocumentKind::Tool, id))
     }
 
-    /// Returns the active tools that match, by id; internal ones are left out (B000-10).
+    /// Returns the active tools that run scripts of an agent skill within the caller's reach, by id.
+    #[must_use]
+    pub fn resolve_skill_tools(&self, caller: &Caller, skill: &SkillId) -> Vec<InForce<Tool>> {
+        let mut tools = self.resolve_tools(caller, &ToolFilter::default());
+        tools
+            .retain(|tool| skill_of_tool(tool.document().tool_id.as_str()).as_ref() == Some(skill));
+        tools
+    }
+
+    /// Returns the active tools that match, by id. Internal ones are left out (B000-10), and those of agent skills out
+    /// of reach.
     #[must_use]
     pub fn resolve_tools(&self, caller: &Caller, filter: &ToolFilter) -> Vec<InForce<Tool>> {
         let view = self.catalogue.live().view(&caller.tenant);
@@ -329,6 +341,7 @@ impl DocumentService {
                         .domain
                         .as_ref()
                         .is_none_or(|domain| tool.domain.as_ref() == domain)
+                    && self.reaches_tool(caller, tool.tool_id.as_str())
             })
             .map(InForce::from)
             .collect()

@@ -21,6 +21,7 @@ use crate::registry::indexing::{IndexParts, IndexService};
 use crate::registry::packages::{PackageService, RoutingTests};
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
+use crate::registry::skill_scripts::SkillScriptService;
 use crate::registry::tool_search::ToolSearchService;
 
 /// The services below runs.
@@ -35,6 +36,7 @@ pub(crate) struct Services {
     pub(super) agent_skills: Arc<AgentSkillService>,
     pub(super) routing: Arc<RoutingService>,
     pub(crate) packages: Arc<PackageService>,
+    pub(super) skill_scripts: Arc<SkillScriptService>,
     pub(super) route_examples: Arc<RouteExampleService>,
     pub(super) tool_search: Arc<ToolSearchService>,
     pub(super) indexes: Arc<IndexService>,
@@ -90,7 +92,7 @@ impl Services {
         let reading = parts.reading();
         let skills = Arc::<SkillIndexes>::default();
         let keys = parts.keys(Arc::clone(&skills));
-        let agent_skills = parts.agent_skills(&reading, skills);
+        let agent_skills = parts.agent_skills(&reading, Arc::clone(&skills));
         let memories = MemoryService::new(
             parts.core.clone(),
             Arc::clone(&reading.vectors),
@@ -98,6 +100,7 @@ impl Services {
         );
         let documents = Arc::new(DocumentService::new(
             Arc::clone(&reading.catalogue),
+            skills,
             Arc::clone(&parts.core.store),
             parts.checks.clone(),
             settings.persona.clone(),
@@ -107,13 +110,15 @@ impl Services {
         let routing = parts.routing(&reading);
         let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
+        let packages = Arc::new(parts.packages(&reading, Arc::clone(&routing)));
         Self {
             keys: Arc::new(keys),
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
+            skill_scripts: parts.skill_scripts(&agent_skills, &packages),
             agent_skills,
-            packages: Arc::new(parts.packages(&reading, Arc::clone(&routing))),
+            packages,
             routing,
             route_examples: Arc::new(parts.route_examples(&reading)),
             tool_search: Arc::new(tool_search),
@@ -233,6 +238,18 @@ impl Parts<'_> {
                 broad_skills: self.settings.broad_skills,
             },
         )
+    }
+
+    fn skill_scripts(
+        &self,
+        agent_skills: &Arc<AgentSkillService>,
+        packages: &Arc<PackageService>,
+    ) -> Arc<SkillScriptService> {
+        Arc::new(SkillScriptService::new(
+            Arc::clone(agent_skills),
+            Arc::clone(packages),
+            self.checks.clone(),
+        ))
     }
 
     fn route_examples(&self, reading: &Reading) -> RouteExampleService {

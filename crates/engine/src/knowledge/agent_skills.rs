@@ -37,6 +37,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::catalogue::documents::SkillReach;
 use crate::catalogue::live::{CatalogueService, TextVectors};
 use crate::ground::checks::CheckSlots;
 use crate::ground::core_ports::{BackgroundTasks, CorePorts};
@@ -45,7 +46,7 @@ use crate::ground::settings::{ProcessRole, SkillVectors};
 use crate::identity::keys::GrantableSkills;
 use crate::{Caller, EngineError, Role, SkillGrants};
 
-pub use import::{SentFile, SkillsImported, SkillsSent};
+pub use import::{SentFile, SkillScript, SkillTool, SkillsImported, SkillsSent};
 pub(crate) use index::SkillIndexes;
 pub use manifest::{SkillManifest, SkillManifests};
 use mirror::Mirror;
@@ -483,6 +484,15 @@ impl AgentSkillService {
                 LayerOf::Own => Scope::Tenant(caller.tenant.clone()),
                 LayerOf::Global => Scope::Global,
             })
+        })
+    }
+}
+
+impl SkillReach for SkillIndexes {
+    fn reaches(&self, caller: &Caller, skill: &SkillId) -> bool {
+        self.read(caller, |indexes, access| {
+            let found = indexes.view(&caller.tenant).find(skill);
+            found.is_some_and(|(place, _)| access.reach.contains(place))
         })
     }
 }

@@ -159,6 +159,7 @@ impl PackageService {
                 let mut problems = admitted.warnings.clone();
                 let gated = self.gate(&admitted).await?;
                 problems.extend(gated.problems);
+                problems.extend(gated.warnings);
                 Ok(admitted.report(problems, gated.tests))
             }
             Err(report) => Ok(report),
@@ -276,6 +277,7 @@ impl PackageService {
             return Err(failed_tests(&admitted.report(gated.problems, gated.tests)));
         }
         registered.tests = gated.tests;
+        registered.problems.extend(gated.warnings);
         let lenses = self.indexed(&admitted, mode).await?;
         registered.lenses.clone_from(&lenses.done);
         if mode == Mode::DryRun {
@@ -432,12 +434,14 @@ impl PackageService {
         let diff = compare::diff(&admitted);
         self.put_in_force(caller, &admitted, Change::RolledBack, lenses)
             .await?;
+        let mut problems = admitted.warnings;
+        problems.extend(gated.warnings);
         Ok(RegistrationReport {
             package: package.clone(),
             version: version.to_owned(),
             unchanged: false,
             diff,
-            problems: admitted.warnings,
+            problems,
             embedded,
             lenses: done,
             tests: gated.tests,

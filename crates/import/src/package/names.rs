@@ -12,8 +12,9 @@ use crate::text::{snake, unpunctuated, words};
 const MAX_NAME: usize = 100;
 /// Longest prefix, in bytes.
 const MAX_PREFIX: usize = 60;
-/// Prefixes that mean something else: domains of Charter, imported tools, sources of values.
-const RESERVED: [&str; 12] = [
+/// Prefixes that mean something else: domains of Charter, imported tools, tools of agent skills, sources of values.
+const RESERVED: [&str; 13] = [
+    "agent_skills",
     "mcp",
     "charter",
     "user",

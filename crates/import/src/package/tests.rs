@@ -144,8 +144,37 @@ fn reads_become_skills_and_writes_become_playbooks() {
     let tests = read(&package, "tests/routing.yaml");
     assert_eq!(
         tests,
-        json!([{"query": "List all pets of the shop", "expect": "pet_store.list_pets"}])
+        json!([{
+            "query": "List all pets of the shop", "expect": "pet_store.list_pets", "advisory": true,
+        }])
     );
+}
+
+/// A router cannot tell such summaries apart, so a test of one would fail.
+#[test]
+fn summaries_with_the_same_words_are_no_tests_and_noted() {
+    let summed = |path: &str, id: &str, summary: &str| {
+        let mut operation = operation("GET", path, Some(id));
+        operation.summary = summary.to_owned();
+        operation
+    };
+    let package = generated(&api(vec![
+        summed("/a", "a", "List the open orders of a pet"),
+        summed("/b", "b", "List pets' open order"),
+        summed("/c", "c", "List closed orders of pets"),
+    ]));
+    let tests = read(&package, "tests/routing.yaml");
+    let queries: Vec<&Value> = tests
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|test| &test["query"])
+        .collect();
+    assert_eq!(queries, ["List closed orders of pets"]);
+    let note = "2 operations have no routing test, because their summaries have the words of others, such as \
+                `List the open orders of a pet`";
+    assert_eq!(package.notes, [note]);
+    assert!(package.files[GRANTS].ends_with(&format!("{note}.\n")));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use charter_contract::package::PackageScope;
 use charter_contract::registry::reference;
 use charter_contract::schema::SchemaName;
 use charter_engine::{
-    AgentSkillHit, AgentSkillPage, BulkWritten, EngineError, Force, LinkFinding, Mode,
+    AgentSkillHit, AgentSkillPage, BulkWritten, EngineError, Force, LinkFinding, Mode, ScriptGrant,
     SkillInScope, SkillInstruction, SkillSearch, SkillWritten, SkillsImported, SkillsSent,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -122,7 +122,7 @@ pub(crate) struct DeleteQuery {
     force: bool,
 }
 
-/// Delete a skill.
+/// Delete a skill, and the tools of its scripts.
 #[utoipa::path(delete, path = "/v1/agent-skills/{id}", tag = "agent skills", operation_id = "delete_agent_skill",
     params(("id" = String, Path, description = "The skill"), DeleteQuery),
     responses((status = 204, description = "Gone"), (status = 409, description = "Other skills reference it", body = ref("#/components/schemas/agent_error"))))]
@@ -136,7 +136,7 @@ pub(crate) async fn delete(
     let force = if asked.force { Force::Yes } else { Force::No };
     state
         .engine
-        .agent_skills()
+        .skill_scripts()
         .delete_skill(&caller, scope, &id, force)
         .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -272,10 +272,13 @@ pub(crate) struct ImportQuery {
     /// Report what would happen, and write nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Make tools of all scripts, also of those that `allowed-tools` of their skill does not grant.
+    #[serde(default)]
+    allow_scripts: bool,
 }
 
 /// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`. An unreadable skill
-/// is skipped, and the others are imported.
+/// is skipped, and the others are imported. Scripts that `allowed-tools` of their skill grants become tools.
 #[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
     responses((status = 200, description = "The new, changed, unchanged and skipped skills, with reasons", body = ref("#/components/schemas/agent_skill_import_result")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
@@ -290,10 +293,15 @@ pub(crate) async fn import(
     } else {
         Mode::Apply
     };
+    let grant = if asked.allow_scripts {
+        ScriptGrant::All
+    } else {
+        ScriptGrant::AllowedTools
+    };
     let imported = state
         .engine
-        .agent_skills()
-        .import_skills(&caller, scope, sent, mode)
+        .skill_scripts()
+        .import_skills(&caller, scope, sent, grant, mode)
         .await?;
     Ok(Json(imported))
 }

@@ -7,14 +7,16 @@ use std::sync::{Arc, LazyLock};
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::domain::Domain;
 use charter_contract::ids::{PackageName, TenantId};
-use charter_contract::package::PackageBundle;
+use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::scope::Scope;
 use charter_contract::validate::Contract;
 use charter_contract::violation::Report;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, View};
 use charter_domain::package::{self, Against, Package, Problem, ProblemSeverity};
-use charter_domain::skill_folder::{self, SkillFile, skill_md_fields};
+use charter_domain::skill_folder::{
+    self, ScriptGrant, SkillFile, script_package, scripts, skill_md_fields,
+};
 use charter_domain::source;
 
 use super::Verdict;
@@ -158,8 +160,24 @@ pub(super) fn skill(input: &[u8]) -> Verdict {
     let files = vec![
         file("probe/SKILL.md", input),
         file("probe/references/notes.md", b"Notes.\n"),
+        file("probe/scripts/run.py", input),
+        file("probe/scripts/run.sh", b"echo\n"),
     ];
     let reading = skill_folder::read(files, &Cancellation::default());
+    for skill in &reading.skills {
+        let found = scripts(skill, ScriptGrant::AllowedTools);
+        let package = script_package(skill, &found, PackageScope::Tenant);
+        // Hosts and variables that a skill declares may be refused.
+        let is_plain = found.egress.is_empty() && found.environment.is_empty();
+        if let Some(package) = package.filter(|_| is_plain) {
+            let verdict = registered(package.bundle.files);
+            assert_eq!(
+                verdict,
+                Verdict::Accepted,
+                "tools that cannot be registered"
+            );
+        }
+    }
     match reading.skills.is_empty() {
         true => Verdict::Refused,
         false => Verdict::Accepted,

@@ -54,7 +54,9 @@ impl DocumentService {
     ) -> Result<DocumentDependencies, EngineError> {
         let live = self.catalogue.live();
         let view = live.view(&caller.tenant);
-        let root = DocumentSummary::of(&view, kind, id).ok_or_else(|| unseen(&view, kind, id))?;
+        let root = DocumentSummary::of(&view, kind, id);
+        let root = root.filter(|_| self.is_reached(caller, kind, id));
+        let root = root.ok_or_else(|| unseen(&view, kind, id))?;
         let [tenant, global] = live.dependents(&caller.tenant);
         let graph = DependencyGraph {
             view: &view,

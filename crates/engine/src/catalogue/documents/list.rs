@@ -89,6 +89,7 @@ impl DocumentService {
         let ids = view.ids(kind).into_iter().filter(|id| *id > after);
         let found = ids.filter_map(|id| SummarySource::of(&view, kind, id));
         let found = found.filter(|seen| seen.passes(filter, query.as_deref()));
+        let found = found.filter(|seen| self.is_reached(caller, kind, seen.id));
         found.take(limit).map(SummarySource::listed).collect()
     }
 
@@ -103,6 +104,7 @@ impl DocumentService {
             let ids = view.ids(*kind).into_iter();
             let seen: Vec<SummarySource<'_>> = ids
                 .filter_map(|id| SummarySource::of(&view, *kind, id))
+                .filter(|seen| self.is_reached(caller, *kind, seen.id))
                 .collect();
             CatalogueKind {
                 kind: *kind,

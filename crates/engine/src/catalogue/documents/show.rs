@@ -76,7 +76,8 @@ impl DocumentService {
         id: &str,
     ) -> Result<DocumentView, EngineError> {
         let view = self.catalogue.live().view(&caller.tenant);
-        if DocumentSummary::of(&view, kind, id).is_none() {
+        let is_seen = DocumentSummary::of(&view, kind, id).is_some();
+        if !is_seen || !self.is_reached(caller, kind, id) {
             return Err(unseen(&view, kind, id));
         }
         let layered = view.layered(kind, id);

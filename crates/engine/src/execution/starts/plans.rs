@@ -13,7 +13,7 @@ use charter_contract::ids::{PlanId, RunId, ToolId};
 use charter_contract::parameter::Parameter;
 use charter_contract::violation::Report;
 use charter_domain::catalogue::View;
-use charter_domain::graph::{self, CallableTools, StepGraph};
+use charter_domain::graph::{self, CallableTools, Step, StepGraph};
 use charter_domain::parameters;
 use charter_domain::run::RunPrerequisites;
 use serde_json::{Map, Value};
@@ -153,6 +153,7 @@ impl RunStartService {
         let (graph, declared) = sent
             .compiled(&view, &given)
             .map_err(|report| EngineError::violations(&sent.name(), &report.violations))?;
+        self.must_reach(caller, &graph)?;
         let values = match declared {
             Some(declared) => parameters::bind(&declared, &given)
                 .map_err(|faults| EngineError::parameters("the plan's inputs", &faults))?,
@@ -162,7 +163,7 @@ impl RunStartService {
                 given
             }
         };
-        let writes = graph.all_steps().any(charter_domain::graph::Step::writes);
+        let writes = graph.all_steps().any(Step::writes);
         let title = graph
             .source()
             .map(|source| format!("{} {}", source.noun(), source.id()));
@@ -185,5 +186,14 @@ impl RunStartService {
             tags: self.tags.of_request(caller, None, None)?,
             artifacts: Vec::new(),
         })
+    }
+
+    /// Refuses a plan that calls a script of an agent skill out of the caller's reach.
+    fn must_reach(&self, caller: &Caller, graph: &StepGraph) -> Result<(), EngineError> {
+        let mut tools = graph.all_steps().filter_map(Step::tool);
+        match tools.find(|tool| !self.documents.reaches_tool(caller, tool.as_str())) {
+            None => Ok(()),
+            Some(tool) => Err(EngineError::not_found("tool", tool)),
+        }
     }
 }

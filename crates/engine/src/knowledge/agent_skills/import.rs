@@ -1,17 +1,18 @@
 //! Imports directories of Agent Skills into the graph (B001-9), and reads their files. Valid skills are imported in one
-//! transaction; the others are named.
+//! transaction; the others are named. Must not know the tools that scripts become.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::SkillId;
+use charter_contract::ids::{SkillId, ToolId};
 use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::package::{Problem, ProblemSeverity};
-use charter_domain::skill_folder::{self, FolderSkill, SkillFile};
+use charter_domain::skill_folder::{self, FolderReading, FolderSkill, SkillFile};
 use charter_store::agent_skills::SkillFileEntry;
 use charter_store::catalogue::ContentHash;
 use schemars::JsonSchema;
@@ -66,28 +67,71 @@ pub struct SkillsImported {
     pub problems: Vec<Problem>,
     /// Number of embedded summaries.
     pub embedded: usize,
+    /// The tools of the skills' scripts.
+    pub tools: Vec<SkillTool>,
+    /// Scripts that are served and not run.
+    pub served_scripts: Vec<SkillScript>,
+}
+
+/// A tool that runs a script of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillTool")]
+pub struct SkillTool {
+    /// Its id.
+    pub tool_id: ToolId,
+    /// The skill.
+    pub skill_id: SkillId,
+    /// Path of the script, relative to the skill.
+    pub path: String,
+    /// Whether it only reads.
+    pub tool_class: ToolClass,
+}
+
+/// A script of a skill that is not a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSkillScript")]
+pub struct SkillScript {
+    /// The skill.
+    pub skill_id: SkillId,
+    /// Its path, relative to the skill.
+    pub path: String,
+    /// The reason, with the correction.
+    pub reason: String,
 }
 
 impl AgentSkillService {
+    /// Reads directories of skills that the caller may import.
+    ///
+    /// # Errors
+    /// `permission_denied`.
+    pub(crate) async fn read_skills(
+        &self,
+        caller: &Caller,
+        scope: PackageScope,
+        sent: SkillsSent,
+    ) -> Result<FolderReading, EngineError> {
+        self.may_write(caller, scope)?;
+        let waiting = WaitingCaller::default();
+        let place = self.checks.take(&caller.tenant).await;
+        let check = move |cancel: &Cancellation| read(sent, cancel);
+        place
+            .run("reading skills", waiting.cancellation(), check)
+            .await
+    }
+
     /// Writes the valid skills of directories, in one transaction; a dry run only reports the effects.
     ///
     /// # Errors
     /// `permission_denied`; `invalid_document` with every violation, file and line, if no skill can be imported:
     /// nothing is written.
-    pub async fn import_skills(
+    pub(crate) async fn import_skills(
         self: &Arc<Self>,
         caller: &Caller,
         scope: PackageScope,
-        sent: SkillsSent,
+        reading: FolderReading,
         mode: Mode,
     ) -> Result<SkillsImported, EngineError> {
         let scope = self.may_write(caller, scope)?;
-        let waiting = WaitingCaller::default();
-        let place = self.checks.take(&caller.tenant).await;
-        let check = move |cancel: &Cancellation| read(sent, cancel);
-        let reading = place
-            .run("reading skills", waiting.cancellation(), check)
-            .await?;
         let mut imported = SkillsImported {
             created: Vec::new(),
             changed: Vec::new(),
@@ -95,6 +139,8 @@ impl AgentSkillService {
             left_out: reading.left_out,
             problems: reading.problems,
             embedded: 0,
+            tools: Vec::new(),
+            served_scripts: Vec::new(),
         };
         let known = self.store.all_skill_files(&scope).await?;
         let known: HashMap<SkillId, Vec<SkillFileEntry>> = known.into_iter().collect();
@@ -219,7 +265,7 @@ fn are_same(stored: &[SkillFileEntry], files: &[SkillFile]) -> bool {
         })
 }
 
-fn read(sent: SkillsSent, cancel: &Cancellation) -> skill_folder::FolderReading {
+fn read(sent: SkillsSent, cancel: &Cancellation) -> FolderReading {
     let mut undecoded = Vec::new();
     let files = sent.files.into_iter().filter_map(|sent| {
         let path = sent.path.clone();

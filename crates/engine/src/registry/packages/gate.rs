@@ -24,6 +24,8 @@ use crate::registry::routing::RoutedVerdict;
 pub(super) struct GateReport {
     /// Failed routing tests.
     pub(super) problems: Vec<Problem>,
+    /// Failed routing tests that are left out.
+    pub(super) warnings: Vec<Problem>,
     /// All of them.
     pub(super) tests: Vec<RoutingTestResult>,
     /// Vectors of texts that had none.
@@ -40,6 +42,7 @@ impl PackageService {
         let fresh = self.vectors.embed_missing(texts_of(layer)).await?;
         let mut gated = GateReport {
             problems: Vec::new(),
+            warnings: Vec::new(),
             tests: Vec::new(),
             vectors: HashMap::new(),
         };
@@ -108,9 +111,13 @@ impl PackageService {
             let verdict = routed.await?.verdict;
             let failure = failure(&test.value, &verdict, self.tests.broad_skills);
             gated.tests.push(tried(test, verdict, failure.is_none()));
-            gated
-                .problems
-                .extend(failure.map(|message| failed(test, message)));
+            match failure {
+                None => {}
+                Some(message) if test.value.advisory => {
+                    gated.warnings.push(left_out(test, &message))
+                }
+                Some(message) => gated.problems.push(failed(test, message)),
+            }
         }
         Ok(())
     }
@@ -138,6 +145,13 @@ fn tried(
 
 fn failed(test: &WithLocation<RoutingTest>, message: String) -> Problem {
     Problem::at(&test.place, "/query", "routing_test", message)
+}
+
+/// Returns the note on a failed test that does not refuse the package.
+fn left_out(test: &WithLocation<RoutingTest>, message: &str) -> Problem {
+    let problem = failed(test, format!("the test is left out: {message}"));
+    let problem = problem.suggest("add `examples` in the words of your users, or remove the test");
+    problem.warning()
 }
 
 /// Returns why a verdict does not satisfy a test, with the verdict's own reason.

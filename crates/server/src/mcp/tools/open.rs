@@ -33,7 +33,7 @@ pub(in crate::mcp) struct Input {
 pub(in crate::mcp) struct Output {
     kind: Kind,
     id: String,
-    /// The registered document; for an agent skill, its instruction and the names of its files, or one file.
+    /// The registered document; for an agent skill, its instruction, the names of its files and its tools, or one file.
     document: Map<String, Value>,
     /// The package that registered it, and its version; an agent skill has none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ impl McpTool for Open {
     const TITLE: &'static str = "Open one skill, playbook, tool, agent skill or mission type";
     const DESCRIPTION: &'static str = "Shows one entry in full, by the exact id that `find` returns: its \
         description, its steps, and its parameters with their types and allowed values; for an agent skill its \
-        instruction, and the names of its files, which `file` fetches.";
+        instruction, its tools, and the names of its files, which `file` fetches.";
     type Input = Input;
     type Output = Output;
 
@@ -103,6 +103,11 @@ async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
                 let uri = skills::uri_of(&id, &file.path);
                 json!({"path": file.path, "bytes": file.bytes, "digest": file.digest, "uri": uri})
             });
+            let tools = engine.documents().resolve_skill_tools(caller, &id);
+            let tools = tools.iter().map(|tool| {
+                let tool = tool.document();
+                json!({"tool_id": tool.tool_id, "tool_class": tool.tool_class, "description": tool.description})
+            });
             json!({
                 "skill_id": id,
                 "summary": shown.skill.summary,
@@ -110,6 +115,7 @@ async fn agent_skill(call: &Call, input: Input) -> Result<Output, EngineError> {
                 "sub_skills": shown.skill.sub_skills,
                 "instruction": engine.agent_skills().skill_instruction(caller, &id).await?.instruction,
                 "files": files.collect::<Vec<Value>>(),
+                "tools": tools.collect::<Vec<Value>>(),
             })
         }
     };
