@@ -6,7 +6,7 @@ from charter_client import Charter
 from charter_client.evidence_log import verify
 
 with Charter() as charter:
-    key = charter.evidence.get_key().key  # better: had from somebody, once
+    key = charter.evidence.get_key().key  # safer: the key as its owner published it
     file = charter.evidence.export(Path("evidence.jsonl"))
 
 verdict = verify(file, key=key)

@@ -40,7 +40,7 @@ def test_the_same_order_finds_the_mission_and_another_is_refused(charter: Charte
     with pytest.raises(AlreadyExists):
         charter.missions.start("Another goal", mission_type=BRIEF, mission_id="brief-1", model="offline")
     with pytest.raises(NotFound):
-        charter.missions.get("brief-of-nobody")
+        charter.missions.get("brief-unknown")
 
 
 def test_its_journal_and_artifacts_are_paged(charter: Charter, mission: Mission) -> None:

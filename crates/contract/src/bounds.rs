@@ -164,7 +164,7 @@ bounds! {
     /// Values in one YAML or JSON file.
     YAML_VALUES = 200_000, Count;
     /// Tokens of one YAML or JSON file: scalars, brackets, commas, colons and dashes.
-    YAML_TOKENS = 200_000, Count;
+    YAML_TOKENS = 500_000, Count;
     /// A mapping key in a YAML or JSON file.
     YAML_KEY_BYTES = KIB, Bytes;
     /// Values in all YAML and JSON files of one package, or of one import of skills.

@@ -45,7 +45,7 @@ pub(crate) struct MaintenanceParts {
     pub(crate) request_results: Arc<RequestResultService>,
 }
 
-/// What a process does by itself.
+/// Settings of the background tasks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MaintenanceSettings {
     pub(crate) duty: ProcessRole,

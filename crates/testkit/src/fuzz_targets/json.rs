@@ -1,4 +1,6 @@
 //! JSON from external sources: messages, outputs of tools, bodies of requests.
+//!
+//! `expect` states what holds for every input that was accepted. The fuzzer reports a panic as a fault of the input.
 
 use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::agentic::request::AgentRequest;
