@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charter_contract::agentic::tool_definition::ToolDefinition;
 use charter_contract::bounds::PACKAGE_TESTS;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::charset::without_mark;
@@ -173,12 +174,17 @@ impl<'a> Reader<'a> {
     }
 
     fn document(&mut self, kind: DocumentKind, place: SourceLocation, value: &Value) {
-        if let Err(spent) = self.schemas.take(value) {
+        let mut taken = self.schemas.take(value);
+        if kind == DocumentKind::Tool && ToolDefinition::is_definition(value) {
+            let schema = ToolDefinition::unchecked_schema(value).unwrap_or_default();
+            taken = taken.and_then(|()| self.schemas.take_schema(&schema));
+        }
+        if let Err(spent) = taken {
             let problem = Problem::at(&place, "", "schema_limit", spent.to_string());
             self.problems.push(problem);
             return;
         }
-        match Document::from_value(kind, value) {
+        match Document::from_package(kind, value) {
             Ok((value, warnings)) => {
                 self.warn(&place, warnings);
                 self.documents.push(WithLocation { value, place });
