@@ -67,6 +67,7 @@ use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
 use crate::registry::tool_search::ToolSearchService;
+use crate::registry::tools::ToolRegistrationService;
 
 /// The ports of the engine.
 #[derive(Clone)]
@@ -283,6 +284,12 @@ impl Engine {
     #[must_use]
     pub fn tool_search(&self) -> &Arc<ToolSearchService> {
         &self.services.tool_search
+    }
+
+    /// Returns the registrations of single tools.
+    #[must_use]
+    pub fn tool_registrations(&self) -> &Arc<ToolRegistrationService> {
+        &self.services.tool_registrations
     }
 
     /// Returns the indexes of all texts.

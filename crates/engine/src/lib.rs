@@ -135,3 +135,4 @@ pub use registry::routing::{
     ThresholdOverrides, VerdictView,
 };
 pub use registry::tool_search::{FoundTool, ToolSearchService};
+pub use registry::tools::{TOOLS_PACKAGE, ToolRegistered, ToolRegistrationService};

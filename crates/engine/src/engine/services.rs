@@ -22,6 +22,7 @@ use crate::registry::packages::{PackageService, RoutingTests};
 use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
 use crate::registry::tool_search::ToolSearchService;
+use crate::registry::tools::ToolRegistrationService;
 
 /// The services below runs.
 pub(crate) struct Services {
@@ -37,6 +38,7 @@ pub(crate) struct Services {
     pub(crate) packages: Arc<PackageService>,
     pub(super) route_examples: Arc<RouteExampleService>,
     pub(super) tool_search: Arc<ToolSearchService>,
+    pub(super) tool_registrations: Arc<ToolRegistrationService>,
     pub(super) indexes: Arc<IndexService>,
 }
 
@@ -107,16 +109,24 @@ impl Services {
         let routing = parts.routing(&reading);
         let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
+        let packages = Arc::new(parts.packages(&reading, Arc::clone(&routing)));
+        let tool_registrations = ToolRegistrationService::new(
+            Arc::clone(&parts.core.store),
+            parts.background.tasks.clone(),
+            Arc::clone(&reading.catalogue),
+            Arc::clone(&packages),
+        );
         Self {
             keys: Arc::new(keys),
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
             agent_skills,
-            packages: Arc::new(parts.packages(&reading, Arc::clone(&routing))),
+            packages,
             routing,
             route_examples: Arc::new(parts.route_examples(&reading)),
             tool_search: Arc::new(tool_search),
+            tool_registrations: Arc::new(tool_registrations),
             indexes: Arc::new(indexes),
             catalogue: reading.catalogue,
             lenses: reading.lenses,

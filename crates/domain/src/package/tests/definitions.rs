@@ -49,6 +49,6 @@ fn a_tool_definition_is_located_by_its_catalogue_id() {
     let tool = documents
         .find(|document| document.kind() == DocumentKind::Tool && document.id() == "get-weather")
         .unwrap();
-    let place = super::super::locate(&package.files, tool, &Cancellation::default()).unwrap();
+    let place = locate(&package.files, tool, &Cancellation::default()).unwrap();
     assert_eq!(place.file.as_ref(), FILE);
 }
