@@ -36,6 +36,7 @@ use crate::conversation::requests::{
 };
 use crate::conversation::sessions::SessionService;
 use crate::conversation::tasks::TaskService;
+use crate::conversation::tool_invocations::ToolInvocationService;
 use crate::execution::events::EventService;
 use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
@@ -403,6 +404,12 @@ impl Engine {
     #[must_use]
     pub fn requests(&self) -> &Arc<RequestService> {
         &self.conversation.requests
+    }
+
+    /// Returns the calls of single tools.
+    #[must_use]
+    pub fn tool_invocations(&self) -> &Arc<ToolInvocationService> {
+        &self.conversation.tool_invocations
     }
 
     /// Returns recorded requests, as their users see them.

@@ -55,6 +55,7 @@ pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
     Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
 };
+pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationService};
 pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
