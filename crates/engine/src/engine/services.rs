@@ -110,12 +110,7 @@ impl Services {
         let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
         let packages = Arc::new(parts.packages(&reading, Arc::clone(&routing)));
-        let tool_registrations = ToolRegistrationService::new(
-            Arc::clone(&parts.core.store),
-            parts.background.tasks.clone(),
-            Arc::clone(&reading.catalogue),
-            Arc::clone(&packages),
-        );
+        let tool_registrations = parts.tool_registrations(&reading, &packages);
         Self {
             keys: Arc::new(keys),
             documents,
@@ -242,6 +237,19 @@ impl Parts<'_> {
                 candidates: self.settings.candidates,
                 broad_skills: self.settings.broad_skills,
             },
+        )
+    }
+
+    fn tool_registrations(
+        &self,
+        reading: &Reading,
+        packages: &Arc<PackageService>,
+    ) -> ToolRegistrationService {
+        ToolRegistrationService::new(
+            Arc::clone(&self.core.store),
+            self.background.tasks.clone(),
+            Arc::clone(&reading.catalogue),
+            Arc::clone(packages),
         )
     }
 
