@@ -20,8 +20,8 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Register a tool by its definition.
 ///
-/// The tool becomes a document of the tenant's package `tools`, in a new version that can be rolled back. It writes unless
-/// it has `tool_class: readonly`, and a handler of an executor carries out its calls.
+/// The tool becomes a document of the tenant's package `tools`, in a new version that can be rolled back. It writes
+/// unless it has `tool_class: readonly`, and a handler of an executor carries out its calls.
 #[utoipa::path(post, path = "/v1/tools", tag = "tools", operation_id = "register_tool",
     request_body = ref("#/components/schemas/tool_definition"),
     responses((status = 201, description = "In force", body = ref("#/components/schemas/tool_registration")), (status = 400, description = "All violations", body = ref("#/components/schemas/agent_error")), (status = 409, description = "Another tool has this id", body = ref("#/components/schemas/agent_error"))))]
@@ -70,9 +70,9 @@ pub(crate) async fn delete(
 
 /// Call a tool once, as a plan of one step.
 ///
-/// A call that has ended answers with its result, also if it failed or was denied. One that waits for a person, or still
-/// works, answers 202 with its run. The same invocation sent again returns the state of that call; it is recognized by its
-/// key, or without a key by its id.
+/// A call that has ended answers with its result, also if it failed or was denied. One that waits for a person, or
+/// still works, answers 202 with its run. The same invocation sent again returns the state of that call; it is
+/// recognized by its key, or without a key by its id.
 #[utoipa::path(post, path = "/v1/tools/{id}/invoke", tag = "tools", operation_id = "invoke_tool",
     params(("id" = String, Path, description = "`tool-…`, or the id in the catalogue"), IdempotencyHeader), request_body = ref("#/components/schemas/tool_invocation"),
     responses((status = 200, description = "The result", body = ref("#/components/schemas/tool_result")), (status = 202, description = "The run, which waits for a person or still works", body = ref("#/components/schemas/run")), (status = 400, description = "The arguments are invalid; every violation is listed", body = ref("#/components/schemas/agent_error")), (status = 409, description = "The key or the id was used for another call", body = ref("#/components/schemas/agent_error"))))]
