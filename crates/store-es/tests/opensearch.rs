@@ -102,6 +102,7 @@ fn skill(name: &str, vector: Option<Vec<f32>>) -> IndexedSkill {
         summary: name.to_owned(),
         is_folder: false,
         sub_skills: Vec::new(),
+        instruction: format!("how to use {name}"),
         vector,
     }
 }
