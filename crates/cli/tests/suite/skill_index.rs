@@ -1,12 +1,14 @@
 //! Skills on a search node: synchronized with storage, across failures of the node and of servers.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use charter_testkit::postgres_server::PostgresServer;
 use charter_testkit::search_server::{Gate, SearchServer};
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Server, eventually, ids};
+use crate::home::{Api, Home, Server, eventually, ids, project, target};
 use crate::skills::{delete, home_with, put};
 use crate::tenants::erase;
 
@@ -25,6 +27,33 @@ impl Node {
         }
     }
 
+    /// The alias of a tenant's own skills.
+    fn alias_of(&self, tenant: &str) -> String {
+        format!("{}.tenant-{tenant}", self.index)
+    }
+
+    /// The answers of a client that is written from seed 001, on the official client of the node.
+    fn seen_by_a_client(&self, index: &str, asked: &Value) -> Value {
+        let python = target().join("search-clients/bin/python");
+        let script = project().join("crates/cli/tests/search/seed_client.py");
+        let product = SearchServer::shared().product();
+        let mut child = Command::new(python)
+            .arg(script)
+            .args([product, &self.gate.url(), index])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(asked.to_string().as_bytes()).unwrap();
+        drop(input);
+        let ended = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{errors}");
+        serde_json::from_slice(&ended.stdout).unwrap()
+    }
+
     /// A home whose skills are found by the node only.
     fn of(&self, home: Home) -> Home {
         home.with("CHARTER_MODEL__SOURCE", "local")
@@ -37,7 +66,7 @@ impl Node {
 
 /// The number of entries of a tenant on the node; `None` while it prepares its index.
 fn entries_of(node: &Node, tenant: &str) -> Option<u64> {
-    let url = format!("{}/{}/_count?q=scope:{tenant}", node.gate.url(), node.index);
+    let url = format!("{}/{}/_count", node.gate.url(), node.alias_of(tenant));
     let mut answer = ureq::get(&url).call().ok()?;
     let counted = answer.body_mut().read_to_string().ok()?;
     serde_json::from_str::<Value>(&counted).ok()?["count"].as_u64()
@@ -168,11 +197,69 @@ fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     for number in 0..25 {
         let url = format!("{}/{}/_doc?refresh=true", node.gate.url(), node.index);
         let stray = json!({"skill_id": format!("stray{number}"), "summary": "s", "is_folder": false,
-            "sub_skills": [], "scope": "local", "skill_desc_vector": vector(0)});
+            "sub_skills": [], "instruction": "i", "skill_desc_vector": vector(0)});
         let sent = ureq::post(&url).header("content-type", "application/json");
         sent.send(&stray.to_string()).unwrap();
     }
     assert_eq!(nearest(3), found[..3]);
+}
+
+/// A client that knows the seed's mapping discovers by a vector, navigates to children and fetches by id; an entry's id is
+/// that of its skill, the instruction is stored and not searched, and nothing else lies among the skills.
+#[test]
+fn seed_001_an_official_client_reads_the_index_as_the_seed_describes_it() {
+    let node = Node::new();
+    let home = node.of(home_with(&[
+        ("root", "acme", "admin", None),
+        ("else", "other", "admin", None),
+    ]));
+    let server = home.serve();
+    let root = server.key("root");
+    let vector = |angle: f32| -> Vec<f32> {
+        let mut vector = vec![0.0; 384];
+        (vector[0], vector[1]) = (angle.cos(), angle.sin());
+        vector
+    };
+    let mut migration = leaf("SQL_SKILL_MIGRATION", "Database migration.");
+    migration["instruction"] = json!("# SQL Migration Guide");
+    migration["skill_desc_vector"] = json!(vector(0.1));
+    let mut folder = json!({
+        "skill_id": "SQL_SKILL", "summary": "SQL database management.", "is_folder": true,
+        "sub_skills": ["SQL_SKILL_MIGRATION"], "instruction": "Navigate to sub-skills.",
+    });
+    folder["skill_desc_vector"] = json!(vector(0.2));
+    for skill in [&migration, &folder] {
+        put(&root, skill).expect(201);
+    }
+    in_step(&server);
+    let asked = json!({
+        "vector": vector(0.0), "folder": "SQL_SKILL", "leaf": "SQL_SKILL_MIGRATION",
+    });
+    let seen = node.seen_by_a_client(&node.index, &asked);
+    assert_eq!(
+        seen["discovered"],
+        json!(["SQL_SKILL_MIGRATION", "SQL_SKILL"])
+    );
+    assert_eq!(
+        seen["discovered_fields"],
+        json!(["is_folder", "skill_id", "sub_skills", "summary"])
+    );
+    assert_eq!(ids(&seen["children"], "skill_id"), ["SQL_SKILL_MIGRATION"]);
+    assert_eq!(seen["leaf"]["instruction"], "# SQL Migration Guide");
+    assert_eq!(
+        seen["everything"],
+        json!(["SQL_SKILL", "SQL_SKILL_MIGRATION"])
+    );
+    assert_eq!(seen["by_id_field"], json!(["SQL_SKILL_MIGRATION"]));
+    assert_eq!(seen["searchable"], json!([]));
+
+    // Another tenant's skill of the same id is in another index. Each tenant's alias leads to its own skills alone.
+    let mut theirs = migration.clone();
+    theirs["instruction"] = json!("# Theirs");
+    put(&server.key("else"), &theirs).expect(201);
+    in_step(&server);
+    let again = node.seen_by_a_client(&node.alias_of("acme"), &asked);
+    assert_eq!(again, seen);
 }
 
 /// B001-6 with a node: skills beyond a key's reach are neither found nor take a place; another tenant's skills are
