@@ -56,8 +56,8 @@ const SYNC_LEASE: Duration = Duration::from_secs(60);
 const MESSAGES: usize = 500;
 const SKILLS: usize = 2_000;
 
-/// Maximum skills whose instructions are in memory at once, each of at most `SKILL_MD_BYTES`.
-const INSTRUCTIONS: usize = 100;
+/// Maximum skills whose instructions are in memory at once, each of at most 4 MiB.
+const INSTRUCTIONS: usize = 25;
 
 /// Maximum refused entries that are named.
 const NAMED: usize = 20;
