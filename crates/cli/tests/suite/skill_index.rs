@@ -156,6 +156,7 @@ fn skills_are_found_by_a_node_that_follows_storage() {
     let server = home.serve();
     in_step(&server);
     assert_eq!(found(&server.api, "flowers")[0], "late");
+    a_client_reads_as_the_seed_describes(&node, &server, &["backups", "late"]);
 }
 
 /// A vector search returns the requested number of hits, and a hit's score does not depend on that number.
@@ -204,17 +205,9 @@ fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     assert_eq!(nearest(3), found[..3]);
 }
 
-/// A client that knows the seed's mapping discovers by a vector, navigates to children and fetches by id; an entry's id is
-/// that of its skill, the instruction is stored and not searched, and nothing else lies among the skills.
-#[test]
-fn seed_001_an_official_client_reads_the_index_as_the_seed_describes_it() {
-    let node = Node::new();
-    let home = node.of(home_with(&[
-        ("root", "acme", "admin", None),
-        ("else", "other", "admin", None),
-    ]));
-    let server = home.serve();
-    let root = server.key("root");
+/// Seed 001: a client that knows the mapping discovers by a vector, navigates to children and fetches by id. An entry's id
+/// is that of its skill, the instruction is stored and not searched, and nothing else lies among the skills.
+fn a_client_reads_as_the_seed_describes(node: &Node, server: &Server, others: &[&str]) {
     let vector = |angle: f32| -> Vec<f32> {
         let mut vector = vec![0.0; 384];
         (vector[0], vector[1]) = (angle.cos(), angle.sin());
@@ -229,37 +222,26 @@ fn seed_001_an_official_client_reads_the_index_as_the_seed_describes_it() {
     });
     folder["skill_desc_vector"] = json!(vector(0.2));
     for skill in [&migration, &folder] {
-        put(&root, skill).expect(201);
+        put(&server.api, skill).expect(201);
     }
-    in_step(&server);
+    in_step(server);
     let asked = json!({
         "vector": vector(0.0), "folder": "SQL_SKILL", "leaf": "SQL_SKILL_MIGRATION",
     });
     let seen = node.seen_by_a_client(&node.index, &asked);
-    assert_eq!(
-        seen["discovered"],
-        json!(["SQL_SKILL_MIGRATION", "SQL_SKILL"])
-    );
-    assert_eq!(
-        seen["discovered_fields"],
-        json!(["is_folder", "skill_id", "sub_skills", "summary"])
-    );
+    let discovered = seen["discovered"].as_array().unwrap();
+    assert_eq!(discovered[..2], ["SQL_SKILL_MIGRATION", "SQL_SKILL"]);
+    let fields = json!(["is_folder", "skill_id", "sub_skills", "summary"]);
+    assert_eq!(seen["discovered_fields"], fields);
     assert_eq!(ids(&seen["children"], "skill_id"), ["SQL_SKILL_MIGRATION"]);
     assert_eq!(seen["leaf"]["instruction"], "# SQL Migration Guide");
-    assert_eq!(
-        seen["everything"],
-        json!(["SQL_SKILL", "SQL_SKILL_MIGRATION"])
-    );
     assert_eq!(seen["by_id_field"], json!(["SQL_SKILL_MIGRATION"]));
     assert_eq!(seen["searchable"], json!([]));
-
-    // Another tenant's skill of the same id is in another index. Each tenant's alias leads to its own skills alone.
-    let mut theirs = migration.clone();
-    theirs["instruction"] = json!("# Theirs");
-    put(&server.key("else"), &theirs).expect(201);
-    in_step(&server);
-    let again = node.seen_by_a_client(&node.alias_of("acme"), &asked);
-    assert_eq!(again, seen);
+    let mut everything = vec!["SQL_SKILL", "SQL_SKILL_MIGRATION"];
+    everything.extend(others);
+    assert_eq!(seen["everything"], json!(everything));
+    let scoped = node.seen_by_a_client(&node.alias_of("local"), &asked);
+    assert_eq!(scoped, seen);
 }
 
 /// B001-6 with a node: skills beyond a key's reach are neither found nor take a place; another tenant's skills are

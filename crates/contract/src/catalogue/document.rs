@@ -20,7 +20,6 @@ use super::skill::Skill;
 use super::template::Template;
 use super::tool::Tool;
 use super::vocabulary::Status;
-use crate::agentic::tool_definition::ToolDefinition;
 use crate::ids::{DomainId, TenantId};
 use crate::json::{JsonFault, decode_stored};
 use crate::schema::SchemaName;
@@ -145,24 +144,6 @@ impl DocumentKind {
 }
 
 impl Document {
-    /// Reads a document of a package, with its warnings. A tool may have the form of seed 003 too: a definition without
-    /// an implementation, which an executor's handler carries out.
-    ///
-    /// # Errors
-    /// As for [`Document::from_value`].
-    pub fn from_package(
-        kind: DocumentKind,
-        value: &Value,
-    ) -> Result<(Self, Vec<Violation>), Vec<Violation>> {
-        if kind != DocumentKind::Tool || !ToolDefinition::is_definition(value) {
-            return Self::from_value(kind, value);
-        }
-        let (definition, mut warnings) = read_value::<ToolDefinition>(value)?;
-        let (tool, further) = definition.to_tool()?;
-        warnings.extend(further);
-        Ok((Self::Tool(tool), warnings))
-    }
-
     /// Returns the tool, if the document is one.
     #[must_use]
     pub const fn as_tool(&self) -> Option<&Tool> {

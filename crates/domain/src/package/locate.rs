@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::SourceLocation;
 use super::layout::{self, Role};
-use super::read::parts;
+use super::read::{parts, read_document};
 use crate::cancellation::Cancellation;
 use crate::source::{self, Allowance, Located, Position};
 
@@ -83,7 +83,7 @@ fn is(value: &Value, role: Role, document: &Document, names: &[String]) -> bool 
     };
     kind == document.kind()
         && names.iter().all(has)
-        && Document::from_package(kind, value).is_ok_and(|(found, _)| found.id() == document.id())
+        && read_document(kind, value).is_ok_and(|(found, _)| found.id() == document.id())
 }
 
 impl SourceLocation {

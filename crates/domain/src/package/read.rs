@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
 
     fn document(&mut self, kind: DocumentKind, place: SourceLocation, value: &Value) {
         let mut taken = self.schemas.take(value);
-        if kind == DocumentKind::Tool && ToolDefinition::is_definition(value) {
+        if is_definition(kind, value) {
             let schema = ToolDefinition::unchecked_schema(value).unwrap_or_default();
             taken = taken.and_then(|()| self.schemas.take_schema(&schema));
         }
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
             self.problems.push(problem);
             return;
         }
-        match Document::from_package(kind, value) {
+        match read_document(kind, value) {
             Ok((value, warnings)) => {
                 self.warn(&place, warnings);
                 self.documents.push(WithLocation { value, place });
@@ -217,6 +217,23 @@ impl<'a> Reader<'a> {
         let problems = violations.into_iter().map(|v| Problem::violation(place, v));
         self.problems.extend(problems);
     }
+}
+
+/// Whether a document is a tool in the form of seed 003.
+fn is_definition(kind: DocumentKind, value: &Value) -> bool {
+    kind == DocumentKind::Tool && ToolDefinition::is_definition(value)
+}
+
+/// Reads a document, with its warnings. A tool may have the form of seed 003 too.
+pub(super) fn read_document(
+    kind: DocumentKind,
+    value: &Value,
+) -> Result<(Document, Vec<Violation>), Vec<Violation>> {
+    if is_definition(kind, value) {
+        let (tool, warnings) = ToolDefinition::read_tool(value)?;
+        return Ok((Document::Tool(tool), warnings));
+    }
+    Document::from_value(kind, value)
 }
 
 /// Returns pointers to the documents of a file: the file itself, the items of its list, or, in the graph's folder, the

@@ -67,6 +67,17 @@ impl ToolDefinition {
         )]))
     }
 
+    /// Reads a definition as a tool of the catalogue, with warnings.
+    ///
+    /// # Errors
+    /// Every violation, with pointers into the definition.
+    pub fn read_tool(document: &Value) -> Result<(Tool, Vec<Violation>), Vec<Violation>> {
+        let (definition, mut warnings) = read_value::<Self>(document)?;
+        let (tool, further) = definition.to_tool()?;
+        warnings.extend(further);
+        Ok((tool, warnings))
+    }
+
     /// Converts the definition to a tool of the catalogue, with warnings. The tool writes unless the definition has
     /// `tool_class: readonly`.
     ///
@@ -192,7 +203,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::catalogue::{Document, DocumentKind};
 
     fn definition() -> Value {
         json!({
@@ -212,9 +222,8 @@ mod tests {
 
     fn read(document: &Value) -> Result<(Tool, Vec<String>), Vec<String>> {
         let texts = |found: Vec<Violation>| found.iter().map(ToString::to_string).collect();
-        match Document::from_package(DocumentKind::Tool, document) {
-            Ok((Document::Tool(tool), warnings)) => Ok((tool, texts(warnings))),
-            Ok((other, _)) => panic!("{other:?}"),
+        match ToolDefinition::read_tool(document) {
+            Ok((tool, warnings)) => Ok((tool, texts(warnings))),
             Err(violations) => Err(texts(violations)),
         }
     }
