@@ -1,4 +1,4 @@
-//! From a question to its answer: requests, sessions, tasks and calls of tools of other agents, analyses by a model, and
+//! From a question to its answer: requests, sessions, tasks and tool calls of other agents, analyses by a model, and
 //! candidates where nothing registered fits.
 
 pub(crate) mod analysis;

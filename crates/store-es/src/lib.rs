@@ -3,8 +3,8 @@
 //! ([`product`]).
 //!
 //! Each scope has an index of its own, with the mapping of seed 001, in which an entry's id is that of its skill. The
-//! indexes have unique names and are found by aliases ([`names`]), so that rebuilt ones replace them atomically. Writes go
-//! through another alias that belongs to one index and is deleted with it. Must not know the engine, SQL or the
+//! indexes have unique names and are found by aliases ([`names`]), so that rebuilt ones replace them atomically. Writes
+//! go through another alias that belongs to one index and is deleted with it. Must not know the engine, SQL or the
 //! configuration.
 
 // Only the command line writes to the terminal, through writers that end quietly when a reader has gone.

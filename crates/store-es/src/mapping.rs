@@ -1,5 +1,5 @@
-//! The mappings of the indexes: of a scope, that of seed 001 and nothing else; of a generation's state, the model and the
-//! position.
+//! The mappings of the indexes: of a scope, that of seed 001 and nothing else; of a generation's state, the model and
+//! the position.
 
 use charter_store::agent_skills::SkillsModel;
 use serde_json::{Value, json};

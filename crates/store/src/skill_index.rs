@@ -1,6 +1,6 @@
 //! The index of skills on a search node (seed 001: `agent_skills`): a copy of storage, for vector searches among the
-//! skills that a caller can reach, and for clients that read the node as the seed describes it. Each scope has an index of
-//! its own, so an entry's id is the skill's.
+//! skills that a caller can reach, and for clients that read the node as the seed describes it. Each scope has an index
+//! of its own, so an entry's id is the skill's.
 //!
 //! Storage is authoritative. The copy is updated afterwards and records the revision that it reflects; callers check
 //! its results against storage. Entries carry the revision that they were read at, so that late or duplicate writes
@@ -27,8 +27,8 @@ pub struct IndexPosition {
     pub message: u64,
 }
 
-/// One generation of the index, over all scopes. A complete rebuild replaces it by another one; later writes to the old
-/// one are refused.
+/// One generation of the index, over all scopes. A complete rebuild replaces it by another one; later writes to the
+/// old one are refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexName(pub String);
 

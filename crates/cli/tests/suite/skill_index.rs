@@ -205,8 +205,8 @@ fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     assert_eq!(nearest(3), found[..3]);
 }
 
-/// Seed 001: a client that knows the mapping discovers by a vector, navigates to children and fetches by id. An entry's id
-/// is that of its skill, the instruction is stored and not searched, and nothing else lies among the skills.
+/// Seed 001: a client that knows the mapping discovers by a vector, navigates to children and fetches by id. An entry's
+/// id is that of its skill, the instruction is stored and not searched, and nothing else lies among the skills.
 fn a_client_reads_as_the_seed_describes(node: &Node, server: &Server, others: &[&str]) {
     let vector = |angle: f32| -> Vec<f32> {
         let mut vector = vec![0.0; 384];

@@ -223,7 +223,7 @@ const RESOLVE: &str = "/v1/resolve/";
 /// The word for context builders in the seed's address.
 const CONTEXT: &str = "context";
 
-/// The error for an address of a deprecated collection, with its successor (ruling 1). Such an address has no operation.
+/// The error for an address of a deprecated collection, with its successor (ruling 1). The address has no operation.
 pub(super) fn deprecated(path: &str) -> Option<EngineError> {
     let word = path.strip_prefix(RESOLVE)?.split('/').next()?;
     let kind = if word == CONTEXT {
