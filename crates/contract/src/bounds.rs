@@ -225,8 +225,7 @@ bounds! {
     PARAMETERS = 1_000, Count;
     /// Synonyms that one parameter declares for its allowed values.
     SYNONYMS = 1_000, Count;
-    /// Fields of nested objects in the arguments of one tool that policies may read; objects beyond it have unknown
-    /// fields for them.
+    /// Fields of nested objects in one tool's arguments that policies may read; later objects have unknown fields.
     INPUT_FIELDS = 500, Count;
     /// Nesting of such objects.
     INPUT_LEVELS = 4, Levels;

@@ -36,6 +36,7 @@ use crate::conversation::requests::{
 };
 use crate::conversation::sessions::SessionService;
 use crate::conversation::tasks::TaskService;
+use crate::conversation::tool_invocations::ToolInvocationService;
 use crate::execution::events::EventService;
 use crate::execution::evidence::EvidenceService;
 use crate::execution::evidence_log::EvidenceLogService;
@@ -68,6 +69,7 @@ use crate::registry::route_examples::RouteExampleService;
 use crate::registry::routing::RoutingService;
 use crate::registry::skill_scripts::SkillScriptService;
 use crate::registry::tool_search::ToolSearchService;
+use crate::registry::tools::ToolRegistrationService;
 
 /// The ports of the engine.
 #[derive(Clone)]
@@ -292,6 +294,12 @@ impl Engine {
         &self.services.tool_search
     }
 
+    /// Returns the registrations of single tools.
+    #[must_use]
+    pub fn tool_registrations(&self) -> &Arc<ToolRegistrationService> {
+        &self.services.tool_registrations
+    }
+
     /// Returns the indexes of all texts.
     #[must_use]
     pub fn indexes(&self) -> &Arc<IndexService> {
@@ -403,6 +411,12 @@ impl Engine {
     #[must_use]
     pub fn requests(&self) -> &Arc<RequestService> {
         &self.conversation.requests
+    }
+
+    /// Returns the calls of single tools.
+    #[must_use]
+    pub fn tool_invocations(&self) -> &Arc<ToolInvocationService> {
+        &self.conversation.tool_invocations
     }
 
     /// Returns recorded requests, as their users see them.

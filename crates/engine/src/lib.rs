@@ -55,6 +55,7 @@ pub use conversation::sessions::{SessionService, SessionTurn, SessionView};
 pub use conversation::tasks::{
     Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskService, TaskState,
 };
+pub use conversation::tool_invocations::{InvocationOutcome, ToolInvocationService};
 pub use engine::{Engine, Ports};
 pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, EventService,
@@ -136,3 +137,4 @@ pub use registry::routing::{
 };
 pub use registry::skill_scripts::SkillScriptService;
 pub use registry::tool_search::{FoundTool, ToolSearchService};
+pub use registry::tools::{TOOLS_PACKAGE, ToolRegistered, ToolRegistrationService};

@@ -7,6 +7,7 @@ pub(crate) mod route_examples;
 pub(crate) mod routing;
 pub(crate) mod skill_scripts;
 pub(crate) mod tool_search;
+pub(crate) mod tools;
 
 #[cfg(test)]
 mod tests {

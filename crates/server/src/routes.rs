@@ -33,6 +33,7 @@ mod runs;
 mod schemas;
 mod sessions;
 mod tags;
+mod tools;
 
 pub(crate) use answers::schemas as answer_schemas;
 pub(crate) use bodies::schemas as body_schemas;
@@ -104,6 +105,9 @@ fn catalogue() -> OpenApiRouter<AppState> {
         .routes(routes!(packages::rollback))
         .routes(routes!(packages::unregister))
         .routes(routes!(candidates::promote))
+        .routes(routes!(tools::register))
+        .routes(routes!(tools::show, tools::delete))
+        .routes(routes!(tools::invoke))
 }
 
 /// Requests, runs and approvals.
@@ -240,6 +244,9 @@ pub(crate) fn pages() -> Router<AppState> {
 }
 
 pub(crate) async fn unknown(uri: Uri) -> ApiError {
+    if let Some(deprecated) = resolve::deprecated(uri.path()) {
+        return deprecated.into();
+    }
     let message = format!("`{}` does not exist; see /reference", uri.path());
     EngineError::new(ErrorCode::NotFound, message).into()
 }

@@ -8,10 +8,10 @@ use charter_store::agent_skills::SkillsRevision;
 use charter_store::skill_index::{FailedEntry, IndexChange, IndexPosition, SkillIndexError};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::client::{Node, NodeAnswer, NodeRequest, shortened};
 use crate::mapping::VECTOR;
+use crate::names;
 
 /// Entries and bytes of one request.
 const MAX_ENTRIES: usize = 500;
@@ -23,27 +23,10 @@ const ATTEMPTS: u32 = 5;
 /// The pause before the first retry of an entry; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 
-/// The entry with the index's position.
+/// The only entry of a state index, and its field.
 pub(crate) const POSITION: &str = "position";
 
 const DOING: &str = "writing skills";
-
-/// Returns the id of an entry, which has a fixed length for all names.
-pub(crate) fn entry_id(scope: &Scope, id: &SkillId) -> String {
-    let mut hash = Sha256::new();
-    hash.update(scope_word(scope).as_bytes());
-    hash.update([0]);
-    hash.update(id.as_str().as_bytes());
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
-/// Returns the stored form of a scope: the tenant, or empty for the global one.
-pub(crate) fn scope_word(scope: &Scope) -> &str {
-    scope.tenant().map_or("", |tenant| tenant.as_str())
-}
 
 /// An entry's scope and id; absent for the position.
 type Entry = Option<(Scope, SkillId)>;
@@ -55,10 +38,12 @@ struct BulkEntry {
 }
 
 impl BulkEntry {
-    fn from_change(change: &IndexChange, revision: SkillsRevision) -> Self {
+    fn from_change(change: &IndexChange, generation: &str, revision: SkillsRevision) -> Self {
         let (scope, id) = change.key();
+        let index = names::of_scope(generation, scope);
         let head = json!({
-            "_id": entry_id(scope, id), "version": revision.0, "version_type": "external_gte",
+            "_index": names::writes(&index), "_id": id,
+            "version": revision.0, "version_type": "external_gte",
         });
         let text = match change {
             IndexChange::Remove(..) => format!("{}\n", json!({"delete": head})),
@@ -68,7 +53,7 @@ impl BulkEntry {
                     "summary": skill.summary,
                     "is_folder": skill.is_folder,
                     "sub_skills": skill.sub_skills,
-                    "scope": scope_word(&skill.scope),
+                    "instruction": skill.instruction,
                 });
                 if let Some(vector) = &skill.vector {
                     entry[VECTOR] = json!(vector);
@@ -82,9 +67,10 @@ impl BulkEntry {
         }
     }
 
-    fn position(position: IndexPosition) -> Self {
+    fn position(position: IndexPosition, generation: &str) -> Self {
         let head = json!({"index": {
-            "_id": POSITION, "version": position.revision.0, "version_type": "external_gte",
+            "_index": names::writes(generation), "_id": POSITION,
+            "version": position.revision.0, "version_type": "external_gte",
         }});
         let entry = json!({POSITION: {
             "revision": position.revision.0, "message": position.message,
@@ -104,11 +90,11 @@ enum EntryOutcome {
     Refused(String),
 }
 
-/// Writes entries through an alias, then the position.
+/// Writes entries to the indexes of their scopes, which exist, then the position.
 pub(crate) async fn write(
     node: &Node,
-    alias: &str,
-    changes: &[IndexChange],
+    generation: &str,
+    changes: &[&IndexChange],
     revision: SkillsRevision,
     position: IndexPosition,
 ) -> Result<Vec<FailedEntry>, SkillIndexError> {
@@ -118,7 +104,7 @@ pub(crate) async fn write(
         let mut lines = Vec::new();
         let mut bytes = 0;
         while let Some((change, after)) = rest.split_first() {
-            let line = BulkEntry::from_change(change, revision);
+            let line = BulkEntry::from_change(change, generation, revision);
             if !lines.is_empty() && bytes + line.text.len() > MAX_BYTES {
                 break;
             }
@@ -129,51 +115,53 @@ pub(crate) async fn write(
                 break;
             }
         }
-        let refused = send(node, alias, lines).await?;
+        let refused = send(node, generation, lines).await?;
         failed.extend(refused.into_iter().filter_map(|(of, reason)| {
             let (scope, id) = of?;
             Some(FailedEntry { scope, id, reason })
         }));
     }
     // Last, so that the position never exceeds the written entries.
-    let refused = send(node, alias, vec![BulkEntry::position(position)]).await?;
+    let position = BulkEntry::position(position, generation);
+    let refused = send(node, generation, vec![position]).await?;
     if let Some((_, reason)) = refused.first() {
         return Err(node.invalid_answer(DOING, format!("the position: {reason}")));
     }
-    refresh(node, alias).await?;
+    refresh(node, generation).await?;
     Ok(failed)
 }
 
 /// Makes written entries visible to searches. This is a separate request: a node need not refresh after a request whose
 /// only line was a conflict, which the position is when another writer's is later.
-async fn refresh(node: &Node, alias: &str) -> Result<(), SkillIndexError> {
-    let path = format!("{alias}/_refresh");
+async fn refresh(node: &Node, generation: &str) -> Result<(), SkillIndexError> {
+    let scopes = names::every_scope(generation);
+    let path = format!("{generation},{scopes}/_refresh");
     match node
         .answer::<Value>(NodeRequest::new(DOING, Method::POST, &path).with_long_timeout())
         .await?
     {
         NodeAnswer::Found(_) => Ok(()),
-        NodeAnswer::Missing(_) => Err(missing_index(node, alias)),
+        NodeAnswer::Missing(_) => Err(missing_index(node, generation)),
     }
 }
 
-fn missing_index(node: &Node, alias: &str) -> SkillIndexError {
+pub(crate) fn missing_index(node: &Node, index: &str) -> SkillIndexError {
     SkillIndexError::Missing {
         place: node.place(),
-        index: alias.to_owned(),
+        index: index.to_owned(),
     }
 }
 
 /// Sends lines, and retries those that the node could not accept.
 async fn send(
     node: &Node,
-    alias: &str,
+    generation: &str,
     mut lines: Vec<BulkEntry>,
 ) -> Result<Vec<(Entry, String)>, SkillIndexError> {
     let mut failed = Vec::new();
     let mut pause = FIRST_PAUSE;
     for attempt in 1..=ATTEMPTS {
-        let fates = attempt_all(node, alias, &lines).await?;
+        let fates = attempt_all(node, generation, &lines).await?;
         let mut again = Vec::new();
         for (line, fate) in lines.into_iter().zip(fates) {
             match fate {
@@ -200,13 +188,13 @@ async fn send(
 
 async fn attempt_all(
     node: &Node,
-    alias: &str,
+    generation: &str,
     lines: &[BulkEntry],
 ) -> Result<Vec<EntryOutcome>, SkillIndexError> {
-    // The alias is deleted with its index: a write must not create an index.
-    let path = format!("{alias}/_bulk?require_alias=true");
+    // An alias for writes is deleted with its index: a write must not create an index.
+    let path = "_bulk?require_alias=true";
     let body: String = lines.iter().map(|line| line.text.as_str()).collect();
-    let ask = NodeRequest::new(DOING, Method::POST, &path)
+    let ask = NodeRequest::new(DOING, Method::POST, path)
         .lines(body)
         .with_long_timeout();
     let answer = node.ask(ask).await?;
@@ -218,7 +206,7 @@ async fn attempt_all(
     }
     let gone = items.iter().filter_map(outcome).any(is_gone);
     if gone {
-        return Err(missing_index(node, alias));
+        return Err(missing_index(node, generation));
     }
     Ok(items.iter().map(entry_outcome).collect())
 }

@@ -1,6 +1,9 @@
 //! The index of skills on a node: created, found by its alias, rebuilt.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use async_trait::async_trait;
+use charter_contract::scope::Scope;
 use charter_store::agent_skills::{SkillsModel, SkillsRevision};
 use charter_store::skill_index::{
     CurrentIndex, FailedEntry, IndexChange, IndexName, IndexPosition, NearSkill, NearestSkills,
@@ -10,9 +13,10 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
-use crate::bulk::{self, POSITION};
+use crate::bulk::{self, POSITION, missing_index};
 use crate::client::{Node, NodeAnswer, NodeRequest};
-use crate::mapping::{difference, new_index};
+use crate::mapping::{difference, model_of, new_index, new_state};
+use crate::names;
 use crate::options::{self, EsOptions, SetupError};
 use crate::product::Product;
 use crate::search;
@@ -21,9 +25,6 @@ const LOOKING: &str = "looking for the index";
 const MAKING: &str = "creating an index";
 const TAKING: &str = "switching the index alias";
 const ASKING: &str = "detecting the product";
-
-/// The suffix of the alias for writes.
-const WRITES: &str = "-writes";
 
 /// The index of skills on a node of Elasticsearch or OpenSearch.
 #[derive(Debug)]
@@ -109,6 +110,175 @@ impl EsSkillIndex {
             NodeAnswer::Found(_) | NodeAnswer::Missing(_) => Ok(()),
         }
     }
+
+    /// Returns a generation as the node has it.
+    async fn generation(&self, name: &str) -> Result<Generation, SkillIndexError> {
+        let path = format!("{name},{}/_alias", names::every_scope(name));
+        let mut generation = Generation::default();
+        let mut exists = false;
+        for (index, known) in self.indexes(&path).await? {
+            let has = |alias: &str| known["aliases"].get(alias).is_some();
+            if index == name {
+                exists = true;
+                generation.is_current = has(&names::state_alias(&self.alias));
+            } else {
+                let is_found = has(&self.alias);
+                generation.scopes.insert(index, is_found);
+            }
+        }
+        match exists {
+            true => Ok(generation),
+            false => Err(missing_index(&self.node, name)),
+        }
+    }
+
+    /// Creates the index of a scope in a generation, which searches do not use yet.
+    async fn create_scope(
+        &self,
+        generation: &str,
+        model: &SkillsModel,
+        scope: &Scope,
+    ) -> Result<String, SkillIndexError> {
+        let index = names::of_scope(generation, scope);
+        let body = new_index(self.product().await?, model, &names::writes(&index));
+        let ask = NodeRequest::new(MAKING, Method::PUT, &index)
+            .json(&body)
+            .with_long_timeout();
+        let made = self.node.ask(ask).await;
+        match made {
+            // Another process made it.
+            Err(SkillIndexError::Refused { reason, .. }) if reason.contains("already exists") => {
+                Ok(index)
+            }
+            made => made.map(|_| index),
+        }
+    }
+
+    /// Returns the model that a generation was made for.
+    async fn model_of(&self, generation: &str) -> Result<SkillsModel, SkillIndexError> {
+        let found = self.indexes(&format!("{generation}/_mapping")).await?;
+        let Some((_, mappings)) = found.first() else {
+            return Err(missing_index(&self.node, generation));
+        };
+        let model = model_of(&mappings["mappings"]);
+        let detail = || "its state names no model".to_owned();
+        model.ok_or_else(|| self.node.invalid_answer(LOOKING, detail()))
+    }
+
+    /// Creates missing indexes of scopes, and returns the reason for each that the node refuses.
+    async fn create_scopes<'s>(
+        &self,
+        name: &str,
+        generation: &mut Generation,
+        scopes: impl Iterator<Item = &'s Scope>,
+    ) -> Result<BTreeMap<&'s Scope, String>, SkillIndexError> {
+        let mut refused = BTreeMap::new();
+        let mut model = None;
+        for scope in scopes {
+            if generation.scopes.contains_key(&names::of_scope(name, scope)) {
+                continue;
+            }
+            let made_for = match model.take() {
+                Some(known) => known,
+                None => self.model_of(name).await?,
+            };
+            match self.create_scope(name, &made_for, scope).await {
+                Ok(index) => {
+                    generation.scopes.insert(index, false);
+                }
+                // Not a failure that passes: the node has too many indexes, or does not accept the mapping.
+                Err(SkillIndexError::Refused {
+                    status: 400,
+                    reason,
+                    ..
+                }) => {
+                    refused.insert(scope, reason);
+                }
+                Err(error) => return Err(error),
+            }
+            model = Some(made_for);
+        }
+        Ok(refused)
+    }
+
+    /// Lets searches find new indexes of the current generation.
+    async fn publish(&self, name: &str, generation: &Generation) -> Result<(), SkillIndexError> {
+        let hidden = generation.scopes.iter().filter(|(_, is_found)| !**is_found);
+        let hidden: Vec<&str> = hidden.map(|(index, _)| index.as_str()).collect();
+        if !generation.is_current || hidden.is_empty() {
+            return Ok(());
+        }
+        // The state is deleted with its generation: the whole request then fails, so no alias leads to a replaced one.
+        let mut actions = vec![added(name, &names::state_alias(&self.alias))];
+        for index in hidden {
+            actions.extend(self.aliases_of(name, index));
+        }
+        self.switch(name, actions).await
+    }
+
+    /// Returns the actions that let searches find the index of a scope.
+    fn aliases_of(&self, generation: &str, index: &str) -> [Value; 2] {
+        let own = names::scope_alias(&self.alias, generation, index);
+        [added(index, &self.alias), added(index, &own)]
+    }
+
+    /// Changes aliases atomically.
+    async fn switch(&self, name: &str, actions: Vec<Value>) -> Result<(), SkillIndexError> {
+        let ask = NodeRequest::new(TAKING, Method::POST, "_aliases").with_long_timeout();
+        let ask = ask.json(&json!({"actions": actions}));
+        match self.node.answer::<Value>(ask).await? {
+            NodeAnswer::Found(_) => Ok(()),
+            NodeAnswer::Missing(_) => Err(missing_index(&self.node, name)),
+        }
+    }
+
+    /// Refuses a configured name that leads to indexes of another program or an earlier layout.
+    async fn must_be_unused(&self) -> Result<(), SkillIndexError> {
+        let found = self.indexes(&format!("{}/_alias", self.alias)).await?;
+        match found.first() {
+            None => Ok(()),
+            Some((index, _)) => {
+                let detail = format!("the index `{index}` has that name, without a state");
+                Err(self.mismatch(detail))
+            }
+        }
+    }
+}
+
+/// A generation of the index.
+#[derive(Debug, Default)]
+struct Generation {
+    /// Whether searches use it.
+    is_current: bool,
+    /// The indexes of its scopes, and whether searches find each.
+    scopes: BTreeMap<String, bool>,
+}
+
+fn added(index: &str, alias: &str) -> Value {
+    json!({"add": {"index": index, "alias": alias}})
+}
+
+/// Returns the changes to indexes that exist, and an entry for each change that cannot be written.
+fn writable<'c>(
+    changes: &'c [IndexChange],
+    name: &str,
+    generation: &Generation,
+    refused: &BTreeMap<&Scope, String>,
+) -> (Vec<&'c IndexChange>, Vec<FailedEntry>) {
+    let (mut written, mut failed) = (Vec::new(), Vec::new());
+    for change in changes {
+        let (scope, id) = change.key();
+        if generation.scopes.contains_key(&names::of_scope(name, scope)) {
+            written.push(change);
+        } else if let (IndexChange::Put(_), Some(reason)) = (change, refused.get(scope)) {
+            failed.push(FailedEntry {
+                scope: scope.clone(),
+                id: id.clone(),
+                reason: reason.clone(),
+            });
+        }
+    }
+    (written, failed)
 }
 
 #[async_trait]
@@ -122,17 +292,20 @@ impl SkillIndex for EsSkillIndex {
     }
 
     async fn current(&self, model: &SkillsModel) -> Result<Option<CurrentIndex>, SkillIndexError> {
-        let product = self.product().await?;
-        let mut found = self.indexes(&format!("{}/_mapping", self.alias)).await?;
+        let state = names::state_alias(&self.alias);
+        let mut found = self.indexes(&format!("{state}/_mapping")).await?;
         let (name, mappings) = match (found.pop(), found.len()) {
-            (None, _) => return Ok(None),
+            (None, _) => {
+                self.must_be_unused().await?;
+                return Ok(None);
+            }
             (Some(one), 0) => one,
             (Some(_), others) => {
-                let detail = format!("{} indexes have that name", others + 1);
+                let detail = format!("{} indexes have the name `{state}`", others + 1);
                 return Err(self.mismatch(detail));
             }
         };
-        if let Some(detail) = difference(product, model, &mappings["mappings"]) {
+        if let Some(detail) = difference(model, &mappings["mappings"]) {
             return Err(self.mismatch(detail));
         }
         let position = self.position(&name).await?;
@@ -147,23 +320,41 @@ impl SkillIndex for EsSkillIndex {
         revision: SkillsRevision,
         position: IndexPosition,
     ) -> Result<Vec<FailedEntry>, SkillIndexError> {
-        let alias = format!("{}{WRITES}", index.0);
-        bulk::write(&self.node, &alias, changes, revision, position).await
+        let name = index.0.as_str();
+        let mut generation = self.generation(name).await?;
+        let puts = changes.iter().filter_map(|change| match change {
+            IndexChange::Put(skill) => Some(&skill.scope),
+            IndexChange::Remove(..) => None,
+        });
+        let scopes: BTreeSet<&Scope> = puts.collect();
+        let scopes = scopes.into_iter();
+        let refused = self.create_scopes(name, &mut generation, scopes).await?;
+        self.publish(name, &generation).await?;
+        let (written, mut failed) = writable(changes, name, &generation, &refused);
+        failed.extend(bulk::write(&self.node, name, &written, revision, position).await?);
+        Ok(failed)
     }
 
     async fn begin(&self, model: &SkillsModel, tag: &str) -> Result<IndexName, SkillIndexError> {
-        let product = self.product().await?;
-        let every = self.indexes(&format!("{}-*/_alias", self.alias)).await?;
-        for (index, known) in every {
-            let begun = known["aliases"].get(format!("{index}{WRITES}")).is_some();
-            if begun && known["aliases"].get(&self.alias).is_none() {
+        let state = names::state_alias(&self.alias);
+        let mut every = self.indexes(&format!("{}-*/_alias", self.alias)).await?;
+        // States first: a late write to a deleted generation then creates nothing.
+        every.sort_by_key(|(index, _)| names::is_of_scope(index));
+        let current = every
+            .iter()
+            .find(|(_, known)| known["aliases"].get(&state).is_some());
+        let current = current.and_then(|(index, _)| names::generation(&self.alias, index));
+        for (index, known) in &every {
+            let generation = names::generation(&self.alias, index);
+            let begun = known["aliases"].get(names::writes(index)).is_some();
+            if begun && generation.is_some() && generation != current {
                 tracing::info!(index, "removing an incomplete index of skills");
-                self.delete(&index).await?;
+                self.delete(index).await?;
             }
         }
         let name = options::index(&format!("{}-{tag}", self.alias))
             .map_err(|error| self.node.invalid_answer(MAKING, error.to_string()))?;
-        let body = new_index(product, model, &format!("{name}{WRITES}"));
+        let body = new_state(model, &names::writes(&name));
         let ask = NodeRequest::new(MAKING, Method::PUT, &name)
             .json(&body)
             .with_long_timeout();
@@ -172,35 +363,41 @@ impl SkillIndex for EsSkillIndex {
     }
 
     async fn take(&self, index: &IndexName) -> Result<(), SkillIndexError> {
-        let before = self.indexes(&format!("{}/_alias", self.alias)).await?;
-        let mut actions = vec![json!({"add": {"index": index.0, "alias": self.alias}})];
-        for (name, _) in before.iter().filter(|(name, _)| *name != index.0) {
-            if *name == self.alias {
-                let detail = "it is an index, not an alias; delete it or choose another name";
-                return Err(self.mismatch(detail.to_owned()));
-            }
-            actions.push(json!({"remove_index": {"index": name}}));
+        let name = index.0.as_str();
+        let state = names::state_alias(&self.alias);
+        let generation = self.generation(name).await?;
+        let mut actions = vec![added(name, &state)];
+        for scope in generation.scopes.keys() {
+            actions.extend(self.aliases_of(name, scope));
         }
-        let ask = NodeRequest::new(TAKING, Method::POST, "_aliases").with_long_timeout();
-        self.node
-            .ask(ask.json(&json!({"actions": actions})))
-            .await?;
-        Ok(())
+        let mut before = BTreeSet::new();
+        for alias in [&self.alias, &state] {
+            let found = self.indexes(&format!("{alias}/_alias")).await?;
+            before.extend(found.into_iter().map(|(index, _)| index));
+        }
+        if before.contains(&self.alias) {
+            let detail = "it is an index, not an alias; delete it or choose another name";
+            return Err(self.mismatch(detail.to_owned()));
+        }
+        let is_old = |index: &&String| names::generation(&self.alias, index) != Some(name);
+        let replaced = before.iter().filter(is_old);
+        actions.extend(replaced.map(|index| json!({"remove_index": {"index": index}})));
+        self.switch(name, actions).await
     }
 
     async fn nearest(&self, question: &NearestSkills) -> Result<Vec<NearSkill>, SkillIndexError> {
         let product = self.product().await?;
-        let Some(body) = search::body(product, question) else {
+        let Some(mut searches) = search::searches(product, &self.alias, question) else {
             return Ok(Vec::new());
         };
-        let path = format!("{}/_search?filter_path={}", self.alias, search::READ);
-        let ask = NodeRequest::new(search::DOING, Method::POST, &path).json(&body);
+        let path = format!("_msearch?filter_path={}", search::READ);
+        let lines = std::mem::take(&mut searches.lines);
+        let ask = NodeRequest::new(search::DOING, Method::POST, &path).lines(lines);
         match self.node.answer(ask).await? {
-            NodeAnswer::Found(answer) => search::hits(&self.node, answer, question.most),
-            NodeAnswer::Missing(_) => Err(SkillIndexError::Missing {
-                place: self.node.place(),
-                index: self.alias.clone(),
-            }),
+            NodeAnswer::Found(answer) => {
+                search::hits(&self.node, &self.alias, searches, answer, question.most)
+            }
+            NodeAnswer::Missing(_) => Err(missing_index(&self.node, &self.alias)),
         }
     }
 }

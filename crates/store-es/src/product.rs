@@ -67,22 +67,6 @@ impl Product {
         }
     }
 
-    /// Returns the number of components in a mapping.
-    pub(crate) fn dims(self, mapping: &Value) -> Option<u64> {
-        match self {
-            Self::Elasticsearch => mapping["dims"].as_u64(),
-            Self::OpenSearch => mapping["dimension"].as_u64(),
-        }
-    }
-
-    /// Whether a mapping keeps vectors unquantised. OpenSearch quantises only if configured.
-    pub(crate) fn is_whole(self, mapping: &Value) -> bool {
-        match self {
-            Self::Elasticsearch => mapping["index_options"]["type"] == WHOLE,
-            Self::OpenSearch => true,
-        }
-    }
-
     /// Returns a search for the nearest entries within a filter.
     pub(crate) fn nearest(self, field: &str, vector: &[f32], most: usize, filter: &Value) -> Value {
         let explored = most.max(EXPLORED);

@@ -102,6 +102,7 @@ fn skill(name: &str, vector: Option<Vec<f32>>) -> IndexedSkill {
         summary: name.to_owned(),
         is_folder: false,
         sub_skills: Vec::new(),
+        instruction: format!("how to use {name}"),
         vector,
     }
 }
@@ -234,6 +235,31 @@ async fn a_refused_entry_does_not_block_other_entries() {
     assert_eq!(nearest_names(index).await.unwrap(), ["a", "c"]);
     let current = index.current(&model(4)).await.unwrap().unwrap();
     assert_eq!(current.position, position(1));
+}
+
+/// A second tenant's skill of the same id is another entry, and each scope is found through its own alias.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scopes_have_indexes_of_their_own() {
+    let opened = opened(4).await;
+    let (index, name) = (&opened.index, &opened.name);
+    let vector = vec![1.0, 0.0, 0.0, 0.0];
+    let of_tenant = |tenant: &str| IndexedSkill {
+        scope: Scope::Tenant(TenantId::parse(tenant).unwrap()),
+        ..skill("same", Some(vector.clone()))
+    };
+    let changes = ["acme", "Umbra.1"].map(|tenant| IndexChange::Put(Box::new(of_tenant(tenant))));
+    let failed = index.write(name, &changes, SkillsRevision(1), position(1));
+    assert_eq!(failed.await.unwrap(), []);
+    let removed = [IndexChange::Remove(
+        Scope::Global,
+        SkillId::parse("same").unwrap(),
+    )];
+    // A scope without skills has no index.
+    let failed = index.write(name, &removed, SkillsRevision(2), position(2));
+    assert_eq!(failed.await.unwrap(), []);
+    assert_eq!(nearest_names(index).await.unwrap(), ["same"]);
+    let current = index.current(&model(4)).await.unwrap().unwrap();
+    assert_eq!(current.position, position(2));
 }
 
 /// An index of another kind or origin is not changed.

@@ -121,17 +121,44 @@ async fn load(tx: &mut Tx<'_>) -> Result<SkillsLoaded, StoreError> {
     })
 }
 
-async fn load_some(tx: &mut Tx<'_>, keys: &[(Scope, SkillId)]) -> Result<SkillsLoaded, StoreError> {
-    let (revision, model) = index(tx, "").await?;
+/// Groups skills by the stored form of their scopes.
+fn by_scope(keys: &[(Scope, SkillId)]) -> BTreeMap<&str, Vec<&str>> {
     let mut ids_by_scope = BTreeMap::<&str, Vec<&str>>::new();
     for (scope, id) in keys {
         let ids = ids_by_scope.entry(column::scope(scope)).or_default();
         ids.push(id.as_str());
     }
+    ids_by_scope
+}
+
+async fn load_instructions(
+    tx: &mut Tx<'_>,
+    keys: &[(Scope, SkillId)],
+) -> Result<Vec<(Scope, SkillId, String)>, StoreError> {
+    let one_of = tx.dialect().one_of("$2");
+    let sql = format!(
+        "SELECT scope, skill_id, instruction FROM agent_skill_instruction
+         WHERE scope = $1 AND skill_id {one_of}"
+    );
+    let mut found = Vec::with_capacity(keys.len());
+    for (scope, ids) in by_scope(keys) {
+        found.extend(rows(READING, tx, &sql, params![scope, ids], instruction).await?);
+    }
+    Ok(found)
+}
+
+fn instruction(row: &dyn Columns) -> Result<(Scope, SkillId, String), StoreError> {
+    let scope = column::parse_scope(field(row, 0)?)?;
+    let id = column::parse("skill id", field(row, 1)?)?;
+    Ok((scope, id, field(row, 2)?))
+}
+
+async fn load_some(tx: &mut Tx<'_>, keys: &[(Scope, SkillId)]) -> Result<SkillsLoaded, StoreError> {
+    let (revision, model) = index(tx, "").await?;
     let one_of = tx.dialect().one_of("$2");
     let sql = format!("{SKILL} WHERE scope = $1 AND skill_id {one_of} ORDER BY skill_id");
     let mut skills = Vec::with_capacity(keys.len());
-    for (scope, ids) in ids_by_scope {
+    for (scope, ids) in by_scope(keys) {
         skills.extend(rows(READING, tx, &sql, params![scope, ids], record).await?);
     }
     Ok(SkillsLoaded {
@@ -236,6 +263,18 @@ impl<E: SqlEngine> AgentSkills for SqlStore<E> {
                     let values = params![column::scope(scope), skill.as_str()];
                     row(READING, tx, sql, values, |row| field::<String>(row, 0)).await
                 })
+            })
+            .await
+    }
+
+    async fn skill_instructions(
+        &self,
+        skills: &[(Scope, SkillId)],
+    ) -> Result<Vec<(Scope, SkillId, String)>, StoreError> {
+        let keys = skills.to_vec();
+        self.engine
+            .run(Access::Read, RowScope::Everyone, keys, |tx, keys| {
+                Box::pin(load_instructions(tx, keys))
             })
             .await
     }

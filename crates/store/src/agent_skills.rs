@@ -188,6 +188,12 @@ pub trait AgentSkills {
         skill: &SkillId,
     ) -> Result<Option<String>, StoreError>;
 
+    /// Returns the instructions of those of these skills that exist, in any order. The caller bounds their number.
+    async fn skill_instructions(
+        &self,
+        skills: &[(Scope, SkillId)],
+    ) -> Result<Vec<(Scope, SkillId, String)>, StoreError>;
+
     /// Returns the files of a skill, by path; none when there is no such skill.
     async fn skill_files(
         &self,

@@ -1,5 +1,6 @@
 //! The index of skills on a search node (seed 001: `agent_skills`): a copy of storage, for vector searches among the
-//! skills that a caller can reach.
+//! skills that a caller can reach, and for clients that read the node as the seed describes it. Each scope has an index
+//! of its own, so an entry's id is the skill's.
 //!
 //! Storage is authoritative. The copy is updated afterwards and records the revision that it reflects; callers check
 //! its results against storage. Entries carry the revision that they were read at, so that late or duplicate writes
@@ -26,7 +27,8 @@ pub struct IndexPosition {
     pub message: u64,
 }
 
-/// One index on the node. A complete rebuild replaces it by another one; later writes to the old one are refused.
+/// One generation of the index, over all scopes. A complete rebuild replaces it by another one; later writes to the
+/// old one are refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexName(pub String);
 
@@ -39,7 +41,7 @@ pub struct CurrentIndex {
     pub position: IndexPosition,
 }
 
-/// A skill as the index stores it. Its instruction stays in storage (B001-3).
+/// A skill as the index stores it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexedSkill {
     /// Its scope.
@@ -52,6 +54,8 @@ pub struct IndexedSkill {
     pub is_folder: bool,
     /// The skills that it refers to.
     pub sub_skills: Vec<SkillId>,
+    /// Its instruction, which is stored and not searched (ruling 20).
+    pub instruction: String,
     /// Its vector, of the index's model and of length 1; without one searches do not find it.
     pub vector: Option<Vec<f32>>,
 }

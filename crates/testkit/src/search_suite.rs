@@ -100,6 +100,7 @@ fn skill(scope: &Scope, name: &str, vector: Vec<f32>) -> Result<IndexedSkill, Fa
         summary: format!("what {name} is for"),
         is_folder: false,
         sub_skills: Vec::new(),
+        instruction: format!("how to use {name}"),
         vector: Some(vector),
     })
 }

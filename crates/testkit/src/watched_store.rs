@@ -278,6 +278,7 @@ reads {
     fn skills_of(skills: &[(Scope, SkillId)]) -> SkillsLoaded;
     fn skills_revision() -> SkillsRevision;
     fn skill_instruction(scope: &Scope, skill: &SkillId) -> Option<String>;
+    fn skill_instructions(skills: &[(Scope, SkillId)]) -> Vec<(Scope, SkillId, String)>;
     fn skill_files(scope: &Scope, skill: &SkillId) -> Vec<SkillFileEntry>;
     fn all_skill_files(scope: &Scope) -> Vec<(SkillId, Vec<SkillFileEntry>)>;
     fn skill_file(scope: &Scope, skill: &SkillId, path: &str) -> Option<SkillFile>;

@@ -79,6 +79,9 @@ impl Advice {
             let check = "`charter package validate DIR` checks it again without writing.";
             advice.documents = Some(check);
         }
+        if let Command::Call(_) = command {
+            advice.documents = Some("`charter resolve tool TOOL` shows its parameters.");
+        }
         if let Command::Ask(_) | Command::Playbook(_) | Command::Gate(_) = command {
             advice.parameters = Some("Give each with -p NAME=VALUE.");
         }
@@ -394,6 +397,11 @@ mod tests {
                 "charter runs start f",
                 ErrorCode::InvalidDocument,
                 "charter package validate FILE",
+            ),
+            (
+                "charter call x",
+                ErrorCode::InvalidDocument,
+                "charter resolve tool",
             ),
             (
                 "charter skills delete x",

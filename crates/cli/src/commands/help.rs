@@ -16,6 +16,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Runs, missions and approvals",
         &[
+            "call",
             "runs",
             "playbook",
             "mission",

@@ -82,6 +82,7 @@ fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
         | Command::Resolve(_)
         | Command::Lens(_)
         | Command::Runs(_)
+        | Command::Call(_)
         | Command::Mission(_)
         | Command::Playbook(_)
         | Command::Candidate(_)

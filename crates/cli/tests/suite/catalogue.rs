@@ -156,8 +156,14 @@ fn b000_1_a_document_is_shown_with_both_layers_and_its_source() {
     uma.get("/v1/documents/skill/reliability.nothing")
         .fails(404, "not_found");
     uma.get("/v1/documents/widget/x").fails(404, "not_found");
-    uma.get("/v1/documents/intent/x")
-        .fails(410, "deprecated_collection");
+    for deprecated in [
+        "/v1/documents/intent/x",
+        "/v1/resolve/intent/x",
+        "/v1/resolve/context/x",
+        "/v1/resolve/cloud_knowledge",
+    ] {
+        uma.get(deprecated).fails(410, "deprecated_collection");
+    }
 }
 
 /// B000-10: a document that is not listed cannot be found by its id.

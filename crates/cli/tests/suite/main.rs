@@ -87,5 +87,6 @@ mod tags;
 mod telemetry;
 mod templates;
 mod tenants;
+mod tools;
 mod unknown_ids;
 mod web_search;

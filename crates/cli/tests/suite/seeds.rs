@@ -138,7 +138,7 @@ fn executor(simulator: &Simulator, api: &Api) -> Executor {
 }
 
 /// A home whose commands use a server.
-fn speaking_to(api: &Api) -> Home {
+pub(crate) fn speaking_to(api: &Api) -> Home {
     Home::new()
         .with("CHARTER_SERVER", &api.base)
         .with("CHARTER_API_KEY", api.key.as_deref().unwrap())

@@ -1,12 +1,14 @@
 //! Skills on a search node: synchronized with storage, across failures of the node and of servers.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use charter_testkit::postgres_server::PostgresServer;
 use charter_testkit::search_server::{Gate, SearchServer};
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Server, eventually, ids};
+use crate::home::{Api, Home, Server, eventually, ids, project, target};
 use crate::skills::{delete, home_with, put};
 use crate::tenants::erase;
 
@@ -25,6 +27,33 @@ impl Node {
         }
     }
 
+    /// The alias of a tenant's own skills.
+    fn alias_of(&self, tenant: &str) -> String {
+        format!("{}.tenant-{tenant}", self.index)
+    }
+
+    /// The answers of a client that is written from seed 001, on the official client of the node.
+    fn seen_by_a_client(&self, index: &str, asked: &Value) -> Value {
+        let python = target().join("search-clients/bin/python");
+        let script = project().join("crates/cli/tests/search/seed_client.py");
+        let product = SearchServer::shared().product();
+        let mut child = Command::new(python)
+            .arg(script)
+            .args([product, &self.gate.url(), index])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(asked.to_string().as_bytes()).unwrap();
+        drop(input);
+        let ended = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{errors}");
+        serde_json::from_slice(&ended.stdout).unwrap()
+    }
+
     /// A home whose skills are found by the node only.
     fn of(&self, home: Home) -> Home {
         home.with("CHARTER_MODEL__SOURCE", "local")
@@ -37,7 +66,7 @@ impl Node {
 
 /// The number of entries of a tenant on the node; `None` while it prepares its index.
 fn entries_of(node: &Node, tenant: &str) -> Option<u64> {
-    let url = format!("{}/{}/_count?q=scope:{tenant}", node.gate.url(), node.index);
+    let url = format!("{}/{}/_count", node.gate.url(), node.alias_of(tenant));
     let mut answer = ureq::get(&url).call().ok()?;
     let counted = answer.body_mut().read_to_string().ok()?;
     serde_json::from_str::<Value>(&counted).ok()?["count"].as_u64()
@@ -127,6 +156,7 @@ fn skills_are_found_by_a_node_that_follows_storage() {
     let server = home.serve();
     in_step(&server);
     assert_eq!(found(&server.api, "flowers")[0], "late");
+    a_client_reads_as_the_seed_describes(&node, &server, &["backups", "late"]);
 }
 
 /// A vector search returns the requested number of hits, and a hit's score does not depend on that number.
@@ -168,11 +198,50 @@ fn a_vector_finds_as_many_skills_of_a_node_as_are_wanted() {
     for number in 0..25 {
         let url = format!("{}/{}/_doc?refresh=true", node.gate.url(), node.index);
         let stray = json!({"skill_id": format!("stray{number}"), "summary": "s", "is_folder": false,
-            "sub_skills": [], "scope": "local", "skill_desc_vector": vector(0)});
+            "sub_skills": [], "instruction": "i", "skill_desc_vector": vector(0)});
         let sent = ureq::post(&url).header("content-type", "application/json");
         sent.send(&stray.to_string()).unwrap();
     }
     assert_eq!(nearest(3), found[..3]);
+}
+
+/// Seed 001: a client that knows the mapping discovers by a vector, navigates to children and fetches by id. An entry's
+/// id is that of its skill, the instruction is stored and not searched, and nothing else lies among the skills.
+fn a_client_reads_as_the_seed_describes(node: &Node, server: &Server, others: &[&str]) {
+    let vector = |angle: f32| -> Vec<f32> {
+        let mut vector = vec![0.0; 384];
+        (vector[0], vector[1]) = (angle.cos(), angle.sin());
+        vector
+    };
+    let mut migration = leaf("SQL_SKILL_MIGRATION", "Database migration.");
+    migration["instruction"] = json!("# SQL Migration Guide");
+    migration["skill_desc_vector"] = json!(vector(0.1));
+    let mut folder = json!({
+        "skill_id": "SQL_SKILL", "summary": "SQL database management.", "is_folder": true,
+        "sub_skills": ["SQL_SKILL_MIGRATION"], "instruction": "Navigate to sub-skills.",
+    });
+    folder["skill_desc_vector"] = json!(vector(0.2));
+    for skill in [&migration, &folder] {
+        put(&server.api, skill).expect(201);
+    }
+    in_step(server);
+    let asked = json!({
+        "vector": vector(0.0), "folder": "SQL_SKILL", "leaf": "SQL_SKILL_MIGRATION",
+    });
+    let seen = node.seen_by_a_client(&node.index, &asked);
+    let discovered = seen["discovered"].as_array().unwrap();
+    assert_eq!(discovered[..2], ["SQL_SKILL_MIGRATION", "SQL_SKILL"]);
+    let fields = json!(["is_folder", "skill_id", "sub_skills", "summary"]);
+    assert_eq!(seen["discovered_fields"], fields);
+    assert_eq!(ids(&seen["children"], "skill_id"), ["SQL_SKILL_MIGRATION"]);
+    assert_eq!(seen["leaf"]["instruction"], "# SQL Migration Guide");
+    assert_eq!(seen["by_id_field"], json!(["SQL_SKILL_MIGRATION"]));
+    assert_eq!(seen["searchable"], json!([]));
+    let mut everything = vec!["SQL_SKILL", "SQL_SKILL_MIGRATION"];
+    everything.extend(others);
+    assert_eq!(seen["everything"], json!(everything));
+    let scoped = node.seen_by_a_client(&node.alias_of("local"), &asked);
+    assert_eq!(scoped, seen);
 }
 
 /// B001-6 with a node: skills beyond a key's reach are neither found nor take a place; another tenant's skills are

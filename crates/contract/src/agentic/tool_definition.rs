@@ -1,6 +1,8 @@
 //! Tool definitions (003 Tool Definition Schema) and the two notations for required parameters (ruling 26): a boolean
 //! on each parameter here, a list of names in JSON Schema.
 
+mod catalogue_form;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -330,7 +332,7 @@ impl ToolDefinition {
         }
         Self {
             id: ToolDefinitionId::from_tool_id(&tool.tool_id),
-            name: tool.name.as_str().to_owned(),
+            name: tool.title().to_owned(),
             description: tool.description.as_str().to_owned(),
             parameters: definitions(tool.parameters()),
             result_schema: tool

@@ -80,7 +80,7 @@ impl Headed for Tool {
             is_internal: self.is_internal(),
             ..Heading::new(self.status, Some(&self.domain))
         };
-        heading.with_texts(Some(self.name.as_ref()), Some(self.description.as_ref()))
+        heading.with_texts(Some(self.title()), Some(self.description.as_ref()))
     }
 }
 

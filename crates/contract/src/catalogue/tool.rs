@@ -36,6 +36,9 @@ pub struct Tool {
     pub tool_id: ToolId,
     /// Short name.
     pub name: Label,
+    /// Readable name (this project); `name` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<Text>,
     /// Provider of the service: `aws`.
     pub provider: Label,
     /// Service: `ec2`.
@@ -330,6 +333,13 @@ fn is_console_href(text: &str) -> bool {
 }
 
 impl Tool {
+    /// Returns the readable name.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        let readable = self.display_name.as_ref().map(Text::as_str);
+        readable.unwrap_or(self.name.as_str())
+    }
+
     /// Whether the tool is never offered to agents, plans and playbooks (B000-10): an internal tool, or a stage of
     /// missions of any class.
     #[must_use]

@@ -84,7 +84,7 @@ impl SchemaAllowance {
     fn take_field(&mut self, name: &str, value: &Value) -> Result<(), SchemaAllowanceSpent> {
         match (name, value) {
             (
-                "input_schema" | "output_schema" | "payload_schema" | "schema",
+                "input_schema" | "output_schema" | "payload_schema" | "result_schema" | "schema",
                 Value::Object(schema),
             ) => self.take_schema(schema),
             ("pattern", Value::String(pattern)) => {

@@ -4,8 +4,8 @@
 use uuid::Uuid;
 
 use super::{
-    PlanStepId, RequestId, SessionId, StepId, TagRequestId, TagSessionId, ToolDefinitionId, ToolId,
-    TreeNodeId,
+    IdError, PlanStepId, RequestId, SessionId, StepId, TagRequestId, TagSessionId,
+    ToolDefinitionId, ToolId, TreeNodeId,
 };
 
 impl ToolDefinitionId {
@@ -23,6 +23,16 @@ impl ToolDefinitionId {
             other => char::from(other.to_ascii_lowercase()),
         }));
         Self::from_checked(text)
+    }
+
+    /// Maps `tool-get-weather` to `get-weather`: the catalogue's id of a tool that is registered by its definition.
+    /// [`Self::from_tool_id`] is the reverse.
+    ///
+    /// # Errors
+    /// If the rest is no id of the catalogue, because it begins with `-` or is too long.
+    pub fn to_tool_id(&self) -> Result<ToolId, IdError> {
+        let id = self.as_str();
+        ToolId::parse(id.strip_prefix("tool-").unwrap_or(id))
     }
 }
 

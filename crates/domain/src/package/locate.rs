@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use charter_contract::catalogue::Document;
+use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::charset::without_mark;
 use charter_contract::lines;
 use serde_json::Value;
 
 use super::SourceLocation;
 use super::layout::{self, Role};
-use super::read::parts;
+use super::read::{parts, read_document};
 use crate::cancellation::Cancellation;
 use crate::source::{self, Allowance, Located, Position};
 
@@ -67,18 +67,23 @@ fn in_file(
 
 /// Returns whether a value is the document, in any version.
 fn is(value: &Value, role: Role, document: &Document, names: &[String]) -> bool {
-    let has = |name: &String| {
-        let fields = value.as_object().into_iter().flatten();
-        fields.into_iter().any(|(_, field)| field == name.as_str())
-    };
     let kind = match role {
         Role::Documents(kind) => kind,
         Role::Graph => layout::graph_kind(value),
         Role::Manifest | Role::Tests | Role::Opaque | Role::Stray => return false,
     };
+    let has = |name: &String| {
+        let fields = value.as_object().into_iter().flatten();
+        fields.into_iter().any(|(_, field)| {
+            // The id of a tool's definition, as far as it differs from the catalogue's.
+            let defined = field.as_str().and_then(|text| text.strip_prefix("tool-"));
+            let is_defined = kind == DocumentKind::Tool && defined == Some(name.as_str());
+            is_defined || field == name.as_str()
+        })
+    };
     kind == document.kind()
         && names.iter().all(has)
-        && Document::from_value(kind, value).is_ok_and(|(found, _)| found.id() == document.id())
+        && read_document(kind, value).is_ok_and(|(found, _)| found.id() == document.id())
 }
 
 impl SourceLocation {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charter_contract::agentic::tool_definition::ToolDefinition;
 use charter_contract::bounds::PACKAGE_TESTS;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::charset::without_mark;
@@ -173,12 +174,17 @@ impl<'a> Reader<'a> {
     }
 
     fn document(&mut self, kind: DocumentKind, place: SourceLocation, value: &Value) {
-        if let Err(spent) = self.schemas.take(value) {
+        let mut taken = self.schemas.take(value);
+        if is_definition(kind, value) {
+            let schema = ToolDefinition::unchecked_schema(value).unwrap_or_default();
+            taken = taken.and_then(|()| self.schemas.take_schema(&schema));
+        }
+        if let Err(spent) = taken {
             let problem = Problem::at(&place, "", "schema_limit", spent.to_string());
             self.problems.push(problem);
             return;
         }
-        match Document::from_value(kind, value) {
+        match read_document(kind, value) {
             Ok((value, warnings)) => {
                 self.warn(&place, warnings);
                 self.documents.push(WithLocation { value, place });
@@ -211,6 +217,23 @@ impl<'a> Reader<'a> {
         let problems = violations.into_iter().map(|v| Problem::violation(place, v));
         self.problems.extend(problems);
     }
+}
+
+/// Whether a document is a tool in the form of seed 003.
+fn is_definition(kind: DocumentKind, value: &Value) -> bool {
+    kind == DocumentKind::Tool && ToolDefinition::is_definition(value)
+}
+
+/// Reads a document, with its warnings. A tool may have the form of seed 003 too.
+pub(super) fn read_document(
+    kind: DocumentKind,
+    value: &Value,
+) -> Result<(Document, Vec<Violation>), Vec<Violation>> {
+    if is_definition(kind, value) {
+        let (tool, warnings) = ToolDefinition::read_tool(value)?;
+        return Ok((Document::Tool(tool), warnings));
+    }
+    Document::from_value(kind, value)
 }
 
 /// Returns pointers to the documents of a file: the file itself, the items of its list, or, in the graph's folder, the

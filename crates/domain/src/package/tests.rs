@@ -12,6 +12,7 @@ use super::*;
 use crate::cancellation::Cancellation;
 use crate::catalogue::{Layer, Origin, View};
 
+mod definitions;
 mod limits;
 mod locate;
 mod missions;

@@ -16,6 +16,7 @@ use crate::conversation::requests::{
 };
 use crate::conversation::sessions::{SessionService, SessionSettings};
 use crate::conversation::tasks::{TaskParts, TaskService};
+use crate::conversation::tool_invocations::{ToolInvocationParts, ToolInvocationService};
 
 /// The services of conversations.
 pub(crate) struct ConversationServices {
@@ -30,6 +31,7 @@ pub(crate) struct ConversationServices {
     pub(crate) responses: Arc<ResponseService>,
     pub(crate) route_confirmations: Arc<RouteConfirmationService>,
     pub(crate) tasks: Arc<TaskService>,
+    pub(crate) tool_invocations: Arc<ToolInvocationService>,
 }
 
 /// The services of the lower storeys, and the parts of the process.
@@ -85,6 +87,13 @@ impl ConversationServices {
         };
         let requests = Arc::new(basis.requests(requests));
         let request_management = Arc::new(basis.request_management(&request_views));
+        let tool_invocations = ToolInvocationService::new(ToolInvocationParts {
+            tool_search: Arc::clone(&below.tool_search),
+            run_starts: Arc::clone(&execution.starts),
+            run_views: Arc::clone(&execution.views),
+            sessions: Arc::clone(&sessions),
+            request_views: Arc::clone(&request_views),
+        });
         let tasks = TaskParts {
             sessions: Arc::clone(&sessions),
             requests: Arc::clone(&requests),
@@ -98,6 +107,7 @@ impl ConversationServices {
         };
         Self {
             tasks: Arc::new(basis.tasks(tasks)),
+            tool_invocations: Arc::new(tool_invocations),
             requests,
             request_management,
             analyses: answering.analyses,

@@ -24,6 +24,8 @@ use crate::registry::routing::RoutingService;
 use crate::registry::skill_scripts::SkillScriptService;
 use crate::registry::tool_search::ToolSearchService;
 
+use crate::registry::tools::ToolRegistrationService;
+
 /// The services below runs.
 pub(crate) struct Services {
     pub(super) peers: Arc<Peers>,
@@ -39,6 +41,7 @@ pub(crate) struct Services {
     pub(super) skill_scripts: Arc<SkillScriptService>,
     pub(super) route_examples: Arc<RouteExampleService>,
     pub(super) tool_search: Arc<ToolSearchService>,
+    pub(super) tool_registrations: Arc<ToolRegistrationService>,
     pub(super) indexes: Arc<IndexService>,
 }
 
@@ -111,6 +114,7 @@ impl Services {
         let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
         let packages = Arc::new(parts.packages(&reading, Arc::clone(&routing)));
+        let tool_registrations = parts.tool_registrations(&reading, &packages);
         Self {
             keys: Arc::new(keys),
             documents,
@@ -122,6 +126,7 @@ impl Services {
             routing,
             route_examples: Arc::new(parts.route_examples(&reading)),
             tool_search: Arc::new(tool_search),
+            tool_registrations: Arc::new(tool_registrations),
             indexes: Arc::new(indexes),
             catalogue: reading.catalogue,
             lenses: reading.lenses,
@@ -240,7 +245,8 @@ impl Parts<'_> {
         )
     }
 
-    fn skill_scripts(
+    fn 
+skill_scripts(
         &self,
         agent_skills: &Arc<AgentSkillService>,
         packages: &Arc<PackageService>,
@@ -252,7 +258,22 @@ impl Parts<'_> {
         ))
     }
 
-    fn route_examples(&self, reading: &Reading) -> RouteExampleService {
+    fn 
+tool_registrations(
+        &self,
+        reading: &Reading,
+        packages: &Arc<PackageService>,
+    ) -> ToolRegistrationService {
+        ToolRegistrationService::new(
+            Arc::clone(&self.core.store),
+            self.background.tasks.clone(),
+            Arc::clone(&reading.catalogue),
+            Arc::clone(packages),
+        )
+    }
+
+    fn 
+route_examples(&self, reading: &Reading) -> RouteExampleService {
         RouteExampleService::new(
             self.core.clone(),
             Arc::clone(&reading.catalogue),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::ToolId;
+use charter_domain::graph::CallableTools;
 use charter_search::{
     Allowed, EmbeddedQuery, IndexSettings, Layer, Layers, RouteEntry, RouteIndex, RouteQuery,
     RouteSettings, RouteText, Scope, search,
@@ -52,6 +54,34 @@ impl ToolSearchService {
         tool.status == Status::Active
             && !tool.is_internal()
             && caller.role.may_call(tool.permission_level)
+    }
+
+    /// Returns the tool that the caller could call by this name: its id in the catalogue, or in the agent contracts
+    /// (ruling 25).
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_request` for a name that several tools share.
+    pub fn resolve_callable(
+        &self,
+        caller: &Caller,
+        name: &str,
+    ) -> Result<InForce<Tool>, EngineError> {
+        let view = self.catalogue.live().view(&caller.tenant);
+        let ids = CallableTools::new(&view).ids_of(name);
+        if let [_, _, ..] = ids.as_slice() {
+            let ids: Vec<&str> = ids.iter().map(ToolId::as_str).collect();
+            let message = format!(
+                "`{name}` is the name of several tools: {}; use one of these ids",
+                ids.join(", ")
+            );
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        let id = ids.first().map_or(name, ToolId::as_str);
+        let tool = self.documents.resolve_tool(caller, id)?;
+        if !self.may_call(caller, tool.document()) {
+            return Err(EngineError::not_found("tool", name));
+        }
+        Ok(tool)
     }
 
     /// Returns the tools that the caller could call and that match the words, best first.
@@ -117,7 +147,7 @@ pub(crate) fn rank_tools<'a>(
 fn text_of(tool: &Tool) -> RouteText {
     let names = tool.parameters().iter();
     RouteText {
-        name: tool.name.to_string(),
+        name: tool.title().to_owned(),
         group: tool.service.as_ref().unwrap_or(&tool.provider).to_string(),
         description: tool.description.to_string(),
         parameters: names.map(|parameter| parameter.name.to_string()).collect(),

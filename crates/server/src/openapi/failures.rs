@@ -32,9 +32,10 @@ const PUBLIC: [&str; 5] = [
 ];
 
 /// Operations that call tools, models or other systems before they answer.
-const OPERATIONS_WITH_EFFECTS: [&str; 11] = [
+const OPERATIONS_WITH_EFFECTS: [&str; 12] = [
     "create_request",
     "start_run",
+    "invoke_tool",
     "start_playbook_run",
     "start_mission",
     "register_package",

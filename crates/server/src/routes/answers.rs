@@ -18,7 +18,7 @@ use charter_engine::{
     PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
     RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
     RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
-    SkillInstruction, SkillWritten, SkillsImported, VerdictView,
+    SkillInstruction, SkillWritten, SkillsImported, ToolRegistered, VerdictView,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -32,7 +32,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 74] = [
+const ANSWERS: [(&str, Describe); 75] = [
     (
         "agent_manifest_in_force",
         schema_of::<InForce<AgentManifest>>,
@@ -113,6 +113,7 @@ const ANSWERS: [(&str, Describe); 74] = [
     ("session_view", schema_of::<SessionView>),
     ("skill_in_force", schema_of::<InForce<Skill>>),
     ("tool_in_force", schema_of::<InForce<Tool>>),
+    ("tool_registration", schema_of::<ToolRegistered>),
     ("tools_in_force", schema_of::<Vec<InForce<Tool>>>),
     ("verdict", schema_of::<VerdictView>),
     ("package_version_diff", schema_of::<PackageVersionDiff>),

@@ -7,9 +7,11 @@ use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::catalogue::{DocumentKind, DocumentKindError};
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::Label;
 use charter_engine::{
-    GuardrailSubject, InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
+    EngineError, GuardrailSubject, InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -213,4 +215,50 @@ pub(crate) async fn tools(
     Ok(Json(
         state.engine.documents().resolve_tools(&caller, &filter),
     ))
+}
+
+/// The addresses of documents in force.
+const RESOLVE: &str = "/v1/resolve/";
+
+/// The word for context builders in the seed's address.
+const CONTEXT: &str = "context";
+
+/// The error for an address of a deprecated collection, with its successor (ruling 1). The address has no operation.
+pub(super) fn deprecated(path: &str) -> Option<EngineError> {
+    let word = path.strip_prefix(RESOLVE)?.split('/').next()?;
+    let kind = if word == CONTEXT {
+        "context_builder"
+    } else {
+        word
+    };
+    match DocumentKind::parse(kind) {
+        Err(error @ DocumentKindError::Deprecated { .. }) => {
+            let code = ErrorCode::DeprecatedCollection;
+            Some(EngineError::new(code, error.to_string()))
+        }
+        Ok(_) | Err(DocumentKindError::Unknown(_)) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ruling_1_an_address_of_a_deprecated_collection_names_the_successor() {
+        for (path, successor) in [
+            ("/v1/resolve/intent", "`skill`"),
+            ("/v1/resolve/intent/x", "`skill`"),
+            ("/v1/resolve/context", "`skill`"),
+            ("/v1/resolve/context_builder/x/y", "`skill`"),
+            ("/v1/resolve/cloud_knowledge/x", "`domain_lens`"),
+        ] {
+            let error = deprecated(path).unwrap();
+            assert_eq!(error.code, ErrorCode::DeprecatedCollection, "{path}");
+            assert!(error.message.contains(successor), "{path}: {error}");
+        }
+        for path in ["/v1/resolve/moon", "/v1/resolve/skill/intent", "/v1/intent", "/"] {
+            assert!(deprecated(path).is_none(), "{path}");
+        }
+    }
 }

@@ -117,6 +117,11 @@ pub async fn b001_3_a_skill_reads_back_without_its_instruction(store: &dyn Store
     assert_eq!(instruction.as_deref(), Some("instruction of leaf"));
     let other = store.skill_instruction(&Scope::Global, &leaf.id).await?;
     assert_eq!(other, None);
+    let keys = [&scope, &Scope::Global].map(|scope| (scope.clone(), leaf.id.clone()));
+    let found = store.skill_instructions(&keys).await?;
+    let instruction = "instruction of leaf".to_owned();
+    assert_eq!(found, [(scope, leaf.id, instruction)]);
+    assert_eq!(store.skill_instructions(&[]).await?, []);
     Ok(())
 }
 

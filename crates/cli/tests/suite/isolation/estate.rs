@@ -15,6 +15,7 @@ use crate::packages::{Package, SKILL, guardrail};
 use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled, waiting};
 use crate::service::Service;
 use crate::site::Site;
+use crate::tools::definition;
 
 /// A mark in every text of the tenant, and in nothing that another one sends.
 pub(crate) const MARK: &str = "amethyst-of-acme";
@@ -108,6 +109,7 @@ impl Estate {
         let ann = server.key("ann");
         ann.register(&package(&service, &site));
         let mut known = catalogue();
+        defined(&ann, &mut known);
         asked(&ann, &mut known);
         change(&server, &mut known);
         missions(&ann, &server.key("bob"), &mut known);
@@ -239,6 +241,16 @@ fn catalogue() -> KnownIds {
         add(&mut known, &["list", "documents"], kind);
     }
     known
+}
+
+/// A tool that was registered by its definition.
+fn defined(ann: &Api, known: &mut KnownIds) {
+    let id = "tool-ask-the-porter";
+    let mut definition = definition(id);
+    definition["description"] = json!(format!("Asks the porter. {MARK}"));
+    definition["tool_class"] = json!("readonly");
+    ann.post("/v1/tools", &definition).expect(201);
+    add(known, &["tools", "tool_definition"], id);
 }
 
 /// A question with its session, run, findings, evidence and tags.

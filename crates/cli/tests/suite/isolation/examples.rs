@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::estate::KnownIds;
 use crate::mcp::knowledge::skill_md;
 use crate::packages::{Package, skill};
+use crate::tools::{definition, invocation};
 
 /// Valid bodies of an operation with ids from a table.
 pub(super) fn of(operation: &str, known: &KnownIds) -> Vec<Option<Value>> {
@@ -22,6 +23,8 @@ pub(super) fn of(operation: &str, known: &KnownIds) -> Vec<Option<Value>> {
         })],
         "register_package" | "diff_package" | "validate_package" => vec![package(id("tool"))],
         "start_run" => vec![plan(id("tool"))],
+        "register_tool" => vec![definition(id("tool_definition"))],
+        "invoke_tool" => vec![call(id("tool_definition"))],
         "create_key" => vec![json!({"name": "another"})],
         "put_tags" => vec![tags(id("request_id"), id("skill"))],
         _ => Vec::new(),
@@ -68,6 +71,13 @@ fn plan(tool: &str) -> Value {
         "steps": [{"id": "step-001", "tool": tool, "parameters": {"vault": "main"}}],
         "error_handling": {"on_step_failure": "abort_plan"},
     }})
+}
+
+/// A call whose tool no handler carries out in time.
+fn call(tool: &str) -> Value {
+    let mut call = invocation(tool, 7);
+    call["timeout_ms"] = json!(100);
+    call
 }
 
 fn tags(request: &str, skill: &str) -> Value {

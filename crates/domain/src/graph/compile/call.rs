@@ -16,7 +16,7 @@ use crate::parameters::exact_argument_faults;
 /// The id of the step.
 const ALONE: &str = "step-001";
 
-/// Returns the plan of a call that a caller sends.
+/// Returns the plan of a call that a caller sends. `timeout_ms` limits each attempt; 0 leaves it to the tool.
 ///
 /// # Errors
 /// All violations, with pointers into an object with `tool` and `parameters`.
@@ -24,6 +24,7 @@ pub fn from_call(
     plan: &PlanId,
     tool: &ToolId,
     values: &Map<String, Value>,
+    timeout_ms: u64,
     tools: &CallableTools<'_>,
 ) -> Result<StepGraph, Report> {
     let mut report = Report::new();
@@ -46,7 +47,7 @@ pub fn from_call(
     if !report.violations.is_empty() {
         return Err(report);
     }
-    single_call(plan, &found.document, values.clone()).map_err(|error| {
+    single_call(plan, &found.document, values.clone(), timeout_ms).map_err(|error| {
         refuse("/tool", &error, &mut report);
         report
     })
@@ -60,6 +61,7 @@ pub fn single_call(
     plan: &PlanId,
     tool: &Tool,
     values: Map<String, Value>,
+    timeout_ms: u64,
 ) -> Result<StepGraph, GraphError> {
     let id = StepId::parse(ALONE).map_err(|_| GraphError::Name(ALONE.to_owned()))?;
     let action = StepAction::Call {
@@ -68,8 +70,12 @@ pub fn single_call(
         script: None,
         writes: tool.tool_class == ToolClass::Write,
     };
+    let step = Step {
+        timeout_ms,
+        ..Step::new(id, action, AfterFailure::Abort)
+    };
     StepGraph::new(GraphParts {
-        steps: vec![Step::new(id, action, AfterFailure::Abort)],
+        steps: vec![step],
         source: Some(PlanSource::ExecutionPlan(plan.clone())),
         ..GraphParts::default()
     })
@@ -89,7 +95,7 @@ mod tests {
         let tool = ToolId::parse(tool).unwrap();
         let plan = PlanId::from_uuid(uuid::Uuid::nil());
         let values = values.as_object().unwrap();
-        let made = from_call(&plan, &tool, values, &CallableTools::new(&view));
+        let made = from_call(&plan, &tool, values, 0, &CallableTools::new(&view));
         made.map_err(|report| report.violations.iter().map(ToString::to_string).collect())
     }
 

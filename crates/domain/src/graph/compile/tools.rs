@@ -34,22 +34,28 @@ impl<'v> CallableTools<'v> {
         }
     }
 
-    /// Returns the tool with this catalogue id, or with the id that the agent contracts derive from it (ruling 25).
-    pub(super) fn named(&self, name: &str) -> Result<Arc<CatalogueEntry<Tool>>, String> {
+    /// Returns the ids of the tools with this name: a catalogue id, or an id that the agent contracts derive from one
+    /// (ruling 25), which several tools may share.
+    #[must_use]
+    pub fn ids_of(&self, name: &str) -> Vec<ToolId> {
         if let Some(found) = self.view.tool(name) {
-            if callable(found.document()) {
-                return Ok(found.entry);
-            }
-            return Err(format!("there is no tool `{name}`"));
+            let tool = found.document();
+            let id = callable(tool).then(|| tool.tool_id.clone());
+            return id.into_iter().collect();
         }
         let known = ToolDefinitionId::parse(name).ok();
         let ids = known.and_then(|id| self.mapped().get(&id));
-        match ids.map_or(&[] as &[ToolId], Vec::as_slice) {
-            [] => Err(format!("there is no tool `{name}`")),
+        ids.cloned().unwrap_or_default()
+    }
+
+    /// Returns the tool with this name.
+    pub(super) fn named(&self, name: &str) -> Result<Arc<CatalogueEntry<Tool>>, String> {
+        let absent = || format!("there is no tool `{name}`");
+        match self.ids_of(name).as_slice() {
+            [] => Err(absent()),
             [one] => {
                 let found = self.view.tool(one.as_ref());
-                let entry = found.map(|found| found.entry);
-                entry.ok_or_else(|| format!("there is no tool `{name}`"))
+                found.map(|found| found.entry).ok_or_else(absent)
             }
             several => {
                 let names: Vec<&str> = several.iter().map(AsRef::as_ref).collect();

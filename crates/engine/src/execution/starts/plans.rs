@@ -10,6 +10,7 @@ use charter_contract::agentic::pipeline_definition::PipelineDefinition;
 use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::ids::{PlanId, RunId, ToolId};
+use charter_contract::number::Positive;
 use charter_contract::parameter::Parameter;
 use charter_contract::violation::Report;
 use charter_domain::catalogue::View;
@@ -50,6 +51,8 @@ pub enum SubmittedPlan {
         tool: ToolId,
         /// The values of its parameters.
         values: Map<String, Value>,
+        /// The limit of one attempt, in addition to that of the tool.
+        timeout_ms: Option<Positive>,
     },
 }
 
@@ -110,8 +113,15 @@ impl SubmittedPlan {
                 let graph = graph::from_tree(tree, &tools)?;
                 Ok((graph, Some(tree.inputs.clone())))
             }
-            Self::Call { plan, tool, values } => {
-                Ok((graph::from_call(plan, tool, values, &tools)?, None))
+            Self::Call {
+                plan,
+                tool,
+                values,
+                timeout_ms,
+            } => {
+                let timeout_ms = timeout_ms.map_or(0, Positive::get);
+                let graph = graph::from_call(plan, tool, values, timeout_ms, &tools)?;
+                Ok((graph, None))
             }
         }
     }

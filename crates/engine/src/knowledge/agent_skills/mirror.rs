@@ -5,7 +5,7 @@
 //! Entries carry the revision at which they were read, so the later state wins if two processes write, or one resumes
 //! after a stop.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -52,9 +52,12 @@ const TURN: &str = "index of skills";
 /// How long a process may update it without renewing the lease.
 const SYNC_LEASE: Duration = Duration::from_secs(60);
 
-/// Maximum messages that are read at once, and skills that are sent at once.
+/// Maximum messages that are read at once, and skills that are looked up at once.
 const MESSAGES: usize = 500;
 const SKILLS: usize = 2_000;
+
+/// Maximum skills whose instructions are in memory at once, each of at most 4 MiB.
+const INSTRUCTIONS: usize = 25;
 
 /// Maximum refused entries that are named.
 const NAMED: usize = 20;
@@ -347,18 +350,52 @@ impl AgentSkillService {
         let loaded = self.store.skills_of(&keys).await?;
         check_model(&loaded, model)?;
         let mut gone: BTreeSet<(Scope, SkillId)> = keys.into_iter().collect();
-        let mut changes = Vec::with_capacity(gone.len());
-        for skill in loaded.skills {
+        for skill in &loaded.skills {
             gone.remove(&(skill.scope.clone(), skill.id.clone()));
-            changes.push(put_change(skill)?);
         }
         let gone = gone.into_iter();
-        changes.extend(gone.map(|(scope, id)| IndexChange::Remove(scope, id)));
-        let write = index.write(&current.name, &changes, loaded.revision, due.position);
-        let refused = self.asked(write.await)?;
-        self.note_refused(&changes, refused);
+        let mut removals: Vec<IndexChange> = gone
+            .map(|(scope, id)| IndexChange::Remove(scope, id))
+            .collect();
+        let mut rest = loaded.skills.into_iter();
+        loop {
+            let some = rest.by_ref().take(INSTRUCTIONS).collect();
+            let mut changes = self.put_changes(some).await?;
+            let is_last = rest.as_slice().is_empty();
+            // The position moves when all entries are written.
+            let position = match is_last {
+                true => due.position,
+                false => current.position,
+            };
+            if is_last {
+                changes.append(&mut removals);
+            }
+            let write = index.write(&current.name, &changes, loaded.revision, position);
+            let refused = self.asked(write.await)?;
+            self.note_refused(&changes, refused);
+            if is_last {
+                break;
+            }
+        }
         self.mirror.is_at(due.position.revision);
         Ok(())
+    }
+
+    /// Returns the changes that write these skills, with their instructions.
+    async fn put_changes(&self, skills: Vec<SkillRecord>) -> Result<Vec<IndexChange>, EngineError> {
+        let keys = skills.iter();
+        let keys: Vec<(Scope, SkillId)> = keys
+            .map(|skill| (skill.scope.clone(), skill.id.clone()))
+            .collect();
+        let found = self.store.skill_instructions(&keys).await?.into_iter();
+        let mut instructions: BTreeMap<(Scope, SkillId), String> = found
+            .map(|(scope, id, instruction)| ((scope, id), instruction))
+            .collect();
+        let with_instruction = |(skill, key): (SkillRecord, (Scope, SkillId))| {
+            // A skill that was deleted since has none; a later message removes it.
+            put_change(skill, instructions.remove(&key).unwrap_or_default())
+        };
+        skills.into_iter().zip(keys).map(with_instruction).collect()
     }
 
     async fn remake(
@@ -378,15 +415,15 @@ impl AgentSkillService {
         let name = self.asked(index.begin(model, &tag).await)?;
         self.mirror.known(|known| known.refused.clear());
         let skills = loaded.skills.len();
-        let mut rest = loaded.skills.into_iter().peekable();
+        let mut rest = loaded.skills.into_iter();
         loop {
-            let some = rest.by_ref().take(SKILLS).map(put_change);
-            let changes = some.collect::<Result<Vec<_>, _>>()?;
+            let some = rest.by_ref().take(INSTRUCTIONS).collect();
+            let changes = self.put_changes(some).await?;
             let write = index.write(&name, &changes, position.revision, position);
             let refused = self.asked(write.await)?;
             self.note_refused(&changes, refused);
             self.still_on(turn).await?;
-            if rest.peek().is_none() {
+            if rest.as_slice().is_empty() {
                 break;
             }
         }
@@ -456,7 +493,7 @@ impl PendingLookup {
     }
 }
 
-fn put_change(skill: SkillRecord) -> Result<IndexChange, EngineError> {
+fn put_change(skill: SkillRecord, instruction: String) -> Result<IndexChange, EngineError> {
     let vector = skill.vector.as_ref();
     let vector = vector.map(|stored| Vector::from_bytes(&stored.bytes));
     let vector = vector
@@ -468,6 +505,7 @@ fn put_change(skill: SkillRecord) -> Result<IndexChange, EngineError> {
         summary: skill.summary,
         is_folder: skill.is_folder,
         sub_skills: skill.sub_skills,
+        instruction,
         vector: vector.map(|vector| vector.as_slice().to_vec()),
     })))
 }

@@ -63,6 +63,7 @@ impl McpTool for CallOne {
             plan: PlanId::from_uuid(Uuid::now_v7()),
             tool: tool.document().tool_id.clone(),
             values: input.parameters,
+            timeout_ms: None,
         };
         let run = call
             .engine()

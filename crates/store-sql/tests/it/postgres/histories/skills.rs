@@ -88,7 +88,9 @@ impl super::Call for Call {
                 read += &told(store.skill_files(&scope, &id).await);
                 read += &told(store.all_skill_files(&scope).await);
                 read += &told(store.skill_file(&scope, &id, "a").await);
-                read + &told(store.skills_of(&[(scope, id)]).await)
+                let key = [(scope, id)];
+                read += &told(store.skill_instructions(&key).await);
+                read + &told(store.skills_of(&key).await)
             }
         })
     }
