@@ -89,10 +89,11 @@ impl Services {
         };
         let reading = parts.reading();
         let skills = Arc::<SkillIndexes>::default();
-        let keys = parts.keys(Arc::clone(&skills));
+        let keys = Arc::new(parts.keys(Arc::clone(&skills)));
         let agent_skills = parts.agent_skills(&reading, skills);
         let memories = MemoryService::new(
             parts.core.clone(),
+            Arc::clone(&keys),
             Arc::clone(&reading.vectors),
             settings.memories,
         );
@@ -108,7 +109,7 @@ impl Services {
         let (memories, agent_skills) = (Arc::new(memories), Arc::new(agent_skills));
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
         Self {
-            keys: Arc::new(keys),
+            keys,
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
