@@ -99,7 +99,247 @@ pub(crate) struct Config {
     pub(crate) approvals: ApprovalsConfig,
     /// Settings of missions.
     pub(crate) missions: MissionsConfig,
-    /// How lenses are fetched and split.
+    /// How evidence is signed and how long its payloads are kept.
+    pub(crate) evidence: EvidenceConfig,
+    /// How this installation presents itself to other agents (A2A).
+    pub(crate) a2a: A2aConfig,
+    /// How lenses are fetched.
+    pub(crate) lenses: LensesConfig,
+    /// The MCP servers whose tools are imported.
+    pub(crate) mcp: McpConfig,
+    /// The language models, and which route leads to which.
+    pub(crate) models: ModelsConfig,
+    /// The provider of web searches for `charter.web.search`; none by default.
+    pub(crate) search: SearchConfig,
+    /// The index of agent skills on a search node; none by default.
+    pub(crate) skill_index: SkillIndexConfig,
+    /// The systems of record to which missions' proposals may be sent; none by default.
+    pub(crate) webhooks: WebhooksConfig,
+    /// Traces and metrics for an OpenTelemetry collector; none by default.
+    pub(crate) telemetry: TelemetryConfig,
+    /// The log filter, e.g. `info` or `warn,charter_engine=debug`.
+    pub(crate) log: String,
+}
+
+/// The embedding model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelConfig {
+    /// Where vectors come from.
+    pub(crate) source: ModelKind,
+    /// A directory that already holds the model's files.
+    #[schemars(with = "Option<FilePath>")]
+    pub(crate) directory: Option<PathBuf>,
+    /// The directory for a fetched model; `models` in the data directory if absent.
+    #[schemars(with = "Option<FilePath>")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Base URL of an OpenAI-compatible API, for a remote model.
+    pub(crate) base_url: Option<String>,
+    /// The remote model's name.
+    pub(crate) name: Option<String>,
+    /// The remote model's dimensions.
+    pub(crate) dims: Option<usize>,
+    /// Name of the environment variable that holds the remote API's key.
+    pub(crate) api_key_variable: Option<String>,
+    /// Prefix that the remote model expects on queries, for example `query: `. Vectors are stored by model, name and
+    /// prefixes; after a change, run `charter reindex`.
+    pub(crate) query_prefix: String,
+    /// Prefix that the remote model expects on documents, for example `passage: `.
+    pub(crate) document_prefix: String,
+}
+
+/// Where vectors come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ModelKind {
+    /// all-MiniLM-L6-v2 in this process.
+    Local,
+    /// An OpenAI-compatible API.
+    Remote,
+    /// None: routing compares words only.
+    None,
+}
+
+/// Limits of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitsConfig {
+    /// Largest body, in bytes.
+    pub(crate) body_bytes: usize,
+    /// Timeout of a request that is not streamed, in milliseconds.
+    pub(crate) timeout_ms: u64,
+    /// Concurrent requests and open streams. Callers share them: one credential gets a quarter at most.
+    pub(crate) concurrency: usize,
+    /// Concurrent connections. A further connection closes the one for whose client the server has waited longest.
+    pub(crate) connections: usize,
+    /// Timeout for the head of a request, in milliseconds.
+    pub(crate) header_ms: u64,
+    /// Timeout for the body of a request, in milliseconds; plus eight seconds for each MiB of the body.
+    pub(crate) body_ms: u64,
+    /// Largest database file, in bytes.
+    pub(crate) storage_bytes: Option<u64>,
+}
+
+/// Rules for approvals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ApprovalsConfig {
+    /// Whether a person other than the requester must approve. If absent: yes if callers have credentials, because
+    /// without them all callers are one person. A destructive playbook always requires it.
+    pub(crate) four_eyes: Option<bool>,
+    /// How long an approval waits for a decision, in seconds.
+    pub(crate) ttl_s: u64,
+}
+
+impl Default for ApprovalsConfig {
+    fn default() -> Self {
+        Self {
+            four_eyes: None,
+            ttl_s: 24 * 3_600,
+        }
+    }
+}
+
+/// Settings of missions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MissionsConfig {
+    /// How long a worker's pass gives access to data, in seconds.
+    pub(crate) pass_ttl_s: u64,
+}
+
+impl Default for MissionsConfig {
+    fn default() -> Self {
+        Self { pass_ttl_s: 3_600 }
+    }
+}
+
+/// Grants of tools. A tool gets a resource only if the tool requests it and it is listed here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ToolsConfig {
+    /// The Python interpreter; point it at a virtual environment to give tools its libraries.
+    #[schemars(with = "ProgramPath")]
+    pub(crate) python: PathBuf,
+    /// Names of environment variables that tools may be granted.
+    pub(crate) environment: Vec<String>,
+    /// Variables among them whose values are not secrets, such as a region or a profile. The values of all others are
+    /// removed from tools' results.
+    pub(crate) plain: Vec<String>,
+    /// Hosts that tools with network access may reach in addition to their own lists, e.g. `127.0.0.1:5005`.
+    pub(crate) egress: Vec<String>,
+    /// Whether to run scripts on a kernel that cannot confine their access to files.
+    pub(crate) require_confinement: bool,
+    /// Concurrent tool calls.
+    pub(crate) concurrency: usize,
+    /// Where tools whose `execution_target` is `client` run.
+    pub(crate) client_tools: ClientToolsConfig,
+    /// How long an executor's lease on a call lasts without a renewal, in milliseconds; 1000 to 600000.
+    pub(crate) executor_lease_ms: u64,
+    /// Grants of the built-in tools, for every tenant; nothing by default.
+    pub(crate) builtin: BuiltinConfig,
+}
+
+/// Where tools whose `execution_target` is `client` run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ClientToolsConfig {
+    /// On the server, like all others.
+    Here,
+    /// On a `charter executor` of the tenant.
+    Executor,
+}
+
+/// Grants of the built-in tools.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BuiltinConfig {
+    /// Directories for file tools and commands, by the name that calls use.
+    pub(crate) roots: BTreeMap<String, RootConfig>,
+    /// Names of environment variables that `env.get` returns. Their values appear in journals and answers, so list no
+    /// secrets.
+    pub(crate) environment: Vec<String>,
+    /// Hosts that `net.get` and `net.request` may reach.
+    pub(crate) hosts: Vec<String>,
+    /// Programs that `command.run` may run, by the name that calls use.
+    pub(crate) commands: BTreeMap<String, CommandConfig>,
+}
+
+/// A directory that built-in tools work in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RootConfig {
+    /// The directory's path.
+    #[schemars(with = "FilePath")]
+    pub(crate) path: PathBuf,
+    /// The access that tools have to it.
+    #[serde(default)]
+    pub(crate) access: AccessConfig,
+}
+
+/// The access that tools have to a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AccessConfig {
+    /// Read files.
+    #[default]
+    Read,
+    /// Read and change files.
+    Write,
+}
+
+/// A program that `command.run` may run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommandConfig {
+    /// The program's file, as a path.
+    #[schemars(with = "ProgramPath")]
+    pub(crate) program: PathBuf,
+    /// Arguments that come before those of the call.
+    #[serde(default)]
+    pub(crate) arguments: Vec<String>,
+}
+
+/// How requests are answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RequestsConfig {
+    /// The persona of requests without one.
+    pub(crate) persona: String,
+    /// How many skills a broad verdict runs.
+    pub(crate) broad_skills: usize,
+    /// How long the tags of a request are kept, in seconds.
+    pub(crate) tags_ttl_s: u64,
+    /// How long a session lives after its last turn, in seconds.
+    pub(crate) session_ttl_s: u64,
+    /// How long finished runs and requests are kept, in days.
+    pub(crate) retention_days: u64,
+}
+
+/// How memories are kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MemoryConfig {
+    /// How long a memory is kept after its last version, in days, times its importance divided by ten. A memory of
+    /// importance 10 is kept for ever.
+    pub(crate) retention_days: u64,
+    /// How long a proposal waits for a decision, in days.
+    pub(crate) proposal_days: u64,
+    /// The most memories that a tenant may have.
+    pub(crate) most: u64,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            retention_days: 730,
+            proposal_days: 30,
+            most: 100_000,
+        }
+    }
+}
+
+/// How lenses are fetched and split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LensesConfig {

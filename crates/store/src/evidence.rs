@@ -102,8 +102,8 @@ pub trait Evidence {
         evidence: &EvidenceId,
     ) -> Result<Option<EvidenceRecord>, StoreError>;
 
-    /// Returns the user that the record belongs to; nothing if it is unknown, and for a record that is absent or another
-    /// tenant's.
+    /// Returns the user that the record belongs to; nothing if it is unknown, and for a record that is absent or
+    /// another tenant's.
     async fn evidence_user(
         &self,
         tenant: &TenantId,

@@ -47,7 +47,9 @@ impl EvidenceConfig {
         for system in self.pages.keys() {
             let first = system.as_str().split('.').next();
             if console_link::is_known(system.as_str()) || first == Some("charter") {
-                bail!("evidence.pages.\"{system}\": the links of this system are built in; remove the page");
+                bail!(
+                    "evidence.pages.\"{system}\": the links of this system are built in; remove the page"
+                );
             }
         }
         Ok(())

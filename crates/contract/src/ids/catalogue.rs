@@ -187,7 +187,9 @@ impl EvidenceId {
     #[must_use]
     pub fn is_derived(&self) -> bool {
         let digits = self.0.strip_prefix("ev_").unwrap_or_default().as_bytes();
-        let first = digits.first().filter(|_| digits.len() == UUID_DIGITS as usize);
+        let first = digits
+            .first()
+            .filter(|_| digits.len() == UUID_DIGITS as usize);
         let value = first.and_then(|first| CROCKFORD.iter().position(|digit| digit == first));
         value.is_some_and(|value| (value as u128) & DERIVED != 0)
     }

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use self::listening::SentenceReporter;
-use self::material::{Case, Material, Reference};
+use self::material::{Case, Material, ReferenceTexts};
 use self::prompt::Prompt;
 use crate::catalogue::live::CatalogueService;
 use crate::execution::asking::{

@@ -107,10 +107,12 @@ impl CapturedResult<'_> {
         let summary = self.summary(evidence, tenant, declared).await?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
         let label = Text::parse(&link.label).map_err(|error| self.fault(&error.to_string()))?;
-        let attached = findings.take(EVIDENCE_ATTACHMENTS).map(|finding| Attachment {
-            finding_id: Some(finding.finding_id.clone()),
-            ..Attachment::default()
-        });
+        let attached = findings
+            .take(EVIDENCE_ATTACHMENTS)
+            .map(|finding| Attachment {
+                finding_id: Some(finding.finding_id.clone()),
+                ..Attachment::default()
+            });
         let of_run = Attachment {
             run_id: EvidenceRunId::parse(run.as_ref()).ok(),
             ..Attachment::default()

@@ -41,8 +41,8 @@ use crate::{Caller, EngineError};
 use draft::entry;
 pub use draft::{MemoryDraft, Remember, Supersede};
 pub use find::{MemoryHit, MemoryQuery};
-pub(crate) use recall::{RecalledMemory, RecalledNote};
 use index::MemoryIndexes;
+pub(crate) use recall::{RecalledMemory, RecalledNote};
 pub use shown::{MemoryView, RelatedMemory};
 
 /// A person's decision on a proposed version.

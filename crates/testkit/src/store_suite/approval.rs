@@ -167,7 +167,12 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
     store.append(resume(1, 2)?).await?;
     assert_eq!(state(store, 1).await?, ApprovalState::Consumed);
     let back = step(1, ApprovalState::Consumed, ApprovalState::Pending);
-    assert!(store.decide_approval(&acme, back, vec![], vec![]).await.is_err());
+    assert!(
+        store
+            .decide_approval(&acme, back, vec![], vec![])
+            .await
+            .is_err()
+    );
     Ok(())
 }
 

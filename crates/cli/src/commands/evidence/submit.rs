@@ -54,7 +54,10 @@ async fn submit(client: &Client, records: &[Value]) -> anyhow::Result<Vec<Value>
         submitted.push(match records.len() {
             1 => stored?,
             all => stored.with_context(|| {
-                format!("submitting record {} of {all}; {at} before it are stored", at + 1)
+                format!(
+                    "submitting record {} of {all}; {at} before it are stored",
+                    at + 1
+                )
             })?,
         });
     }
@@ -76,9 +79,16 @@ mod tests {
             records_in(&file).map_err(|error| error.to_string())
         };
         let note = json!({"type": "manual_note"});
-        assert_eq!(read("a.json", r#"{"type": "manual_note"}"#), Ok(vec![note.clone()]));
+        assert_eq!(
+            read("a.json", r#"{"type": "manual_note"}"#),
+            Ok(vec![note.clone()])
+        );
         let two = "- type: manual_note\n- type: manual_note\n";
         assert_eq!(read("b.yaml", two), Ok(vec![note.clone(), note]));
-        assert!(read("c.json", "[]").unwrap_err().ends_with("c.json has no record"));
+        assert!(
+            read("c.json", "[]")
+                .unwrap_err()
+                .ends_with("c.json has no record")
+        );
     }
 }

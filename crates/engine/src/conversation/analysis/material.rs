@@ -90,7 +90,7 @@ impl Case {
 
 /// Texts beside the results.
 #[derive(Debug)]
-pub(super) struct Reference {
+pub(super) struct ReferenceTexts {
     passages: Vec<PassageView>,
     memories: Vec<RecalledMemory>,
 }
@@ -114,7 +114,7 @@ impl Material {
         findings: &FindingService,
         work: &AnalysisWork,
         cases: &[Case],
-        reference: &Reference,
+        reference: &ReferenceTexts,
         most: usize,
     ) -> Self {
         let mut gathering = Gathering::new(most);
@@ -441,20 +441,23 @@ impl AnalysisService {
 
     /// Returns passages and memories near the question. If there are none, or a search fails, the analysis continues
     /// without them.
-    pub(super) async fn reference_for(&self, work: &AnalysisWork, cases: &[Case]) -> Reference {
+    pub(super) async fn reference_for(
+        &self,
+        work: &AnalysisWork,
+        cases: &[Case],
+    ) -> ReferenceTexts {
         let question = work.order.question.as_str();
-        Reference {
+        ReferenceTexts {
             passages: self.passages_for(work, cases).await,
-            memories: self.memories.recall_if_possible(&work.caller, question).await,
+            memories: self
+                .memories
+                .recall_if_possible(&work.caller, question)
+                .await,
         }
     }
 
     /// Returns passages near the question, from lenses of the skills' domain.
-    async fn passages_for(
-        &self,
-        work: &AnalysisWork,
-        cases: &[Case],
-    ) -> Vec<PassageView> {
+    async fn passages_for(&self, work: &AnalysisWork, cases: &[Case]) -> Vec<PassageView> {
         let Some(domain) = cases.first().map(|case| &case.skill.domain) else {
             return Vec::new();
         };

@@ -17,10 +17,7 @@ pub(crate) struct EvidencePages {
 }
 
 impl EvidencePages {
-    pub(crate) fn new(
-        public_url: Option<HttpsUrl>,
-        systems: BTreeMap<Label, ConsolePage>,
-    ) -> Self {
+    pub(crate) fn new(public_url: Option<HttpsUrl>, systems: BTreeMap<Label, ConsolePage>) -> Self {
         Self {
             public_url,
             systems,

@@ -194,7 +194,10 @@ fn must_be_valid(
         report.meaning("/tenant_id", "other_tenant", message.to_owned());
     }
     if sent.captured_at > moments::after(now, CLOCK_SKEW) {
-        let message = format!("{} is in the future; the server has {now}", sent.captured_at);
+        let message = format!(
+            "{} is in the future; the server has {now}",
+            sent.captured_at
+        );
         report.meaning("/captured_at", "range", message);
     }
     if !report.violations.is_empty() {

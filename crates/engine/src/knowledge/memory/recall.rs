@@ -1,7 +1,7 @@
 //! Recalls memories for the work of a caller: missions and requests.
 //!
-//! Their records can be read by operators, and a private memory only by its owner. So the content of a private memory is
-//! left out of what is recalled, unless all callers are one person.
+//! Operators can read the records of that work, but not another user's private memories. So the content of a private
+//! memory is left out, unless all callers are one person.
 
 use charter_contract::agentic::memory::Visibility;
 use charter_contract::bounds::{RECALLED_MEMORIES, RECALLED_MEMORY};
@@ -62,10 +62,12 @@ impl MemoryService {
         };
         let found = self.find(caller, &query).await?;
         let one_person = self.keys.is_one_person().await?;
-        let related = found.into_iter().filter(|hit| {
-            hit.is_related() && hit.score.is_some_and(|score| score >= RELEVANT)
-        });
-        Ok(related.filter_map(|hit| recalled(hit, one_person)).collect())
+        let related = found
+            .into_iter()
+            .filter(|hit| hit.is_related() && hit.score.is_some_and(|score| score >= RELEVANT));
+        Ok(related
+            .filter_map(|hit| recalled(hit, one_person))
+            .collect())
     }
 
     /// Recalls as [`MemoryService::recall`] does; a failure costs only the memories.
