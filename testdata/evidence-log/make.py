@@ -401,6 +401,9 @@ RECORDS = [
     evidence(3, {}, summary="Nothing was found: \u00e4\u00f6\u00fc.", attached_to=[{"run_id": "run-1"}]),
 ]
 
+RECEIPT = {"received_at": AT, "submitted_by": "mia"}
+SUBMITTED = evidence(4, {"n": 4}, type="manual_note", receipt=RECEIPT)
+
 
 class Sealed:
     """A record with what its leaf commits to."""
@@ -417,6 +420,7 @@ class Sealed:
                 "record_sha256": sha256(self.record.encode()).hex(),
                 "payload_sha256": sha256(self.salt, self.payload.encode()).hex(),
             }
+            | ({"receipt": record["receipt"]} if "receipt" in record else {})
         )
 
 
@@ -426,6 +430,7 @@ REMOVED = compact({"kind": "payload_removed", "evidence_id": "ev_1", "at": AT})
 
 def leaves() -> Case:
     known = Sealed(RECORDS[0]).leaf
+    submitted = Sealed(SUBMITTED).leaf
     refused = {
         "no JSON": "",
         "no object": "[]",
@@ -439,6 +444,8 @@ def leaves() -> Case:
         "something after the object": f"{known}{{}}",
         "an attachment to nothing": ATTACHED.replace('"attached_to":{"bundle_id":"b1"},', ""),
         "a removal without a time": REMOVED.replace(f',"at":"{AT}"', ""),
+        "a receipt without a submitter": submitted.replace(',"submitted_by":"mia"', ""),
+        "a receipt with an unknown field": submitted.replace('"mia"', '"mia","more":1'),
     }
     return {
         "records": [
@@ -452,7 +459,7 @@ def leaves() -> Case:
                 "leaf": sealed.leaf,
                 "leaf_hash": leaf_hash(sealed.leaf.encode()).hex(),
             }
-            for record, sealed in ((record, Sealed(record)) for record in RECORDS)
+            for record, sealed in ((record, Sealed(record)) for record in [*RECORDS, SUBMITTED])
         ],
         "others": [
             {"entry": json.loads(leaf), "leaf": leaf, "leaf_hash": leaf_hash(leaf.encode()).hex()}
@@ -528,6 +535,7 @@ def exports() -> Case:
     changed_order(made)
     rewritten_lines(made)
     older_checkpoints(made)
+    submitted_records(made)
     return {"bases": made.bases, "cases": made.cases}
 
 
@@ -611,6 +619,22 @@ def older_checkpoints(made: Exports) -> None:
     made.add("an older checkpoint of more leaves", made.WHOLE, (None, None), since=longer)
     foreign = OTHER.checkpoint(hashes[:3])
     made.add("an older checkpoint of another log", made.WHOLE, (1, None), since=foreign)
+
+
+def submitted_records(made: Exports) -> None:
+    """Exports of a log that has one submitted record; the leaf and the record must have the same receipt."""
+    sealed = Sealed(SUBMITTED)
+    line = {"leaf": sealed.leaf, "record": sealed.record, "payload": {"salt": sealed.salt.hex(), "text": sealed.payload}}
+    without = {name: value for name, value in json.loads(sealed.leaf).items() if name != "receipt"}
+    fault = (2, sealed.id)
+    for name, leaf, faults in (
+        ("a submitted record", sealed.leaf, []),
+        ("a leaf with another submitter than its record", sealed.leaf.replace('"mia"', '"eve"'), [fault]),
+        ("a leaf without the receipt of its record", compact(without), [fault]),
+    ):
+        made.add(name, written(export_of([line | {"leaf": leaf}])), *faults)
+        alone = written(export_of([line | {"leaf": leaf}], "selection"))
+        made.add(name, alone, *faults, record=sealed.id)
 
 
 def written(lines: list[Case]) -> list[str]:

@@ -305,6 +305,7 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             .evidence
             .retention_days
             .map(|days| Duration::from_secs(days.saturating_mul(24 * 3_600))),
+        evidence_pages: config.evidence.pages.clone(),
         tool_calls: config.tools.concurrency,
         quotas: config.quotas.quotas(),
         grants: grants(config)?,

@@ -156,7 +156,7 @@ enum Command {
     Memory(memory::Memory),
     /// Create, list, rotate and revoke API keys.
     Key(key::Keys),
-    /// Find, show, export and verify evidence.
+    /// Find, show, submit, export and verify evidence.
     #[command(subcommand)]
     Evidence(evidence::Evidence),
     /// Import, find, show, check, export and delete Agent Skills.

@@ -2,6 +2,7 @@
 
 mod a2a;
 mod auth;
+mod evidence;
 mod file;
 mod mcp;
 mod models;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
 pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
+pub(crate) use evidence::EvidenceConfig;
 use file::ConfigFile;
 pub(crate) use mcp::{McpConfig, McpServerConfig};
 pub(crate) use models::{
@@ -337,21 +339,6 @@ impl Default for MemoryConfig {
     }
 }
 
-/// How evidence is signed and how long its payloads are kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct EvidenceConfig {
-    /// How many days after capture payloads are kept; for ever if absent. Records, digests and proofs are always kept.
-    pub(crate) retention_days: Option<u64>,
-    /// The name of this installation in signed checkpoints, preferably a domain of yours. Logs are named
-    /// `<name>/evidence/<tenant>`.
-    pub(crate) log_name: String,
-    /// The file with the secret seed of the signing key; `evidence.key` in the data directory if absent. It is created
-    /// if it is missing.
-    #[schemars(with = "Option<FilePath>")]
-    pub(crate) key_file: Option<PathBuf>,
-}
-
 /// How lenses are fetched and split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -377,16 +364,6 @@ impl Default for LensesConfig {
             timeout_s: 60,
             overlap_tokens: 64,
             refresh_s: None,
-        }
-    }
-}
-
-impl Default for EvidenceConfig {
-    fn default() -> Self {
-        Self {
-            retention_days: None,
-            log_name: "charter".to_owned(),
-            key_file: None,
         }
     }
 }
@@ -561,6 +538,7 @@ impl Config {
             bail!("model.source = \"remote\" needs model.base_url, model.name and model.dims");
         }
         self.limits.check()?;
+        self.evidence.check()?;
         let lease = self.tools.executor_lease_ms;
         if !LEASE_MS.contains(&lease) {
             let (least, most) = LEASE_MS.into_inner();

@@ -99,6 +99,16 @@ bounds! {
     RESULT_MEMORY = 4 * MIB, Bytes;
     /// Tool output in an evidence record, estimated; for larger output the record holds the digest.
     EVIDENCE_MEMORY = 8 * MIB, Bytes;
+    /// Summary of a submitted evidence record.
+    EVIDENCE_SUMMARY = 4 * KIB, Bytes;
+    /// Native id of a submitted evidence record.
+    EVIDENCE_NATIVE_ID = 2 * KIB, Bytes;
+    /// Attachments of an evidence record at its capture or submission.
+    EVIDENCE_ATTACHMENTS = 500, Count;
+    /// Memories that a mission's pass or a request recalls.
+    RECALLED_MEMORIES = 4, Count;
+    /// Content of one recalled memory; the rest is cut off.
+    RECALLED_MEMORY = 2 * KIB, Bytes;
     /// Text of a template: a summary, or one string of the template's structure.
     TEMPLATE_BYTES = 64 * KIB, Bytes;
     /// Operators, filters and opening brackets in one tag of a template; `elif` branches in one text.

@@ -6,6 +6,7 @@ pub mod agent;
 pub mod builtin;
 pub mod domain;
 pub mod evidence;
+pub mod evidence_submission;
 pub mod graph;
 pub mod guardrail;
 pub mod heading;

@@ -20,6 +20,7 @@ mod offline;
 mod package;
 mod pass;
 mod plan;
+mod previews;
 mod prompts;
 mod replay;
 mod research;

@@ -163,6 +163,7 @@ const TABLE: &[(&str, RequiredPermission)] = &[
     ("supersede_memory", Scopes(&[MemoryWrite])),
     // Evidence.
     ("attach_evidence", Scopes(&[EvidenceWrite])),
+    ("submit_evidence", Scopes(&[EvidenceWrite])),
     ("get_evidence_checkpoint", Scopes(&[EvidenceRead])),
     ("get_evidence_consistency_proof", Scopes(&[EvidenceRead])),
     ("get_evidence_key", Scopes(&[EvidenceRead])),

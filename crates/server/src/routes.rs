@@ -182,7 +182,7 @@ fn knowledge() -> OpenApiRouter<AppState> {
 /// Evidence.
 fn proof() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
-        .routes(routes!(evidence::find))
+        .routes(routes!(evidence::submit, evidence::find))
         .routes(routes!(evidence::show))
         .routes(routes!(evidence::attach))
         .routes(routes!(evidence_log::checkpoint))

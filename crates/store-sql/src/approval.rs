@@ -2,6 +2,7 @@
 //! any of its approvals.
 
 use async_trait::async_trait;
+use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_store::StoreError;
 use charter_store::approval::{
@@ -12,10 +13,11 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 
 use crate::column::{self, Cursor};
-use crate::outbox;
+use crate::evidence_log::Log;
 use crate::row::{Columns, field};
 use crate::store::{Access, RowScope, SqlEngine, SqlStore};
 use crate::tx::{Tx, execute, execute_many, params, row};
+use crate::{evidence, outbox};
 
 const READING: &str = "reading an approval";
 const WRITING: &str = "writing an approval";
@@ -144,8 +146,13 @@ async fn decide(
     tx: &mut Tx<'_>,
     tenant: &TenantId,
     decision: &ApprovalTransition,
-    messages: &[NewMessage],
+    (records, messages): (&[EvidenceRecord], &[NewMessage]),
 ) -> Result<(), StoreError> {
+    // Locked before the run, as the erasure of a tenant does.
+    let mut log = match records {
+        [] => None,
+        _ => Some(Log::hold(tx, tenant).await?),
+    };
     let approval = &decision.approval_id;
     let run_of = format!(
         "SELECT run_id FROM run WHERE tenant_id = $1 AND run_id =
@@ -159,6 +166,9 @@ async fn decide(
         id: approval.to_string(),
     })?;
     advance(tx, (tenant.as_str(), run.as_str()), decision).await?;
+    if let Some(log) = &mut log {
+        evidence::add(tx, tenant, records, log).await?;
+    }
     outbox::insert(tx, messages).await?;
     let decided = std::slice::from_ref(approval);
     wake_decided(tx, &[(tenant.as_str(), run.as_str(), decided)]).await
@@ -223,17 +233,21 @@ impl<E: SqlEngine> Approvals for SqlStore<E> {
         &self,
         tenant: &TenantId,
         decision: ApprovalTransition,
+        evidence: Vec<EvidenceRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
         let count = messages.len();
-        let values = (tenant.clone(), decision, messages);
+        let values = (tenant.clone(), decision, (evidence, messages));
         let scope = RowScope::Tenant(tenant);
         self.engine
             .run(
                 Access::Write,
                 scope,
                 values,
-                |tx, (tenant, decision, messages)| Box::pin(decide(tx, tenant, decision, messages)),
+                |tx, (tenant, decision, (evidence, messages))| {
+                    let written = (evidence.as_slice(), messages.as_slice());
+                    Box::pin(decide(tx, tenant, decision, written))
+                },
             )
             .await?;
         self.engine.announce(count);

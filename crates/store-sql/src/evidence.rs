@@ -55,6 +55,19 @@ fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<SealedRecord, Stor
     SealedRecord::seal(record, salt).map_err(|error| refused(&error.to_string()))
 }
 
+/// Writes records with their leaves, by the holder of the tenant's log.
+pub(crate) async fn add(
+    tx: &mut Tx<'_>,
+    tenant: &TenantId,
+    records: &[EvidenceRecord],
+    log: &mut Log<'_>,
+) -> Result<(), StoreError> {
+    for record in records {
+        insert(tx, tenant, record, log).await?;
+    }
+    Ok(())
+}
+
 async fn insert(
     tx: &mut Tx<'_>,
     tenant: &TenantId,
@@ -67,6 +80,8 @@ async fn insert(
     // The run that captured the record is the first one that it was attached to at its capture.
     let mut attached = record.attached_to.iter();
     let run = attached.find_map(|attachment| attachment.run_id.as_ref());
+    let submitter = record.receipt.as_ref();
+    let submitter = submitter.map_or("", |receipt| receipt.submitted_by.as_str());
     let added = execute(
         "writing evidence",
         tx,
@@ -74,7 +89,7 @@ async fn insert(
          (tenant_id, evidence_id, evidence_type, captured_at, system, native_id, body, payload,
           payload_salt, user_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-                 coalesce((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $10), ''))
+                 coalesce(nullif((SELECT user_id FROM run WHERE tenant_id = $1 AND run_id = $10), ''), $11))
          ON CONFLICT DO NOTHING",
         params![
             tenant.as_str(),
@@ -86,7 +101,8 @@ async fn insert(
             &sealed.record,
             &sealed.payload,
             sealed.salt.as_slice(),
-            run.map(EvidenceRunId::as_str)
+            run.map(EvidenceRunId::as_str),
+            submitter
         ],
     )
     .await?;
@@ -161,9 +177,7 @@ pub(crate) async fn put_together<E: SqlEngine>(
             Box::pin(async move {
                 let mut log = Log::hold(tx, tenant).await?;
                 for records in calls {
-                    for record in records.iter() {
-                        insert(tx, tenant, record, &mut log).await?;
-                    }
+                    add(tx, tenant, records, &mut log).await?;
                 }
                 Ok::<(), StoreError>(())
             })

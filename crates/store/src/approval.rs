@@ -5,6 +5,7 @@
 //! people decide on it separately.
 
 use async_trait::async_trait;
+use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 
@@ -136,16 +137,17 @@ pub trait Approvals {
         page: &PageRequest,
     ) -> Result<Page<ListedApproval>, StoreError>;
 
-    /// Records a person's decision with its messages, and makes the waiting run runnable, in one transaction. Of
-    /// several concurrent decisions exactly one is recorded.
+    /// Records a person's decision with its evidence and its messages, and makes the waiting run runnable, in one
+    /// transaction. Of several concurrent decisions exactly one is recorded.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when the tenant has no such approval; [`StoreError::Refused`] when its state is not
-    /// `decision.from`.
+    /// `decision.from`; those of [`crate::evidence::Evidence::put_evidence`].
     async fn decide_approval(
         &self,
         tenant: &TenantId,
         decision: ApprovalTransition,
+        evidence: Vec<EvidenceRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 }

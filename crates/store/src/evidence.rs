@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{
-    Attachment, EvidenceRecord, EvidenceSource, EvidenceType, PayloadAbsence,
+    Attachment, EvidenceReceipt, EvidenceRecord, EvidenceSource, EvidenceType, PayloadAbsence,
 };
 use charter_contract::ids::{EvidenceId, Label, TenantId, UserId};
 use charter_contract::text::Text;
@@ -14,7 +14,7 @@ use crate::page::{Page, PageRequest};
 /// Filter of a listing. Absent fields match all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EvidenceFilter {
-    /// Only records from this user's runs.
+    /// Only records of this user: from its runs, or submitted by it.
     pub user_id: Option<UserId>,
     /// Only records attached, at capture or later, to exactly this.
     pub attached_to: Option<Attachment>,
@@ -45,6 +45,8 @@ pub struct EvidenceHead {
     pub redaction_class: Option<Label>,
     /// Why its payload is absent, if it was removed.
     pub payload_absent: Option<PayloadAbsence>,
+    /// Its receipt, if a caller submitted it.
+    pub receipt: Option<EvidenceReceipt>,
 }
 
 impl From<EvidenceRecord> for EvidenceHead {
@@ -57,6 +59,7 @@ impl From<EvidenceRecord> for EvidenceHead {
             summary: record.summary,
             redaction_class: record.redaction_class,
             payload_absent: record.payload_absent,
+            receipt: record.receipt,
         }
     }
 }
@@ -65,7 +68,8 @@ impl From<EvidenceRecord> for EvidenceHead {
 #[async_trait]
 pub trait Evidence {
     /// Writes records, with a leaf of the evidence log for each, atomically. A record that is attached to a stored run
-    /// of the tenant belongs to the run's user, also after the run is swept.
+    /// of the tenant belongs to the run's user, also after the run is swept; any other submitted record belongs to its
+    /// submitter.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] for an id that the tenant has stored already; [`StoreError::Refused`] for a record
@@ -98,8 +102,8 @@ pub trait Evidence {
         evidence: &EvidenceId,
     ) -> Result<Option<EvidenceRecord>, StoreError>;
 
-    /// Returns the user of the run that captured the record; nothing if it is unknown, and for a record that is absent
-    /// or another tenant's.
+    /// Returns the user that the record belongs to; nothing if it is unknown, and for a record that is absent or
+    /// another tenant's.
     async fn evidence_user(
         &self,
         tenant: &TenantId,

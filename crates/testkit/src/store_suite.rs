@@ -89,6 +89,7 @@ macro_rules! store_suite {
                 ruling_28_an_approval_is_used_once,
                 approvals_are_listed_newest_first,
                 an_approval_belongs_to_the_user_of_its_run,
+                b000_19_a_decision_is_recorded_with_its_evidence,
                 a_parked_run_is_resumed_at_its_time,
                 an_append_may_release_the_lease,
                 ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost;
@@ -113,6 +114,7 @@ macro_rules! store_suite {
                 packages_are_ordered_by_name;
             evidence:
                 every_field_of_a_record_is_stored,
+                a_submitted_record_belongs_to_its_submitter,
                 a_duplicate_writes_nothing_of_its_batch,
                 tenants_are_isolated,
                 a_record_of_another_tenant_is_refused,

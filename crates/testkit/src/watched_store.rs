@@ -296,7 +296,8 @@ reads {
         -> Page<ListedApproval>;
 }
 writes {
-    fn decide_approval(tenant: &TenantId, decision: ApprovalTransition, messages: Vec<NewMessage>) -> ();
+    fn decide_approval(tenant: &TenantId, decision: ApprovalTransition, evidence: Vec<EvidenceRecord>,
+        messages: Vec<NewMessage>) -> ();
 } }
 
 watched! { Catalogue

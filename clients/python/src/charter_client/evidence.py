@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
 from charter_client._operation import Awaiting, Blocking, iteration, operation
-from charter_client._wire import Call, Pages, moment, paged, part, reading
+from charter_client._wire import Call, Pages, Repeat, moment, paged, part, reading
 from charter_client.contract import Evidence as EvidenceRecord
 from charter_client.contract import EvidenceEntry, EvidenceLogCheckpoint, EvidenceLogConsistency, EvidenceLogKey
 
@@ -18,7 +19,7 @@ _CONSISTENCY = reading(EvidenceLogConsistency)
 
 
 class EvidenceOperations:
-    """List, read and export evidence. What an export proves is checked by `charter_client.evidence_log.verify`."""
+    """List, read, submit and export evidence. What an export proves is checked by `charter_client.evidence_log.verify`."""
 
     @iteration
     def list(
@@ -43,6 +44,14 @@ class EvidenceOperations:
     def get(self, evidence_id: str) -> Call[EvidenceRecord]:
         """A record with all that it is attached to; without its payload where the caller may not see it."""
         return Call("GET", f"/v1/evidence/{part(evidence_id)}", _RECORD)
+
+    @operation
+    def submit(self, record: Mapping[str, object]) -> Call[EvidenceRecord]:
+        """Stores a record in the seed's form; the answer has its links and its receipt.
+
+        Sent once: when no answer comes, submit a record with an `id` again, which is stored once.
+        """
+        return Call("POST", "/v1/evidence", _RECORD, body=record, repeat=Repeat.NEVER)
 
     @operation
     def export(

@@ -296,11 +296,17 @@ class _Line(_Strict):
     withheld: str | None = None
 
 
+class _Receipt(_Strict):
+    received_at: str
+    submitted_by: str
+
+
 class _RecordLeaf(_Strict):
     kind: Literal["record"]
     evidence_id: str
     record_sha256: str
     payload_sha256: str
+    receipt: _Receipt | None = None
 
 
 class _AttachmentLeaf(_Strict):
@@ -583,6 +589,9 @@ class Verifier:
             own = document.get("id", document.get("_id")) == id_
             own = own and document.get("tenant_id") == self._header.tenant_id
             problem = "" if own else "the record has another id or tenant"
+            receipt = leaf.receipt.model_dump() if leaf.receipt is not None else None
+            if own and document.get("receipt") != receipt:
+                problem = "the record has another receipt than its leaf"
         if hashlib.sha256(line.record.encode()).hexdigest() != leaf.record_sha256:
             problem = "the record was changed: it does not match its leaf"
         if problem:

@@ -37,6 +37,7 @@ interface Entry {
   evidence_id?: string;
   record_sha256?: string;
   payload_sha256?: string;
+  receipt?: unknown;
 }
 
 /** Verifies the proof of the record `id`. `pinned` is a key that came another way: only it is believed then. */
@@ -108,6 +109,9 @@ async function checkRecord(line: EvidenceLeaf, id: string, { header }: EvidenceP
   const said = objectOf(record);
   if (said?.["id"] !== id || said["tenant_id"] !== header.tenant_id) {
     checks.push({ name: "Record", result: "bad", detail: "The record is another's." });
+  }
+  if (canonical(said?.["receipt"] ?? null) !== canonical(entry.receipt ?? null)) {
+    checks.push({ name: "Record", result: "bad", detail: "The record has another receipt than its leaf." });
   }
   await checkPayload(line, entry, said?.["redaction_class"], checks);
 }

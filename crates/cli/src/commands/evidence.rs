@@ -1,6 +1,7 @@
 //! `charter evidence …`
 
 mod export;
+mod submit;
 mod verify;
 
 use clap::{Args, Subcommand};
@@ -14,7 +15,7 @@ use crate::output::{self, Format};
 
 pub(crate) use verify::run as verify;
 
-/// Find, show, export and verify evidence.
+/// Find, show, submit, export and verify evidence.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Evidence {
     /// List records by what they are attached to, type, system and time.
@@ -30,6 +31,7 @@ pub(crate) enum Evidence {
         /// The record's id.
         id: String,
     },
+    Submit(submit::Submit),
     /// Attach a record to one more target; the record itself stays as it was captured.
     Attach {
         /// The record's id.
@@ -129,6 +131,7 @@ pub(crate) async fn run(command: &Evidence, config: &Config, format: Format) -> 
         Evidence::Attach { id, .. } => format!("/v1/evidence/{}/attachments", encoded(id)),
         Evidence::Key => "/v1/evidence/log/key".to_owned(),
         Evidence::Checkpoint => "/v1/evidence/log/checkpoint".to_owned(),
+        Evidence::Submit(command) => return submit::run(command, config, format).await,
         Evidence::Export(command) => return export::run(command, config, format).await,
         Evidence::Verify(command) => return verify(command, format),
     };
@@ -160,6 +163,7 @@ fn table(command: &Evidence, found: &Value) -> String {
         Evidence::Key => text("key"),
         Evidence::Checkpoint => text("checkpoint"),
         Evidence::Show { .. }
+        | Evidence::Submit(_)
         | Evidence::Attach { .. }
         | Evidence::Export(_)
         | Evidence::Verify(_) => output::fields(found),

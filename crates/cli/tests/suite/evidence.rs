@@ -214,3 +214,53 @@ fn b000_19_an_inverted_range_or_an_unknown_type_is_refused() {
         assert_eq!(refused.status, 400, "{query}: {:#}", refused.body);
     }
 }
+
+/// B000-19: people and collectors submit records; the server makes links and receipt, and the log proves them.
+#[test]
+fn b000_19_a_submitted_record_is_signed_with_its_receipt() {
+    let keys = [
+        ("ann", "acme", "ann", "operator"),
+        ("uma", "acme", "uma", "user"),
+        ("eve", "umbra", "eve", "operator"),
+    ];
+    let server = Tenants::with_keys(&keys);
+    let [ann, uma, eve] = keys.map(|(key, ..)| server.key(key));
+    let line = json!({
+        "_id": "ev_bill-7", "schema_version": 1, "type": "billing_line", "captured_at": "2025-05-13T09:14:22Z",
+        "source": {"system": "aws.billing", "tenant_id": null, "native_id": "li-1"},
+        "console_links": [{"label": "View", "href": "https://elsewhere.example/"}],
+        "payload": {"usd": 12}, "summary": "The instance cost 12 dollars.",
+        "attached_to": [{"report_item_id": "ri_1"}], "redaction_class": "restricted",
+    });
+    uma.post("/v1/evidence", &line)
+        .fails(403, "permission_denied");
+    let home = Home::new().with("CHARTER_API_KEY", ann.key.as_deref().unwrap());
+    let file = home.path("line.json");
+    std::fs::write(&file, line.to_string()).unwrap();
+    let url = ann.base.as_str();
+    let run =
+        |rest: &[&str]| home.run_in_home(&[&["--server", url, "--output", "json"], rest].concat());
+    let file = file.to_str().unwrap();
+    let stored = run(&["evidence", "submit", file]).json(0)[0].clone();
+    assert_eq!(stored["id"], "ev_bill-7");
+    assert_eq!(stored["receipt"]["submitted_by"], "ann");
+    let href = stored["console_links"][0]["href"].as_str().unwrap();
+    assert!(href.contains("console.aws.amazon.com"), "{href}");
+    ann.post("/v1/evidence", &line).fails(409, "already_exists");
+    eve.get("/v1/evidence/ev_bill-7").fails(404, "not_found");
+    // A user's own note waits for a page that shows it: this server has no public address.
+    let note = json!({
+        "type": "manual_note", "captured_at": "2025-05-13T09:14:22Z", "summary": "The owner agreed.",
+    });
+    let refused = uma.post("/v1/evidence", &note);
+    assert!(
+        refused
+            .fails(400, "invalid_document")
+            .contains("a2a.public_url")
+    );
+    let proof = ann.get("/v1/evidence/log/proof/ev_bill-7").expect(200);
+    let leaf = proof["leaves"][0]["leaf"].as_str().unwrap();
+    assert!(leaf.contains("\"submitted_by\":\"ann\""), "{leaf}");
+    let export = home.path("export.jsonl");
+    run(&["evidence", "export", export.to_str().unwrap()]).json(0);
+}

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, ids};
+use crate::home::{Api, Home, ids, request};
+use crate::missions::{look_only, order, path_of, shared, standing};
 use crate::shared::Tenants;
 
 const PEOPLE: [(&str, &str, &str, &str); 4] = [
@@ -553,4 +554,37 @@ fn b003_10_proposals_are_decided_on_by_command() {
     assert_eq!(accepted["state"], "accepted");
     let listed = home.run(&["memory", "list"]);
     assert!(listed.out.contains(shared), "{listed:?}");
+}
+
+/// Missions and requests recall shared memories; of private ones they name only the id.
+#[test]
+fn b003_10_missions_and_requests_recall_memories() {
+    let (server, _service) = shared(look_only);
+    let (ann, uma) = (server.key("ann"), server.key("uma"));
+    let shared = draft(
+        "Stale backups",
+        "Backups are stale after 30 days.",
+        &["b"],
+        5,
+    );
+    let shared = id(&add(&ann, shared, "shared"));
+    let private = draft("Backups", "My backups grow stale first.", &["b"], 5);
+    let private = id(&add(&uma, private, "private"));
+    uma.post("/v1/missions", &order("m-1")).expect(201);
+    standing(&uma, "m-1", "completed");
+    let pass = path_of("m-1", "/artifacts?kind=librarian_pass");
+    let pass = uma.get(&pass).expect(200)["entries"][0]["artifact"].clone();
+    let previews = pass["cached_previews"].as_array().unwrap();
+    let of = |memory: &str| {
+        let found = previews.iter().find(|one| one["entity_id"] == memory);
+        found.unwrap_or_else(|| panic!("no preview of {memory}: {pass:#}"))
+    };
+    assert_eq!(of(&shared)["entity_type"], "memory");
+    assert_eq!(of(&shared)["preview"], "Backups are stale after 30 days.");
+    assert_eq!(of(&private)["label"], "Private memory");
+    let answer = uma.ask(&request("which backups are stale")).expect(200);
+    let recalled = answer["metadata"]["memories"].as_array().unwrap();
+    let by_id = |memory: &str| recalled.iter().find(|one| one["memory_id"] == memory);
+    assert_eq!(by_id(&shared).unwrap()["title"], "Stale backups");
+    assert_eq!(by_id(&private).unwrap()["content"], Value::Null);
 }

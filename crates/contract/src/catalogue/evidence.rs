@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::ids::{
     BundleId, EstateViewId, EvidenceId, EvidencePlanId, EvidenceRunId, FindingId, Label,
-    ReportItemId, TenantId,
+    ReportItemId, TenantId, UserId,
 };
 use crate::list::MAX_LIST;
 use crate::number::Positive;
@@ -22,7 +22,8 @@ object_only!(
     EvidenceSource,
     ConsoleLink,
     Attachment,
-    PayloadAbsence
+    PayloadAbsence,
+    EvidenceReceipt
 );
 
 /// One evidence record.
@@ -67,10 +68,23 @@ pub struct EvidenceRecord {
     /// class counts as the strictest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redaction_class: Option<Label>,
+    /// Receipt of a submitted record; absent for a record that Charter captured. Only the server sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<EvidenceReceipt>,
+}
+
+/// Receipt of a record that a caller submitted (this project).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct EvidenceReceipt {
+    /// Time of receipt.
+    pub received_at: Timestamp,
+    /// User whose credential submitted the record.
+    pub submitted_by: UserId,
 }
 
 /// Version of the record's form (ruling 24: this family's own type).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EvidenceSchemaVersion;
 
 impl Serialize for EvidenceSchemaVersion {

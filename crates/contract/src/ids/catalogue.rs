@@ -156,23 +156,53 @@ fn is_evidence_id(text: &str) -> bool {
 }
 
 string_newtype! { EVIDENCE;
-    /// Id of an evidence record (000 §2.14): `ev_` followed, for ids made here, by a ULID.
+    /// Id of an evidence record (000 §2.14): `ev_`, followed by a ULID for ids made here, or by 26 digits of which the
+    /// first is 8 or higher for ids that Charter derives.
     EvidenceId,
 }
+
+/// The digits of Crockford base 32.
+const CROCKFORD: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// The number of digits of a uuid in base 32.
+const UUID_DIGITS: u32 = 26;
+/// The first digit of an id that Charter derives has this bit set. The first digit of a ULID is at most 7.
+const DERIVED: u128 = 1 << 3;
 
 impl EvidenceId {
     /// Makes an id from `ev_` and the uuid in Crockford base 32, as a ULID is written. A version 7 uuid starts with
     /// its time, so such ids sort by creation time.
     #[must_use]
     pub fn from_uuid(uuid: Uuid) -> Self {
-        const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-        const DIGITS: u32 = 26;
+        Self::written(uuid, 0)
+    }
+
+    /// Makes the id of a record that Charter captures, from the uuid that follows from its subject. Submitted records
+    /// cannot have such an id, so none can take the place of a captured one.
+    #[must_use]
+    pub fn derived(uuid: Uuid) -> Self {
+        Self::written(uuid, DERIVED)
+    }
+
+    /// Returns whether the id has the form of those that Charter derives.
+    #[must_use]
+    pub fn is_derived(&self) -> bool {
+        let digits = self.0.strip_prefix("ev_").unwrap_or_default().as_bytes();
+        let first = digits
+            .first()
+            .filter(|_| digits.len() == UUID_DIGITS as usize);
+        let value = first.and_then(|first| CROCKFORD.iter().position(|digit| digit == first));
+        value.is_some_and(|value| (value as u128) & DERIVED != 0)
+    }
+
+    /// Writes the digits of a uuid; the first one has these bits in addition.
+    fn written(uuid: Uuid, marked: u128) -> Self {
         let bits = uuid.as_u128();
-        let mut text = String::with_capacity(3 + DIGITS as usize);
+        let mut text = String::with_capacity(3 + UUID_DIGITS as usize);
         text.push_str("ev_");
-        for place in (0..DIGITS).rev() {
-            let digit = (bits >> (place * 5)) & 31;
-            text.push(char::from(ALPHABET[digit as usize]));
+        for place in (0..UUID_DIGITS).rev() {
+            let mark = if place == UUID_DIGITS - 1 { marked } else { 0 };
+            let digit = ((bits >> (place * 5)) & 31) | mark;
+            text.push(char::from(CROCKFORD[digit as usize]));
         }
         Self(text.into())
     }

@@ -72,6 +72,28 @@ fn evidence_ids_made_from_uuids_sort_by_time() {
     assert!(EvidenceId::parse("ev_").is_err());
 }
 
+/// An id that Charter derives is no ULID, so that no submitted record can have it.
+#[test]
+fn derived_evidence_ids_are_apart_from_ulids() {
+    for bits in [0, 7, u128::MAX] {
+        let uuid = Uuid::from_u128(bits);
+        let (derived, made) = (EvidenceId::derived(uuid), EvidenceId::from_uuid(uuid));
+        assert!(derived.is_derived(), "{derived}");
+        assert!(!made.is_derived(), "{made}");
+        assert_eq!(EvidenceId::parse(derived.as_str()).as_ref(), Ok(&derived));
+    }
+    let derived = EvidenceId::derived(Uuid::from_u128(1));
+    assert_eq!(derived.as_str(), "ev_80000000000000000000000001");
+    for given in [
+        "ev_01HX...",
+        "ev_8",
+        "ev_note-2026-08",
+        "ev_7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+    ] {
+        assert!(!EvidenceId::parse(given).unwrap().is_derived(), "{given}");
+    }
+}
+
 /// Ruling 25: each contract accepts only its own form, with an explicit mapping between families.
 #[test]
 fn ruling_25_families_map_explicitly() {

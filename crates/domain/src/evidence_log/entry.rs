@@ -5,10 +5,12 @@
 //! is hashed with a random salt: without one, a caller that may not see a short payload could guess it and compare the
 //! hashes. Salt and payload are removed together.
 //!
+//! The leaf of a submitted record also names its receipt: the time, and the submitter.
+//!
 //! Digests cover texts exactly as they are stored and exported, so that verifiers need not agree on how to serialize
 //! JSON.
 
-use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::catalogue::evidence::{Attachment, EvidenceReceipt, EvidenceRecord};
 use charter_contract::ids::EvidenceId;
 use charter_contract::json::{JsonFault, decode_stored, to_stored};
 use charter_contract::time::Timestamp;
@@ -32,6 +34,9 @@ pub enum LogEntry {
         record_sha256: Hash,
         /// SHA-256 of salt and payload.
         payload_sha256: Hash,
+        /// The record's receipt; absent for a record that Charter captured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receipt: Option<EvidenceReceipt>,
     },
     /// A stored record was attached to something else.
     Attachment {
@@ -88,6 +93,8 @@ pub struct SealedRecord {
     pub payload: String,
     /// The bytes that are hashed before the payload.
     pub salt: [u8; SALT_BYTES],
+    /// The record's receipt, if a caller submitted it.
+    pub receipt: Option<EvidenceReceipt>,
 }
 
 impl SealedRecord {
@@ -103,6 +110,7 @@ impl SealedRecord {
             record: to_stored(&bare)?,
             payload,
             salt,
+            receipt: record.receipt.clone(),
         })
     }
 
@@ -113,6 +121,7 @@ impl SealedRecord {
             evidence_id,
             record_sha256: record_digest(&self.record),
             payload_sha256: payload_digest(&self.salt, &self.payload),
+            receipt: self.receipt.clone(),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use charter_contract::catalogue::evidence::EvidenceRecord;
+use charter_contract::catalogue::evidence::{EvidenceReceipt, EvidenceRecord};
 use charter_contract::ids::EvidenceId;
 use charter_contract::json::decode_stored;
 use serde::Serialize;
@@ -234,12 +234,13 @@ impl Verifier {
             LogEntry::Record {
                 record_sha256,
                 payload_sha256,
+                receipt,
                 ..
             } => {
                 if self.records.contains_key(id) {
                     self.fault(Some(number), Some(id), "it is duplicated".to_owned());
                 }
-                self.record(number, line, id, *record_sha256);
+                self.record(number, line, id, (*record_sha256, receipt.as_ref()));
                 let payload = self.payload(number, line, id, *payload_sha256);
                 self.records.insert(id.clone(), payload);
             }
@@ -259,7 +260,13 @@ impl Verifier {
         }
     }
 
-    fn record(&mut self, number: u64, line: &ExportedLeaf, id: &EvidenceId, digest: Hash) {
+    fn record(
+        &mut self,
+        number: u64,
+        line: &ExportedLeaf,
+        id: &EvidenceId,
+        (digest, receipt): (Hash, Option<&EvidenceReceipt>),
+    ) {
         let problem = match &line.record {
             None => Some("the record was removed; its leaf is still there".to_owned()),
             Some(text) if record_digest(text) != digest => {
@@ -269,6 +276,9 @@ impl Verifier {
                 Err(error) => Some(format!("the record violates its contract: {error}")),
                 Ok(record) if record.id != *id || record.tenant_id != self.header.tenant_id => {
                     Some("the record has another id or tenant".to_owned())
+                }
+                Ok(record) if record.receipt.as_ref() != receipt => {
+                    Some("the record has another receipt than its leaf".to_owned())
                 }
                 Ok(_) => None,
             },

@@ -23,7 +23,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use self::listening::SentenceReporter;
-use self::material::{Case, Material};
+use self::material::{Case, Material, ReferenceTexts};
 use self::prompt::Prompt;
 use crate::catalogue::live::CatalogueService;
 use crate::execution::asking::{
@@ -35,6 +35,7 @@ use crate::execution::runs::{
     StageFailure, failure,
 };
 use crate::knowledge::lenses::LensService;
+use crate::knowledge::memory::MemoryService;
 
 /// The end of an analysis, as the journal of its run has it.
 #[derive(Debug, Clone)]
@@ -72,6 +73,7 @@ impl Drafting {
 pub(crate) struct AnalysisParts {
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) lenses: Arc<LensService>,
+    pub(crate) memories: Arc<MemoryService>,
     pub(crate) findings: Arc<FindingService>,
     pub(crate) journals: Arc<JournalService>,
     pub(crate) pinned_documents: Arc<PinnedDocumentService>,
@@ -83,6 +85,7 @@ pub(crate) struct AnalysisService {
     models: Arc<dyn Models>,
     catalogue: Arc<CatalogueService>,
     lenses: Arc<LensService>,
+    memories: Arc<MemoryService>,
     findings: Arc<FindingService>,
     journals: Arc<JournalService>,
     pinned_documents: Arc<PinnedDocumentService>,
@@ -95,6 +98,7 @@ impl AnalysisService {
             models,
             catalogue: parts.catalogue,
             lenses: parts.lenses,
+            memories: parts.memories,
             findings: parts.findings,
             journals: parts.journals,
             pinned_documents: parts.pinned_documents,
@@ -120,10 +124,10 @@ impl AnalysisService {
         cancel: &CancellationToken,
     ) -> Result<AnalysisDone, StageFailure> {
         let cases = self.cases(&work).await?;
-        let passages = self.passages_for(&work, &cases).await;
+        let reference = self.reference_for(&work, &cases).await;
         let mut tokens = TokenUsage::default();
         for extent in prompt::EXTENTS {
-            let material = Material::gather(&self.findings, &work, &cases, &passages, extent.data);
+            let material = Material::gather(&self.findings, &work, &cases, &reference, extent.data);
             if !material.citable.has_results() {
                 return Ok(nothing(tokens));
             }

@@ -34,6 +34,7 @@ mod offer;
 mod offered;
 mod parameters;
 mod propose;
+mod recalled;
 mod recorded;
 mod respond;
 mod result;

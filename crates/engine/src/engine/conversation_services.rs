@@ -74,6 +74,7 @@ impl ConversationServices {
         let requests = RequestParts {
             catalogue: Arc::clone(&below.catalogue),
             run_recovery: Arc::clone(&execution.recovery),
+            memories: Arc::clone(&below.memories),
             sessions: Arc::clone(&sessions),
             candidates: Arc::clone(&candidates),
             classifications: Arc::clone(&classifications),
@@ -172,6 +173,7 @@ impl ConversationBasis<'_> {
         let parts = AnalysisParts {
             catalogue: Arc::clone(&self.below.catalogue),
             lenses: Arc::clone(&self.below.lenses),
+            memories: Arc::clone(&self.below.memories),
             findings: Arc::clone(&self.execution.findings),
             journals: Arc::clone(&self.execution.journals),
             pinned_documents: Arc::clone(&self.execution.pinned),

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Ports;
 use super::services::Services;
 use crate::execution::events::EventService;
-use crate::execution::evidence::EvidenceService;
+use crate::execution::evidence::{EvidencePages, EvidenceService};
 use crate::execution::evidence_log::EvidenceLogService;
 use crate::execution::executors::{ClientCalls, ExecutorService};
 use crate::execution::explain::{GateParts, GateService};
@@ -113,8 +113,8 @@ impl ExecutionServices {
             evidence_log: Arc::new(parts.evidence_log(Arc::clone(&evidence))),
             executors: Arc::new(parts.executors()),
             findings,
+            approvals: Arc::new(parts.approvals(&basis, &evidence, &runs)),
             evidence,
-            approvals: Arc::new(parts.approvals(&basis, &runs)),
             management: Arc::new(parts.management(&basis, &runs, &views)),
             gate: Arc::new(parts.gate(below, &state, &basis, &runs, &starts)),
             recovery: Arc::new(parts.recovery(below, &state, &runs)),
@@ -266,13 +266,19 @@ impl ProcessParts<'_> {
         RunStartService::new(self.core(), parts)
     }
 
-    fn approvals(&self, basis: &RunBasis, runs: &Arc<RunService>) -> ApprovalService {
+    fn approvals(
+        &self,
+        basis: &RunBasis,
+        evidence: &Arc<EvidenceService>,
+        runs: &Arc<RunService>,
+    ) -> ApprovalService {
         let parts = ApprovalParts {
             news: Arc::clone(&self.news),
             deadlines: Arc::clone(&basis.deadlines),
             journals: Arc::clone(&basis.journals),
             pinned: Arc::clone(&basis.pinned),
             approvals: Arc::clone(&basis.approvals),
+            evidence: Arc::clone(evidence),
             runs: Arc::clone(runs),
         };
         ApprovalService::new(self.core(), parts)
@@ -373,7 +379,10 @@ impl ProcessParts<'_> {
         EvidenceService::new(
             self.core(),
             Arc::clone(&self.computations),
-            self.settings.public_url.clone(),
+            EvidencePages::new(
+                self.settings.public_url.clone(),
+                self.settings.evidence_pages.clone(),
+            ),
         )
     }
 

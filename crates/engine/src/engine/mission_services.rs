@@ -77,6 +77,7 @@ impl MissionBasis<'_> {
             questions: self.parts.questions.clone(),
             catalogue: Arc::clone(&self.below.catalogue),
             lenses: Arc::clone(&self.below.lenses),
+            memories: Arc::clone(&self.below.memories),
             routing: Arc::clone(&self.below.routing),
             tool_search: Arc::clone(&self.below.tool_search),
             findings: Arc::clone(&self.execution.findings),

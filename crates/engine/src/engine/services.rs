@@ -94,10 +94,11 @@ impl Services {
         };
         let reading = parts.reading();
         let skills = Arc::<SkillIndexes>::default();
-        let keys = parts.keys(Arc::clone(&skills));
+        let keys = Arc::new(parts.keys(Arc::clone(&skills)));
         let agent_skills = parts.agent_skills(&reading, Arc::clone(&skills));
         let memories = MemoryService::new(
             parts.core.clone(),
+            Arc::clone(&keys),
             Arc::clone(&reading.vectors),
             settings.memories,
         );
@@ -116,11 +117,12 @@ impl Services {
         let packages = Arc::new(parts.packages(&reading, Arc::clone(&routing)));
         let tool_registrations = parts.tool_registrations(&reading, &packages);
         Self {
-            keys: Arc::new(keys),
+            keys,
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
-            skill_scripts: parts.skill_scripts(&agent_skills, &packages),
+            skill_scripts: parts.skill_scripts(&agent_skills,
+            &packages),
             agent_skills,
             packages,
             routing,
@@ -245,8 +247,7 @@ impl Parts<'_> {
         )
     }
 
-    fn 
-skill_scripts(
+    fn skill_scripts(
         &self,
         agent_skills: &Arc<AgentSkillService>,
         packages: &Arc<PackageService>,

@@ -1,14 +1,18 @@
-//! Evidence: results of tools, captured once and never changed (seed 000 §2.14).
+//! Evidence: results of tools, decisions and submitted records, stored once and never changed (seed 000 §2.14).
 
+mod decisions;
 mod list;
+mod pages;
+mod submit;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use charter_contract::bounds::EVIDENCE_ATTACHMENTS;
 use charter_contract::catalogue::evidence::{
     Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource, EvidenceType,
 };
-use charter_contract::catalogue::tool::{ConsoleHref, ConsolePage, Tool, ToolEvidence};
+use charter_contract::catalogue::tool::{ConsolePage, Tool, ToolEvidence};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, Label, RunId, StepId, TenantId};
@@ -25,17 +29,16 @@ use uuid::Uuid;
 use self::list::redacted;
 use crate::ground::confined::Computations;
 use crate::ground::core_ports::CorePorts;
+use crate::ground::ids::IdSource;
 use crate::{Caller, EngineError, Role};
 
 pub use list::{EvidenceEntry, EvidencePage, EvidenceQuery};
 pub(crate) use list::{check_range, withheld};
+pub(crate) use pages::EvidencePages;
 
 /// Maximum size of a tool's output, and of its arguments, that a record holds whole, in bytes of JSON. For a value that
 /// is larger, nested too deeply or too large in memory, it holds the digest.
 pub const MAX_PAYLOAD: usize = 1 << 20;
-
-/// Maximum findings to which one record is attached; the others cite it.
-const MAX_ATTACHED: usize = 500;
 
 /// Maximum attachments of one record, at its capture and later.
 const MAX_ATTACHMENTS: usize = 5_000;
@@ -72,7 +75,7 @@ pub(crate) struct RecordedEvidence {
 
 /// Derives the id of the record of a step's result.
 pub(crate) fn id_of(run: &RunId, step: &StepId) -> EvidenceId {
-    EvidenceId::from_uuid(Uuid::new_v5(&run.uuid(), step.as_ref().as_bytes()))
+    EvidenceId::derived(Uuid::new_v5(&run.uuid(), step.as_ref().as_bytes()))
 }
 
 impl CapturedResult<'_> {
@@ -89,7 +92,7 @@ impl CapturedResult<'_> {
     ) -> Result<EvidenceOutcome, EngineError> {
         let declared = match &self.tool.evidence {
             Some(declared) => Cow::Borrowed(declared),
-            None => Cow::Owned(undeclared(self.tool, evidence.page_of_run(run))),
+            None => Cow::Owned(undeclared(self.tool, evidence.pages.of_run(run))),
         };
         let declared: &ToolEvidence = &declared;
         let source = self.source(evidence, tenant, declared).await?;
@@ -104,10 +107,12 @@ impl CapturedResult<'_> {
         let summary = self.summary(evidence, tenant, declared).await?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
         let label = Text::parse(&link.label).map_err(|error| self.fault(&error.to_string()))?;
-        let attached = findings.take(MAX_ATTACHED).map(|finding| Attachment {
-            finding_id: Some(finding.finding_id.clone()),
-            ..Attachment::default()
-        });
+        let attached = findings
+            .take(EVIDENCE_ATTACHMENTS)
+            .map(|finding| Attachment {
+                finding_id: Some(finding.finding_id.clone()),
+                ..Attachment::default()
+            });
         let of_run = Attachment {
             run_id: EvidenceRunId::parse(run.as_ref()).ok(),
             ..Attachment::default()
@@ -137,6 +142,7 @@ impl CapturedResult<'_> {
             redaction_class: declared
                 .redaction_class
                 .and_then(|class| Label::parse(class.as_str()).ok()),
+            receipt: None,
         };
         Ok(EvidenceOutcome::Recorded(Box::new(RecordedEvidence {
             record,
@@ -324,9 +330,9 @@ fn sha256(value: &Value) -> String {
 pub struct EvidenceService {
     store: SharedStore,
     clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
     computations: Arc<Computations>,
-    /// This server's public https address.
-    public_url: Option<HttpsUrl>,
+    pages: EvidencePages,
 }
 
 impl std::fmt::Debug for EvidenceService {
@@ -339,30 +345,21 @@ impl EvidenceService {
     pub(crate) fn new(
         ports: CorePorts,
         computations: Arc<Computations>,
-        public_url: Option<HttpsUrl>,
+        pages: EvidencePages,
     ) -> Self {
         Self {
             store: ports.store,
             clock: ports.clock,
+            ids: ports.ids,
             computations,
-            public_url,
+            pages,
         }
-    }
-
-    /// Returns the page of a run in the console, if this server has a public https address.
-    fn page_of_run(&self, run: &RunId) -> Option<ConsolePage> {
-        let base = self.public_url.as_ref()?.as_str();
-        let href = format!("{}/console/runs/{run}", base.trim_end_matches('/'));
-        Some(ConsolePage {
-            label: Text::parse("View the run in Charter").ok()?,
-            href: ConsoleHref::parse(&href).ok()?,
-        })
     }
 
     /// Returns whether the result of a tool leaves evidence.
     pub(crate) fn is_shown(&self, tool: &Tool) -> bool {
         let is_known = || console_link::is_known(system_of(tool).as_str());
-        !tool.is_internal() && (tool.evidence.is_some() || self.public_url.is_some() || is_known())
+        !tool.is_internal() && (tool.evidence.is_some() || self.pages.has_own() || is_known())
     }
 
     /// Stores records that are not stored yet. Their ids follow from their subjects.
@@ -405,7 +402,8 @@ impl EvidenceService {
         }
     }
 
-    /// Checks that a record is visible to the caller: to the user whose run captured it, and to operators.
+    /// Checks that a record is visible to the caller: to the user whose run captured it or who submitted it, and to
+    /// operators.
     pub(crate) async fn must_see(
         &self,
         caller: &Caller,

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use charter_contract::ids::{TenantId, UserId};
+use charter_contract::catalogue::tool::ConsolePage;
+use charter_contract::ids::{Label, TenantId, UserId};
 use charter_contract::text::HttpsUrl;
 use charter_domain::rate_limit::Rate;
 use charter_effects::HostPattern;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub skill_vectors: SkillVectors,
     /// This server's public https address: evidence without another console links to its run here.
     pub public_url: Option<HttpsUrl>,
+    /// Pages that show the source of submitted evidence, by system.
+    pub evidence_pages: BTreeMap<Label, ConsolePage>,
 }
 
 /// Where vectors of agent skills are searched, if a search node has an index.
@@ -210,6 +213,7 @@ impl Default for Settings {
             lenses: LensSettings::default(),
             skill_vectors: SkillVectors::default(),
             public_url: None,
+            evidence_pages: BTreeMap::new(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod draft;
 mod find;
 mod index;
 mod propose;
+mod recall;
 mod reindex;
 mod shown;
 mod similar;
@@ -34,12 +35,14 @@ use crate::ground::error::newest_known;
 use crate::ground::ids::IdSource;
 use crate::ground::moments;
 use crate::ground::settings::MemorySettings;
+use crate::identity::keys::KeyService;
 use crate::{Caller, EngineError};
 
 use draft::entry;
 pub use draft::{MemoryDraft, Remember, Supersede};
 pub use find::{MemoryHit, MemoryQuery};
 use index::MemoryIndexes;
+pub(crate) use recall::{RecalledMemory, RecalledNote};
 pub use shown::{MemoryView, RelatedMemory};
 
 /// A person's decision on a proposed version.
@@ -93,6 +96,7 @@ pub struct MemoryService {
     store: SharedStore,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
+    keys: Arc<KeyService>,
     vectors: Arc<TextVectors>,
     settings: MemorySettings,
     indexes: MemoryIndexes,
@@ -107,6 +111,7 @@ impl std::fmt::Debug for MemoryService {
 impl MemoryService {
     pub(crate) fn new(
         ports: CorePorts,
+        keys: Arc<KeyService>,
         vectors: Arc<TextVectors>,
         settings: MemorySettings,
     ) -> Self {
@@ -114,6 +119,7 @@ impl MemoryService {
             store: ports.store,
             clock: ports.clock,
             ids: ports.ids,
+            keys,
             vectors,
             settings,
             indexes: MemoryIndexes::default(),

@@ -1,27 +1,17 @@
 //! The librarian's stage: the pass of one worker. Asks no model: the task's scopes and policy determine its families of
-//! resources. The previews come from the mission's lenses and the tenant's memory.
+//! resources. Its previews are in [`super::previews`].
 
-use std::collections::BTreeSet;
-
-use charter_contract::ids::{Label, LensId, LibrarianPassId};
+use charter_contract::ids::LibrarianPassId;
 use charter_contract::mission::MissionSchemaVersion;
-use charter_contract::mission::librarian_pass::{CachedPreview, LibrarianPass, RecommendedQuery};
+use charter_contract::mission::librarian_pass::{LibrarianPass, RecommendedQuery};
 use charter_contract::mission::task_graph::Task;
-use charter_contract::text::{ShortText, Text};
 use charter_domain::mission::StageOutput;
 
 use super::MissionStageService;
-use super::desk::MissionContext;
 use super::failures::unfit;
 use super::stage::{StageExecution, held};
-use crate::EngineError;
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::ground::moments;
-use crate::identity::caller::Tier;
-use crate::knowledge::lenses::LensFilter;
-
-/// Maximum passages of lenses in a pass.
-const PREVIEWS: usize = 6;
 
 impl MissionStageService {
     pub(super) async fn make_pass(
@@ -63,45 +53,4 @@ impl MissionStageService {
             ..StageResult::default()
         })
     }
-
-    /// Returns passages on the task's subject, from the lenses of its families.
-    async fn previews(
-        &self,
-        work: &StageExecution,
-        task: &Task,
-    ) -> Result<Vec<CachedPreview>, EngineError> {
-        let lenses = lenses_of(&work.desk, task);
-        if lenses.is_empty() || work.caller.tier < Tier::Advanced {
-            return Ok(Vec::new());
-        }
-        let filter = LensFilter {
-            lens_ids: lenses.into_iter().collect(),
-            top_k: Some(PREVIEWS),
-            ..LensFilter::default()
-        };
-        let objective = task.objective.as_str();
-        let answer = self
-            .lenses
-            .ask_lenses(&work.caller, objective, &filter)
-            .await?;
-        let previews = answer.passages.into_iter().filter_map(|passage| {
-            let place = format!("{}#{}", passage.lens_id, passage.position.start);
-            Some(CachedPreview {
-                label: Text::parse(&passage.title).ok()?,
-                entity_type: Label::parse("lens_passage").ok()?,
-                entity_id: ShortText::parse(&place).ok()?,
-                preview: Text::parse(&passage.text).ok()?,
-            })
-        });
-        Ok(previews.collect())
-    }
-}
-
-/// Returns the lenses of the families that the task may read.
-fn lenses_of(desk: &MissionContext, task: &Task) -> BTreeSet<LensId> {
-    let scopes = task.required_data_scopes.iter();
-    let families = scopes.filter_map(|scope| desk.kind.resource_families.get(scope));
-    families
-        .flat_map(|family| family.lenses.iter().cloned())
-        .collect()
 }

@@ -22,6 +22,7 @@ use crate::ground::ids::IdSource;
 use crate::ground::questions::QuestionSlots;
 use crate::identity::quotas::TenantQuotas;
 use crate::knowledge::lenses::LensService;
+use crate::knowledge::memory::MemoryService;
 use crate::registry::routing::RoutingService;
 use crate::registry::tool_search::ToolSearchService;
 
@@ -98,6 +99,7 @@ pub(crate) struct MissionStageParts {
     pub(crate) questions: QuestionSlots,
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) lenses: Arc<LensService>,
+    pub(crate) memories: Arc<MemoryService>,
     pub(crate) routing: Arc<RoutingService>,
     pub(crate) tool_search: Arc<ToolSearchService>,
     pub(crate) findings: Arc<FindingService>,
@@ -115,6 +117,7 @@ pub(crate) struct MissionStageService {
     pub(super) questions: QuestionSlots,
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) lenses: Arc<LensService>,
+    pub(super) memories: Arc<MemoryService>,
     pub(super) routing: Arc<RoutingService>,
     pub(super) tool_search: Arc<ToolSearchService>,
     pub(super) findings: Arc<FindingService>,
@@ -140,6 +143,7 @@ impl MissionStageService {
             questions: parts.questions,
             catalogue: parts.catalogue,
             lenses: parts.lenses,
+            memories: parts.memories,
             routing: parts.routing,
             tool_search: parts.tool_search,
             findings: parts.findings,

@@ -2,6 +2,7 @@
 //! contracts are in `charter_contract::registry`.
 
 use charter_contract::catalogue::evidence::Attachment;
+use charter_contract::catalogue::evidence_submission::EvidenceSubmission;
 use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, of_type};
 use charter_engine::{
@@ -29,6 +30,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
             schema_of::<candidates::PromotionBody>(),
         ),
         ("evidence_attachment", schema_of::<Attachment>()),
+        ("evidence_submission", schema_of::<EvidenceSubmission>()),
         ("gate_explain_request", schema_of::<gate::ExplainBody>()),
         ("graph_query", schema_of::<GraphQuery>()),
         ("key_request", schema_of::<KeyOrder>()),

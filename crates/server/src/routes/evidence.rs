@@ -1,7 +1,9 @@
-//! Evidence: read by id or filter; never changed, never deleted (B000-19).
+//! Evidence: submitted, and read by id or filter; never changed, never deleted (B000-19).
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::catalogue::evidence_submission::EvidenceSubmission;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::EvidenceId;
 use charter_contract::page::PageRequest;
@@ -60,6 +62,24 @@ pub(crate) async fn find(
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state.engine.evidence().list(&caller, query, &page).await?;
     Ok(Json(found))
+}
+
+/// Submit a record in the seed's form: `{"type": "pr_record", "captured_at": "…", "source": {"system": "github",
+/// "native_id": "acme/shop/pull/12"}, "payload": {…}, "summary": "…", "attached_to": [{"run_id": "…"}]}`. The server makes
+/// the links, from the clouds' consoles or the page that the operator declares for the system, and signs the time of
+/// receipt and the submitter with the record.
+#[utoipa::path(post, path = "/v1/evidence", tag = "evidence", operation_id = "submit_evidence",
+    request_body = ref("#/components/schemas/evidence_submission"),
+    responses((status = 201, description = "The record", body = ref("#/components/schemas/evidence")),
+        (status = 400, description = "It violates its contract, or no page shows its source", body = ref("#/components/schemas/agent_error")),
+        (status = 409, description = "The id was used before", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn submit(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    JsonBody(sent): JsonBody<EvidenceSubmission>,
+) -> Result<(StatusCode, Json<EvidenceRecord>), ApiError> {
+    let record = state.engine.evidence().submit(&caller, sent).await?;
+    Ok((StatusCode::CREATED, Json(record)))
 }
 
 /// The query, without the page.

@@ -100,7 +100,10 @@ pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     create_waiting_run(store, 1, 1).await?;
     let acme = sample::tenant("acme")?;
     assert_eq!(super::journal::claim(store, "w", 10, 9).await?, []);
-    let say = |to| store.decide_approval(&acme, step(1, ApprovalState::Pending, to), vec![]);
+    let say = |to| {
+        let step = step(1, ApprovalState::Pending, to);
+        store.decide_approval(&acme, step, vec![], vec![])
+    };
     let both = (say(ApprovalState::Approved), say(ApprovalState::Rejected));
     let (yes, no) = futures_util::future::join(both.0, both.1).await;
     assert_eq!([&yes, &no].iter().filter(|said| said.is_ok()).count(), 1);
@@ -110,8 +113,27 @@ pub async fn ruling_28_one_decision_is_recorded(store: &dyn Store) -> Outcome {
     assert_eq!(woken.len(), 1);
     let other = sample::tenant("umbra")?;
     let foreign = step(1, ApprovalState::Pending, ApprovalState::Approved);
-    let refused = store.decide_approval(&other, foreign, vec![]).await;
+    let refused = store.decide_approval(&other, foreign, vec![], vec![]).await;
     assert_refused!(refused, StoreError::NotFound { .. });
+    Ok(())
+}
+
+/// A decision is recorded with its evidence, or neither is.
+pub async fn b000_19_a_decision_is_recorded_with_its_evidence(store: &dyn Store) -> Outcome {
+    create_waiting_run(store, 1, 1).await?;
+    let acme = sample::tenant("acme")?;
+    let record = |n| sample::evidence("acme", n, sample::at(5)?);
+    let agree = || step(1, ApprovalState::Pending, ApprovalState::Approved);
+    store
+        .decide_approval(&acme, agree(), vec![record(1)?], vec![])
+        .await?;
+    let first = record(1)?;
+    assert_eq!(store.evidence(&acme, &first.id).await?, Some(first));
+    let second = record(2)?;
+    let refused = store.decide_approval(&acme, agree(), vec![second.clone()], vec![]);
+    assert_refused!(refused.await, StoreError::Refused { .. });
+    assert_eq!(store.evidence(&acme, &second.id).await?, None);
+    assert_eq!(store.log_size(&acme).await?, 1);
     Ok(())
 }
 
@@ -136,7 +158,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
         StoreError::Refused { .. }
     );
     let agree = step(1, ApprovalState::Pending, ApprovalState::Approved);
-    store.decide_approval(&acme, agree, vec![]).await?;
+    store.decide_approval(&acme, agree, vec![], vec![]).await?;
     assert_refused!(
         store.append(resume(2, 2)?).await,
         StoreError::Refused { .. }
@@ -145,7 +167,12 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
     store.append(resume(1, 2)?).await?;
     assert_eq!(state(store, 1).await?, ApprovalState::Consumed);
     let back = step(1, ApprovalState::Consumed, ApprovalState::Pending);
-    assert!(store.decide_approval(&acme, back, vec![]).await.is_err());
+    assert!(
+        store
+            .decide_approval(&acme, back, vec![], vec![])
+            .await
+            .is_err()
+    );
     Ok(())
 }
 
@@ -156,7 +183,7 @@ pub async fn approvals_are_listed_newest_first(store: &dyn Store) -> Outcome {
     }
     let acme = sample::tenant("acme")?;
     let agree = step(2, ApprovalState::Pending, ApprovalState::Approved);
-    store.decide_approval(&acme, agree, vec![]).await?;
+    store.decide_approval(&acme, agree, vec![], vec![]).await?;
     let mut seen = Vec::new();
     let mut page = PageRequest::new(None, 2);
     loop {
@@ -212,7 +239,7 @@ pub async fn an_approval_belongs_to_the_user_of_its_run(store: &dyn Store) -> Ou
         store.append(waiting(n, vec![ask])?).await?;
     }
     let agree = step(3, ApprovalState::Pending, ApprovalState::Approved);
-    store.decide_approval(&acme, agree, vec![]).await?;
+    store.decide_approval(&acme, agree, vec![], vec![]).await?;
     for (n, user_id) in [(1, Some(&ann)), (2, None), (3, Some(&ann))] {
         let found = store.approval(&acme, &id(n)).await?.ok_or("no approval")?;
         assert_eq!(found.user_id.as_ref(), user_id);
@@ -310,7 +337,7 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
         let last = asking.events[0].hash;
         store.append(asking).await?;
         let agree = step(n, ApprovalState::Pending, ApprovalState::Approved);
-        store.decide_approval(&acme, agree, vec![]).await?;
+        store.decide_approval(&acme, agree, vec![], vec![]).await?;
         if parks {
             store.park(&acme, &run, Fence(0), awaiting(n)?).await?;
         } else {

@@ -1,14 +1,16 @@
 //! Cases of evidence (seed 000 §2.14, B000-19).
 
-use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord, EvidenceType};
-use charter_contract::ids::EvidenceId;
+use charter_contract::catalogue::evidence::{
+    Attachment, EvidenceReceipt, EvidenceRecord, EvidenceType,
+};
+use charter_contract::ids::{EvidenceId, EvidenceRunId, UserId};
 use charter_store::evidence::{EvidenceFilter, EvidenceHead};
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
 use serde_json::json;
 
 use super::Outcome;
-use super::sample::{at, bundle, evidence, finding, tenant};
+use super::sample::{at, bundle, evidence, finding, new_run, tenant};
 use crate::assert_refused;
 
 async fn find_matching(
@@ -42,6 +44,46 @@ pub async fn every_field_of_a_record_is_stored(store: &dyn Store) -> Outcome {
     }
     let unknown = EvidenceId::parse("ev_unknown")?;
     assert_eq!(store.evidence(&acme, &unknown).await?, None);
+    Ok(())
+}
+
+/// A submitted record belongs to the user of the run that it is attached to, else to its submitter.
+///
+/// # Errors
+/// Any error of the store.
+pub async fn a_submitted_record_belongs_to_its_submitter(store: &dyn Store) -> Outcome {
+    let acme = tenant("acme")?;
+    let (ann, mia) = (UserId::parse("ann")?, UserId::parse("mia")?);
+    let (mut run, first) = new_run("acme", 1, 0)?;
+    run.user_id = Some(ann.clone());
+    store.create_run(&run, first, vec![], vec![]).await?;
+    let mut records = [evidence("acme", 1, at(0)?)?, evidence("acme", 2, at(1)?)?];
+    for record in &mut records {
+        record.receipt = Some(EvidenceReceipt {
+            received_at: at(2)?,
+            submitted_by: mia.clone(),
+        });
+    }
+    records[1].attached_to = vec![Attachment {
+        run_id: Some(EvidenceRunId::parse(run.run_id.as_str())?),
+        ..Attachment::default()
+    }];
+    store.put_evidence(&acme, &records).await?;
+    for (record, owner) in records.iter().zip([&mia, &ann]) {
+        let found = store.evidence_user(&acme, &record.id).await?;
+        assert_eq!(found.as_ref(), Some(owner));
+        let filter = EvidenceFilter {
+            user_id: Some(owner.clone()),
+            ..EvidenceFilter::default()
+        };
+        assert_eq!(
+            find_matching(store, &filter).await?,
+            std::slice::from_ref(record)
+        );
+        let leaves = store.log_leaves_of(&acme, &record.id).await?;
+        let received = leaves[0].leaf.contains("\"submitted_by\":\"mia\"");
+        assert!(received, "{}", leaves[0].leaf);
+    }
     Ok(())
 }
 

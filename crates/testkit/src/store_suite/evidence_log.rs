@@ -106,6 +106,7 @@ pub async fn b000_19_every_record_and_later_attachment_is_a_leaf(store: &dyn Sto
             evidence_id: record.id.clone(),
             record_sha256: record_digest(&stored.record),
             payload_sha256: payload_digest(&payload.salt, &payload.text),
+            receipt: None,
         });
     }
     expected.push(attached);

@@ -1,5 +1,5 @@
-//! The data that a model analyses: results, findings, their totals and passages of lenses, each with an alias for
-//! citing it. A sentence may use only the part of a source that the model received. Writes no instructions.
+//! The data that a model analyses: results, findings, their totals, passages of lenses and memories, each with an alias
+//! for citing it. A sentence may use only the part of a source that the model received. Writes no instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,7 @@ use super::extract::extract;
 use crate::execution::findings::{FindingService, values};
 use crate::execution::runs::{AnalysisWork, ExaminedRun, HistoryEvent, LoadedRun};
 use crate::knowledge::lenses::{LensFilter, PassageView};
+use crate::knowledge::memory::RecalledMemory;
 use crate::{EngineError, Tier};
 
 /// Maximum passages of lenses for a model.
@@ -87,6 +88,13 @@ impl Case {
     }
 }
 
+/// Texts beside the results.
+#[derive(Debug)]
+pub(super) struct ReferenceTexts {
+    passages: Vec<PassageView>,
+    memories: Vec<RecalledMemory>,
+}
+
 /// The data for a model, and the sources that it may cite.
 #[derive(Debug)]
 pub(super) struct Material {
@@ -106,14 +114,15 @@ impl Material {
         findings: &FindingService,
         work: &AnalysisWork,
         cases: &[Case],
-        passages: &[PassageView],
+        reference: &ReferenceTexts,
         most: usize,
     ) -> Self {
         let mut gathering = Gathering::new(most);
         for case in cases {
             gathering.take_case(findings, work, case);
         }
-        gathering.take_passages(passages);
+        gathering.take_passages(&reference.passages);
+        gathering.take_memories(&reference.memories);
         let stated = super::stating(cases).map(|case| stated_names(findings, work, case));
         let vocabulary = Vocabulary::from_texts(cases.iter().flat_map(words_of));
         Self {
@@ -141,6 +150,7 @@ struct Gathering {
     findings: Vec<Value>,
     totals: Vec<Value>,
     passages: Vec<Value>,
+    memories: Vec<Value>,
     sources: Vec<CitedSource>,
     wanted: BTreeMap<FindingId, BTreeSet<String>>,
     ranked: BTreeSet<FindingId>,
@@ -155,6 +165,7 @@ impl Gathering {
             findings: Vec::new(),
             totals: Vec::new(),
             passages: Vec::new(),
+            memories: Vec::new(),
             sources: Vec::new(),
             wanted: BTreeMap::new(),
             ranked: BTreeSet::new(),
@@ -279,6 +290,22 @@ impl Gathering {
         }
     }
 
+    /// Takes the memories whose content may be part of an answer.
+    fn take_memories(&mut self, memories: &[RecalledMemory]) {
+        for memory in memories {
+            let Some(note) = &memory.note else { continue };
+            let shown = json!({"title": note.title, "text": note.content, "written_at": memory.at});
+            let shown = fields(shown);
+            if length(&shown) > self.left {
+                continue;
+            }
+            let place = format!("{} (memory {})", note.title, memory.memory_id);
+            let alias = format!("m{}", self.memories.len() + 1);
+            let shown = self.cite(&alias, CitationTarget::Passage(place), shown);
+            self.memories.push(Value::Object(shown));
+        }
+    }
+
     /// Registers the shown fields as a source, and returns them with its alias.
     fn cite(
         &mut self,
@@ -302,11 +329,15 @@ impl Gathering {
                 "parameters": case.run.parameters(),
             })
         });
-        json!({
+        let mut context = json!({
             "question": work.order.question, "skills": skills.collect::<Vec<_>>(),
             "findings": self.findings, "totals": self.totals, "evidence": self.evidence,
             "passages": self.passages,
-        })
+        });
+        if !self.memories.is_empty() {
+            context["memories"] = json!(self.memories);
+        }
+        context
     }
 }
 
@@ -408,13 +439,25 @@ impl AnalysisService {
         Ok(cases)
     }
 
-    /// Returns passages near the question, from lenses of the skills' domain. If there are none, or the search fails,
-    /// the analysis continues without them.
-    pub(super) async fn passages_for(
+    /// Returns passages and memories near the question. If there are none, or a search fails, the analysis continues
+    /// without them.
+    pub(super) async fn reference_for(
         &self,
         work: &AnalysisWork,
         cases: &[Case],
-    ) -> Vec<PassageView> {
+    ) -> ReferenceTexts {
+        let question = work.order.question.as_str();
+        ReferenceTexts {
+            passages: self.passages_for(work, cases).await,
+            memories: self
+                .memories
+                .recall_if_possible(&work.caller, question)
+                .await,
+        }
+    }
+
+    /// Returns passages near the question, from lenses of the skills' domain.
+    async fn passages_for(&self, work: &AnalysisWork, cases: &[Case]) -> Vec<PassageView> {
         let Some(domain) = cases.first().map(|case| &case.skill.domain) else {
             return Vec::new();
         };

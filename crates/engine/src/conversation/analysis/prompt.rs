@@ -44,7 +44,7 @@ const SYSTEM: &str = "You put the results of tools into words for the person who
                       the question, the results as `evidence`, and where there are rules the `findings` of the rules \
                       with their `totals`. Use nothing else. Every sentence cites in `cites` the ids of what it \
                       rests on, such as f1 or e2. Begin with what the results show; `passages` are reference texts \
-                      and come after it, if at all. Name a number, an id or a name only if it occurs in what the \
+                      and `memories` notes that people kept: they come after it, if at all. Name a number, an id or a name only if it occurs in what the \
                       sentence cites, written as it is there. A sentence that does not is discarded. Write plain \
                       English, one statement in a sentence, without links and markup, and without the ids of the \
                       data. Findings and their severity are facts: they are shown beside your sentences, so do not \

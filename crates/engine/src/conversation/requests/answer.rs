@@ -28,12 +28,14 @@ use super::run_ids::run_id;
 use super::service::RequestService;
 use super::words::ReadAnswer;
 use super::{
-    ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
+    ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, recalled,
+    respond,
 };
 use crate::conversation::candidates::CandidateProposal;
 use crate::execution::runs::{Progress, ProgressEvent};
 use crate::ground::moments;
 use crate::ground::telemetry;
+use crate::knowledge::memory::RecalledMemory;
 use crate::{Caller, EngineError, LensSearchResult};
 
 /// The outcome of a request.
@@ -59,6 +61,20 @@ enum RequestOutcome {
 }
 
 impl RequestOutcome {
+    /// Returns whether the answer recalls memories: not if it asks what was meant.
+    fn recalls(&self) -> bool {
+        match self {
+            Self::AskBack | Self::Decline => false,
+            Self::Read(..)
+            | Self::Change(_)
+            | Self::Resumed(_)
+            | Self::Propose(_)
+            | Self::Consult(_)
+            | Self::Explain(_)
+            | Self::Offer(_) => true,
+        }
+    }
+
     /// Returns the subject of an answer without a call; `None` for work that calls tools, which the gate checks.
     fn about(
         &self,
@@ -314,6 +330,10 @@ impl RequestService {
         let (classified, work) = self.execute(asked, progress).await?;
         let view = self.catalogue.live().view(&asked.caller.tenant);
         let about = work.about(&view, &classified)?;
+        let memories = match work.recalls() {
+            true => self.recalled(asked).await,
+            false => Vec::new(),
+        };
         let responses = &self.responses;
         let mut awaits = None;
         let response = match work {
@@ -357,12 +377,19 @@ impl RequestService {
         };
         let mut response = response.map_err(|error| classified.note_in_error(error))?;
         left_out::add_to(&mut response, &classified.left_out);
+        // Before the guardrails check the answer.
+        recalled::add_to(&mut response, &memories);
         let mut response = match about {
             Some(about) => self.answer_guard.shaped(asked, &about, response).await?,
             None => response,
         };
         classified.note_in_answer(&mut response);
         Ok(ComputedAnswer { response, awaits })
+    }
+
+    async fn recalled(&self, asked: &ActiveRequest) -> Vec<RecalledMemory> {
+        let text = asked.request.input.as_str();
+        self.memories.recall_if_possible(&asked.caller, text).await
     }
 
     /// Records the request, or finds an earlier one with the same id and content.

@@ -23,6 +23,7 @@ use crate::conversation::candidates::CandidateService;
 use crate::conversation::sessions::SessionService;
 use crate::execution::runs::{RunClients, RunRecoveryService};
 use crate::identity::quotas::TenantQuotas;
+use crate::knowledge::memory::MemoryService;
 
 /// The parts of a process that answers requests.
 pub(crate) struct RequestPorts {
@@ -43,6 +44,7 @@ pub(crate) struct RequestPorts {
 pub(crate) struct RequestParts {
     pub(crate) catalogue: Arc<CatalogueService>,
     pub(crate) run_recovery: Arc<RunRecoveryService>,
+    pub(crate) memories: Arc<MemoryService>,
     pub(crate) sessions: Arc<SessionService>,
     pub(crate) candidates: Arc<CandidateService>,
     pub(crate) classifications: Arc<RequestClassificationService>,
@@ -67,6 +69,7 @@ pub struct RequestService {
     clients: Weak<dyn RunClients>,
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) run_recovery: Arc<RunRecoveryService>,
+    pub(super) memories: Arc<MemoryService>,
     pub(super) sessions: Arc<SessionService>,
     pub(super) candidates: Arc<CandidateService>,
     pub(super) classifications: Arc<RequestClassificationService>,
@@ -100,6 +103,7 @@ impl RequestService {
             clients: ports.clients,
             catalogue: parts.catalogue,
             run_recovery: parts.run_recovery,
+            memories: parts.memories,
             sessions: parts.sessions,
             candidates: parts.candidates,
             classifications: parts.classifications,

@@ -1,7 +1,8 @@
 //! Queries for evidence, and the visible parts of a record.
 
 use charter_contract::catalogue::evidence::{
-    AbsenceReason, Attachment, EvidenceRecord, EvidenceSource, EvidenceType, PayloadAbsence,
+    AbsenceReason, Attachment, EvidenceReceipt, EvidenceRecord, EvidenceSource, EvidenceType,
+    PayloadAbsence,
 };
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, Label};
@@ -67,6 +68,9 @@ pub struct EvidenceEntry {
     /// Why the payload is absent; absent if the payload is available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_absent: Option<PayloadAbsence>,
+    /// Its receipt; absent for a record that Charter captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<EvidenceReceipt>,
 }
 
 /// One page of evidence.
@@ -144,6 +148,7 @@ fn entry(caller: &Caller, head: EvidenceHead) -> Result<EvidenceEntry, EngineErr
         summary: head.summary,
         redaction_class: head.redaction_class,
         payload_absent: head.payload_absent.or(withheld),
+        receipt: head.receipt,
     })
 }
 

@@ -12,7 +12,7 @@ use crate::{EvidenceQuery, RandomIds};
 /// The service over a store in a directory.
 pub(in crate::execution) fn service(ports: CorePorts) -> EvidenceService {
     let computations = Computations::new(Arc::new(NoTools), CancellationToken::new());
-    EvidenceService::new(ports, Arc::new(computations), None)
+    EvidenceService::new(ports, Arc::new(computations), EvidencePages::default())
 }
 
 /// The ports over a store in a directory.

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use charter_contract::bounds::LARGE_OUTPUT;
-use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
+use charter_contract::catalogue::evidence::{Attachment, EvidenceReceipt, EvidenceRecord};
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::tool::{Tool, ToolEvidence};
 use charter_contract::catalogue::{Document, DocumentKind};
@@ -92,6 +92,9 @@ pub struct RunEvidence {
     /// The record's defect, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
+    /// Receipt of a record that a caller submitted and attached to the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<EvidenceReceipt>,
 }
 
 /// Digests of a run's plan and journal at the end of the run, for all its records.
@@ -364,7 +367,7 @@ impl RunEvidenceService {
         let prefix = format!("{}/", run.id());
         let key = &made.begun.idempotency_key;
         let name = key.strip_prefix(&prefix).unwrap_or(key);
-        record.id = EvidenceId::from_uuid(Uuid::new_v5(&run.id().uuid(), name.as_bytes()));
+        record.id = EvidenceId::derived(Uuid::new_v5(&run.id().uuid(), name.as_bytes()));
         if let Some(script) = made.script {
             record.payload.insert("script".to_owned(), json!(script));
         }
@@ -472,11 +475,13 @@ impl RunEvidenceService {
             steps.map(|step| (id_of(run.id(), step), step)).collect();
         let mut shown = Vec::new();
         let each = |record: EvidenceRecord| {
+            let is_captured = record.receipt.is_none();
             shown.push(RunEvidence {
-                warning: record.payload.contains_key(FAULT).then_some(FAULTY),
+                warning: (is_captured && record.payload.contains_key(FAULT)).then_some(FAULTY),
                 step: steps.get(&record.id).map(|step| StepId::clone(step)),
                 evidence_id: record.id,
                 summary: record.summary,
+                receipt: record.receipt,
             });
             ControlFlow::Continue(())
         };
@@ -493,6 +498,10 @@ impl RunEvidenceService {
     ) -> Result<Option<ReplayDivergence>, EngineError> {
         let mut diverges = None;
         let each = |record: EvidenceRecord| {
+            // A submitted payload is its submitter's statement, and no anchor of the journal.
+            if record.receipt.is_some() {
+                return ControlFlow::Continue(());
+            }
             let said = record.payload.get(RUN).unwrap_or_default();
             let (Some(version), Some(head)) = (
                 said["journal_version"].as_u64(),

@@ -56,6 +56,14 @@ impl KeyService {
         Ok(made.is_known())
     }
 
+    /// Returns whether all callers are one person, because no caller has, or ever had, a credential.
+    ///
+    /// # Errors
+    /// If storage fails.
+    pub(crate) async fn is_one_person(&self) -> Result<bool, EngineError> {
+        Ok(!self.settings.credentials && !self.has_keys().await?)
+    }
+
     /// Returns whether a second person must approve by default, as of the last check for keys. Unless configured, this
     /// holds if callers have credentials, because without them all callers are one person.
     pub(crate) fn four_eyes(&self) -> bool {

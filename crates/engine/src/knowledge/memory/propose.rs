@@ -9,7 +9,7 @@ use crate::Caller;
 /// Maximum memories that are read for missing parameters.
 const MEMORIES: usize = 10;
 /// Longest text for a search of memories, in bytes.
-const MEMORY_QUERY: usize = 4 << 10;
+pub(super) const MEMORY_QUERY: usize = 4 << 10;
 
 impl MemoryService {
     /// Returns the values that memories of the caller and the tenant hold for open parameters. A failure is a notice.

@@ -11,12 +11,14 @@ use charter_testkit::watched_store::{Side, WatchedStore, Watcher, Write};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 
 use super::*;
 use crate::engine::tests::{engine_at, open, sandbox};
 use crate::ground::ids::RandomIds;
 use crate::identity::caller::tests::caller;
-use crate::{Engine, Role, Settings};
+use crate::identity::keys::{GrantableSkills, KeySettings};
+use crate::{Engine, Role, Settings, SkillGrants};
 
 /// A directory with a store for successive engines.
 struct StoreDirectory {
@@ -393,6 +395,64 @@ async fn b003_10_a_score_means_the_same_in_every_answer() {
     assert_eq!(newest.unwrap()[0].score, None);
 }
 
+struct AnySkill;
+
+impl GrantableSkills for AnySkill {
+    fn must_know(&self, _: &Caller, _: &SkillGrants) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
+/// The keys of an installation whose callers have credentials.
+fn keys_of(ports: &CorePorts) -> KeyService {
+    let settings = KeySettings {
+        credentials: true,
+        four_eyes: None,
+    };
+    KeyService::new(
+        Arc::clone(&ports.store),
+        Arc::clone(&ports.clock),
+        Arc::clone(&ports.ids),
+        Arc::new(Notify::new()),
+        settings,
+        Arc::new(AnySkill),
+    )
+}
+
+/// Work that operators can read recalls a user's own memories: shared ones whole, private ones without their content.
+#[tokio::test]
+async fn b003_10_a_private_memory_is_recalled_without_its_content() {
+    let place = StoreDirectory::new();
+    let ports = CorePorts {
+        store: Arc::clone(&place.store),
+        clock: Arc::clone(&place.clock) as Arc<dyn Clock>,
+        ids: Arc::new(RandomIds),
+    };
+    let vectors = Arc::new(TextVectors::new(Arc::clone(&place.store), None));
+    let keys = Arc::new(keys_of(&ports));
+    let memories = MemoryService::new(ports, keys, vectors, MemorySettings::default());
+    let (ann, bob) = (caller("ann", Role::User), caller("bob", Role::Operator));
+    let secret = note("The relay is Postfix.", Visibility::Private);
+    let known = note("The relay runs in Paris.", Visibility::Shared);
+    memories.remember(&ann, secret).await.unwrap();
+    memories.remember(&bob, known).await.unwrap();
+    let contents = |found: Vec<RecalledMemory>| {
+        let mut contents: Vec<_> = found
+            .into_iter()
+            .map(|found| found.note.map(|note| note.content))
+            .collect();
+        contents.sort();
+        contents
+    };
+    let paris = Some("The relay runs in Paris.".to_owned());
+    let of_ann = memories.recall(&ann, "which relay").await.unwrap();
+    assert_eq!(contents(of_ann), [None, paris.clone()]);
+    let of_bob = memories.recall(&bob, "which relay").await.unwrap();
+    assert_eq!(contents(of_bob), [paris]);
+    let other = memories.recall(&ann, "lunch on Friday").await.unwrap();
+    assert_eq!(contents(other), Vec::new());
+}
+
 /// Without the rest of the engine, a memory is written, found and removed.
 #[tokio::test]
 async fn memories_need_no_other_use_cases() {
@@ -404,7 +464,8 @@ async fn memories_need_no_other_use_cases() {
         ids: Arc::new(RandomIds),
     };
     let vectors = Arc::new(TextVectors::new(Arc::clone(&place.store), None));
-    let memories = MemoryService::new(ports, vectors, MemorySettings::default());
+    let keys = Arc::new(keys_of(&ports));
+    let memories = MemoryService::new(ports, keys, vectors, MemorySettings::default());
     let ann = caller("ann", Role::User);
     let written = memories.remember(&ann, note("The relay is Postfix.", Visibility::Private));
     let id = written.await.unwrap().memory_id;

@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 use super::{RunApprovals, moved, read};
 use crate::execution::events;
 use crate::execution::events::ApprovalEventRef;
+use crate::execution::evidence::EvidenceService;
 use crate::execution::outputs::admit;
 use crate::execution::runs::RunService;
 use crate::execution::runs::journal::JournalService;
@@ -80,6 +81,7 @@ pub(crate) struct ApprovalParts {
     pub(crate) journals: Arc<JournalService>,
     pub(crate) pinned: Arc<PinnedDocumentService>,
     pub(crate) approvals: Arc<RunApprovals>,
+    pub(crate) evidence: Arc<EvidenceService>,
     pub(crate) runs: Arc<RunService>,
 }
 
@@ -155,7 +157,8 @@ impl ApprovalService {
         })
     }
 
-    /// Decides on an approval; of several concurrent decisions exactly one counts. The run continues.
+    /// Decides on an approval; of several concurrent decisions exactly one counts, and leaves an `approval_record`. The
+    /// run continues.
     ///
     /// # Errors
     /// `not_found`; `permission_denied` for callers who may only ask, and for the requester if another person must
@@ -207,9 +210,11 @@ impl ApprovalService {
         };
         let owner = found.user_id.as_ref();
         let told = events::about_approval(&caller.tenant, owner, &said, word, self.clock.now());
+        let record = self.parts.evidence.of_decision(&asked, &state)?;
+        let records = record.into_iter().collect();
         let decided = self
             .store
-            .decide_approval(&caller.tenant, change, vec![told]);
+            .decide_approval(&caller.tenant, change, records, vec![told]);
         match decided.await {
             Ok(()) => self.parts.news.notify_waiters(),
             Err(StoreError::Refused { .. }) => {

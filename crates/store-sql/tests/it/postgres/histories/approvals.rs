@@ -106,7 +106,7 @@ impl super::Call for Call {
                 let (id, messages) = (approval_id(tenant, approval), messages(tenant)?);
                 let tenant = tenant.id()?;
                 let step = step(id.clone(), ApprovalState::Pending, to);
-                let decided = told(store.decide_approval(&tenant, step, messages).await);
+                let decided = told(store.decide_approval(&tenant, step, vec![], messages).await);
                 decided + &told(store.approval(&tenant, &id).await)
             }
             Self::Approvals {

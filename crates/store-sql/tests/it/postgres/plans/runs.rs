@@ -269,8 +269,10 @@ pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome
         body: "{}".to_owned(),
     };
     // The second call is refused, after an identical look-up.
-    let decided =
-        async { Ok::<_, StoreError>(store.decide_approval(&acme, decision, vec![]).await.ok()) };
+    let decided = async {
+        let decided = store.decide_approval(&acme, decision, vec![], vec![]);
+        Ok::<_, StoreError>(decided.await.ok())
+    };
     watched.look("decide_approval", Tenants, decided).await;
     look_at_keys(watched).await
 }
