@@ -116,7 +116,9 @@ pub use knowledge::memory::{
 };
 pub use maintenance::MaintenanceService;
 pub use missions::{
-    Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
+    Answerer, ArtifactFilter, ArtifactView, AssignmentBrief, AssignmentCall, AssignmentPage,
+    AssignmentService, AssignmentSubmission, AssignmentView, BundleChecked, BundleFault,
+    CoverageGapView, MissionArtifactPage,
     MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
     MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
     MissionViewService, Offline, ProposalView, check_bundle,

@@ -10,6 +10,7 @@ use charter_store::SharedStore;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::AssignmentService;
 use crate::catalogue::live::CatalogueService;
 use crate::execution::findings::FindingService;
 use crate::execution::runs::{
@@ -105,6 +106,7 @@ pub(crate) struct MissionStageParts {
     pub(crate) pinned: Arc<PinnedDocumentService>,
     pub(crate) views: Arc<MissionViewService>,
     pub(crate) write_backs: Arc<WriteBackService>,
+    pub(crate) assignments: Arc<AssignmentService>,
 }
 
 /// Runs the stages of missions.
@@ -122,6 +124,7 @@ pub(crate) struct MissionStageService {
     pub(super) pinned: Arc<PinnedDocumentService>,
     pub(super) views: Arc<MissionViewService>,
     pub(super) write_backs: Arc<WriteBackService>,
+    pub(super) assignments: Arc<AssignmentService>,
 }
 
 impl std::fmt::Debug for MissionStageService {
@@ -147,6 +150,7 @@ impl MissionStageService {
             pinned: parts.pinned,
             views: parts.views,
             write_backs: parts.write_backs,
+            assignments: parts.assignments,
         }
     }
 }

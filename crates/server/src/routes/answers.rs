@@ -10,6 +10,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
     AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
+    AssignmentPage, AssignmentView,
     BulkWritten, CallerView, CatalogueView, DocumentDependencies, DocumentView, EventPage,
     EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
     LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
@@ -32,7 +33,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 74] = [
+const ANSWERS: [(&str, Describe); 76] = [
     (
         "agent_manifest_in_force",
         schema_of::<InForce<AgentManifest>>,
@@ -76,6 +77,8 @@ const ANSWERS: [(&str, Describe); 74] = [
     ("mission", schema_of::<MissionView>),
     ("mission_artifact", schema_of::<ArtifactView>),
     ("mission_artifact_page", schema_of::<MissionArtifactPage>),
+    ("mission_assignment", schema_of::<AssignmentView>),
+    ("mission_assignment_page", schema_of::<AssignmentPage>),
     ("mission_diff", schema_of::<missions::MissionComparison>),
     ("mission_event_page", schema_of::<MissionEventPage>),
     ("mission_page", schema_of::<MissionPage>),
