@@ -118,10 +118,9 @@ pub use maintenance::MaintenanceService;
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactView, AssignmentBrief, AssignmentCall, AssignmentPage,
     AssignmentService, AssignmentSubmission, AssignmentView, BundleChecked, BundleFault,
-    CoverageGapView, MissionArtifactPage,
-    MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
-    MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
-    MissionViewService, Offline, ProposalView, check_bundle,
+    CoverageGapView, MissionArtifactPage, MissionEvent, MissionEventPage, MissionImported,
+    MissionOrder, MissionPage, MissionReplay, MissionService, MissionStarted, MissionSummary,
+    MissionTaskView, MissionView, MissionViewService, Offline, ProposalView, check_bundle,
 };
 pub use registry::indexing::IndexService;
 pub use registry::packages::{

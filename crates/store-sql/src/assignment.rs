@@ -70,10 +70,7 @@ async fn find(
     row(READING, tx, &sql, values, record).await
 }
 
-async fn offer(
-    tx: &mut Tx<'_>,
-    offer: &AssignmentOffer,
-) -> Result<AssignmentRecord, StoreError> {
+async fn offer(tx: &mut Tx<'_>, offer: &AssignmentOffer) -> Result<AssignmentRecord, StoreError> {
     let (tenant, id) = (&offer.tenant_id, &offer.assignment_id);
     execute(
         WRITING,
@@ -138,7 +135,10 @@ async fn list(
     let (at, id) = column::after(page)?;
     let mut statement = StatementBuilder::new(format!("{SELECT} WHERE "));
     statement.push("tenant_id = ?", [tenant.as_str().into()]);
-    statement.and("(offered_at, assignment_id) < (?, ?)", [at.into(), id.into()]);
+    statement.and(
+        "(offered_at, assignment_id) < (?, ?)",
+        [at.into(), id.into()],
+    );
     if let Some(mission) = mission {
         statement.and("mission_id = ?", [mission.as_str().into()]);
     }

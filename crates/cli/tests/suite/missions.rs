@@ -5,6 +5,7 @@ mod briefs;
 mod budgets;
 mod decisions;
 mod exchange;
+mod external;
 mod stored;
 mod webhooks;
 

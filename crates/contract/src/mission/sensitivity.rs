@@ -4,13 +4,8 @@
 use crate::ids::Label;
 
 /// The first words of the sensitivity classes that have a level, from the lowest level on.
-pub const SENSITIVITY_LEVELS: [&str; 5] = [
-    "public",
-    "internal",
-    "confidential",
-    "restricted",
-    "secret",
-];
+pub const SENSITIVITY_LEVELS: [&str; 5] =
+    ["public", "internal", "confidential", "restricted", "secret"];
 
 /// The relation of a sensitivity class to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +50,11 @@ mod tests {
             ("confidential", "internal_business", Sensitivity::Raised),
             ("restricted-hr", "confidential.hr", Sensitivity::Raised),
             ("public", "internal", Sensitivity::NotRaised),
-            ("internal_security", "internal_business", Sensitivity::NotRaised),
+            (
+                "internal_security",
+                "internal_business",
+                Sensitivity::NotRaised,
+            ),
             ("anything", "public", Sensitivity::NotRaised),
             ("secret", "anything", Sensitivity::NotRaised),
         ] {

@@ -18,7 +18,10 @@ pub fn unknown_outputs(names: &[Label]) -> Vec<(usize, String)> {
             let known: Vec<String> = known().map(|known| format!("`{known}`")).collect();
             format!("use {}", known.join(", "))
         });
-        Some((at, format!("`{name}` is not an output of a mission; {hint}")))
+        Some((
+            at,
+            format!("`{name}` is not an output of a mission; {hint}"),
+        ))
     });
     unknown.collect()
 }
@@ -68,7 +71,11 @@ mod tests {
         let found = unknown_outputs(&names);
         let places: Vec<usize> = found.iter().map(|(at, _)| *at).collect();
         assert_eq!(places, [1, 2]);
-        assert!(found[0].1.contains("`writeback_proposal`"), "{}", found[0].1);
+        assert!(
+            found[0].1.contains("`writeback_proposal`"),
+            "{}",
+            found[0].1
+        );
         assert!(found[1].1.contains("`reviewed_summary`"), "{}", found[1].1);
         let known = requested_outputs(&names);
         assert_eq!(known, BTreeSet::from([RequestedOutput::ReviewedSummary]));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::execution_services::{ExecutionServices, ProcessParts};
 use super::services::Services;
 use crate::missions::{
-    AssignmentService, MissionParts, MissionService, MissionStageParts, MissionStageService, MissionViewService,
-    WriteBackParts, WriteBackService,
+    AssignmentService, MissionParts, MissionService, MissionStageParts, MissionStageService,
+    MissionViewService, WriteBackParts, WriteBackService,
 };
 
 /// The services of missions.

@@ -28,15 +28,15 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::EngineError;
 use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
 use crate::ground::core_ports::CorePorts;
 use crate::ground::ids::IdSource;
-use crate::EngineError;
 use crate::identity::caller::{Caller, Role};
 
 pub(super) use stage::Submitted;
-pub use submission::{AssignmentCall, AssignmentSubmission};
 pub(super) use submission::StoredSubmission;
+pub use submission::{AssignmentCall, AssignmentSubmission};
 pub use view::{AssignmentBrief, AssignmentPage, AssignmentView};
 
 /// Longest wait for the decision about a submitted result.
@@ -121,7 +121,8 @@ impl AssignmentService {
     ) -> Result<AssignmentView, EngineError> {
         let record = self.seen(caller, id).await?;
         if !may_claim(caller, &record)? {
-            let message = "the mission type does not name this credential's user among the role's agents";
+            let message =
+                "the mission type does not name this credential's user among the role's agents";
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));
         }
         let lease = AssignmentLease {

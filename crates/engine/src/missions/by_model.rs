@@ -50,7 +50,9 @@ impl MissionStageService {
         let (system, prompt) = planned_prompts(work, Role::PromptMaster, task)?;
         let template = desk.prompt(task.role_type);
         let examples = template.examples.iter();
-        let names: Vec<&str> = examples.map(|example| example.example_id.as_str()).collect();
+        let names: Vec<&str> = examples
+            .map(|example| example.example_id.as_str())
+            .collect();
         let asking = RoleQuestion {
             role: Role::PromptMaster,
             route: desk.route(Role::PromptMaster),
@@ -229,9 +231,8 @@ pub(super) fn pass_context(
         json!({"name": name, "description": families.get(name).map(|family| &family.description)})
     });
     let previews = (1..).zip(previews);
-    let previews = previews.map(|(number, preview): (usize, _)| {
-        json!({"number": number, "preview": preview})
-    });
+    let previews =
+        previews.map(|(number, preview): (usize, _)| json!({"number": number, "preview": preview}));
     json!({
         "goal": work.desk.envelope.normalized_goal,
         "context_refs": work.desk.envelope.context_refs,
@@ -244,9 +245,14 @@ pub(super) fn pass_context(
 }
 
 /// Builds the researcher's context.
-pub(super) fn research_context(turn: &WorkerTurn, tools: &[Tool], found: &[ResearchResult]) -> Value {
+pub(super) fn research_context(
+    turn: &WorkerTurn,
+    tools: &[Tool],
+    found: &[ResearchResult],
+) -> Value {
     let found = (1..).zip(found);
-    let found = found.map(|(number, result): (usize, _)| json!({"number": number, "result": result}));
+    let found =
+        found.map(|(number, result): (usize, _)| json!({"number": number, "result": result}));
     json!({
         "objective": turn.task.objective,
         "success_criteria": turn.task.success_criteria,
@@ -265,7 +271,9 @@ pub(super) fn within_scope(
     let mut wrong = Vec::new();
     for family in &pass.allowed_resource_families {
         if !task.required_data_scopes.contains(family) {
-            wrong.push(format!("the task does not need the resource family `{family}`"));
+            wrong.push(format!(
+                "the task does not need the resource family `{family}`"
+            ));
         }
     }
     let tools = work.desk.tool_scope(task);
@@ -290,7 +298,9 @@ fn chosen<T: Clone>(
         let item = number.checked_sub(1).and_then(|at| items.get(at));
         item.cloned().ok_or_else(|| {
             let last = items.len();
-            vec![format!("there is no number {number}; the last one is {last}")]
+            vec![format!(
+                "there is no number {number}; the last one is {last}"
+            )]
         })
     });
     chosen.collect()

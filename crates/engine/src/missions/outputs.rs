@@ -126,6 +126,7 @@ pub(super) fn coverage_gaps(run: &Run, envelope: &MissionEnvelope) -> Vec<Covera
 /// Returns the kinds of artifacts of these stages.
 fn kinds_of(outputs: &[StageOutput]) -> BTreeSet<ArtifactKind> {
     let artifacts = outputs.iter().flat_map(|output| &output.artifacts);
-    let names = artifacts.filter_map(|artifact| artifact.get("schema_name").and_then(Value::as_str));
+    let names =
+        artifacts.filter_map(|artifact| artifact.get("schema_name").and_then(Value::as_str));
     names.filter_map(|name| name.parse().ok()).collect()
 }

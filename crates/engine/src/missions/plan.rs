@@ -114,10 +114,7 @@ impl MissionStageService {
 
     /// Returns the options of the caller's catalogue for the goal: the tools of the mission's type, and skills near it
     /// with their tools.
-    pub(super) async fn offered(
-        &self,
-        work: &StageExecution,
-    ) -> Result<PlanOptions, EngineError> {
+    pub(super) async fn offered(&self, work: &StageExecution) -> Result<PlanOptions, EngineError> {
         let desk = &work.desk;
         let view = self.catalogue.live().view(&work.caller.tenant);
         let mut offered = PlanOptions::default();

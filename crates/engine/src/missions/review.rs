@@ -242,7 +242,11 @@ pub(super) fn with_proposals(
         return Err(vec!["a rejected review cannot have proposals".to_owned()]);
     }
     let (proposals, wrong): (Vec<_>, Vec<_>) = drafts.into_iter().partition(Result::is_ok);
-    let wrong: Vec<String> = wrong.into_iter().filter_map(Result::err).flatten().collect();
+    let wrong: Vec<String> = wrong
+        .into_iter()
+        .filter_map(Result::err)
+        .flatten()
+        .collect();
     match wrong.is_empty() {
         true => Ok(ReviewResult {
             packet,

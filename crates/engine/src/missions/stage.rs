@@ -368,9 +368,8 @@ impl MissionStageService {
         cancel: &CancellationToken,
     ) -> Result<StageResult, StageFailure> {
         let role = work.brief.role();
-        let external = role.filter(|role| {
-            work.desk.kind.performer(*role) == RolePerformer::External
-        });
+        let external =
+            role.filter(|role| work.desk.kind.performer(*role) == RolePerformer::External);
         match external {
             Some(role) => self.run_by_agent(&work, role, cancel).await,
             None => self.run_here(&work, cancel).await,

@@ -98,7 +98,8 @@ impl MissionStageService {
             TurnOutcome::Answer(result) => held(*result).map(artifacts_of).map_err(Into::into),
             TurnOutcome::Calls(calls) => self.calls_of(work, turn, calls).await,
         };
-        let mut result = result.map_err(|failed: StageFailure| StageFailure { tokens, ..failed })?;
+        let mut result =
+            result.map_err(|failed: StageFailure| StageFailure { tokens, ..failed })?;
         result.output.model = Some(model);
         result.tokens = tokens;
         Ok(result)

@@ -10,16 +10,15 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
     AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
-    AssignmentPage, AssignmentView,
-    BulkWritten, CallerView, CatalogueView, DocumentDependencies, DocumentView, EventPage,
-    EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
-    LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
-    MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
-    NewKey, PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
-    PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
-    RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
-    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
-    SkillInstruction, SkillWritten, SkillsImported, VerdictView,
+    AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView, DocumentDependencies,
+    DocumentView, EventPage, EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView,
+    LeaseRenewal, LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit,
+    MemoryPage, MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay,
+    MissionView, NewKey, PackageDiff, PackageReport, PackageVersionDiff, PackageView,
+    ProgressEvent, PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed,
+    RequestConfirmationResult, RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate,
+    RouteExampleListing, RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView,
+    SkillInScope, SkillInstruction, SkillWritten, SkillsImported, VerdictView,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};

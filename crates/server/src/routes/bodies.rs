@@ -5,15 +5,15 @@ use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, SchemaName, of_type};
 use charter_engine::{
-    AssignmentSubmission, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
-    SkillSearch, SkillsSent, Supersede,
+    AssignmentSubmission, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery,
+    MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::{
-    COMPONENTS, agent_skills, approvals, assignments, candidates, gate, lenses, missions, plans, playbooks,
-    requests, runs,
+    COMPONENTS, agent_skills, approvals, assignments, candidates, gate, lenses, missions, plans,
+    playbooks, requests, runs,
 };
 use crate::a2a::{JsonRpcCall, SentMessage};
 
@@ -24,7 +24,10 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         ("a2a_message", schema_of::<SentMessage>()),
         ("approval_report", schema_of::<approvals::ResultReport>()),
         ("approval_decision", schema_of::<approvals::DecisionBody>()),
-        ("assignment_release", schema_of::<assignments::ReleaseBody>()),
+        (
+            "assignment_release",
+            schema_of::<assignments::ReleaseBody>(),
+        ),
         ("assignment_submission", schema_of::<AssignmentSubmission>()),
         (
             "candidate_promotion",

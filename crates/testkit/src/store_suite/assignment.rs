@@ -161,7 +161,11 @@ pub async fn a_released_assignment_is_offered_again(store: &dyn Store) -> Outcom
     let (tenant, id, held) = (&offer.tenant_id, &offer.assignment_id, lease(1)?);
     assert!(store.claim_assignment(tenant, id, &held, at(2)?).await?);
     let other = lease(2)?;
-    assert!(!store.release_assignment(tenant, id, &other.lease_id).await?);
+    assert!(
+        !store
+            .release_assignment(tenant, id, &other.lease_id)
+            .await?
+    );
     assert!(store.release_assignment(tenant, id, &held.lease_id).await?);
     assert_eq!(stored(store, &offer).await?.lease, None);
     assert!(store.claim_assignment(tenant, id, &other, at(3)?).await?);
@@ -179,20 +183,39 @@ pub async fn a_refused_result_is_submitted_again(store: &dyn Store) -> Outcome {
     let refusal = AssignmentVerdict::Refused("[\"why\"]".to_owned());
     assert!(!store.judge_assignment(tenant, id, 1, &refusal).await?);
     let lease_id = &held.lease_id;
-    assert!(store.submit_assignment(tenant, id, lease_id, "{}", at(3)?).await?);
-    assert!(!store.submit_assignment(tenant, id, lease_id, "{}", at(3)?).await?);
+    assert!(
+        store
+            .submit_assignment(tenant, id, lease_id, "{}", at(3)?)
+            .await?
+    );
+    assert!(
+        !store
+            .submit_assignment(tenant, id, lease_id, "{}", at(3)?)
+            .await?
+    );
     assert!(store.judge_assignment(tenant, id, 1, &refusal).await?);
     let found = stored(store, &offer).await?;
     assert_eq!(found.state, AssignmentState::Claimed);
     assert_eq!(found.refusal.as_deref(), Some("[\"why\"]"));
-    assert!(store.submit_assignment(tenant, id, lease_id, "{}", at(4)?).await?);
+    assert!(
+        store
+            .submit_assignment(tenant, id, lease_id, "{}", at(4)?)
+            .await?
+    );
     assert_eq!(stored(store, &offer).await?.refusal, None);
     let accepted = AssignmentVerdict::Accepted;
     assert!(!store.judge_assignment(tenant, id, 2, &accepted).await?);
     assert!(store.judge_assignment(tenant, id, 1, &accepted).await?);
     let found = stored(store, &offer).await?;
-    assert_eq!((found.state, found.submissions), (AssignmentState::Accepted, 2));
-    assert!(!store.judge_assignment(tenant, id, 1, &AssignmentVerdict::Closed).await?);
+    assert_eq!(
+        (found.state, found.submissions),
+        (AssignmentState::Accepted, 2)
+    );
+    assert!(
+        !store
+            .judge_assignment(tenant, id, 1, &AssignmentVerdict::Closed)
+            .await?
+    );
     Ok(())
 }
 
@@ -219,7 +242,10 @@ pub async fn the_lease_continues_in_the_next_turn(store: &dyn Store) -> Outcome 
         .await?;
     let found = store.offer_assignment(&second).await?;
     assert_eq!((&found.offer.brief, found.offer.turn), (&second.brief, 2));
-    assert_eq!((found.state, found.submissions), (AssignmentState::Claimed, 0));
+    assert_eq!(
+        (found.state, found.submissions),
+        (AssignmentState::Claimed, 0)
+    );
     assert_eq!((found.lease, found.submission), (Some(held), None));
     Ok(())
 }

@@ -172,7 +172,10 @@ fn who_asked_is_no_part_of_a_states_digest() {
 /// The agents that made a result have requested the calls that use it.
 #[test]
 fn ruling_33_the_contributors_of_a_result_have_asked() {
-    let mut run = Driven::new(vec![read("a", &[], AfterFailure::RollBack), write("w", &["a"])]);
+    let mut run = Driven::new(vec![
+        read("a", &[], AfterFailure::RollBack),
+        write("w", &["a"]),
+    ]);
     run.begin("a").unwrap();
     run.command(Command::Succeed {
         step: id("a"),
@@ -189,6 +192,9 @@ fn ruling_33_the_contributors_of_a_result_have_asked() {
     assert!(all.is_superset(&names(&["scout", "maker"])), "{all:?}");
     let (event, _) = run.journal.last().unwrap();
     let text = serde_json::to_string(event).unwrap();
-    assert!(text.contains(r#""contributors":["maker","scout"]"#), "{text}");
+    assert!(
+        text.contains(r#""contributors":["maker","scout"]"#),
+        "{text}"
+    );
     assert_eq!(Run::replay(run.journal).unwrap().requesters().all(), all);
 }

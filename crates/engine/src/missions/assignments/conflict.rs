@@ -38,7 +38,9 @@ pub(super) fn not_held(record: &AssignmentRecord, lease: &LeaseId, now: Timestam
     let is_its = held.is_some_and(|held| held.lease_id == *lease);
     let message = match record.state {
         AssignmentState::Claimed if is_its && now >= end => {
-            format!("the lease `{lease}` on `{id}` ended with its pass at {end}; nothing was recorded")
+            format!(
+                "the lease `{lease}` on `{id}` ended with its pass at {end}; nothing was recorded"
+            )
         }
         AssignmentState::Submitted if is_its => {
             format!("a result of `{id}` is being checked; get the assignment to see the decision")

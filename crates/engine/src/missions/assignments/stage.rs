@@ -107,8 +107,7 @@ impl AssignmentService {
         reasons: &[String],
     ) -> Result<bool, EngineError> {
         let limit = u64::try_from(ASSIGNMENT_SUBMISSIONS).unwrap_or(u64::MAX);
-        let may_repeat =
-            record.state == AssignmentState::Submitted && record.submissions < limit;
+        let may_repeat = record.state == AssignmentState::Submitted && record.submissions < limit;
         let verdict = match may_repeat {
             true => AssignmentVerdict::Refused(written(&reasons)?),
             false => AssignmentVerdict::Closed,

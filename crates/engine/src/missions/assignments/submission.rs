@@ -170,7 +170,11 @@ fn checked(
     let mut report = Report::new();
     let kind = artifact.kind();
     if !brief.accepts.contains(&kind) {
-        let accepted: Vec<String> = brief.accepts.iter().map(|kind| format!("`{kind}`")).collect();
+        let accepted: Vec<String> = brief
+            .accepts
+            .iter()
+            .map(|kind| format!("`{kind}`"))
+            .collect();
         let (role, accepted) = (record.offer.role, accepted.join(" or "));
         let message = format!("the {role} makes a {accepted}, not a `{kind}`");
         report.consistency("/schema_name", "enum", message);

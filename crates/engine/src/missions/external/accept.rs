@@ -43,7 +43,9 @@ impl MissionStageService {
         }
         let [artifact] = <[Artifact; 1]>::try_from(artifacts).map_err(|artifacts| {
             let found = artifacts.len();
-            vec![format!("the role makes one artifact, but there are {found}")]
+            vec![format!(
+                "the role makes one artifact, but there are {found}"
+            )]
         })?;
         match (&work.brief, artifact) {
             (StageInput::Plan, Artifact::MissionTaskGraph(graph)) => {
@@ -151,7 +153,9 @@ fn accepted_package(
     let mut wrong = Vec::new();
     if package.model_route != *route {
         let given = &package.model_route;
-        wrong.push(format!("`model_route` is `{given}`; the role's route is `{route}`"));
+        wrong.push(format!(
+            "`model_route` is `{given}`; the role's route is `{route}`"
+        ));
     }
     let Constraints {
         must_cite_sources,

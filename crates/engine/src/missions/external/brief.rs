@@ -36,7 +36,13 @@ impl MissionStageService {
                 let prompts = planned_prompts(work, Role::PromptMaster, task)?;
                 let context = package_context(work, task);
                 let accepts = vec![ArtifactKind::PromptPackage];
-                Ok(alone(work, task.objective.as_str(), prompts, context, accepts))
+                Ok(alone(
+                    work,
+                    task.objective.as_str(),
+                    prompts,
+                    context,
+                    accepts,
+                ))
             }
             StageInput::Pass(task) => self.pass_brief(work, task).await,
             StageInput::Turn(turn) => self.turn_brief(work, turn).await,
@@ -75,7 +81,13 @@ impl MissionStageService {
         let previews = self.previews(work, task).await?;
         let context = pass_context(work, task, &previews);
         let accepts = vec![ArtifactKind::LibrarianPass];
-        Ok(alone(work, task.objective.as_str(), prompts, context, accepts))
+        Ok(alone(
+            work,
+            task.objective.as_str(),
+            prompts,
+            context,
+            accepts,
+        ))
     }
 
     async fn turn_brief(

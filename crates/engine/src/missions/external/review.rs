@@ -72,17 +72,23 @@ fn parts(artifacts: Vec<Artifact>) -> Result<(ReviewPacket, Vec<WritebackProposa
             | Artifact::WorkerResult(_)
             | Artifact::AggregationPacket(_)
             | Artifact::PolicyDecision(_) => {
-                return Err(vec!["a review has a review_packet and proposals".to_owned()]);
+                return Err(vec![
+                    "a review has a review_packet and proposals".to_owned(),
+                ]);
             }
         }
     }
     let [packet] = <[ReviewPacket; 1]>::try_from(packets).map_err(|packets| {
         let found = packets.len();
-        vec![format!("a review has one review_packet, but there are {found}")]
+        vec![format!(
+            "a review has one review_packet, but there are {found}"
+        )]
     })?;
     if proposals.len() > MAX_PROPOSALS {
         let found = proposals.len();
-        return Err(vec![format!("{found} proposals; the limit is {MAX_PROPOSALS}")]);
+        return Err(vec![format!(
+            "{found} proposals; the limit is {MAX_PROPOSALS}"
+        )]);
     }
     let mut ids: BTreeSet<&ProposalId> = BTreeSet::new();
     for proposal in &proposals {

@@ -51,7 +51,10 @@ impl McpTool for SubmitAssignment {
     }
 
     async fn call(call: &Call, input: Input) -> Result<ToolReply<Output>, EngineError> {
-        let (assignments, id) = (call.engine().assignments(), assignment(&input.assignment_id)?);
+        let (assignments, id) = (
+            call.engine().assignments(),
+            assignment(&input.assignment_id)?,
+        );
         let shown = if input.artifacts.is_empty() && input.calls.is_empty() {
             assignments.get(&call.caller, &id).await?
         } else {

@@ -91,7 +91,10 @@ fn an_artifact_of_another_producer_task_or_kind_is_refused() {
         let refused = sent(json!({"artifacts": [result(more)]}), false);
         pointers(&refused.unwrap_err())
     };
-    assert_eq!(of(json!({"producer": "someone"})), ["/artifacts/0/producer"]);
+    assert_eq!(
+        of(json!({"producer": "someone"})),
+        ["/artifacts/0/producer"]
+    );
     assert_eq!(of(json!({"task_id": "other"})), ["/artifacts/0/task_id"]);
     let future = json!({"created_at": "2026-04-14T13:00:00Z"});
     assert_eq!(of(future), ["/artifacts/0/created_at"]);

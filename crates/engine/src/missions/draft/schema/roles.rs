@@ -19,18 +19,17 @@ pub(in crate::missions) fn package(examples: &[&str]) -> DraftSchema {
     DraftSchema {
         name: "package",
         schema: object(
-            [("task_prompt", Some(text(TASK_PROMPT))), ("examples", examples)],
+            [
+                ("task_prompt", Some(text(TASK_PROMPT))),
+                ("examples", examples),
+            ],
             &["task_prompt"],
         ),
     }
 }
 
 /// Builds the schema of a librarian's draft.
-pub(in crate::missions) fn pass(
-    families: &[&str],
-    tools: &[&str],
-    previews: usize,
-) -> DraftSchema {
+pub(in crate::missions) fn pass(families: &[&str], tools: &[&str], previews: usize) -> DraftSchema {
     let query = one_of(tools).map(|tool| {
         let fields = [("tool", Some(tool)), ("query", Some(text(1_000)))];
         list(&object(fields, &["tool", "query"]), 0, CHOSEN)
