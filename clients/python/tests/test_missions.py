@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from charter_client import AsyncCharter, Charter, Mission
-from charter_client.codes import AlreadyExists, NotFound
+from charter_client.codes import AlreadyExists, IllegalTransition, NotFound
 from conftest import Server
 
 GOAL = "What does the internet reach in our account, and what is to be fixed first?"
 BRIEF = "security.account_brief"
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +87,59 @@ def test_a_mission_is_watched_to_its_end_replayed_compared_and_taken_away(
     bundle = charter.missions.export(mission.mission_id, tmp_path / "brief.jsonl")
     assert server.command("mission", "verify", str(bundle)).returncode == 0
     assert charter.missions.import_(bundle).mission_id == mission.mission_id
+
+
+OUTSIDE = """
+mission_type: outside.brief
+domain: reliability
+title: Brief by an outside agent
+description: What is known about a notice.
+sensitivity_class: internal
+requested_outputs: [reviewed_summary]
+roles: {worker: {by: external}}
+outline:
+  - {task_id: tell, role_type: worker, objective: "Tell about: ${goal}"}
+"""
+
+
+def test_a_worker_with_the_client_carries_out_two_missions(
+    server: Server, charter: Charter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "outside"
+    (package / "missions").mkdir(parents=True)
+    manifest = "name: outside\nversion: 1.0.0\ntitle: Outside\ndescription: Outside agents.\nscope: tenant\n"
+    (package / "package.yaml").write_text(manifest, encoding="utf-8")
+    (package / "missions" / "brief.yaml").write_text(OUTSIDE, encoding="utf-8")
+    charter.packages.register(package)
+    monkeypatch.setenv("CHARTER_SERVER", server.address)
+    monkeypatch.setenv("CHARTER_API_KEY", server.key("bob"))
+    started = [
+        charter.missions.start(
+            f"What does notice {number} say?",
+            mission_type="outside.brief",
+            model="offline",
+            context_refs={"notice_id": f"notice_{number}"},
+        )
+        for number in (1, 2)
+    ]
+    assert example("mission_worker").main(idle_s=4.0) == len(started)
+    for mission in started:
+        over = charter.missions.wait(mission.mission_id, timeout_s=60)
+        assert over.state == "completed"
+        [result] = charter.missions.list_artifacts(mission.mission_id, kind="worker_result")
+        assert (result.artifact["producer"], result.artifact["result_id"]) == ("bob", "outside.tell")
+        assert charter.missions.replay(mission.mission_id).identical
+        [assignment] = charter.missions.list_assignments(mission_id=mission.mission_id)
+        assert assignment.state == "accepted"
+        with pytest.raises(IllegalTransition):
+            charter.missions.claim_assignment(assignment.assignment_id)
+    charter.packages.unregister("outside")
+
+
+def example(name: str) -> Any:
+    """An example as a module."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -385,6 +385,10 @@ bounds! {
     ROUTE_EXAMPLES_ACCEPTED = 20, Count;
     /// Undecided route examples of one tenant.
     ROUTE_EXAMPLES_WAITING = 1_000, Count;
+    /// Results that an outside agent may submit for one turn of an assignment; then the assignment is closed.
+    ASSIGNMENT_SUBMISSIONS = 10, Count;
+    /// Artifacts in one submission of an outside agent.
+    ASSIGNMENT_ARTIFACTS = 32, Count;
     /// Time that a call waits for a tool's rate limit.
     RATE_LIMIT_WAIT_MS = 30_000, Milliseconds;
 }

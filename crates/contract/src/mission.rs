@@ -1,9 +1,12 @@
 //! The ten artifacts of a mission (seed 002). Every stage reads and writes one of them. The domain crate checks their
 //! order and their references.
 
+mod assignment;
 mod identity;
 mod kind;
+mod requested_output;
 mod root;
+mod sensitivity;
 mod state;
 mod version;
 
@@ -28,8 +31,11 @@ use crate::schema::SchemaName;
 use crate::validate::{Contract, parse_json, parse_within, read_value};
 use crate::violation::{Stage, Violation};
 
+pub use assignment::AssignmentState;
 pub use kind::ArtifactKind;
+pub use requested_output::RequestedOutput;
 pub use root::{MissionArtifact, MissionRoot, RootMetadata, Stored};
+pub use sensitivity::{SENSITIVITY_LEVELS, Sensitivity};
 pub use state::{MissionState, MissionTaskState};
 pub use version::MissionSchemaVersion;
 

@@ -10,6 +10,7 @@ pub mod bundle;
 pub mod diff;
 mod layout;
 mod output;
+mod requested;
 mod standing;
 mod tools;
 
@@ -18,5 +19,6 @@ pub use layout::{
     ends_of, opening, own_steps, pass_step, prompt_step, turn_step,
 };
 pub use output::{RequestedCall, StageOutput};
+pub use requested::{artifact_of, gap_of, requested_outputs, unknown_outputs};
 pub use standing::{ProposalState, TARGET_CHANGED, may_follow, state, state_of};
 pub use tools::stage_tools;

@@ -62,7 +62,7 @@ use crate::knowledge::expert_graph::ExpertGraphService;
 use crate::knowledge::lenses::LensService;
 use crate::knowledge::memory::MemoryService;
 use crate::maintenance::{MaintenanceParts, MaintenanceService, MaintenanceSettings};
-use crate::missions::{MissionService, MissionViewService};
+use crate::missions::{AssignmentService, MissionService, MissionViewService};
 use crate::registry::indexing::IndexService;
 use crate::registry::packages::PackageService;
 use crate::registry::route_examples::RouteExampleService;
@@ -382,6 +382,12 @@ impl Engine {
     #[must_use]
     pub fn missions(&self) -> &Arc<MissionService> {
         &self.missions.missions
+    }
+
+    /// Returns the tasks of missions that outside agents carry out.
+    #[must_use]
+    pub fn assignments(&self) -> &Arc<AssignmentService> {
+        &self.missions.assignments
     }
 
     /// Returns missions as their readers see them.

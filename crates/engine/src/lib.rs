@@ -117,10 +117,11 @@ pub use knowledge::memory::{
 };
 pub use maintenance::MaintenanceService;
 pub use missions::{
-    Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
-    MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplay,
-    MissionService, MissionStarted, MissionSummary, MissionTaskView, MissionView,
-    MissionViewService, Offline, ProposalView, check_bundle,
+    Answerer, ArtifactFilter, ArtifactView, AssignmentBrief, AssignmentCall, AssignmentPage,
+    AssignmentService, AssignmentSubmission, AssignmentView, BundleChecked, BundleFault,
+    CoverageGapView, MissionArtifactPage, MissionEvent, MissionEventPage, MissionImported,
+    MissionOrder, MissionPage, MissionReplay, MissionService, MissionStarted, MissionSummary,
+    MissionTaskView, MissionView, MissionViewService, Offline, ProposalView, check_bundle,
 };
 pub use registry::indexing::IndexService;
 pub use registry::packages::{

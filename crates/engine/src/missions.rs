@@ -8,15 +8,20 @@
 mod aggregate;
 mod artifacts;
 mod ask;
+mod assignments;
 mod begun;
+mod by_model;
 mod cancel;
 mod desk;
 mod draft;
+mod envelope;
 mod exchange;
+mod external;
 mod failures;
 mod fill;
 mod follow;
 mod offline;
+mod outputs;
 mod package;
 mod pass;
 mod plan;
@@ -45,12 +50,17 @@ use serde_json::Value;
 use crate::execution::runs::failure;
 
 pub use artifacts::{ArtifactView, MissionArtifactPage};
+pub use assignments::{
+    AssignmentBrief, AssignmentCall, AssignmentPage, AssignmentService, AssignmentSubmission,
+    AssignmentView,
+};
 pub(crate) use begun::{FirstMessage, MissionStart};
 pub use charter_store::mission::ArtifactFilter;
 use desk::MissionContext;
 pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
 pub use follow::{MissionEvent, MissionEventPage};
 pub use offline::Offline;
+pub use outputs::CoverageGapView;
 pub use replay::MissionReplay;
 pub(crate) use services::{
     MissionParts, MissionStageParts, MissionStageService, WriteBackParts, WriteBackService,

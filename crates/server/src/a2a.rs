@@ -4,6 +4,7 @@
 //! The protocol's `Task` is the engine's task. This module reads messages, writes tasks and knows the protocol's names,
 //! codes and headers. It makes no decisions, and fetches nothing that a message refers to.
 
+mod assignment;
 mod call;
 mod card;
 mod error;

@@ -6,15 +6,16 @@ use axum::http::request::Parts;
 use charter_contract::bounds::LIGHT_BODY;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::IdError;
-use charter_contract::json::{JsonLimitExceeded, Profile, extent};
+use charter_contract::json::{JsonLimitExceeded, Profile, decode, extent};
+use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::package::PackageScope;
 use charter_contract::registry::parse_typed;
 use charter_contract::validate::{Contract, parse};
-use charter_engine::{Caller, EngineError, IdempotencyKey, Share, Shares};
+use charter_engine::{Caller, EngineError, IdempotencyKey, MissionOrder, Share, Shares};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::json;
 use utoipa::IntoParams;
 
@@ -110,20 +111,49 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for JsonB
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let (head, body) = request.into_parts();
-        let body = ReadBody::read(&head, body, state).await?;
-        must_be_utf8(&body.bytes)?;
-        let profile = Profile::MESSAGE.of_bytes(state.limits.body_bytes);
-        body.set_aside(&head, state, profile).await?;
-        let bytes: &[u8] = if body.bytes.is_empty() {
-            b"{}"
-        } else {
-            &body.bytes
-        };
-        let read = parse_typed(bytes, profile);
+        let (body, profile) = json_body(request, state).await?;
+        let read = parse_typed(&body.bytes, profile);
         let read = read.map_err(|violations| EngineError::unfit("the body", &violations))?;
         Ok(Self(read))
     }
+}
+
+/// The body of a start of a mission: the interface's own form, or a mission envelope.
+pub(crate) struct MissionBody(pub(crate) MissionOrder);
+
+/// The field that only an envelope has.
+#[derive(Deserialize)]
+struct SchemaHeader {
+    #[serde(default)]
+    schema_name: Option<IgnoredAny>,
+}
+
+impl FromRequest<AppState> for MissionBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
+        let (body, profile) = json_body(request, state).await?;
+        let header = decode::<SchemaHeader>(&body.bytes, profile);
+        let order = match header.is_ok_and(|header| header.schema_name.is_some()) {
+            true => parse::<MissionEnvelope>(&body.bytes).map(MissionOrder::from),
+            false => parse_typed(&body.bytes, profile),
+        };
+        let order = order.map_err(|violations| EngineError::unfit("the body", &violations))?;
+        Ok(Self(order))
+    }
+}
+
+/// Reads a JSON body; an empty one counts as `{}`.
+async fn json_body(request: Request, state: &AppState) -> Result<(ReadBody, Profile), ApiError> {
+    let (head, body) = request.into_parts();
+    let mut body = ReadBody::read(&head, body, state).await?;
+    must_be_utf8(&body.bytes)?;
+    let profile = Profile::MESSAGE.of_bytes(state.limits.body_bytes);
+    body.set_aside(&head, state, profile).await?;
+    if body.bytes.is_empty() {
+        body.bytes.extend_from_slice(b"{}");
+    }
+    Ok((body, profile))
 }
 
 fn must_be_utf8(bytes: &[u8]) -> Result<(), EngineError> {

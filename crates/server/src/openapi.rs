@@ -85,17 +85,24 @@ fn require_bodies(document: &mut Value) {
             continue;
         };
         let contents = body["content"].as_object().into_iter().flatten();
-        let named = contents.filter_map(|(_, content)| content["schema"]["$ref"].as_str());
-        let mut schemas = named.filter_map(|name| schemas.get(name.strip_prefix(COMPONENTS)?));
-        if schemas.any(needs_members) {
+        let named = contents.map(|(_, content)| &content["schema"]);
+        let mut bodies = named.filter_map(|schema| referenced(schema, &schemas));
+        if bodies.any(|body| needs_members(body, &schemas)) {
             body["required"] = true.into();
         }
     }
 }
 
+/// The component that a schema refers to.
+fn referenced<'s>(schema: &Value, schemas: &'s Value) -> Option<&'s Value> {
+    let name = schema["$ref"].as_str()?;
+    schemas.get(name.strip_prefix(COMPONENTS)?)
+}
+
 /// Whether a schema refuses an object without members.
-fn needs_members(schema: &Value) -> bool {
+fn needs_members(schema: &Value, schemas: &Value) -> bool {
     let requires = |schema: &Value| {
+        let schema = referenced(schema, schemas).unwrap_or(schema);
         let names = schema["required"].as_array();
         names.is_some_and(|names| !names.is_empty())
     };
@@ -173,6 +180,7 @@ mod tests {
             "/v1/requests",
             "/v1/runs",
             "/v1/packages",
+            "/v1/missions",
             "/v1/missions/import",
         ] {
             assert_eq!(required(path), true, "{path}");

@@ -4,6 +4,7 @@ mod agent_skill_files;
 mod agent_skills;
 mod answers;
 mod approvals;
+mod assignments;
 mod bodies;
 mod caller;
 mod candidates;
@@ -158,6 +159,11 @@ fn missions() -> OpenApiRouter<AppState> {
         .routes(routes!(missions::replay))
         .routes(routes!(missions::bundle))
         .routes(routes!(missions::diff))
+        .routes(routes!(assignments::list))
+        .routes(routes!(assignments::show))
+        .routes(routes!(assignments::claim))
+        .routes(routes!(assignments::submit))
+        .routes(routes!(assignments::release))
 }
 
 /// Knowledge: lenses, the expert graph, memories.

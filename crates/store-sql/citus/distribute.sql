@@ -61,6 +61,7 @@ SELECT create_distributed_table('colony_aggregation_packets', 'tenant_id', coloc
 SELECT create_distributed_table('colony_review_packets', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('colony_policy_decisions', 'tenant_id', colocate_with => 'run');
 SELECT create_distributed_table('colony_writeback_proposals', 'tenant_id', colocate_with => 'run');
+SELECT create_distributed_table('mission_assignment', 'tenant_id', colocate_with => 'run');
 
 -- What has a scope: '' for everybody's or the tenant's id. Everybody's stands on one node.
 SELECT create_distributed_table('package_change', 'scope', colocate_with => 'run');

@@ -7,6 +7,7 @@ use charter_contract::mission::{ArtifactKind, MissionSchemaVersion, MissionState
 use charter_store::StoreError;
 use charter_store::mission::{ArtifactFilter, ArtifactRecord, StoredArtifact};
 
+use crate::assignment;
 use crate::column;
 use crate::row::{Columns, field};
 use crate::tx::{Dialect, SqlValue, Tx, execute, params, row, rows};
@@ -175,8 +176,11 @@ async fn add_to(
             addition.state.map(MissionState::as_str)
         ],
     )
-    .await
-    .map(|_| ())
+    .await?;
+    if addition.state.is_some_and(MissionState::is_final) {
+        assignment::close_all(tx, addition.tenant, mission).await?;
+    }
+    Ok(())
 }
 
 /// Checks an artifact that was not inserted: a stored one with its id must be identical (B002-15); if there is none,

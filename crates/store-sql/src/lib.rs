@@ -12,6 +12,7 @@
 mod agent_skills;
 mod approval;
 mod artifact;
+mod assignment;
 pub mod backup;
 mod calibration;
 mod catalogue;

@@ -14,6 +14,7 @@ mod error;
 pub mod agent_skills;
 pub mod approval;
 pub mod artifact;
+pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
 pub mod evidence;
@@ -43,6 +44,7 @@ use std::sync::Arc;
 pub trait Store:
     agent_skills::AgentSkills
     + approval::Approvals
+    + assignment::Assignments
     + calibration::Calibrations
     + catalogue::Catalogue
     + evidence::Evidence
@@ -69,6 +71,7 @@ pub trait Store:
 impl<T> Store for T where
     T: agent_skills::AgentSkills
         + approval::Approvals
+        + assignment::Assignments
         + calibration::Calibrations
         + catalogue::Catalogue
         + evidence::Evidence

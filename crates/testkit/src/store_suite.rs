@@ -11,6 +11,7 @@
 
 pub mod agent_skills;
 pub mod approval;
+pub mod assignment;
 pub mod calibration;
 pub mod catalogue;
 pub mod evidence;
@@ -93,6 +94,17 @@ macro_rules! store_suite {
                 a_parked_run_is_resumed_at_its_time,
                 an_append_may_release_the_lease,
                 ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost;
+            assignment:
+                every_field_of_an_assignment_is_stored,
+                an_assignment_belongs_to_a_mission,
+                an_assignment_is_claimed_once,
+                a_lease_ends_with_the_pass,
+                a_released_assignment_is_offered_again,
+                a_refused_result_is_submitted_again,
+                the_lease_continues_in_the_next_turn,
+                assignments_are_closed_with_their_mission,
+                assignments_are_listed_newest_first,
+                tenants_are_isolated;
             calibration: a_calibration_replaces_the_previous_one;
             catalogue:
                 register_puts_documents_in_force,

@@ -8,8 +8,9 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, DocumentId, EvidenceId, KeyId, MemoryId, MissionId, PackageName, RequestId,
-    RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId, UserId,
+    ApprovalId, AssignmentId, DocumentId, EvidenceId, KeyId, LeaseId, MemoryId, MissionId,
+    PackageName, RequestId, RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId,
+    UserId,
 };
 use charter_contract::mission::ArtifactKind;
 use charter_contract::route_example::RoutedKind;
@@ -22,6 +23,10 @@ use charter_store::agent_skills::{
     SkillsWrite,
 };
 use charter_store::approval::{ApprovalFilter, ApprovalTransition, Approvals, ListedApproval};
+use charter_store::assignment::{
+    AssignmentFilter, AssignmentLease, AssignmentOffer, AssignmentRecord, AssignmentVerdict,
+    Assignments,
+};
 use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::catalogue::{
     Catalogue, CatalogueRevision, DocumentKey, DocumentVersion, PackageVersion, Registration,
@@ -387,6 +392,23 @@ writes {
     fn remove_memory(tenant: &TenantId, memory: &MemoryId, by: &UserId, at: Timestamp) -> ();
     fn put_memory_vectors(vectors: &[(TenantId, MemoryId, u64, MemoryVector)]) -> ();
     fn sweep_memories(now: Timestamp) -> u64;
+} }
+
+watched! { Assignments
+reads {
+    fn assignment(tenant: &TenantId, assignment: &AssignmentId) -> Option<AssignmentRecord>;
+    fn assignments(tenant: &TenantId, filter: AssignmentFilter<'_>, page: &PageRequest)
+        -> Page<AssignmentRecord>;
+}
+writes {
+    fn offer_assignment(offer: &AssignmentOffer) -> AssignmentRecord;
+    fn claim_assignment(tenant: &TenantId, assignment: &AssignmentId, lease: &AssignmentLease,
+        now: Timestamp) -> bool;
+    fn release_assignment(tenant: &TenantId, assignment: &AssignmentId, lease: &LeaseId) -> bool;
+    fn submit_assignment(tenant: &TenantId, assignment: &AssignmentId, lease: &LeaseId,
+        submission: &str, now: Timestamp) -> bool;
+    fn judge_assignment(tenant: &TenantId, assignment: &AssignmentId, turn: u64,
+        verdict: &AssignmentVerdict) -> bool;
 } }
 
 watched! { Missions

@@ -11,7 +11,14 @@ from uuid import uuid4
 from charter_client._operation import Awaiting, Blocking, iteration, operation
 from charter_client._streams import Event, Stream
 from charter_client._wire import Call, Pages, Pause, Repeat, Steps, paged, part, reading, without_nothing
-from charter_client.contract import MissionArtifact, MissionDiff, MissionEvent, MissionReplay, MissionSummary
+from charter_client.contract import (
+    MissionArtifact,
+    MissionAssignment,
+    MissionDiff,
+    MissionEvent,
+    MissionReplay,
+    MissionSummary,
+)
 from charter_client.errors import WaitedTooLong
 from charter_client.runs import FIRST_LOOK_S, LAST_LOOK_S
 from charter_client.shown import Mission
@@ -20,9 +27,11 @@ _MISSION = reading(Mission)
 _REPLAY = reading(MissionReplay)
 _DIFF = reading(MissionDiff)
 _ARTIFACT = reading(MissionArtifact)
+_ASSIGNMENT = reading(MissionAssignment)
 _PAGE = paged(MissionSummary)
 _ARTIFACTS = paged(MissionArtifact)
 _EVENTS = paged(MissionEvent)
+_ASSIGNMENTS = paged(MissionAssignment)
 
 #: Where a mission stands that waits for a person.
 _WAITS = "awaiting_approval"
@@ -32,6 +41,10 @@ _ENDING = frozenset({"stopping", "rolling_back"})
 
 def _path(mission_id: str, rest: str = "") -> str:
     return f"/v1/missions/{part(mission_id)}{rest}"
+
+
+def _assignment(assignment_id: str, rest: str = "") -> str:
+    return f"/v1/mission-assignments/{part(assignment_id)}{rest}"
 
 
 def _wait(mission_id: str, timeout_s: float) -> Steps[Mission]:
@@ -56,8 +69,9 @@ class MissionOperations:
     @operation
     def start(
         self,
-        goal: str,
+        goal: str | None = None,
         *,
+        envelope: Mapping[str, Any] | None = None,
         mission_type: str | None = None,
         mission_id: str | None = None,
         model: Literal["offline", "routes"] | None = None,
@@ -70,7 +84,10 @@ class MissionOperations:
 
         Without an id one is made here, so that the order may be sent again when no answer comes.
         `model="offline"` asks no model. Raises `AlreadyExists` for another order under the id.
+        A `mission_envelope` takes the place of all arguments but `model`.
         """
+        if envelope is not None:
+            return Call("POST", "/v1/missions", _MISSION, query={"model": model}, body=dict(envelope))
         body = without_nothing(
             goal=goal,
             mission_type=mission_type,
@@ -129,6 +146,49 @@ class MissionOperations:
     def get_artifact(self, mission_id: str, kind: str, artifact_id: str) -> Call[MissionArtifact]:
         """One artifact, in the present form of its contract."""
         return Call("GET", _path(mission_id, f"/artifacts/{part(kind)}/{part(artifact_id)}"), _ARTIFACT)
+
+    @iteration
+    def list_assignments(self, *, mission_id: str | None = None, page_size: int = 50) -> Pages[MissionAssignment]:
+        """The tasks that this credential's agent may claim, newest first; all of a mission with its id."""
+        return Pages("/v1/mission-assignments", _ASSIGNMENTS, {"mission": mission_id, "limit": page_size})
+
+    @operation
+    def get_assignment(self, assignment_id: str) -> Call[MissionAssignment]:
+        """One of them; its holder also gets the lease and the input of the present turn."""
+        return Call("GET", _assignment(assignment_id), _ASSIGNMENT)
+
+    @operation
+    def claim_assignment(self, assignment_id: str) -> Call[MissionAssignment]:
+        """Claims a task under a lease that ends with its pass. Raises `IllegalTransition` if it is claimed already."""
+        return Call("POST", _assignment(assignment_id, "/claim"), _ASSIGNMENT, repeat=Repeat.NEVER)
+
+    @operation
+    def submit_assignment(
+        self,
+        assignment_id: str,
+        lease_id: str,
+        *,
+        artifacts: Sequence[Mapping[str, Any]] = (),
+        calls: Sequence[Mapping[str, Any]] = (),
+    ) -> Call[MissionAssignment]:
+        """Submits the artifacts of a claimed task, or the calls of tools that it needs first.
+
+        Raises `InvalidDocument` if the mission refuses the result, which can be corrected, and `IllegalTransition`
+        after the end of the lease.
+        """
+        body = {
+            "lease_id": lease_id,
+            "artifacts": [dict(artifact) for artifact in artifacts],
+            "calls": [dict(call) for call in calls],
+        }
+        path = _assignment(assignment_id, "/submissions")
+        return Call("POST", path, _ASSIGNMENT, body=body, repeat=Repeat.NEVER)
+
+    @operation
+    def release_assignment(self, assignment_id: str, lease_id: str) -> Call[MissionAssignment]:
+        """Gives a claimed task back to the other agents."""
+        path = _assignment(assignment_id, "/release")
+        return Call("POST", path, _ASSIGNMENT, body={"lease_id": lease_id}, repeat=Repeat.NEVER)
 
     @operation
     def replay(self, mission_id: str) -> Call[MissionReplay]:

@@ -1,5 +1,6 @@
 //! `charter mission …`
 
+mod assignments;
 mod decide;
 mod exchange;
 mod show;
@@ -57,6 +58,10 @@ pub(crate) enum Mission {
         #[arg(long)]
         reason: Option<String>,
     },
+    Assignments(assignments::Assignments),
+    Claim(assignments::Claim),
+    Submit(assignments::Submit),
+    Release(assignments::Release),
     Export(exchange::Export),
     Import(exchange::Import),
     Verify(exchange::Verify),
@@ -104,6 +109,10 @@ async fn execute(command: &Mission, client: &Client, format: Format) -> anyhow::
         Mission::Watch(command) => watch::run(command, client, format).await,
         Mission::Approve(command) => decide::approve(command, client, format).await,
         Mission::Reject(command) => decide::reject(command, client, format).await,
+        Mission::Assignments(command) => assignments::list(command, client, format).await,
+        Mission::Claim(command) => assignments::claim(command, client, format).await,
+        Mission::Submit(command) => assignments::submit(command, client, format).await,
+        Mission::Release(command) => assignments::release(command, client, format).await,
         Mission::Export(command) => exchange::export(command, client, format).await,
         Mission::Import(command) => exchange::import(command, client, format).await,
         Mission::Verify(command) => verify(command, format),

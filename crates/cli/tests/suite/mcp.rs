@@ -19,12 +19,14 @@ use crate::service::Service;
 use crate::shared::Tenants;
 use peers::{Peer, python, typescript};
 
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 12] = [
     "find",
     "open",
     "run",
     "call",
     "start_mission",
+    "claim_assignment",
+    "submit_assignment",
     "status",
     "cancel",
     "ask_lens",
@@ -144,7 +146,9 @@ fn check_hints(tools: &Value) {
     for name in ["run", "call", "start_mission", "cancel"] {
         assert_eq!(tools[name]["destructive_hint"], true, "{name}");
     }
-    assert_eq!(tools["remember"]["destructive_hint"], false);
+    for name in ["remember", "claim_assignment", "submit_assignment"] {
+        assert_eq!(tools[name]["destructive_hint"], false, "{name}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod briefs;
 mod budgets;
 mod decisions;
 mod exchange;
+mod external;
 mod stored;
 mod webhooks;
 
@@ -79,7 +80,9 @@ pub(crate) fn review(service: &Service) -> Package {
 pub(crate) fn look_only(service: &Service) -> Package {
     let write_backs = REVIEW.split_once("write_backs:").unwrap().1;
     let write_backs = format!("write_backs:{write_backs}");
-    review(service).edit(KIND_FILE, &write_backs, "")
+    review(service)
+        .edit(KIND_FILE, &write_backs, "")
+        .edit(KIND_FILE, ", writeback_proposal", "")
 }
 
 /// The same package, but the tool that is read calls the service, which holds it back.

@@ -1,6 +1,8 @@
 //! Mission types (this project; seed 002 §4 names `mission_type` without defining it). A mission type defines the
 //! resources that its missions may read, the prompts of their roles, and how their proposals are written back.
 
+mod roles;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
@@ -22,6 +24,8 @@ use crate::text::{HttpUrl, Text, Version};
 use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
+
+pub use roles::{MAX_AGENTS, RoleAssignment, RolePerformer};
 
 object_only!(
     MissionType,
@@ -75,6 +79,10 @@ pub struct MissionType {
     /// Prompt template of each role; a role without one uses the built-in template.
     #[serde(default)]
     pub prompts: BTreeMap<Role, PromptId>,
+    /// Who carries out each role. By default the planner, the workers, the aggregator and the reviewer are models, and
+    /// Charter does the rest.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<Role, RoleAssignment>,
     /// Usual tasks of such a mission: shown to the planner, and used as the plan when no model plans.
     #[schemars(length(max = MAX_PLANNED))]
     #[serde(
@@ -225,6 +233,7 @@ impl Contract for MissionType {
     // Checks the rules that the schema cannot express.
     fn check(&self, report: &mut Report) {
         self.check_families(report);
+        self.check_roles(report);
         self.check_outline(report);
         self.check_write_backs(report);
     }

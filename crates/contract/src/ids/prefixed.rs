@@ -70,8 +70,10 @@ prefixed_uuid! {
     KeyId = "key-",
     /// Id of a route example: a confirmed sentence that led to a document (this project).
     RouteExampleId = "rex-",
-    /// Id of an executor's lease on one call (this project).
+    /// Id of a lease: an executor's on one call, or an outside agent's on one assignment (this project).
     LeaseId = "lease-",
+    /// Id of an assignment: the task of a mission that is offered to outside agents (this project).
+    AssignmentId = "asg-",
     /// Id of a tool call (this project, 003 "Tool Invocation Schema").
     InvocationId = "inv-",
     /// Id of a context model (this project, 003 "Context Model Schema").

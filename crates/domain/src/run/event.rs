@@ -137,6 +137,10 @@ pub struct StepYield {
     /// The versions that the new steps execute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<DocumentPin>,
+    /// The users whose agents made the result, and the makers of their credentials. They count as requesters of the
+    /// calls that follow.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub contributors: BTreeSet<UserId>,
 }
 
 /// The inputs that a run needs before its first step.

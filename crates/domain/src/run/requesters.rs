@@ -8,13 +8,13 @@ use super::event::{ResultSource, RunEvent};
 use crate::graph::{PlanSource, StepAction, StepGraph};
 use crate::reference::{Reference, references};
 
-/// The users that requested a run: they started it, supplied parameters, confirmed its plan or reported a step's
-/// result. The makers of their keys are included.
+/// The users that requested a run: they started it, supplied parameters, confirmed its plan, reported a step's result,
+/// or their agents made one. The makers of their keys are included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requesters {
     /// The users that requested the whole run.
     of_run: BTreeSet<UserId>,
-    /// The users that reported results, by step.
+    /// The users that reported or contributed results, by step.
     by_report: BTreeMap<StepId, BTreeSet<UserId>>,
 }
 
@@ -76,6 +76,12 @@ impl Requesters {
             let names = std::iter::once(by).chain(makers);
             self.by_report
                 .insert(step.clone(), names.cloned().collect());
+        }
+        if let RunEvent::StepSucceeded { step, brings, .. } = event
+            && !brings.contributors.is_empty()
+        {
+            let contributors = self.by_report.entry(step.clone()).or_default();
+            contributors.extend(brings.contributors.iter().cloned());
         }
     }
 

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use super::execution_services::{ExecutionServices, ProcessParts};
 use super::services::Services;
 use crate::missions::{
-    MissionParts, MissionService, MissionStageParts, MissionStageService, MissionViewService,
-    WriteBackParts, WriteBackService,
+    AssignmentService, MissionParts, MissionService, MissionStageParts, MissionStageService,
+    MissionViewService, WriteBackParts, WriteBackService,
 };
 
 /// The services of missions.
 pub(crate) struct MissionServices {
     pub(crate) missions: Arc<MissionService>,
     pub(crate) views: Arc<MissionViewService>,
+    pub(crate) assignments: Arc<AssignmentService>,
     /// Runs have a weak reference to it.
     _stages: Arc<MissionStageService>,
 }
@@ -37,12 +38,14 @@ impl MissionServices {
             parts,
         };
         let views = Arc::new(basis.views());
-        let stages = Arc::new(basis.stages(&views));
+        let assignments = Arc::new(basis.assignments());
+        let stages = Arc::new(basis.stages(&views, &assignments));
         let runners = Arc::downgrade(&stages);
         execution.pinned.set_stages(runners);
         Self {
             missions: Arc::new(basis.missions(&views)),
             views,
+            assignments,
             _stages: stages,
         }
     }
@@ -70,7 +73,19 @@ impl MissionBasis<'_> {
         )
     }
 
-    fn stages(&self, views: &Arc<MissionViewService>) -> MissionStageService {
+    fn assignments(&self) -> AssignmentService {
+        AssignmentService::new(
+            self.parts.core(),
+            Arc::clone(&self.parts.news),
+            self.parts.background.shutdown.clone(),
+        )
+    }
+
+    fn stages(
+        &self,
+        views: &Arc<MissionViewService>,
+        assignments: &Arc<AssignmentService>,
+    ) -> MissionStageService {
         let parts = MissionStageParts {
             models: Arc::clone(&self.parts.ports.models),
             pass_ttl: self.parts.settings.pass_ttl,
@@ -85,6 +100,7 @@ impl MissionBasis<'_> {
             pinned: Arc::clone(&self.execution.pinned),
             views: Arc::clone(views),
             write_backs: Arc::new(self.write_backs()),
+            assignments: Arc::clone(assignments),
         };
         MissionStageService::new(Arc::clone(&self.parts.ports.clock), parts)
     }

@@ -7,7 +7,8 @@ use charter_contract::mission::aggregation_packet::{AggregationPacket, Remark, S
 use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::Role;
 use charter_contract::text::Text;
-use charter_domain::mission::StageOutput;
+use charter_domain::mission::{StageOutput, gap_of};
+use charter_domain::run::StepFailure;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +17,7 @@ use super::ask::RoleQuestion;
 use super::draft::PacketDraft;
 use super::draft::schema::{self, Sources};
 use super::failures::unfit;
+use super::outputs;
 use super::stage::{FinishedTask, StageExecution, held};
 use super::work::admissible;
 use crate::execution::runs::{StageFailure, StageResult};
@@ -29,13 +31,7 @@ impl MissionStageService {
         missing: &[(TaskId, String)],
         cancel: &CancellationToken,
     ) -> Result<StageResult, StageFailure> {
-        if results.is_empty() {
-            let why: Vec<String> = missing
-                .iter()
-                .map(|(task, why)| format!("`{task}`: {why}"))
-                .collect();
-            return Err(unfit(format!("no task has a result: {}", why.join("; "))).into());
-        }
+        must_have_results(results, missing)?;
         let context = context(work, results, missing);
         let sources = Sources::in_view(&work.desk.inventory(), &context);
         let context = sources.shown_in(context);
@@ -66,7 +62,7 @@ impl MissionStageService {
         })
     }
 
-    /// A task without a result is a gap, even if the draft omits it (B002-10).
+    /// A task without a result is a gap, even if the draft omits it (B002-10); so is a requested output without one.
     fn packet(
         &self,
         work: &StageExecution,
@@ -75,14 +71,7 @@ impl MissionStageService {
     ) -> Result<AggregationPacket, Vec<String>> {
         let desk = &work.desk;
         let mut gaps = draft.coverage_gaps;
-        for (task, why) in missing {
-            let description = format!("The task `{task}` has no result: {why}");
-            let refs = Text::parse(task.as_str()).map_err(|error| vec![error.to_string()])?;
-            gaps.push(Remark {
-                description: Text::parse(&description).map_err(|error| vec![error.to_string()])?,
-                refs: vec![refs],
-            });
-        }
+        gaps.extend(gaps_of(work, missing)?);
         let packet = AggregationPacket {
             schema_name: Default::default(),
             schema_version: MissionSchemaVersion::default(),
@@ -96,11 +85,46 @@ impl MissionStageService {
             coverage_gaps: gaps,
             recommended_output: draft.recommended_output,
             created_at: self.clock.now(),
-            producer: desk.producer("aggregator_agent"),
+            producer: desk.producer(Role::Aggregator),
         };
         admissible(work, packet.clone().into())?;
         Ok(packet)
     }
+}
+
+/// Refuses an aggregation of nothing.
+pub(super) fn must_have_results(
+    results: &[FinishedTask],
+    missing: &[(TaskId, String)],
+) -> Result<(), StepFailure> {
+    if !results.is_empty() {
+        return Ok(());
+    }
+    let why = missing.iter().map(|(task, why)| format!("`{task}`: {why}"));
+    let why: Vec<String> = why.collect();
+    Err(unfit(format!("no task has a result: {}", why.join("; "))))
+}
+
+/// Returns the gaps that an aggregation always has: the tasks without results, and the requested outputs that the
+/// mission lacks.
+pub(super) fn gaps_of(
+    work: &StageExecution,
+    missing: &[(TaskId, String)],
+) -> Result<Vec<Remark>, Vec<String>> {
+    let of_tasks = missing.iter().map(|(task, why)| {
+        let description = format!("The task `{task}` has no result: {why}");
+        (description, task.to_string())
+    });
+    let of_outputs = outputs::lacking(&work.desk).into_iter();
+    let of_outputs = of_outputs.map(|output| (gap_of(output), output.to_string()));
+    let text = |text: &str| Text::parse(text).map_err(|error| vec![error.to_string()]);
+    let gap = |(description, subject): (String, String)| -> Result<Remark, Vec<String>> {
+        Ok(Remark {
+            description: text(&description)?,
+            refs: vec![text(&subject)?],
+        })
+    };
+    of_tasks.chain(of_outputs).map(gap).collect()
 }
 
 /// Replaces the aliases in a draft by the names of the sources.
@@ -127,7 +151,11 @@ fn meant(sources: &Sources, draft: PacketDraft) -> PacketDraft {
     }
 }
 
-fn context(work: &StageExecution, results: &[FinishedTask], missing: &[(TaskId, String)]) -> Value {
+pub(super) fn context(
+    work: &StageExecution,
+    results: &[FinishedTask],
+    missing: &[(TaskId, String)],
+) -> Value {
     let results: Vec<Value> = results.iter().flat_map(shown).collect();
     let missing = missing.iter();
     let missing = missing.map(|(task, why)| json!({"task": task, "why": why}));

@@ -33,9 +33,9 @@ pub(super) struct RoleQuestion<'a> {
 }
 
 impl MissionStageService {
-    /// Returns the models that answer for a mission.
-    fn models_for(&self, work: &StageExecution) -> Arc<dyn Models> {
-        if work.desk.offline {
+    /// Returns the models that answer for a role of a mission.
+    fn models_for(&self, work: &StageExecution, role: Role) -> Arc<dyn Models> {
+        if work.desk.is_offline(role) {
             Arc::new(Offline)
         } else {
             Arc::clone(&self.models)
@@ -52,8 +52,8 @@ impl MissionStageService {
         declared: impl Fn(&T) -> Vec<DeclaredPart>,
         cancel: &CancellationToken,
     ) -> Result<ValidatedDraft<T>, StageFailure> {
+        let models = self.models_for(work, asking.role);
         let request = request(work, asking)?;
-        let models = self.models_for(work);
         let drafted = drafted(&*models, request, &NullListener, make, declared, cancel);
         drafted.await.map_err(|none| StageFailure {
             failure: none.failure(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use charter_contract::catalogue::mission_type::MissionType;
+use charter_contract::catalogue::mission_type::{MissionType, RolePerformer};
 use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::{Label, TaskId, ToolId};
@@ -113,14 +113,28 @@ impl MissionContext {
             .unwrap_or_else(|| service_of(tool))
     }
 
-    /// Returns the producer of an artifact: the role's agent, marked as offline if no model was asked.
-    pub(super) fn producer(&self, agent: &'static str) -> Label {
-        let name = if self.offline {
-            format!("{agent}.offline")
+    /// Returns the producer of a role's artifacts: the role's agent, marked as offline if it could have been a model
+    /// and none was asked.
+    pub(super) fn producer(&self, role: Role) -> Label {
+        let name = if self.is_offline(role) {
+            format!("{role}_agent.offline")
         } else {
-            agent.to_owned()
+            format!("{role}_agent")
         };
         Label::parse(&name).unwrap_or_else(|_| self.envelope.producer.clone())
+    }
+
+    /// Returns whether the offline provider answers for a role that is a model by default.
+    pub(super) fn is_offline(&self, role: Role) -> bool {
+        self.offline
+            || (self.kind.performer(role) == RolePerformer::Charter
+                && RolePerformer::default_for(role) == RolePerformer::Model)
+    }
+
+    /// Returns the route to the model of a role.
+    pub(super) fn route(&self, role: Role) -> &Label {
+        let own = self.kind.model_route(role);
+        own.unwrap_or_else(|| &self.prompt(role).model_route)
     }
 
     /// Returns the tools that a task requests and that the latest decision on each allows (B002-5).

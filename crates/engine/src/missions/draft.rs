@@ -6,6 +6,7 @@ pub(super) mod schema;
 
 use charter_contract::ids::{Label, TaskId, ToolId};
 use charter_contract::mission::aggregation_packet::{Remark, SupportedClaim};
+use charter_contract::mission::librarian_pass::RecommendedQuery;
 use charter_contract::mission::review_packet::{ReviewIssue, ReviewStatus};
 use charter_contract::mission::task_graph::Role;
 use charter_contract::mission::worker_result::Citation;
@@ -104,6 +105,51 @@ pub(super) struct ProposalDraft {
     pub(super) target_entity_id: ShortText,
     #[serde(default)]
     pub(super) payload: Map<String, Value>,
+}
+
+/// A prompt master's draft. The system prompt stays that of the template.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct PackageDraft {
+    pub(super) task_prompt: Text,
+    /// Ids of examples of the template.
+    #[serde(default)]
+    pub(super) examples: Vec<Label>,
+}
+
+/// A librarian's draft.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct PassDraft {
+    #[serde(default)]
+    pub(super) allowed_resource_families: Vec<Label>,
+    #[serde(default)]
+    pub(super) recommended_queries: Vec<RecommendedQuery>,
+    /// Numbers of previews in the context, from 1.
+    #[serde(default)]
+    pub(super) previews: Vec<usize>,
+}
+
+/// A researcher's turn: either calls or an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ResearchDraft {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) calls: Vec<RequestedCall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<ChosenResults>,
+}
+
+/// The results that answer a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ChosenResults {
+    #[serde(default)]
+    pub(super) results: Vec<ChosenResult>,
+}
+
+/// A result of the context.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ChosenResult {
+    /// Its number in the context, from 1.
+    pub(super) number: usize,
+    pub(super) confidence: Confidence,
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The prompt master's stage: the prompt package of one task. Asks no model: fills in a registered template, adds the
-//! examples nearest to the task, and includes the tools that policy allows.
+//! The prompt master's stage: the prompt package of one task. By default asks no model: fills in a registered template,
+//! adds the examples nearest to the task, and includes the tools that policy allows.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,13 @@ use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::text::Text;
-use charter_domain::mission::StageOutput;
+use charter_domain::run::StepFailure;
 
 use super::MissionStageService;
+use super::draft::PackageDraft;
 use super::failures::unfit;
 use super::prompts::{Variables, filled};
-use super::stage::{StageExecution, held};
+use super::stage::{StageExecution, artifacts_of, held};
 use crate::execution::runs::{StageFailure, StageResult};
 
 /// Maximum examples in a prompt.
@@ -26,9 +27,27 @@ impl MissionStageService {
         work: &StageExecution,
         task: &Task,
     ) -> Result<StageResult, StageFailure> {
+        let package = self.package(work, task, None)?;
+        Ok(artifacts_of(held(package)?))
+    }
+
+    /// Builds the prompt package of a task: from the template, and from a model's draft if there is one.
+    pub(super) fn package(
+        &self,
+        work: &StageExecution,
+        task: &Task,
+        draft: Option<&PackageDraft>,
+    ) -> Result<PromptPackage, StepFailure> {
         let desk = &work.desk;
         let template = desk.prompt(task.role_type);
-        let examples = nearest(template, task.objective.as_str());
+        let examples = match draft {
+            Some(draft) => {
+                let known = template.examples.iter();
+                let chosen = known.filter(|known| draft.examples.contains(&known.example_id));
+                chosen.take(EXAMPLES).collect()
+            }
+            None => nearest(template, task.objective.as_str()),
+        };
         let mission_type = desk.kind.mission_type.as_str();
         let goal = desk.envelope.normalized_goal.as_str();
         let variables = match task.role_type {
@@ -56,7 +75,7 @@ impl MissionStageService {
             .as_ref()
             .map_or("v1", |version| version.as_str());
         let id = PromptPackageId::parse(&format!("pkg.{}", task.task_id));
-        let package = PromptPackage {
+        Ok(PromptPackage {
             schema_name: Default::default(),
             schema_version: MissionSchemaVersion::default(),
             mission_id: desk.envelope.mission_id.clone(),
@@ -72,19 +91,15 @@ impl MissionStageService {
                 .map(|example| example.example_id.clone())
                 .collect(),
             system_prompt: text(filled(&template.system_prompt, &shown(&examples))?)?,
-            task_prompt: text(filled(&template.task_prompt, "")?)?,
+            task_prompt: match draft {
+                Some(draft) => draft.task_prompt.clone(),
+                None => text(filled(&template.task_prompt, "")?)?,
+            },
             constraints: template.constraints.clone(),
             tool_scope: desk.tool_scope(task),
-            model_route: template.model_route.clone(),
+            model_route: desk.route(task.role_type).clone(),
             created_at: self.clock.now(),
             producer: label("prompt_master_agent")?,
-        };
-        Ok(StageResult {
-            output: StageOutput {
-                artifacts: vec![held(package)?],
-                ..StageOutput::default()
-            },
-            ..StageResult::default()
         })
     }
 }

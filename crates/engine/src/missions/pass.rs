@@ -4,12 +4,12 @@
 use charter_contract::ids::LibrarianPassId;
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::librarian_pass::{LibrarianPass, RecommendedQuery};
-use charter_contract::mission::task_graph::Task;
-use charter_domain::mission::StageOutput;
+use charter_contract::mission::task_graph::{Role, Task};
+use charter_domain::run::StepFailure;
 
 use super::MissionStageService;
 use super::failures::unfit;
-use super::stage::{StageExecution, held};
+use super::stage::{StageExecution, artifacts_of, held};
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::ground::moments;
 
@@ -19,11 +19,30 @@ impl MissionStageService {
         work: &StageExecution,
         task: &Task,
     ) -> Result<StageResult, StageFailure> {
+        let tools = work.desk.tool_scope(task).into_iter();
+        let queries = tools.map(|tool| RecommendedQuery {
+            tool,
+            query: task.objective.clone(),
+        });
+        let previews = self.previews(work, task).await?;
+        let families = task.required_data_scopes.clone();
+        let pass = self.pass(work, task, families, queries.collect(), previews)?;
+        Ok(artifacts_of(held(pass)?))
+    }
+
+    /// Builds the pass of a task.
+    pub(super) fn pass(
+        &self,
+        work: &StageExecution,
+        task: &Task,
+        allowed_resource_families: Vec<Label>,
+        recommended_queries: Vec<RecommendedQuery>,
+        cached_previews: Vec<CachedPreview>,
+    ) -> Result<LibrarianPass, StepFailure> {
         let desk = &work.desk;
         let now = self.clock.now();
         let id = LibrarianPassId::parse(&format!("pass.{}", task.task_id));
-        let query = task.objective.clone();
-        let pass = LibrarianPass {
+        Ok(LibrarianPass {
             schema_name: Default::default(),
             schema_version: MissionSchemaVersion::default(),
             mission_id: desk.envelope.mission_id.clone(),
@@ -31,26 +50,14 @@ impl MissionStageService {
             actor_id: Some(desk.envelope.actor_id.clone()),
             task_id: task.task_id.clone(),
             pass_id: id.map_err(|error| unfit(error.to_string()))?,
-            allowed_resource_families: task.required_data_scopes.clone(),
-            recommended_queries: desk
-                .tool_scope(task)
-                .into_iter()
-                .map(|tool| RecommendedQuery {
-                    tool,
-                    query: query.clone(),
-                })
-                .collect(),
-            cached_previews: self.previews(work, task).await?,
+            allowed_resource_families,
+            recommended_queries,
+            cached_previews,
             expires_at: moments::after(now, self.pass_ttl),
-            created_at: now,
-            producer: desk.producer("librarian_agent"),
-        };
-        Ok(StageResult {
-            output: StageOutput {
-                artifacts: vec![held(pass)?],
-                ..StageOutput::default()
-            },
-            ..StageResult::default()
+            created_at: now, producer: desk.producer(Role::Librarian),
         })
     }
+
+    
 }
+

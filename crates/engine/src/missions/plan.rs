@@ -13,6 +13,7 @@ use charter_contract::violation::Report;
 use charter_domain::graph;
 use charter_domain::mission::admit::TOOL_SCOPE;
 use charter_domain::mission::{StageOutput, after_plan};
+use charter_domain::run::StepFailure;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -21,8 +22,7 @@ use super::ask::RoleQuestion;
 use super::desk::MissionContext;
 use super::draft::{PlanDraft, schema};
 use super::failures::unfit;
-use super::package::{nearest, shown};
-use super::prompts::{Variables, filled};
+use super::prompts::{Variables, own_prompts};
 use super::scope;
 use super::stage::{StageExecution, held};
 use crate::EngineError;
@@ -55,23 +55,10 @@ impl MissionStageService {
     ) -> Result<StageResult, StageFailure> {
         let desk = &work.desk;
         let offered = self.offered(work).await?;
-        let template = desk.prompt(Role::Planner);
-        let goal = desk.envelope.normalized_goal.as_str();
-        let variables = Variables {
-            mission_type: desk.kind.mission_type.as_str(),
-            goal,
-            objective: goal,
-            success_criteria: "",
-        };
-        let filled = |prompt: &Text, after: &str| {
-            let filled = filled(prompt, &variables, after);
-            filled.map_err(|error| unfit(format!("the prompt `{}`: {error}", template.prompt_id)))
-        };
-        let system = filled(&template.system_prompt, &shown(&nearest(template, goal)))?;
-        let task = filled(&template.task_prompt, "")?;
+        let (system, task) = planner_prompts(desk)?;
         let asking = RoleQuestion {
             role: Role::Planner,
-            route: &template.model_route,
+            route: desk.route(Role::Planner),
             system: &system,
             task: &task,
             context: context(desk, &offered),
@@ -88,36 +75,46 @@ impl MissionStageService {
         let drafted = self
             .drafted(work, asking, made, |_| Vec::new(), cancel)
             .await?;
-        let graph = drafted.made;
-        let with_tokens = |failure| StageFailure {
+        let planned = self.planned(work, &offered, drafted.made).await;
+        let mut result = planned.map_err(|failure| StageFailure {
             failure,
             tokens: drafted.tokens,
-        };
-        let growth = after_plan(&graph).map_err(|error| with_tokens(unfit(error.to_string())))?;
-        let mut artifacts = vec![held(graph.clone()).map_err(with_tokens)?];
+        })?;
+        result.output.model = Some(drafted.model);
+        result.tokens = drafted.tokens;
+        Ok(result)
+    }
+
+    /// Returns the result of the stage with a task graph: the graph, the decisions on its tools, and the steps.
+    pub(super) async fn planned(
+        &self,
+        work: &StageExecution,
+        offered: &PlanOptions,
+        graph: MissionTaskGraph,
+    ) -> Result<StageResult, StepFailure> {
+        let growth = after_plan(&graph).map_err(|error| unfit(error.to_string()))?;
+        let mut artifacts = vec![held(graph.clone())?];
         let place = self
             .questions
             .slot_for(&work.caller.tenant, Effort::Long)
             .await;
-        let decisions = place.ask(|| self.tool_scope(work, &graph, &offered));
+        let decisions = place.ask(|| self.tool_scope(work, &graph, offered));
         for decision in decisions {
-            artifacts.push(held(decision).map_err(with_tokens)?);
+            artifacts.push(held(decision)?);
         }
         Ok(StageResult {
             output: StageOutput {
                 artifacts,
-                model: Some(drafted.model),
                 ..StageOutput::default()
             },
             growth,
-            tools: Vec::new(),
-            tokens: drafted.tokens,
+            ..StageResult::default()
         })
     }
 
     /// Returns the options of the caller's catalogue for the goal: the tools of the mission's type, and skills near it
     /// with their tools.
-    async fn offered(&self, work: &StageExecution) -> Result<PlanOptions, EngineError> {
+    pub(super) async fn offered(&self, work: &StageExecution) -> Result<PlanOptions, EngineError> {
         let desk = &work.desk;
         let view = self.catalogue.live().view(&work.caller.tenant);
         let mut offered = PlanOptions::default();
@@ -160,7 +157,7 @@ impl MissionStageService {
     }
 
     /// Builds the task graph of a draft: its tasks, and those that every mission has.
-    fn task_graph(
+    pub(super) fn task_graph(
         &self,
         desk: &MissionContext,
         offered: &PlanOptions,
@@ -213,7 +210,7 @@ impl MissionStageService {
             actor_id: Some(desk.envelope.actor_id.clone()),
             tasks: with_own(planned).map_err(|error| vec![error])?,
             created_at: self.clock.now(),
-            producer: desk.producer("planner_agent"),
+            producer: desk.producer(Role::Planner),
         };
         let mut report = Report::new();
         graph.check(&mut report);
@@ -324,8 +321,20 @@ fn with_own(mut planned: Vec<Task>) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
+/// Returns the planner's prompts.
+pub(super) fn planner_prompts(desk: &MissionContext) -> Result<(String, String), StepFailure> {
+    let goal = desk.envelope.normalized_goal.as_str();
+    let variables = Variables {
+        mission_type: desk.kind.mission_type.as_str(),
+        goal,
+        objective: goal,
+        success_criteria: "",
+    };
+    own_prompts(desk, Role::Planner, &variables, goal)
+}
+
 /// Builds the planner's context.
-fn context(desk: &MissionContext, offered: &PlanOptions) -> Value {
+pub(super) fn context(desk: &MissionContext, offered: &PlanOptions) -> Value {
     let tools = offered.tools.iter().map(|(id, (tool, family))| {
         json!({"tool_id": id, "description": tool.description, "resource_family": family})
     });

@@ -11,7 +11,12 @@ use charter_contract::mission::task_graph::Role;
 use charter_contract::placeholder::{Placeholder, Segment, segments};
 use charter_contract::text::Text;
 use charter_contract::validate;
+use charter_domain::run::StepFailure;
 use serde_json::{Value, json};
+
+use super::desk::MissionContext;
+use super::failures::unfit;
+use super::package::{nearest, shown};
 
 /// Returns the built-in template of a role.
 pub(super) fn built_in(role: Role) -> &'static PromptTemplate {
@@ -57,9 +62,23 @@ fn document(role: Role) -> Value {
              Propose a change only where the context offers its action and the draft supports it.",
             "Review the draft for this goal: ${goal}",
         ),
-        Role::PromptMaster | Role::Researcher | Role::Librarian => {
-            ("You look things up.", "Your task: ${objective}")
-        }
+        Role::PromptMaster => (
+            "You write the task prompt of another agent. The data has the task, its tools, the registered template and \
+             its examples. Keep to what the template asks for, and state what a good result has. Write no facts that \
+             the data does not have.",
+            "Write the task prompt for ${objective}. The mission's goal, for orientation: ${goal}",
+        ),
+        Role::Researcher => (
+            "You search external sources for one question. If a tool of the context would find what you lack, ask for \
+             the call first. Then choose the results that answer the question, by their numbers, and say how sure you \
+             are of each, from 0 to 1.",
+            "Your question: ${objective}",
+        ),
+        Role::Librarian => (
+            "You grant one agent access to the data that its task needs, and to no more. Choose among the resource \
+             families, the tools and the previews of the context.",
+            "Grant access for ${objective}. The mission's goal, for orientation: ${goal}",
+        ),
     };
     json!({
         "prompt_id": format!("charter.{role}"),
@@ -133,6 +152,24 @@ pub(super) fn filled(
     }
     filling.write(&mut text, after)?;
     Ok(text)
+}
+
+/// Returns the system prompt and the task prompt of a role that comes before the prompt packages: its template, filled
+/// in, with the examples nearest to `subject`.
+pub(super) fn own_prompts(
+    desk: &MissionContext,
+    role: Role,
+    variables: &Variables<'_>,
+    subject: &str,
+) -> Result<(String, String), StepFailure> {
+    let template = desk.prompt(role);
+    let filled = |prompt: &Text, after: &str| {
+        let filled = filled(prompt, variables, after);
+        filled.map_err(|error| unfit(format!("the prompt `{}`: {error}", template.prompt_id)))
+    };
+    let examples = shown(&nearest(template, subject));
+    let system = filled(&template.system_prompt, &examples)?;
+    Ok((system, filled(&template.task_prompt, "")?))
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
-//! The researcher's stage: results of the web, the lenses and the catalogue on a question. Asks no model. A tool
-//! searches the web like any other call, if the task's scope allows it.
+//! The researcher's stage: results of the web, the lenses and the catalogue on a question. By default asks no model. A
+//! tool searches the web like any other call, if the task's scope allows it.
 
 use charter_contract::ids::{Label, ResearchArtifactId, ToolId};
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::research_artifact::{ResearchArtifact, ResearchResult};
 use charter_contract::number::Confidence;
 use charter_contract::text::{HttpUrl, Text};
-use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
+use charter_domain::mission::RequestedCall;
+use charter_domain::run::StepFailure;
 use serde_json::{Value, json};
 
 use super::MissionStageService;
 use super::failures::unfit;
-use super::stage::{StageExecution, WorkerTurn, held};
+use super::stage::{StageExecution, WorkerTurn, artifacts_of, held};
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::identity::caller::Tier;
 use crate::knowledge::lenses::LensFilter;
@@ -31,28 +32,38 @@ impl MissionStageService {
         if turn.number == 1 && turn.may_call() {
             let wanted = searches(&turn.package.tool_scope, query);
             if !wanted.is_empty() {
-                let growth = after_turn(&turn.task, turn.number, &wanted)
-                    .map_err(|error| unfit(error.to_string()))?;
-                let tools = self.tools_of(work, &wanted).await?;
-                let output = StageOutput {
-                    wanted,
-                    ..StageOutput::default()
-                };
-                return Ok(StageResult {
-                    output,
-                    growth,
-                    tools,
-                    ..StageResult::default()
-                });
+                return self.calls_of(work, turn, wanted).await;
             }
         }
+        let results = self.results_found(work, turn).await?;
+        let artifact = self.research_artifact(work, turn, results)?;
+        Ok(artifacts_of(held(artifact)?))
+    }
+
+    /// Returns the results of the searches so far, and of the lenses.
+    pub(super) async fn results_found(
+        &self,
+        work: &StageExecution,
+        turn: &WorkerTurn,
+    ) -> Result<Vec<ResearchResult>, StageFailure> {
         let mut results = self.found_on_the_web(turn);
-        let searched = !turn.made.is_empty();
+        let query = turn.task.objective.as_str();
         results.extend(self.found_in_lenses(work, query).await?);
+        Ok(results)
+    }
+
+    /// Builds the artifact of a task's research.
+    pub(super) fn research_artifact(
+        &self,
+        work: &StageExecution,
+        turn: &WorkerTurn,
+        results: Vec<ResearchResult>,
+    ) -> Result<ResearchArtifact, StepFailure> {
+        let searched = !turn.made.is_empty();
         let desk = &work.desk;
         let id = ResearchArtifactId::parse(&format!("res.{}", turn.task.task_id));
         let label = |text: &str| Label::parse(text).map_err(|error| unfit(error.to_string()));
-        let artifact = ResearchArtifact {
+        Ok(ResearchArtifact {
             schema_name: Default::default(),
             schema_version: MissionSchemaVersion::default(),
             mission_id: desk.envelope.mission_id.clone(),
@@ -65,13 +76,6 @@ impl MissionStageService {
             results,
             created_at: self.clock.now(),
             producer: label("researcher_agent")?,
-        };
-        Ok(StageResult {
-            output: StageOutput {
-                artifacts: vec![held(artifact)?],
-                ..StageOutput::default()
-            },
-            ..StageResult::default()
         })
     }
 

@@ -23,16 +23,20 @@ use super::ask::RoleQuestion;
 use super::draft::{ProposalDraft, ReviewDraft, schema};
 use super::failures::unfit;
 use super::fill::fill;
+use super::outputs::issues_of_review;
 use super::stage::{FinishedTask, StageExecution, held};
 use super::work::admissible;
 use crate::execution::asking::DeclaredPart;
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::ground::questions::Effort;
 
+/// A proposal with the calls that carry it out.
+pub(super) type MadeProposal = (WritebackProposal, ProposedWriteBack);
+
 /// A review with its proposals.
-struct ReviewResult {
-    packet: ReviewPacket,
-    proposals: Vec<(WritebackProposal, ProposedWriteBack)>,
+pub(super) struct ReviewResult {
+    pub(super) packet: ReviewPacket,
+    pub(super) proposals: Vec<MadeProposal>,
 }
 
 impl MissionStageService {
@@ -55,10 +59,24 @@ impl MissionStageService {
         let made = |draft: ReviewDraft| self.reviewed(work, draft);
         let declared = |reviewed: &ReviewResult| payloads(work, reviewed);
         let drafted = self.drafted(work, asking, made, declared, cancel).await?;
-        let tokens = drafted.tokens;
-        let with_tokens = |failure| StageFailure { failure, tokens };
-        let ReviewResult { packet, proposals } = drafted.made;
-        let mut artifacts = vec![held(packet).map_err(with_tokens)?];
+        let result = self.review_result(work, drafted.made).await;
+        let mut result = result.map_err(|failed| StageFailure {
+            tokens: drafted.tokens,
+            ..failed
+        })?;
+        result.output.model = Some(drafted.model);
+        result.tokens = drafted.tokens;
+        Ok(result)
+    }
+
+    /// Returns the result of a review: the packet, its proposals with the decisions on them, and their steps.
+    pub(super) async fn review_result(
+        &self,
+        work: &StageExecution,
+        reviewed: ReviewResult,
+    ) -> Result<StageResult, StageFailure> {
+        let ReviewResult { packet, proposals } = reviewed;
+        let mut artifacts = vec![held(packet)?];
         let mut changes = Vec::with_capacity(proposals.len());
         for (mut proposal, mut proposed) in proposals {
             if !proposal.requires_approval {
@@ -66,18 +84,16 @@ impl MissionStageService {
                     .questions
                     .slot_for(&work.caller.tenant, Effort::Long)
                     .await;
-                let decision = place.ask(|| self.may_write_back(work, &proposal, &proposed));
-                let decision = decision.map_err(with_tokens)?;
+                let decision = place.ask(|| self.may_write_back(work, &proposal, &proposed))?;
                 // A proposal that no policy allows needs a person's approval.
                 proposal.requires_approval = decision.decision != Decision::Allow;
                 proposed.approved_by_person = proposal.requires_approval;
-                artifacts.push(held(decision).map_err(with_tokens)?);
+                artifacts.push(held(decision)?);
             }
-            artifacts.push(held(proposal).map_err(with_tokens)?);
+            artifacts.push(held(proposal)?);
             changes.push(proposed);
         }
-        let growth =
-            after_review(&changes).map_err(|error| with_tokens(unfit(error.to_string())))?;
+        let growth = after_review(&changes).map_err(|error| unfit(error.to_string()))?;
         let mut called = Vec::new();
         for change in &changes {
             called.push(RequestedCall {
@@ -86,19 +102,15 @@ impl MissionStageService {
             });
             called.extend(change.target.clone());
         }
-        let tools = self.tools_of(work, &called).await;
+        let tools = self.tools_of(work, &called).await?;
         Ok(StageResult {
             output: StageOutput {
                 artifacts,
-                model: Some(drafted.model),
                 ..StageOutput::default()
             },
             growth,
-            tools: tools.map_err(|error| StageFailure {
-                tokens,
-                ..StageFailure::from(error)
-            })?,
-            tokens,
+            tools,
+            ..StageResult::default()
         })
     }
 
@@ -122,33 +134,24 @@ impl MissionStageService {
             required_edits: draft.required_edits,
             approved_output: draft.approved_output,
             created_at: self.clock.now(),
-            producer: desk.producer("reviewer_agent"),
+            producer: desk.producer(Role::Reviewer),
         };
-        admissible(work, packet.clone().into())?;
-        if packet.review_status == ReviewStatus::Rejected && !draft.proposals.is_empty() {
-            return Err(vec!["a rejected review cannot have proposals".to_owned()]);
-        }
-        let mut wrong = Vec::new();
-        let mut proposals = Vec::with_capacity(draft.proposals.len());
-        for (at, proposal) in (1..).zip(draft.proposals) {
-            match self.proposal(work, at, proposal) {
-                Ok(made) => proposals.push(made),
-                Err(found) => wrong.extend(found),
-            }
-        }
-        if wrong.is_empty() {
-            Ok(ReviewResult { packet, proposals })
-        } else {
-            Err(wrong)
-        }
+        let producer = desk.producer(Role::Reviewer);
+        let drafts = (1..).zip(draft.proposals).map(|(at, draft): (usize, _)| {
+            let id = ProposalId::parse(&format!("wb.{at}")).map_err(said)?;
+            self.proposal(work, id, &producer, draft)
+        });
+        with_proposals(work, packet, drafts.collect())
     }
 
-    fn proposal(
+    /// Builds a proposal, and the calls that carry it out.
+    pub(super) fn proposal(
         &self,
         work: &StageExecution,
-        at: usize,
+        id: ProposalId,
+        producer: &Label,
         draft: ProposalDraft,
-    ) -> Result<(WritebackProposal, ProposedWriteBack), Vec<String>> {
+    ) -> Result<MadeProposal, Vec<String>> {
         let desk = &work.desk;
         let what = format!(
             "`{}` of a `{}`",
@@ -158,7 +161,6 @@ impl MissionStageService {
             .kind
             .write_back(&draft.action_type, &draft.target_entity_type);
         let write_back = known.ok_or_else(|| vec![format!("{what} is not offered")])?;
-        let id = ProposalId::parse(&format!("wb.{at}")).map_err(|error| vec![error.to_string()])?;
         let proposal = WritebackProposal {
             schema_name: Default::default(),
             schema_version: MissionSchemaVersion::default(),
@@ -172,7 +174,7 @@ impl MissionStageService {
             payload: draft.payload,
             requires_approval: write_back.requires_approval,
             created_at: self.clock.now(),
-            producer: desk.producer("reviewer_agent"),
+            producer: producer.clone(),
         };
         let proposed = carried_out(&proposal, write_back).map_err(|error| vec![error])?;
         Ok((proposal, proposed))
@@ -227,8 +229,35 @@ impl MissionStageService {
     }
 }
 
+/// Completes a review with its proposals and its coverage gaps, if the mission admits it.
+pub(super) fn with_proposals(
+    work: &StageExecution,
+    mut packet: ReviewPacket,
+    drafts: Vec<Result<MadeProposal, Vec<String>>>,
+) -> Result<ReviewResult, Vec<String>> {
+    let issues = issues_of_review(&work.desk, &packet, drafts.len());
+    packet.issues.extend(issues);
+    admissible(work, packet.clone().into())?;
+    if packet.review_status == ReviewStatus::Rejected && !drafts.is_empty() {
+        return Err(vec!["a rejected review cannot have proposals".to_owned()]);
+    }
+    let (proposals, wrong): (Vec<_>, Vec<_>) = drafts.into_iter().partition(Result::is_ok);
+    let wrong: Vec<String> = wrong
+        .into_iter()
+        .filter_map(Result::err)
+        .flatten()
+        .collect();
+    match wrong.is_empty() {
+        true => Ok(ReviewResult {
+            packet,
+            proposals: proposals.into_iter().filter_map(Result::ok).collect(),
+        }),
+        false => Err(wrong),
+    }
+}
+
 /// Returns the payloads of the proposals whose write-backs have schemas for them.
-fn payloads(work: &StageExecution, reviewed: &ReviewResult) -> Vec<DeclaredPart> {
+pub(super) fn payloads(work: &StageExecution, reviewed: &ReviewResult) -> Vec<DeclaredPart> {
     let proposals = reviewed.proposals.iter();
     let declared = proposals.filter_map(|(proposal, _)| {
         let (action, entity) = (&proposal.action_type, &proposal.target_entity_type);
@@ -282,7 +311,11 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-fn context(work: &StageExecution, packet: &AggregationPacket, results: &[FinishedTask]) -> Value {
+pub(super) fn context(
+    work: &StageExecution,
+    packet: &AggregationPacket,
+    results: &[FinishedTask],
+) -> Value {
     let offered = work.desk.kind.write_backs.iter().map(|known| {
         json!({
             "action_type": known.action_type, "target_entity_type": known.target_entity_type,

@@ -10,6 +10,7 @@ use charter_store::SharedStore;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::AssignmentService;
 use crate::catalogue::live::CatalogueService;
 use crate::execution::findings::FindingService;
 use crate::execution::runs::{
@@ -107,6 +108,7 @@ pub(crate) struct MissionStageParts {
     pub(crate) pinned: Arc<PinnedDocumentService>,
     pub(crate) views: Arc<MissionViewService>,
     pub(crate) write_backs: Arc<WriteBackService>,
+    pub(crate) assignments: Arc<AssignmentService>,
 }
 
 /// Runs the stages of missions.
@@ -125,6 +127,7 @@ pub(crate) struct MissionStageService {
     pub(super) pinned: Arc<PinnedDocumentService>,
     pub(super) views: Arc<MissionViewService>,
     pub(super) write_backs: Arc<WriteBackService>,
+    pub(super) assignments: Arc<AssignmentService>,
 }
 
 impl std::fmt::Debug for MissionStageService {
@@ -151,6 +154,7 @@ impl MissionStageService {
             pinned: parts.pinned,
             views: parts.views,
             write_backs: parts.write_backs,
+            assignments: parts.assignments,
         }
     }
 }

@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 
 use super::MissionViewService;
 use super::begun::{MissionStart, begun_of};
+use super::outputs::{CoverageGapView, coverage_gaps};
 use super::write_back::playbook_run;
 use crate::{Caller, EngineError};
 
@@ -59,6 +60,8 @@ pub struct MissionView {
     pub output: Option<Map<String, Value>>,
     /// Its proposed write-backs.
     pub proposals: Vec<ProposalView>,
+    /// What it does not cover, with the requested outputs that it did not produce.
+    pub coverage_gaps: Vec<CoverageGapView>,
     /// Number of artifacts.
     pub artifacts: u64,
     /// Number of events in its journal.
@@ -206,6 +209,7 @@ impl MissionViewService {
             .with_runs(&record.tenant_id, &run, proposals.collect())
             .await?;
         let begun = begun_of(&run)?;
+        let coverage_gaps = coverage_gaps(&run, &envelope);
         let shown = MissionView {
             mission_id: record.mission_id,
             run_id: record.run_id,
@@ -222,6 +226,7 @@ impl MissionViewService {
             tasks: plan.map_or_else(Vec::new, |plan| tasks(&run, &plan)),
             output: review.and_then(|review| review.approved_output),
             proposals,
+            coverage_gaps,
             artifacts: record.artifacts,
             events: folded.version,
             created_at: record.created_at,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use charter_contract::catalogue::mission_type::RolePerformer;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::ids::TaskId;
 use charter_contract::mission::Artifact;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::MissionStageService;
+use super::by_model::asks_model;
 use super::desk::{MissionContext, Plan};
 use super::failures::{lost, unfit};
 use crate::execution::runs::{StageFailure, StageResult};
@@ -343,37 +345,76 @@ fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackPropo
     found.ok_or_else(|| lost("such proposal"))
 }
 
+impl StageInput {
+    /// Returns the role that makes the stage's artifacts; `None` for a stage that carries a proposal out.
+    pub(super) fn role(&self) -> Option<Role> {
+        match self {
+            Self::Plan => Some(Role::Planner),
+            Self::Prompt(_) => Some(Role::PromptMaster),
+            Self::Pass(_) => Some(Role::Librarian),
+            Self::Turn(turn) => Some(turn.task.role_type),
+            Self::Aggregate { .. } => Some(Role::Aggregator),
+            Self::Review { .. } => Some(Role::Reviewer),
+            Self::Playbook(_) | Self::Webhook { .. } => None,
+        }
+    }
+}
+
 impl MissionStageService {
-    /// Runs a stage.
+    /// Runs a stage: by an outside agent, if the mission type leaves its role to one.
     pub(super) async fn run_stage(
         &self,
         work: StageExecution,
         cancel: &CancellationToken,
     ) -> Result<StageResult, StageFailure> {
+        let role = work.brief.role();
+        let external =
+            role.filter(|role| work.desk.kind.performer(*role) == RolePerformer::External);
+        match external {
+            Some(role) => self.run_by_agent(&work, role, cancel).await,
+            None => self.run_here(&work, cancel).await,
+        }
+    }
+
+    /// Runs a stage in this process, with a model where its role has one.
+    async fn run_here(
+        &self,
+        work: &StageExecution,
+        cancel: &CancellationToken,
+    ) -> Result<StageResult, StageFailure> {
         match &work.brief {
-            StageInput::Plan => self.plan_mission(&work, cancel).await,
-            StageInput::Prompt(task) => self.make_package(&work, task),
-            StageInput::Pass(task) => self.make_pass(&work, task).await,
-            StageInput::Turn(turn) if turn.task.role_type == Role::Researcher => {
-                self.research(&work, turn).await
+            StageInput::Plan => self.plan_mission(work, cancel).await,
+            StageInput::Prompt(task) if asks_model(work, Role::PromptMaster) => {
+                self.package_by_model(work, task, cancel).await
             }
-            StageInput::Turn(turn) => self.work(&work, turn, cancel).await,
+            StageInput::Prompt(task) => self.make_package(work, task),
+            StageInput::Pass(task) if asks_model(work, Role::Librarian) => {
+                self.pass_by_model(work, task, cancel).await
+            }
+            StageInput::Pass(task) => self.make_pass(work, task).await,
+            StageInput::Turn(turn) if turn.task.role_type != Role::Researcher => {
+                self.work(work, turn, cancel).await
+            }
+            StageInput::Turn(turn) if asks_model(work, Role::Researcher) => {
+                self.research_by_model(work, turn, cancel).await
+            }
+            StageInput::Turn(turn) => self.research(work, turn).await,
             StageInput::Aggregate {
                 package,
                 results,
                 missing,
             } => {
-                self.aggregate(&work, package, results, missing, cancel)
+                self.aggregate(work, package, results, missing, cancel)
                     .await
             }
             StageInput::Review {
                 package,
                 packet,
                 results,
-            } => self.review(&work, package, packet, results, cancel).await,
+            } => self.review(work, package, packet, results, cancel).await,
             StageInput::Playbook(parameters) => {
                 self.write_backs
-                    .run_playbook(&work, parameters, cancel)
+                    .run_playbook(work, parameters, cancel)
                     .await
             }
             StageInput::Webhook {
@@ -381,10 +422,21 @@ impl MissionStageService {
                 parameters,
             } => {
                 self.write_backs
-                    .send_to_webhook(&work, proposal, parameters, cancel)
+                    .send_to_webhook(work, proposal, parameters, cancel)
                     .await
             }
         }
+    }
+}
+
+/// Returns the result of a stage with one artifact.
+pub(super) fn artifacts_of(artifact: Value) -> StageResult {
+    StageResult {
+        output: StageOutput {
+            artifacts: vec![artifact],
+            ..StageOutput::default()
+        },
+        ..StageResult::default()
     }
 }
 

@@ -1,12 +1,12 @@
 //! Starts missions: a goal becomes an envelope, and the envelope a run that opens with its planner.
 
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::catalogue::mission_type::MissionType;
+use charter_contract::catalogue::mission_type::{MissionType, RolePerformer};
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ActorId, Label, MissionId, MissionTypeId, RunId, TenantId};
-use charter_contract::mission::MissionSchemaVersion;
-use charter_contract::mission::envelope::MissionEnvelope;
+use charter_contract::mission::envelope::{MissionEnvelope, RiskLevel};
+use charter_contract::mission::task_graph::Role;
 use charter_contract::number::Positive;
 use charter_contract::text::Text;
 use charter_contract::validate;
@@ -27,7 +27,7 @@ use crate::execution::runs::{NewRun, pin};
 use crate::{Caller, EngineError};
 
 /// The type of a mission that names none.
-const GENERAL: &str = "general";
+pub(super) const GENERAL: &str = "general";
 
 /// A request to start a mission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,9 +53,27 @@ pub struct MissionOrder {
     /// Entities of the mission, by name of the reference.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context_refs: Map<String, Value>,
-    /// Requested outputs; those of its type when absent.
+    /// Requested outputs: `reviewed_summary`, or kinds of artifacts; those of its type when absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested_outputs: Vec<Label>,
+    /// The goal for the roles of the mission; made from `goal` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normalized_goal: Option<Text>,
+    /// Risk level, which may only be higher than that of its type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk_level: Option<RiskLevel>,
+    /// Data sensitivity, which may only be higher than that of its type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity_class: Option<Label>,
+    /// The tenant, which must be the credential's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<TenantId>,
+    /// The actor, which must be the credential's user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor_id: Option<ActorId>,
+    /// The actor's role, which must be the credential's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor_role: Option<Label>,
     /// The answerer: `offline` for the offline provider; the routes of its prompts when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Answerer>,
@@ -95,7 +113,9 @@ impl MissionService {
     ///
     /// # Errors
     /// `not_found` for an unknown type; `already_exists` if the id is another mission's; `invalid_request` if a model
-    /// is needed and none is configured; `rate_limited` if the tenant has reached its run quota.
+    /// is needed and none is configured, for an unknown output, and for a lower risk or sensitivity than that of the
+    /// type; `permission_denied` for a tenant, actor or role that is not the credential's; `rate_limited`
+    /// if the tenant has reached its run quota.
     pub async fn start(
         &self,
         caller: &Caller,
@@ -111,11 +131,12 @@ impl MissionService {
         order: &MissionOrder,
         message: Option<FirstMessage>,
     ) -> Result<MissionStarted, EngineError> {
+        order.check_claims(caller)?;
+        let (kind, mut pins) = self.kind_of(caller, order.mission_type.as_ref())?;
         let begun = MissionStart {
             message,
-            ..self.begun(caller, order)?
+            ..self.begun(caller, order, &kind)?
         };
-        let (kind, mut pins) = self.kind_of(caller, order.mission_type.as_ref())?;
         let envelope = self.envelope(caller, order, &kind)?;
         let mission = envelope.mission_id.clone();
         if let Some(known) = self.store.mission(&caller.tenant, &mission).await? {
@@ -165,9 +186,16 @@ impl MissionService {
     }
 
     /// Returns the start data; fails if no model could answer.
-    fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<MissionStart, EngineError> {
+    fn begun(
+        &self,
+        caller: &Caller,
+        order: &MissionOrder,
+        kind: &MissionType,
+    ) -> Result<MissionStart, EngineError> {
         let offline = order.model == Some(Answerer::Offline);
-        if !offline && self.models.routes(&caller.tenant).is_empty() {
+        let mut performers = Role::ALL.iter().map(|role| kind.performer(*role));
+        let asks_models = performers.any(|by| by == RolePerformer::Model);
+        if asks_models && !offline && self.models.routes(&caller.tenant).is_empty() {
             let message = "no model is configured: set `models` in the configuration, or start the mission with the \
                            model `offline`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
@@ -208,54 +236,6 @@ impl MissionService {
             ));
         }
         Ok((kind, pins))
-    }
-
-    fn envelope(
-        &self,
-        caller: &Caller,
-        order: &MissionOrder,
-        kind: &MissionType,
-    ) -> Result<MissionEnvelope, EngineError> {
-        let internal = |error: charter_contract::ids::IdError| {
-            EngineError::internal("writing an envelope", error)
-        };
-        let goal = order
-            .goal
-            .as_str()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-        let outputs = if order.requested_outputs.is_empty() {
-            kind.requested_outputs.clone()
-        } else {
-            order.requested_outputs.clone()
-        };
-        Ok(MissionEnvelope {
-            schema_name: Default::default(),
-            schema_version: MissionSchemaVersion::default(),
-            mission_id: order
-                .mission_id
-                .clone()
-                .unwrap_or_else(|| MissionId::from_uuid(self.ids.uuid())),
-            mission_type: Label::parse(kind.mission_type.as_str()).map_err(internal)?,
-            origin_surface: match &order.origin_surface {
-                Some(surface) => surface.clone(),
-                None => Label::parse("api").map_err(internal)?,
-            },
-            tenant_id: caller.tenant.clone(),
-            actor_id: ActorId::parse(caller.user.as_str()).map_err(internal)?,
-            actor_role: Label::parse(caller.role.as_str()).ok(),
-            user_goal: order.goal.clone(),
-            normalized_goal: Text::parse(&goal).unwrap_or_else(|_| order.goal.clone()),
-            risk_level: kind.risk_level,
-            sensitivity_class: kind.sensitivity_class.clone(),
-            time_budget_ms: order.time_budget_ms.or(kind.time_budget_ms),
-            token_budget: order.token_budget.or(kind.token_budget),
-            requested_outputs: outputs,
-            context_refs: order.context_refs.clone(),
-            created_at: self.clock.now(),
-            producer: Label::parse("charter").map_err(internal)?,
-        })
     }
 
     /// Returns the mission that an identical request started; a different request is a conflict (B002-15).

@@ -2,6 +2,7 @@
 
 mod proposals;
 mod rig;
+mod roles;
 mod scripts;
 mod services;
 mod stages;

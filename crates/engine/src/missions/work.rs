@@ -9,12 +9,15 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::filling::FillBudget;
 use charter_contract::ids::{Label, WorkerResultId};
 use charter_contract::mission::MissionSchemaVersion;
+use charter_contract::mission::librarian_pass::LibrarianPass;
+use charter_contract::mission::task_graph::Role;
 use charter_contract::mission::worker_result::{Citation, WorkerResult};
 use charter_domain::graph;
 use charter_domain::mission::admit::Admission;
 use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
 use charter_domain::parameters::{self, Collected};
 use charter_domain::reference::{Bindings, resolve};
+use charter_domain::run::StepFailure;
 use charter_domain::tier::skill_served;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -24,7 +27,7 @@ use super::ask::RoleQuestion;
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
 use super::failures::unfit;
-use super::stage::{StageExecution, ToolCallResult, WorkerTurn, held};
+use super::stage::{StageExecution, ToolCallResult, WorkerTurn, artifacts_of, held};
 use crate::EngineError;
 use crate::execution::asking::{DeclaredPart, ValidatedDraft};
 use crate::execution::runs::{StageFailure, StageResult};
@@ -54,14 +57,7 @@ impl MissionStageService {
         turn: &WorkerTurn,
         cancel: &CancellationToken,
     ) -> Result<StageResult, StageFailure> {
-        let pass = turn
-            .pass
-            .as_ref()
-            .ok_or_else(|| unfit("the worker has no pass"))?;
-        if self.clock.now() >= pass.expires_at {
-            let message = format!("the pass of `{}` has expired", turn.task.task_id);
-            return Err(super::pass_refused(message).into());
-        }
+        self.live_pass(turn)?;
         let context = self.table(work, turn).await?;
         let sources = Sources::in_view(&work.desk.inventory(), &context);
         let context = sources.shown_in(context);
@@ -98,29 +94,51 @@ impl MissionStageService {
             };
             self.drafted(work, asking, read, declared, cancel).await?
         };
-        let with_tokens = |failure| StageFailure { failure, tokens };
-        let mut output = StageOutput {
-            model: Some(model),
+        let result = match made {
+            TurnOutcome::Answer(result) => held(*result).map(artifacts_of).map_err(Into::into),
+            TurnOutcome::Calls(calls) => self.calls_of(work, turn, calls).await,
+        };
+        let mut result =
+            result.map_err(|failed: StageFailure| StageFailure { tokens, ..failed })?;
+        result.output.model = Some(model);
+        result.tokens = tokens;
+        Ok(result)
+    }
+
+    /// Returns the result of a turn that needs calls first: the steps of the calls, and of the next turn.
+    pub(super) async fn calls_of(
+        &self,
+        work: &StageExecution,
+        turn: &WorkerTurn,
+        wanted: Vec<RequestedCall>,
+    ) -> Result<StageResult, StageFailure> {
+        let growth = after_turn(&turn.task, turn.number, &wanted)
+            .map_err(|error| unfit(error.to_string()))?;
+        let tools = self.tools_of(work, &wanted).await?;
+        let output = StageOutput {
+            wanted,
             ..StageOutput::default()
         };
-        match made {
-            TurnOutcome::Answer(result) => {
-                output.artifacts.push(held(*result).map_err(with_tokens)?);
-            }
-            TurnOutcome::Calls(calls) => output.wanted = calls,
-        }
-        let growth = after_turn(&turn.task, turn.number, &output.wanted)
-            .map_err(|error| with_tokens(unfit(error.to_string())))?;
-        let tools = self.tools_of(work, &output.wanted).await;
         Ok(StageResult {
             output,
             growth,
-            tools: tools.map_err(|error| StageFailure {
-                tokens,
-                ..StageFailure::from(error)
-            })?,
-            tokens,
+            tools,
+            ..StageResult::default()
         })
+    }
+
+    /// Returns the pass of a worker's turn, if it has not expired.
+    pub(super) fn live_pass<'t>(
+        &self,
+        turn: &'t WorkerTurn,
+    ) -> Result<&'t LibrarianPass, StepFailure> {
+        let pass = turn.pass.as_ref();
+        let pass = pass.ok_or_else(|| unfit("the worker has no pass"))?;
+        if self.clock.now() >= pass.expires_at {
+            let message = format!("the pass of `{}` has expired", turn.task.task_id);
+            return Err(super::pass_refused(message));
+        }
+        Ok(pass)
     }
 
     fn turn_outcome(
@@ -136,22 +154,31 @@ impl MissionStageService {
                 Ok(TurnOutcome::Answer(Box::new(result)))
             }
             (false, None) => {
-                let calls = draft
-                    .calls
-                    .into_iter()
-                    .map(|call| self.bound(work, turn, call));
-                let (calls, wrong): (Vec<_>, Vec<_>) = calls.partition(Result::is_ok);
-                let wrong: Vec<String> = wrong.into_iter().filter_map(Result::err).collect();
-                if wrong.is_empty() {
-                    Ok(TurnOutcome::Calls(
-                        calls.into_iter().filter_map(Result::ok).collect(),
-                    ))
-                } else {
-                    Err(wrong)
-                }
+                let calls = self.bound_calls(work, turn, draft.calls)?;
+                Ok(TurnOutcome::Calls(calls))
             }
             (true, None) => Err(vec!["give `calls` or an `answer`".to_owned()]),
             (false, Some(_)) => Err(vec!["give `calls` or an `answer`, not both".to_owned()]),
+        }
+    }
+
+    /// Builds the calls that a turn requests; the error has every defect.
+    pub(super) fn bound_calls(
+        &self,
+        work: &StageExecution,
+        turn: &WorkerTurn,
+        calls: Vec<RequestedCall>,
+    ) -> Result<Vec<RequestedCall>, Vec<String>> {
+        if !turn.may_call() {
+            return Err(vec!["this turn cannot request calls".to_owned()]);
+        }
+        let calls = calls.into_iter();
+        let calls = calls.map(|call| self.bound(work, turn, call));
+        let (calls, wrong): (Vec<_>, Vec<_>) = calls.partition(Result::is_ok);
+        let wrong: Vec<String> = wrong.into_iter().filter_map(Result::err).collect();
+        match wrong.is_empty() {
+            true => Ok(calls.into_iter().filter_map(Result::ok).collect()),
+            false => Err(wrong),
         }
     }
 
@@ -215,14 +242,18 @@ impl MissionStageService {
                 .filter_map(|made| Label::parse(&made.reference).ok())
                 .collect(),
             created_at: self.clock.now(),
-            producer: desk.producer("worker_agent"),
+            producer: desk.producer(Role::Worker),
         };
         admissible(work, result.clone().into())?;
         Ok(result)
     }
 
     /// Builds a worker's context: data, never instructions.
-    async fn table(&self, work: &StageExecution, turn: &WorkerTurn) -> Result<Value, EngineError> {
+    pub(super) async fn table(
+        &self,
+        work: &StageExecution,
+        turn: &WorkerTurn,
+    ) -> Result<Value, EngineError> {
         let view = self.catalogue.live().view(&work.caller.tenant);
         let tools = turn.package.tool_scope.iter().filter(|_| turn.may_call());
         let tools: Vec<Value> = tools
@@ -375,7 +406,7 @@ fn recommended(work: &StageExecution, skill: &Skill) -> Vec<Value> {
     calls.collect()
 }
 
-fn shown_tool(tool: &Tool) -> Value {
+pub(super) fn shown_tool(tool: &Tool) -> Value {
     let mut shown = json!({
         "tool": tool.tool_id, "description": tool.description,
         "parameters": tool.parameters(),
@@ -400,7 +431,7 @@ fn shown_artifact(artifact: &Value) -> Value {
     }
 }
 
-fn shown_call(made: &ToolCallResult) -> Value {
+pub(super) fn shown_call(made: &ToolCallResult) -> Value {
     let came_to = match &made.came_to {
         Ok(output) => {
             let text = output.to_string();

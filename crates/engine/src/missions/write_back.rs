@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::WriteBackService;
-use super::failures::unfit;
+use super::failures::{stopped, unfit};
 use super::stage::StageExecution;
 use crate::execution::runs::{StageFailure, StageResult, failure};
 use crate::ground::change_wait::{ChangeWait, POLL_INTERVAL, WaitEnd};
@@ -180,9 +180,4 @@ fn done(result: Value) -> StageResult {
         },
         ..StageResult::default()
     }
-}
-
-fn stopped() -> StageFailure {
-    let message = "the server is stopping; this continues after its restart";
-    failure(ErrorKind::SystemError, ErrorCode::Unavailable, message).into()
 }

@@ -11,7 +11,7 @@ use super::error::{A2aError, Kind, Violations};
 use super::params::{self, GetCard, ListTasks, SendMessage, TaskParams};
 use super::show::{self, Accepts, View};
 use super::stream::{self, Events, StreamUntil};
-use super::{card, message};
+use super::{assignment, card, message};
 use crate::operations;
 use crate::state::AppState;
 use crate::streams::StreamSlot;
@@ -144,6 +144,20 @@ impl CheckedMessage {
         })
     }
 
+    /// Returns the action on assignments, which is a whole message.
+    fn assignment(&self) -> Result<Option<&Value>, A2aError> {
+        let Some(asked) = self.message.wishes.get(assignment::FIELD) else {
+            return Ok(None);
+        };
+        let message = &self.message;
+        let is_alone = message.wishes.len() == 1 && message.text.is_empty();
+        if !is_alone || self.task.is_some() || message.confirmation.is_some() {
+            let wrong = "cannot be combined with a text, a task or other fields";
+            return Err(A2aError::param("assignment", wrong));
+        }
+        Ok(Some(asked))
+    }
+
     /// Passes the message to the engine; returns the task that it started or replied to.
     async fn submit_message(
         &self,
@@ -178,6 +192,9 @@ fn answer_timeout(state: &AppState) -> Duration {
 
 async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Value, A2aError> {
     let sending = CheckedMessage::read(sent)?;
+    if let Some(asked) = sending.assignment()? {
+        return assignment::answer(state, caller, asked).await;
+    }
     let id = sending
         .submit_message(state, caller, Progress::silent())
         .await?;
@@ -201,6 +218,10 @@ async fn send_streaming(
     sent: SendMessage,
 ) -> Result<Reply, A2aError> {
     let sending = CheckedMessage::read(sent)?;
+    if sending.assignment()?.is_some() {
+        let message = "an assignment is answered with one message; use SendMessage";
+        return Err(A2aError::new(Kind::UnsupportedOperation, message));
+    }
     let place = place(state, caller)?;
     let (progress, events) = Progress::channel();
     let id = sending.submit_message(state, caller, progress).await?;

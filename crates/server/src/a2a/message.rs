@@ -7,6 +7,7 @@ use charter_engine::{Confirmation, TaskMessage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::assignment;
 use super::error::{A2aError, Kind, Violations};
 use super::params::Message;
 
@@ -16,9 +17,9 @@ const MAX_PARTS: usize = 64;
 /// Longest text of a message, over all its parts, in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// The allowed fields of a data part: the fields of a request's `metadata` that select and parameterize the work, or a
-/// mission command.
-const OPTION_FIELDS: [&str; 9] = [
+/// The allowed fields of a data part: the fields of a request's `metadata` that select and parameterize the work, a
+/// mission command, or an action on assignments.
+const OPTION_FIELDS: [&str; 10] = [
     "parameters",
     "skill_id",
     "playbook_id",
@@ -28,6 +29,7 @@ const OPTION_FIELDS: [&str; 9] = [
     "tier",
     "use_memory",
     "mission",
+    assignment::FIELD,
 ];
 
 /// The field of a data part that confirms a plan.

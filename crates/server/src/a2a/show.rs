@@ -81,7 +81,7 @@ fn text(text: impl Into<String>) -> Value {
 
 /// A data part, for programs. Clients read it as Protocol Buffers, which limit nesting. A value that nests deeper is
 /// sent as its JSON text, with the same media type.
-fn data(shown: &impl Serialize) -> Value {
+pub(super) fn data(shown: &impl Serialize) -> Value {
     let part = json!({"mediaType": DATA});
     let value = json!(shown);
     match extent_of(&value, Profile::A2A_DATA) {

@@ -16,7 +16,8 @@ use super::failure::error_result;
 use super::schemas;
 use super::tool::{McpTool, ToolReply, arguments_of};
 use super::tools::{
-    ask_lens, call, cancel, find, open, recall, remember, run, start_mission, status,
+    ask_lens, call, cancel, claim_assignment, find, open, recall, remember, run, start_mission,
+    status, submit_assignment,
 };
 use crate::operations;
 
@@ -29,12 +30,14 @@ pub(crate) struct ToolEntry {
 }
 
 /// All tools, in the order of use.
-pub(crate) const TOOLS: [ToolEntry; 10] = [
+pub(crate) const TOOLS: [ToolEntry; 12] = [
     entry::<find::Find>(),
     entry::<open::Open>(),
     entry::<run::Run>(),
     entry::<call::CallOne>(),
     entry::<start_mission::StartMission>(),
+    entry::<claim_assignment::ClaimAssignment>(),
+    entry::<submit_assignment::SubmitAssignment>(),
     entry::<status::Status>(),
     entry::<cancel::Cancel>(),
     entry::<ask_lens::AskLens>(),

@@ -10,7 +10,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
     AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
-    BulkWritten, CallerView, CatalogueView, DocumentDependencies, DocumentView, EventPage,
+    AssignmentPage, AssignmentView, BulkWritten, CallerView, CatalogueView, DocumentDependencies, DocumentView, EventPage,
     EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
     LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
     MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
@@ -32,7 +32,9 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 75] = [
+const ANSWERS: [(&str, Describe); 
+77
+] = [
     (
         "agent_manifest_in_force",
         schema_of::<InForce<AgentManifest>>,
@@ -76,6 +78,8 @@ const ANSWERS: [(&str, Describe); 75] = [
     ("mission", schema_of::<MissionView>),
     ("mission_artifact", schema_of::<ArtifactView>),
     ("mission_artifact_page", schema_of::<MissionArtifactPage>),
+    ("mission_assignment", schema_of::<AssignmentView>),
+    ("mission_assignment_page", schema_of::<AssignmentPage>),
     ("mission_diff", schema_of::<missions::MissionComparison>),
     ("mission_event_page", schema_of::<MissionEventPage>),
     ("mission_page", schema_of::<MissionPage>),

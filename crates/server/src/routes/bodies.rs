@@ -4,17 +4,17 @@
 use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::catalogue::evidence_submission::EvidenceSubmission;
 use charter_contract::registry::replace_contracts;
-use charter_contract::schema::{Draft, SchemaEntry, of_type};
+use charter_contract::schema::{Draft, SchemaEntry, SchemaName, of_type};
 use charter_engine::{
-    GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
-    SkillSearch, SkillsSent, Supersede,
+    AssignmentSubmission, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery,
+    MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::{
-    COMPONENTS, agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks,
-    requests, runs,
+    COMPONENTS, agent_skills, approvals, assignments, candidates, gate, lenses, missions, plans,
+    playbooks, requests, runs,
 };
 use crate::a2a::{JsonRpcCall, SentMessage};
 
@@ -25,6 +25,11 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         ("a2a_message", schema_of::<SentMessage>()),
         ("approval_report", schema_of::<approvals::ResultReport>()),
         ("approval_decision", schema_of::<approvals::DecisionBody>()),
+        (
+            "assignment_release",
+            schema_of::<assignments::ReleaseBody>(),
+        ),
+        ("assignment_submission", schema_of::<AssignmentSubmission>()),
         (
             "candidate_promotion",
             schema_of::<candidates::PromotionBody>(),
@@ -42,6 +47,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         ("memory_search", schema_of::<MemoryQuery>()),
         ("memory_version", schema_of::<Supersede>()),
         ("mission_request", schema_of::<MissionOrder>()),
+        ("mission_start", mission_start()),
         ("mission_cancellation", schema_of::<missions::CancelBody>()),
         ("plan_run_request", schema_of::<plans::StartPlanBody>()),
         (
@@ -63,6 +69,14 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
         schema["title"] = json!(title(name));
         (name, schema)
     })
+}
+
+/// The two forms in which a mission is started.
+fn mission_start() -> Value {
+    let envelope = SchemaName::MissionEnvelope.as_str();
+    let forms = ["mission_request", envelope];
+    let forms = forms.map(|form| json!({"$ref": format!("{COMPONENTS}{form}")}));
+    json!({"description": "A request for a mission, or the envelope of one.", "anyOf": forms})
 }
 
 /// `plan_run_request` as `PlanRunRequest`.

@@ -9,7 +9,7 @@ use charter_contract::ids::{MissionId, TaskId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::page::PageRequest;
 use charter_engine::{
-    ArtifactFilter, ArtifactView, MissionArtifactPage, MissionDiff, MissionImported, MissionOrder,
+    Answerer, ArtifactFilter, ArtifactView, MissionArtifactPage, MissionDiff, MissionImported,
     MissionPage, MissionReplay, MissionStarted, MissionView,
 };
 use futures_util::StreamExt;
@@ -21,7 +21,7 @@ use super::events::{JOURNAL, STATE, last_event, wants_stream};
 use super::evidence_log::JSON_LINES;
 use crate::error::ApiError;
 use crate::extract::{
-    Authenticated, Bytes, IdempotencyHeader, JsonBody, Path, QueryParams, parsed,
+    Authenticated, Bytes, IdempotencyHeader, JsonBody, MissionBody, Path, QueryParams, parsed,
 };
 use crate::json::Json;
 use crate::state::AppState;
@@ -32,21 +32,35 @@ const PAGE: usize = 50;
 /// The largest page.
 const MAX_PAGE: usize = 1_000;
 
-/// Start a mission: `{"goal": "…", "mission_type": "…", "mission_id": "…", "model": "offline", …}`.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StartQuery {
+    /// The answerer for a `mission_envelope`, which has no field for it: `offline` or `routes`. A request has `model`.
+    #[param(value_type = Option<String>)]
+    model: Option<Answerer>,
+}
+
+/// Start a mission: `{"goal": "…", "mission_type": "…", "mission_id": "…", "model": "offline", …}`, or a
+/// `mission_envelope`.
+///
+/// Risk and sensitivity may only be above those of the mission type. A tenant, an actor or a role must be the
+/// credential's.
 ///
 /// The same command with the same `mission_id` returns the mission that it started; another command is a conflict. A
 /// command without an id may have an `Idempotency-Key` instead.
-#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(IdempotencyHeader), request_body = ref("#/components/schemas/mission_request"),
+#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(StartQuery, IdempotencyHeader), request_body = ref("#/components/schemas/mission_start"),
     responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal request started before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id belongs to another mission", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<StartQuery>,
     IdempotencyHeader { key }: IdempotencyHeader,
-    JsonBody(mut order): JsonBody<MissionOrder>,
+    MissionBody(mut order): MissionBody,
 ) -> Result<(StatusCode, Json<MissionView>), ApiError> {
     if let Some(key) = key {
         order.mission_id.get_or_insert_with(|| key.mission(&caller));
     }
+    order.model = order.model.or(asked.model);
     let started = state.engine.missions().start(&caller, &order).await?;
     match started {
         MissionStarted::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),

@@ -442,6 +442,14 @@ const LOOKUPS: &[(&str, &str)] = &[
         "api_key_by_time",
     ),
     (
+        "SELECT * FROM mission_assignment WHERE tenant_id = 'a' AND (offered_at, assignment_id) < (5, 'e') ORDER BY offered_at DESC, assignment_id DESC",
+        "mission_assignment_by_time",
+    ),
+    (
+        "SELECT * FROM mission_assignment WHERE tenant_id = 'a' AND (offered_at, assignment_id) < (5, 'e') AND mission_id = 'm' ORDER BY offered_at DESC, assignment_id DESC",
+        "mission_assignment_by_mission",
+    ),
+    (
         "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_time",
     ),

@@ -26,6 +26,19 @@ pub(super) fn artifacts(found: &Value) -> String {
     page(found, &columns)
 }
 
+/// A page of assignments.
+pub(super) fn assignments(found: &Value) -> String {
+    let columns = [
+        "assignment_id",
+        "mission_id",
+        "role_type",
+        "state",
+        "expires_at",
+        "objective",
+    ];
+    page(found, &columns)
+}
+
 fn page(found: &Value, columns: &[&str]) -> String {
     let rows = output::rows(&found["entries"], columns);
     match &found["next"] {

@@ -1,17 +1,31 @@
 //! `charter mission start`
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
 use super::{code_of, show, text, watch};
 use crate::client::Client;
-use crate::commands::parameter;
+use crate::commands::runs::document;
+use crate::commands::{parameter, query};
 use crate::failure::EXIT_OK;
 use crate::messages;
 use crate::output::{self, Format};
 
 /// Units of a duration, in milliseconds.
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+
+/// The arguments that an envelope has instead.
+const ENVELOPED: [&str; 7] = [
+    "goal",
+    "mission_type",
+    "id",
+    "time_budget",
+    "token_budget",
+    "context_refs",
+    "requested_outputs",
+];
 
 /// Start a mission.
 ///
@@ -21,7 +35,11 @@ const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3
 #[derive(Debug, Args)]
 pub(crate) struct Start {
     /// The mission's goal.
-    goal: String,
+    #[arg(required_unless_present = "envelope")]
+    goal: Option<String>,
+    /// A file with a `mission_envelope` (JSON or YAML), in place of the goal and the options but `--model` and `--wait`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ENVELOPED)]
+    envelope: Option<PathBuf>,
     /// The mission type; `general` if absent.
     #[arg(long = "type", value_name = "TYPE")]
     mission_type: Option<String>,
@@ -57,8 +75,25 @@ enum Model {
     Routes,
 }
 
+impl Model {
+    /// The word of the request; the configured models need none.
+    fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Offline => Some("offline"),
+            Self::Routes => None,
+        }
+    }
+}
+
 pub(super) async fn run(command: &Start, client: &Client, format: Format) -> anyhow::Result<u8> {
-    let started = client.post("/v1/missions", Some(&order(command))).await?;
+    let (path, order) = match &command.envelope {
+        Some(file) => {
+            let model = [("model", command.model.word())];
+            (format!("/v1/missions{}", query(&model)), document(file)?)
+        }
+        None => ("/v1/missions".to_owned(), order(command)),
+    };
+    let started = client.post(&path, Some(&order)).await?;
     if !command.wait && !client.is_local() {
         output::print(format, &started, show::mission)?;
         return Ok(EXIT_OK);
@@ -79,10 +114,7 @@ pub(super) async fn run(command: &Start, client: &Client, format: Format) -> any
 /// The body of the request.
 fn order(command: &Start) -> Value {
     let refs: Map<String, Value> = command.context_refs.iter().cloned().collect();
-    let model = match command.model {
-        Model::Offline => Some("offline"),
-        Model::Routes => None,
-    };
+    let model = command.model.word();
     let fields = [
         ("goal", Some(json!(command.goal))),
         (

@@ -10,7 +10,7 @@ use crate::expert_graph;
 use crate::home::{Api, Home, Server, eventually, ids, request_of};
 use crate::lenses::{LENS, LENS_FILE, handbook, lens};
 use crate::mcp::knowledge::skill_md;
-use crate::missions::{GOAL, KIND, POLICY_FILE, order, review};
+use crate::missions::{GOAL, KIND, KIND_FILE, POLICY_FILE, order, review};
 use crate::packages::{Package, SKILL, guardrail};
 use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled, waiting};
 use crate::service::Service;
@@ -31,7 +31,7 @@ pub(crate) const KEYS: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Fields for ids that belong to a user of the tenant.
-const OF_A_USER: [&str; 13] = [
+const OF_A_USER: [&str; 14] = [
     "runs",
     "run",
     "run_id",
@@ -42,6 +42,7 @@ const OF_A_USER: [&str; 13] = [
     "proof",
     "missions",
     "mission_id",
+    "mission-assignments",
     "diff",
     "requests",
     "sessions",
@@ -78,6 +79,11 @@ fn package(service: &Service, site: &Site) -> Package {
         .fold(package, |package, path| {
             package.with(path, playbooks.text(path))
         });
+    let assigned = package.text(KIND_FILE).replace(
+        "mission_type: backup_review",
+        "mission_type: backup_assignment\nroles: {worker: {by: external}}",
+    );
+    let package = package.with("missions/assigned.yaml", &assigned);
     let rule = guardrail("reliability.look", "skill", SKILL, "soft_warn", "");
     expert_graph::graph(with_kitchen(package, service))
         .with("guardrails/look.yaml", &rule)
@@ -113,6 +119,7 @@ impl Estate {
         asked(&ann, &mut known);
         change(&server, &mut known);
         missions(&ann, &server.key("bob"), &mut known);
+        assigned(&ann, &mut known);
         remembered(&ann, &mut known);
         skills(&ann, &mut known);
         keys(&ann, &mut known);
@@ -372,6 +379,19 @@ fn missions(ann: &Api, bob: &Api, known: &mut KnownIds) {
         &["artifact"],
         worker["artifact_id"].as_str().unwrap(),
     );
+}
+
+/// A mission whose worker is an outside agent, and the assignment that nobody has claimed.
+fn assigned(ann: &Api, known: &mut KnownIds) {
+    let mut order = order("m-of-acme-3");
+    order["mission_type"] = json!("backup_assignment");
+    ann.post("/v1/missions", &order).expect(201);
+    let id = eventually("the assignment", || {
+        let found = ann.get("/v1/mission-assignments").expect(200);
+        let first = &found["entries"][0]["assignment_id"];
+        first.as_str().map(str::to_owned)
+    });
+    add(known, &["mission-assignments", "assignment_id"], &id);
 }
 
 /// One memory in force and a proposal.

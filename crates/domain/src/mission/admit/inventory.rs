@@ -212,6 +212,12 @@ impl Inventory {
         self.decisions.get(&question).copied()
     }
 
+    /// Returns whether the mission has an artifact of this kind.
+    #[must_use]
+    pub fn has(&self, kind: ArtifactKind) -> bool {
+        self.held.keys().any(|(held, _)| *held == kind)
+    }
+
     /// Returns the result of the review, if it is finished.
     #[must_use]
     pub fn review(&self) -> Option<ReviewStatus> {

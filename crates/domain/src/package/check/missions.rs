@@ -11,11 +11,15 @@ use charter_contract::ids::{PlaybookId, ToolId};
 use super::super::{Package, Problem};
 use super::Against;
 use crate::catalogue::View;
+use crate::mission::unknown_outputs;
 use crate::parameters::{Misfit, argument_faults as misfits_of, argument_faults_with};
 
 /// Returns the references of a mission type to documents that do not fit. Missing documents are reported elsewhere.
 pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
+    for (at, why) in unknown_outputs(&kind.requested_outputs) {
+        misfits.push((format!("/requested_outputs/{at}"), "enum", why));
+    }
     for (name, family) in &kind.resource_families {
         for (at, tool) in family.tools.iter().enumerate() {
             let pointer = format!("/resource_families/{name}/tools/{at}");

@@ -168,3 +168,33 @@ fn who_asked_is_no_part_of_a_states_digest() {
     let fields = |event: &Value| event.as_object().unwrap().len();
     assert_eq!((fields(&written[0]), fields(&written[1])), (3, 3));
 }
+
+/// The agents that made a result have requested the calls that use it.
+#[test]
+fn ruling_33_the_contributors_of_a_result_have_asked() {
+    let mut run = Driven::new(vec![
+        read("a", &[], AfterFailure::RollBack),
+        write("w", &["a"]),
+    ]);
+    run.begin("a").unwrap();
+    run.command(Command::Succeed {
+        step: id("a"),
+        output: json!({}),
+        source: ResultSource::Fresh,
+        duration_ms: 1,
+        brings: Box::new(StepYield {
+            contributors: names(&["scout", "maker"]),
+            ..StepYield::default()
+        }),
+    })
+    .unwrap();
+    let all = run.run.requesters().all();
+    assert!(all.is_superset(&names(&["scout", "maker"])), "{all:?}");
+    let (event, _) = run.journal.last().unwrap();
+    let text = serde_json::to_string(event).unwrap();
+    assert!(
+        text.contains(r#""contributors":["maker","scout"]"#),
+        "{text}"
+    );
+    assert_eq!(Run::replay(run.journal).unwrap().requesters().all(), all);
+}

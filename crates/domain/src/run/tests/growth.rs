@@ -46,7 +46,7 @@ impl Driven {
                     output: tokens - tokens / 2,
                 },
                 growth,
-                pins: Vec::new(),
+                ..StepYield::default()
             }),
         })
     }

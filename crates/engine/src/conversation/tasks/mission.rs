@@ -3,12 +3,12 @@
 
 use charter_contract::error_code::ErrorCode;
 
-use charter_contract::ids::{MissionId, RequestId, UserId};
+use charter_contract::ids::{Label, MissionId, RequestId, UserId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{ArtifactKind, MissionState, MissionTaskState};
 use charter_contract::registry::read_typed;
 use charter_contract::validate::{self, pointer_segment};
-use charter_contract::violation::Report;
+use charter_contract::violation::{Report, Violation};
 use charter_store::mission::{ArtifactFilter, MissionRecord};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -152,6 +152,9 @@ fn order(id: &MissionId, message: &TaskMessage) -> Result<MissionOrder, EngineEr
         report.consistency(format!("/{}", pointer_segment(field)), "alone", said);
     }
     let read = match message.wishes.get(MISSION) {
+        Some(Value::Object(wished)) if wished.contains_key("schema_name") => {
+            enveloped(id, message, wished, &mut report)
+        }
         Some(Value::Object(wished)) => {
             let order = completed(id, message, wished.clone(), &mut report);
             read_typed(&Value::Object(order))
@@ -171,6 +174,25 @@ fn order(id: &MissionId, message: &TaskMessage) -> Result<MissionOrder, EngineEr
         }
     }
     Err(EngineError::unfit("the data", &report.violations))
+}
+
+/// Reads the mission request of an envelope. The mission's id follows from the message, as for every task.
+fn enveloped(
+    id: &MissionId,
+    message: &TaskMessage,
+    envelope: &Map<String, Value>,
+    report: &mut Report,
+) -> Result<MissionOrder, Vec<Violation>> {
+    let order = MissionOrder::read(&Value::Object(envelope.clone()))?;
+    if !message.text.is_empty() && message.text != order.goal.as_str() {
+        let said = "the text is the goal, but `user_goal` differs".to_owned();
+        report.consistency(format!("{MISSION_PLACE}/user_goal"), "alone", said);
+    }
+    Ok(MissionOrder {
+        mission_id: Some(id.clone()),
+        origin_surface: Label::parse(SURFACE).ok(),
+        ..order
+    })
 }
 
 /// Completes the mission request with the other fields of the message.

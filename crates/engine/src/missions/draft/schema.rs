@@ -2,6 +2,8 @@
 //! and aliases of the sources. A provider that keeps to it returns no other name. It also expresses every rule that a
 //! schema can express. Everything is checked again afterwards, with the mission; a schema only avoids repairs.
 
+mod roles;
+
 use std::collections::BTreeSet;
 
 use charter_contract::agentic::tool_definition::{definitions, parameters_to_schema};
@@ -15,6 +17,8 @@ use charter_domain::mission::admit::Inventory;
 use serde_json::{Map, Value, json};
 
 use super::{MAX_CALLS, MAX_PROPOSALS};
+
+pub(in crate::missions) use roles::{package, pass, research};
 
 /// Maximum names that a schema lists, since providers bound its enumerations. If there are more, any text is accepted.
 const MOST_SPELT_OUT: usize = 200;
@@ -90,6 +94,13 @@ impl Sources {
             fields.insert("sources".to_owned(), Value::Object(sources));
         }
         context
+    }
+
+    /// Lists the names with their kinds of citation.
+    pub(in crate::missions) fn listed(&self) -> Vec<Value> {
+        let sources = self.0.iter();
+        let listed = sources.map(|source| json!({"ref": source.name, "kinds": source.kinds}));
+        listed.collect()
     }
 
     /// Resolves an alias to its name; returns any other reference unchanged.
@@ -184,6 +195,16 @@ pub(in crate::missions) fn turn<'t>(
     citations: Citations,
     structured: Option<&ForeignSchema>,
 ) -> DraftSchema {
+    let calls = calls(tools);
+    let last = answer_object(sources, citations, structured);
+    DraftSchema {
+        name: "turn",
+        schema: calls_or_answer(calls, last),
+    }
+}
+
+/// Builds the schema of requested calls; `None` without tools.
+fn calls<'t>(tools: impl Iterator<Item = &'t Tool>) -> Option<Value> {
     let calls = tools.map(|tool| {
         let mut parameters = definitions(tool.parameters());
         for parameter in parameters.values_mut() {
@@ -200,19 +221,19 @@ pub(in crate::missions) fn turn<'t>(
         ];
         object(fields, &["tool", "parameters"])
     });
-    let calls = any_of(calls.collect()).map(|call| list(&call, 1, MAX_CALLS));
-    let last = answer_object(sources, citations, structured);
-    let ways = [("calls", calls), ("answer", Some(last))];
+    any_of(calls.collect()).map(|call| list(&call, 1, MAX_CALLS))
+}
+
+/// Builds the schema of a turn: calls, or an answer.
+fn calls_or_answer(calls: Option<Value>, answer: Value) -> Value {
+    let ways = [("calls", calls), ("answer", Some(answer))];
     let ways = ways.map(|(name, way)| way.map(|way| object([(name, Some(way))], &[name])));
     let mut schema = any_of(ways.into_iter().flatten().collect()).unwrap_or_default();
     // A provider that gets the schema as a tool's parameters needs an object at the top.
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("type".to_owned(), "object".into());
     }
-    DraftSchema {
-        name: "turn",
-        schema,
-    }
+    schema
 }
 
 fn answer_object(

@@ -1,8 +1,9 @@
 //! `start_mission`: a goal that takes planning, several workers and a review, as `POST /v1/missions` does.
 
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::MissionId;
 use charter_contract::registry::read_typed;
-use charter_engine::{EngineError, MissionOrder};
+use charter_engine::{Answerer, EngineError, MissionOrder};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,8 @@ pub(in crate::mcp) struct StartMission;
 #[serde(deny_unknown_fields)]
 pub(in crate::mcp) struct Input {
     /// The goal, in plain words.
-    goal: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goal: Option<String>,
     /// The mission type, by its exact id from `find`; a general one if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     mission_type: Option<String>,
@@ -39,6 +41,9 @@ pub(in crate::mcp) struct Input {
     /// The time budget, in milliseconds; that of the mission type if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     time_budget_ms: Option<u64>,
+    /// A `mission_envelope` in place of all other arguments but `model`. Risk and sensitivity may only be raised.
+    #[serde(default, skip_serializing)]
+    envelope: Option<Map<String, Value>>,
 }
 
 /// The models of the mission.
@@ -82,6 +87,9 @@ impl McpTool for StartMission {
 
 impl Input {
     fn order(mut self) -> Result<MissionOrder, EngineError> {
+        if let Some(envelope) = self.envelope.take() {
+            return self.enveloped(envelope);
+        }
         let new = || MissionId::from_uuid(Uuid::now_v7()).to_string();
         self.mission_id.get_or_insert_with(new);
         let mut order = json!(self);
@@ -89,5 +97,33 @@ impl Input {
         read_typed(&order).map_err(|violations| {
             EngineError::unfit(&arguments_of(StartMission::NAME), &violations)
         })
+    }
+
+    /// Reads the order of an envelope.
+    fn enveloped(self, envelope: Map<String, Value>) -> Result<MissionOrder, EngineError> {
+        if self.goal.is_some() || self.mission_type.is_some() || self.mission_id.is_some() {
+            let message = "`envelope` has the goal, the type and the id: omit `goal`, `mission_type` and `mission_id`";
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        let order = MissionOrder::read(&Value::Object(envelope)).map_err(|found| {
+            let found = found.into_iter();
+            let found: Vec<_> = found
+                .map(|violation| violation.below("/envelope"))
+                .collect();
+            EngineError::unfit(&arguments_of(StartMission::NAME), &found)
+        })?;
+        Ok(MissionOrder {
+            model: self.model.map(Answerer::from),
+            ..order
+        })
+    }
+}
+
+impl From<Model> for Answerer {
+    fn from(model: Model) -> Self {
+        match model {
+            Model::Offline => Self::Offline,
+            Model::Routes => Self::Routes,
+        }
     }
 }

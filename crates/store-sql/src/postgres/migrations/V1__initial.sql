@@ -1173,6 +1173,36 @@ FROM colony_writeback_proposals;
 
 -- Tags ---------------------------------------------------------------------------------------------
 
+-- Tasks of missions that outside agents may claim. The lease ends at `expires_at`.
+CREATE TABLE mission_assignment (
+    tenant_id     text COLLATE "C" NOT NULL,
+    assignment_id text COLLATE "C" NOT NULL,
+    mission_id    text COLLATE "C" NOT NULL,
+    role_type     text COLLATE "C" NOT NULL,
+    task_id       text COLLATE "C",
+    turn          bigint NOT NULL,
+    agents        text NOT NULL,
+    brief         text NOT NULL,
+    offered_at    bigint NOT NULL,
+    expires_at    bigint NOT NULL,
+    state         text COLLATE "C" NOT NULL,
+    lease_id      text COLLATE "C",
+    holder        text COLLATE "C",
+    makers        text,
+    submission    text,
+    refusal       text,
+    submissions   bigint NOT NULL,
+    PRIMARY KEY (tenant_id, assignment_id),
+    FOREIGN KEY (tenant_id, mission_id) REFERENCES colony_missions ON DELETE CASCADE,
+    CONSTRAINT state_is_known CHECK (state IN ('offered', 'claimed', 'submitted', 'accepted', 'closed')),
+    CONSTRAINT role_is_known CHECK (role_type IN
+        ('planner', 'prompt_master', 'researcher', 'librarian', 'worker', 'aggregator', 'reviewer')),
+    CONSTRAINT a_lease_has_a_holder CHECK ((lease_id IS NULL) = (holder IS NULL)
+        AND (lease_id IS NULL) = (makers IS NULL))
+);
+CREATE INDEX mission_assignment_by_time ON mission_assignment (tenant_id, offered_at, assignment_id);
+CREATE INDEX mission_assignment_by_mission ON mission_assignment (tenant_id, mission_id, offered_at, assignment_id);
+
 CREATE TABLE tag (
     tenant_id  text COLLATE "C" NOT NULL,
     request_id text COLLATE "C" NOT NULL,

@@ -1117,6 +1117,36 @@ FROM colony_writeback_proposals;
 
 -- Tags ---------------------------------------------------------------------------------------------
 
+-- Tasks of missions that outside agents may claim. The lease ends at `expires_at`.
+CREATE TABLE mission_assignment (
+    tenant_id     TEXT NOT NULL,
+    assignment_id TEXT NOT NULL,
+    mission_id    TEXT NOT NULL,
+    role_type     TEXT NOT NULL,
+    task_id       TEXT,
+    turn          INTEGER NOT NULL,
+    agents        TEXT NOT NULL,
+    brief         TEXT NOT NULL,
+    offered_at    INTEGER NOT NULL,
+    expires_at    INTEGER NOT NULL,
+    state         TEXT NOT NULL,
+    lease_id      TEXT,
+    holder        TEXT,
+    makers        TEXT,
+    submission    TEXT,
+    refusal       TEXT,
+    submissions   INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, assignment_id),
+    FOREIGN KEY (tenant_id, mission_id) REFERENCES colony_missions ON DELETE CASCADE,
+    CONSTRAINT state_is_known CHECK (state IN ('offered', 'claimed', 'submitted', 'accepted', 'closed')),
+    CONSTRAINT role_is_known CHECK (role_type IN
+        ('planner', 'prompt_master', 'researcher', 'librarian', 'worker', 'aggregator', 'reviewer')),
+    CONSTRAINT a_lease_has_a_holder CHECK ((lease_id IS NULL) = (holder IS NULL)
+        AND (lease_id IS NULL) = (makers IS NULL))
+) STRICT;
+CREATE INDEX mission_assignment_by_time ON mission_assignment (tenant_id, offered_at, assignment_id);
+CREATE INDEX mission_assignment_by_mission ON mission_assignment (tenant_id, mission_id, offered_at, assignment_id);
+
 CREATE TABLE tag (
     tenant_id  TEXT NOT NULL,
     request_id TEXT NOT NULL,

@@ -16,7 +16,7 @@ use charter_store::route_example::ExampleRoom;
 use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
 use charter_testkit::store_suite::mission::writer::Writer;
-use charter_testkit::store_suite::{Outcome, sample};
+use charter_testkit::store_suite::{Outcome, assignment, sample};
 use tokio_postgres::Client;
 
 use crate::postgres::database::{raw, store};
@@ -336,6 +336,19 @@ const TABLES: &[(&str, u32, &[Other])] = &[
     ("colony_research_artifacts", ROWS / 5, OF_MISSION),
     ("colony_worker_results", ROWS / 5, OF_MISSION),
     ("colony_policy_decisions", ROWS / 5, OF_MISSION),
+    (
+        "mission_assignment",
+        ROWS / 5,
+        &[
+            ("tenant_id", TENANT),
+            (
+                "assignment_id",
+                "left(assignment_id, -12) || lpad(to_hex(n), 12, '0')",
+            ),
+            ("mission_id", "'m' || n"),
+            ("offered_at", "offered_at + n * 1000"),
+        ],
+    ),
 ];
 
 const PAYLOAD: &str = "(payload::jsonb || jsonb_build_object('mission_id', 'm' || n, 'tenant_id',
@@ -373,7 +386,11 @@ pub(crate) async fn fill(database: &Database) -> Outcome {
 /// Writes a row of each table through the store, in records with the number `n` and runs from it on.
 pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Outcome {
     let tenant = sample::tenant(tenant_id)?;
-    Writer::new(tenant_id, n.into())?.whole(store).await?;
+    let mut writer = Writer::new(tenant_id, n.into())?;
+    writer.whole(store).await?;
+    store
+        .offer_assignment(&assignment::offer(&writer, n.into())?)
+        .await?;
     let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
     store.create_run(&run, events, vec![], vec![]).await?;
     let mut asking = sample::second_append(u128::from(n) + 1, NextPhase::Ends, &["{}"])?;

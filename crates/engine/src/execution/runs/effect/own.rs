@@ -1,12 +1,14 @@
 //! Steps that this server performs itself, in place of a tool: stages of missions, and the analysis of results. The
 //! gate and the journal treat them like any other call.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::{Implementation, Tool};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::UserId;
 use charter_domain::approval::ExactCall;
 use charter_domain::graph::{GraphAdditions, Step};
 use charter_domain::run::{
@@ -50,6 +52,8 @@ struct InternalResult {
     /// Tools that the new steps call, in the versions that are pinned for them.
     tools: Vec<(DocumentPin, PinnedTool)>,
     tokens: TokenUsage,
+    /// The users whose agents made it.
+    contributors: BTreeSet<UserId>,
 }
 
 /// Returns the stage of a mission that a tool performs.
@@ -138,6 +142,7 @@ impl Prepared {
                         tokens: done.tokens,
                         growth: done.growth,
                         pins,
+                        contributors: done.contributors,
                     }),
                     tools,
                     memory: None,
@@ -166,6 +171,7 @@ impl InternalEffect {
                     growth: done.growth,
                     tools: done.tools,
                     tokens: done.tokens,
+                    contributors: done.contributors,
                 })
             }
             Self::Analysis(work) => {
@@ -175,6 +181,7 @@ impl InternalEffect {
                     growth: GraphAdditions::default(),
                     tools: Vec::new(),
                     tokens: done.tokens,
+                    contributors: BTreeSet::new(),
                 })
             }
         }

@@ -1,5 +1,6 @@
 //! The interface between a run and its mission. Missions implement it, so that runs do not know them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use async_trait::async_trait;
 use charter_contract::catalogue::policy::MissionFacts;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::ids::{StepId, TaskId};
+use charter_contract::ids::{StepId, TaskId, UserId};
 use charter_contract::time::Timestamp;
 use charter_domain::graph::GraphAdditions;
 use charter_domain::mission::StageOutput;
@@ -80,6 +81,8 @@ pub(crate) struct StageResult {
     /// The documents that the new steps call, in the version that is pinned for them.
     pub(crate) tools: Vec<(DocumentPin, PinnedTool)>,
     pub(crate) tokens: TokenUsage,
+    /// The users whose agents made the result, and the makers of their credentials.
+    pub(crate) contributors: BTreeSet<UserId>,
 }
 
 /// A stage that came to nothing.

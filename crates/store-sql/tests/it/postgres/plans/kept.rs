@@ -8,6 +8,7 @@ use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::scope::Scope;
 use charter_store::StoreError;
 use charter_store::agent_skills::AgentSkills;
+use charter_store::assignment::{AssignmentFilter, Assignments};
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::EvidenceLog;
 use charter_store::memory::{Memories, Proposals};
@@ -205,5 +206,13 @@ pub(super) async fn look_at_missions(watched: &mut Watched) -> Outcome {
     let kind = ArtifactKind::WorkerResult;
     let read = store.artifact(&acme, &mission, kind, "wrk_001");
     watched.look("artifact", Tenants, read).await;
+    for mission in [None, Some(&mission)] {
+        let filter = AssignmentFilter {
+            mission,
+            open_at: None,
+        };
+        let read = store.assignments(&acme, filter, &page());
+        watched.look("assignments", Tenants, read).await;
+    }
     Ok(())
 }
