@@ -374,6 +374,16 @@ bounds! {
     ROUTE_EXAMPLES_ACCEPTED = 20, Count;
     /// Undecided route examples of one tenant.
     ROUTE_EXAMPLES_WAITING = 1_000, Count;
+    /// Credentials that one tool names.
+    TOOL_CREDENTIALS = 8, Count;
+    /// A secret that a file, a program or an authorization server returns.
+    CREDENTIAL_BYTES = 64 * KIB, Bytes;
+    /// Access tokens that one process keeps in memory; a further one takes the place of another.
+    CACHED_TOKENS = 10_000, Count;
+    /// Time that a call waits while another call renews the same token.
+    TOKEN_WAIT_MS = 30_000, Milliseconds;
+    /// Time in which a user can complete a connection of an account.
+    CONNECTION_WAIT_MS = 600_000, Milliseconds;
     /// Time that a call waits for a tool's rate limit.
     RATE_LIMIT_WAIT_MS = 30_000, Milliseconds;
 }

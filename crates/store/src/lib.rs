@@ -16,6 +16,7 @@ pub mod approval;
 pub mod artifact;
 pub mod calibration;
 pub mod catalogue;
+pub mod connected_account;
 pub mod evidence;
 pub mod evidence_log;
 pub mod journal;
@@ -45,6 +46,7 @@ pub trait Store:
     + approval::Approvals
     + calibration::Calibrations
     + catalogue::Catalogue
+    + connected_account::ConnectedAccounts
     + evidence::Evidence
     + evidence_log::EvidenceLog
     + journal::Journal
@@ -71,6 +73,7 @@ impl<T> Store for T where
         + approval::Approvals
         + calibration::Calibrations
         + catalogue::Catalogue
+        + connected_account::ConnectedAccounts
         + evidence::Evidence
         + evidence_log::EvidenceLog
         + journal::Journal

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, DocumentId, EvidenceId, KeyId, MemoryId, MissionId, PackageName, RequestId,
+    ApprovalId, DocumentId, EvidenceId, KeyId, Label, MemoryId, MissionId, PackageName, RequestId,
     RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId, UserId,
 };
 use charter_contract::mission::ArtifactKind;
@@ -26,6 +26,9 @@ use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::catalogue::{
     Catalogue, CatalogueRevision, DocumentKey, DocumentVersion, PackageVersion, Registration,
     StoredDocument,
+};
+use charter_store::connected_account::{
+    AccountKey, AccountRenewal, ConnectedAccount, ConnectedAccounts,
 };
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
@@ -455,6 +458,20 @@ writes {
     fn append_turn(tenant: &TenantId, session: &SessionId, turn: &Turn, expires_at: Timestamp,
         keep: usize) -> ();
     fn sweep_sessions(now: Timestamp) -> u64;
+} }
+
+watched! { ConnectedAccounts
+reads {
+    fn account(key: &AccountKey) -> Option<ConnectedAccount>;
+    fn accounts_of_user(tenant: &TenantId, user: &UserId) -> Vec<ConnectedAccount>;
+    fn accounts_of_credential(tenant: &TenantId, credential: &Label, page: &PageRequest)
+        -> Page<ConnectedAccount>;
+    fn accounts_sealed_otherwise(key_id: &str, limit: usize) -> Vec<ConnectedAccount>;
+}
+writes {
+    fn connect_account(account: &ConnectedAccount, messages: Vec<NewMessage>) -> u64;
+    fn renew_account(key: &AccountKey, renewal: &AccountRenewal) -> ();
+    fn disconnect_account(key: &AccountKey, messages: Vec<NewMessage>) -> bool;
 } }
 
 watched! { Tags

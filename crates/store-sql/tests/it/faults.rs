@@ -442,6 +442,19 @@ const LOOKUPS: &[(&str, &str)] = &[
         "api_key_by_time",
     ),
     (
+        "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c' AND user_id = 'u'",
+        "PRIMARY KEY",
+    ),
+    (
+        "SELECT * FROM connected_account WHERE tenant_id = 'a' AND user_id = 'u' ORDER BY credential",
+        "connected_account_by_user",
+    ),
+    (
+        "SELECT * FROM connected_account WHERE tenant_id = 'a' AND credential = 'c'
+         AND (connected_at, user_id) < (1, 'u') ORDER BY connected_at DESC, user_id DESC",
+        "connected_account_by_time",
+    ),
+    (
         "SELECT * FROM route_example WHERE tenant_id = 'a' AND CAST(NULL AS text) IS NULL AND CAST(NULL AS text) IS NULL AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
         "route_example_by_time",
     ),
