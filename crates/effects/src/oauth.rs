@@ -239,7 +239,11 @@ impl AuthorizationServers for NoAuthorizationServers {
         Err(Self::refusal())
     }
 
-    async fn request_token(&self, _: &OAuthClient, _: &TokenGrant) -> Result<TokenSet, OAuthFailure> {
+    async fn request_token(
+        &self,
+        _: &OAuthClient,
+        _: &TokenGrant,
+    ) -> Result<TokenSet, OAuthFailure> {
         Err(Self::refusal())
     }
 

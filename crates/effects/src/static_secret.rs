@@ -175,11 +175,20 @@ mod tests {
         let long = StaticSecret::TIMEOUT;
         assert_eq!(shell("echo tok-1", long).read().await.unwrap(), "tok-1");
         let failed = shell("echo tok-1; exit 3", long).read().await;
-        assert!(matches!(failed, Err(StaticSecretError::Failed { .. })), "{failed:?}");
+        assert!(
+            matches!(failed, Err(StaticSecretError::Failed { .. })),
+            "{failed:?}"
+        );
         let empty = shell("true", long).read().await;
-        assert!(matches!(empty, Err(StaticSecretError::Unfit(_))), "{empty:?}");
+        assert!(
+            matches!(empty, Err(StaticSecretError::Unfit(_))),
+            "{empty:?}"
+        );
         let late = shell("sleep 60", Duration::from_millis(50)).read().await;
-        assert!(matches!(late, Err(StaticSecretError::Late { .. })), "{late:?}");
+        assert!(
+            matches!(late, Err(StaticSecretError::Late { .. })),
+            "{late:?}"
+        );
     }
 
     #[tokio::test]

@@ -20,7 +20,8 @@ const WRITING: &str = "writing a connected account";
 const VERSION: &str = "version of a connected account";
 
 /// The columns of [`record`].
-const RECORD: &str = "tenant_id, credential, user_id, key_id, sealed, connected_at, changed_at, expires_at, version";
+const RECORD: &str =
+    "tenant_id, credential, user_id, key_id, sealed, connected_at, changed_at, expires_at, version";
 
 fn record(row: &dyn Columns) -> Result<ConnectedAccount, StoreError> {
     let expires_at: Option<i64> = field(row, 7)?;

@@ -130,7 +130,11 @@ impl HttpAuthorizationServers {
     }
 
     /// Fetches the discovery document: that of OpenID Connect, or else that of OAuth.
-    async fn discover(&self, client: &OAuthClient, issuer: &str) -> Result<DiscoveryDocument, OAuthFailure> {
+    async fn discover(
+        &self,
+        client: &OAuthClient,
+        issuer: &str,
+    ) -> Result<DiscoveryDocument, OAuthFailure> {
         let root = checked(issuer, client.plain_http)?;
         let openid = format!("{}{OPENID}", issuer.trim_end_matches('/'));
         let openid = checked(&openid, client.plain_http)?;
@@ -148,10 +152,11 @@ impl HttpAuthorizationServers {
                 let message = format!("{url} answered {status}");
                 return Err(OAuthFailure::new(OAuthFault::Unavailable, message));
             }
-            let document: DiscoveryDocument = json::decode(&body, Profile::NOTICE).map_err(|error| {
-                let message = format!("the discovery document {url}: {error}");
-                OAuthFailure::new(OAuthFault::Misconfigured, message)
-            })?;
+            let document: DiscoveryDocument =
+                json::decode(&body, Profile::NOTICE).map_err(|error| {
+                    let message = format!("the discovery document {url}: {error}");
+                    OAuthFailure::new(OAuthFault::Misconfigured, message)
+                })?;
             if document.issuer != issuer {
                 let message = format!("{url} is about another issuer than {issuer:?}");
                 return Err(OAuthFailure::new(OAuthFault::Forbidden, message));

@@ -176,7 +176,10 @@ impl HttpAuthorizationServers {
                     OAuthFault::Forbidden
                 }
             };
-            let message = format!("{}; `egress` of the credential lists its hosts", chain(&refusal));
+            let message = format!(
+                "{}; `egress` of the credential lists its hosts",
+                chain(&refusal)
+            );
             OAuthFailure::new(fault, message)
         })?;
         let sender = self.http.client_to(bare, &addresses, Redirects::None);

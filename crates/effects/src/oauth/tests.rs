@@ -132,7 +132,10 @@ async fn an_issuer_on_a_private_address_must_be_listed() {
     let refused = servers.request_token(&closed, &TokenGrant::ClientCredentials);
     let refused = refused.await.unwrap_err();
     assert_eq!(refused.fault, OAuthFault::Forbidden);
-    assert!(refused.message.contains("a private or local address"), "{refused}");
+    assert!(
+        refused.message.contains("a private or local address"),
+        "{refused}"
+    );
     assert_eq!(stub.connections(), 0);
 }
 
@@ -153,19 +156,26 @@ async fn a_document_about_another_issuer_is_refused() {
 /// The server's text is quoted without what was sent to it.
 #[tokio::test]
 async fn a_refused_grant_is_told_from_a_failed_server() {
-    let refusal = json!({"error": "invalid_grant", "error_description": "token rt-secret-1 was revoked"});
+    let refusal =
+        json!({"error": "invalid_grant", "error_description": "token rt-secret-1 was revoked"});
     let failing = Reply::text(503, "down");
     for (reply, fault) in [
         (Reply::json(400, refusal.to_string()), OAuthFault::Refused),
         (failing, OAuthFault::Unavailable),
-        (Reply::json(401, "{\"error\": \"invalid_client\"}"), OAuthFault::Misconfigured),
+        (
+            Reply::json(401, "{\"error\": \"invalid_client\"}"),
+            OAuthFault::Misconfigured,
+        ),
     ] {
         let stub = server(reply);
         let servers = HttpAuthorizationServers::new().unwrap();
         let grant = TokenGrant::Refresh {
             refresh_token: "rt-secret-1".to_owned(),
         };
-        let refused = servers.request_token(&client(&stub), &grant).await.unwrap_err();
+        let refused = servers
+            .request_token(&client(&stub), &grant)
+            .await
+            .unwrap_err();
         assert_eq!(refused.fault, fault, "{refused}");
         assert!(!refused.message.contains("rt-secret-1"), "{refused}");
     }
@@ -179,7 +189,10 @@ async fn a_token_is_revoked_where_the_server_says() {
     assert_eq!(revoked, Ok(()));
     let seen = stub.seen();
     let sent = seen.last().unwrap();
-    assert_eq!((sent.path.as_str(), body(sent)), ("/revoke", "token=rt-1".to_owned()));
+    assert_eq!(
+        (sent.path.as_str(), body(sent)),
+        ("/revoke", "token=rt-1".to_owned())
+    );
 }
 
 #[test]
@@ -191,5 +204,8 @@ fn tokens_are_not_shown_by_debug() {
         scope: None,
     };
     let shown = format!("{issued:?} {:?}", code(None));
-    assert!(!shown.contains("secret") && !shown.contains("the-code"), "{shown}");
+    assert!(
+        !shown.contains("secret") && !shown.contains("the-code"),
+        "{shown}"
+    );
 }

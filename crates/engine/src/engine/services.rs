@@ -11,6 +11,7 @@ use crate::ground::checks::CheckSlots;
 use crate::ground::core_ports::{BackgroundTasks, CorePorts};
 use crate::ground::peers::Peers;
 use crate::ground::settings::Settings;
+use crate::identity::credentials::{CredentialPorts, CredentialService};
 use crate::identity::keys::{KeyService, KeySettings};
 use crate::knowledge::agent_skills::{AgentSkillService, SkillIndexes, SkillPorts};
 use crate::knowledge::expert_graph::ExpertGraphService;
@@ -27,6 +28,7 @@ use crate::registry::tool_search::ToolSearchService;
 pub(crate) struct Services {
     pub(super) peers: Arc<Peers>,
     pub(super) keys: Arc<KeyService>,
+    pub(super) credentials: Arc<CredentialService>,
     pub(super) catalogue: Arc<CatalogueService>,
     pub(super) documents: Arc<DocumentService>,
     pub(super) lenses: Arc<LensService>,
@@ -109,6 +111,7 @@ impl Services {
         let indexes = parts.indexes(&reading, &memories, &agent_skills);
         Self {
             keys: Arc::new(keys),
+            credentials: Arc::new(parts.credentials()),
             documents,
             expert_graph: Arc::new(ExpertGraphService::new(Arc::clone(&reading.catalogue))),
             memories,
@@ -159,6 +162,16 @@ impl Parts<'_> {
             },
             skills,
         )
+    }
+
+    fn credentials(&self) -> CredentialService {
+        let ports = CredentialPorts {
+            core: self.core.clone(),
+            background: self.background.clone(),
+            news: Arc::clone(&self.news),
+            servers: Arc::clone(&self.ports.authorization_servers),
+        };
+        CredentialService::new(ports, &self.settings.tool_credentials)
     }
 
     fn reading(&self) -> Reading {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use charter_contract::catalogue::tool::VariableName;
+use charter_contract::ids::TenantId;
 use charter_contract::text::Text;
 use charter_effects::{BuiltinGrants, HostPattern, HostPatternError};
 
@@ -20,6 +21,22 @@ pub struct ToolGrants {
     pub readable: BTreeMap<String, Vec<PathBuf>>,
     /// Resources of the built-in tools, for every tenant.
     pub builtin: Arc<BuiltinGrants>,
+}
+
+/// The grants of all tenants.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TenantGrants {
+    /// Of each tenant that has none of its own.
+    pub(crate) shared: ToolGrants,
+    /// Of these.
+    pub(crate) tenants: BTreeMap<TenantId, ToolGrants>,
+}
+
+impl TenantGrants {
+    /// Returns the grants of a tenant.
+    pub(crate) fn for_tenant(&self, tenant: &TenantId) -> &ToolGrants {
+        self.tenants.get(tenant).unwrap_or(&self.shared)
+    }
 }
 
 /// A text that is not a host pattern.

@@ -172,9 +172,7 @@ pub async fn accounts_are_listed_newest_first(store: &dyn Store) -> Outcome {
     let mut next = None;
     loop {
         let page = PageRequest::new(next.take(), 2);
-        let page = store
-            .accounts_of_credential(&acme, &github, &page)
-            .await?;
+        let page = store.accounts_of_credential(&acme, &github, &page).await?;
         let entries = page.entries.into_iter();
         users.extend(entries.map(|account| account.key.user_id.to_string()));
         match page.next {

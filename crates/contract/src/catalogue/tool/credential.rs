@@ -39,7 +39,9 @@ impl Tool {
             report.meaning("/credentials", "too_many", message);
         }
         if self.execution_target == ExecutionTarget::Client {
-            let message = "credentials are passed to tools of the server only: an executor has its own".to_owned();
+            let message =
+                "credentials are passed to tools of the server only: an executor has its own"
+                    .to_owned();
             report.consistency("/credentials", "execution_target", message);
         }
         if self.language == Language::Builtin {
@@ -49,7 +51,9 @@ impl Tool {
         for (at, credential) in self.credentials.iter().enumerate() {
             let variable = &credential.variable;
             let mut before = self.credentials[..at].iter();
-            if self.environment.contains(variable) || before.any(|other| other.variable == *variable) {
+            if self.environment.contains(variable)
+                || before.any(|other| other.variable == *variable)
+            {
                 let message = format!("the variable `{variable}` is used twice");
                 report.meaning(format!("/credentials/{at}/variable"), "unique", message);
             }
@@ -83,13 +87,22 @@ mod tests {
     fn a_credential_has_a_variable_of_its_own() {
         assert_eq!(checked(&[]), Vec::<String>::new());
         let taken = json!(["TOKEN"]);
-        assert_eq!(checked(&[("environment", taken)]), ["/credentials/0/variable"]);
+        assert_eq!(
+            checked(&[("environment", taken)]),
+            ["/credentials/0/variable"]
+        );
         let twice = json!([{"name": "a", "variable": "TOKEN"}, {"name": "b", "variable": "TOKEN"}]);
-        assert_eq!(checked(&[("credentials", twice)]), ["/credentials/1/variable"]);
+        assert_eq!(
+            checked(&[("credentials", twice)]),
+            ["/credentials/1/variable"]
+        );
     }
 
     #[test]
     fn a_tool_of_the_client_names_no_credential_of_the_server() {
-        assert_eq!(checked(&[("execution_target", json!("client"))]), ["/credentials"]);
+        assert_eq!(
+            checked(&[("execution_target", json!("client"))]),
+            ["/credentials"]
+        );
     }
 }
