@@ -378,8 +378,6 @@ bounds! {
     TOOL_CREDENTIALS = 8, Count;
     /// A secret that a file, a program or an authorization server returns.
     CREDENTIAL_BYTES = 64 * KIB, Bytes;
-    /// Access tokens that one process keeps in memory; a further one takes the place of another.
-    CACHED_TOKENS = 10_000, Count;
     /// Time that a call waits while another call renews the same token.
     TOKEN_WAIT_MS = 30_000, Milliseconds;
     /// Time in which a user can complete a connection of an account.

@@ -543,6 +543,7 @@ fn maintenance(
         retention: parts.settings.retention,
     };
     let services = MaintenanceParts {
+        credentials: Arc::clone(&below.credentials),
         catalogue: Arc::clone(&below.catalogue),
         lenses: Arc::clone(&below.lenses),
         agent_skills: Arc::clone(&below.agent_skills),

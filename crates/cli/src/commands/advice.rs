@@ -25,9 +25,10 @@ const MORE: &str = "more";
 const NAMED: usize = 8;
 
 /// The commands that list the entries of a kind, in addition to `charter list`.
-const LISTINGS: [(&str, &str); 19] = [
+const LISTINGS: [(&str, &str); 20] = [
     ("agent skill", "charter skills tree"),
     ("approval", "charter approvals list"),
+    ("credential", "charter credential list"),
     ("domain lens", "charter lens list"),
     ("event of the run", "charter runs show ID"),
     ("evidence", "charter evidence list"),

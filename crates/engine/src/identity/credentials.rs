@@ -36,7 +36,7 @@ pub use form::{
     AccountEventRef, AccountPage, AccountView, ConnectionCode, ConnectionOrder, ConnectionStart,
     CredentialState, CredentialView,
 };
-use shared_token::Credential;
+use shared_token::PreparedCredential;
 
 /// Users whose newest token of an identity provider is remembered, so that it is stored once.
 const REMEMBERED_TOKENS: usize = 10_000;
@@ -55,8 +55,8 @@ pub(crate) struct CredentialPorts {
 /// The credentials of all tenants.
 pub struct CredentialService {
     ports: CredentialPorts,
-    shared: BTreeMap<Label, Arc<Credential>>,
-    tenants: BTreeMap<TenantId, BTreeMap<Label, Arc<Credential>>>,
+    shared: BTreeMap<Label, Arc<PreparedCredential>>,
+    tenants: BTreeMap<TenantId, BTreeMap<Label, Arc<PreparedCredential>>>,
     keys: Option<SealingKeys>,
     public_url: Option<String>,
     plain: BTreeSet<String>,
@@ -74,7 +74,8 @@ impl CredentialService {
     pub(crate) fn new(ports: CredentialPorts, settings: &CredentialSettings) -> Self {
         let prepared = |all: &BTreeMap<Label, CredentialDefinition>| {
             let all = all.iter();
-            let all = all.map(|(name, one)| (name.clone(), Arc::new(Credential::new(one.clone()))));
+            let all = all
+                .map(|(name, one)| (name.clone(), Arc::new(PreparedCredential::new(one.clone()))));
             all.collect::<BTreeMap<_, _>>()
         };
         let tenants = settings.tenants.iter();
@@ -200,23 +201,17 @@ impl CredentialService {
     fn view(
         &self,
         name: &Label,
-        credential: &Credential,
+        credential: &PreparedCredential,
         account: Option<&ConnectedAccount>,
     ) -> CredentialView {
-        let opened = account.and_then(|account| {
-            let keys = self.keys.as_ref()?;
-            StoredTokens::open(keys, account).ok()
-        });
         let state = match &credential.definition.kind {
             CredentialKind::Static(_) | CredentialKind::ClientCredentials(_) => {
                 CredentialState::Ready
             }
-            CredentialKind::AuthorizationCode(_) | CredentialKind::TokenExchange(_) => match opened
-            {
-                Some(tokens) if tokens.is_live(account, self.now()) => CredentialState::Connected,
-                Some(_) => CredentialState::Ended,
-                None => CredentialState::NotConnected,
-            },
+            CredentialKind::AuthorizationCode(_) | CredentialKind::TokenExchange(_) => account
+                .map_or(CredentialState::NotConnected, |account| {
+                    self.state_of(account)
+                }),
         };
         CredentialView {
             name: name.clone(),
@@ -232,13 +227,28 @@ impl CredentialService {
         }
     }
 
+    /// Returns the state of a stored account. One that no key opens has to be connected again.
+    fn state_of(&self, account: &ConnectedAccount) -> CredentialState {
+        let opened = self
+            .keys()
+            .and_then(|keys| StoredTokens::open(keys, account));
+        match opened {
+            Ok(tokens) if tokens.is_live(account, self.now()) => CredentialState::Connected,
+            Ok(_) | Err(_) => CredentialState::Ended,
+        }
+    }
+
     /// Returns the definitions of a tenant: its own override shared ones of the same name.
-    fn of_tenant(&self, tenant: &TenantId) -> BTreeMap<&Label, &Arc<Credential>> {
+    fn of_tenant(&self, tenant: &TenantId) -> BTreeMap<&Label, &Arc<PreparedCredential>> {
         let own = self.tenants.get(tenant).into_iter().flatten();
         self.shared.iter().chain(own).collect()
     }
 
-    fn credential(&self, tenant: &TenantId, name: &Label) -> Result<Arc<Credential>, EngineError> {
+    fn credential(
+        &self,
+        tenant: &TenantId,
+        name: &Label,
+    ) -> Result<Arc<PreparedCredential>, EngineError> {
         let all = self.of_tenant(tenant);
         if let Some(found) = all.get(name) {
             return Ok(Arc::clone(found));

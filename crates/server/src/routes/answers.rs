@@ -9,16 +9,17 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::registry;
 use charter_engine::{
-    AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
-    BulkWritten, CallerView, CatalogueView, DocumentDependencies, DocumentView, EventPage,
-    EvidencePage, EvidenceProof, GraphAnswer, InForce, KeyPage, KeyView, LeaseRenewal,
-    LensSearchResult, LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage,
-    MemoryView, MissionArtifactPage, MissionEventPage, MissionPage, MissionReplay, MissionView,
-    NewKey, PackageDiff, PackageReport, PackageVersionDiff, PackageView, ProgressEvent,
-    PublishedSkillIndex, RegistrationReport, RelatedMemory, Replayed, RequestConfirmationResult,
-    RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, RouteExampleListing,
-    RouteExampleShown, RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope,
-    SkillInstruction, SkillWritten, SkillsImported, VerdictView,
+    AccountPage, AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage,
+    ArtifactView, BulkWritten, CallerView, CatalogueView, ConnectionStart, CredentialView,
+    DocumentDependencies, DocumentView, EventPage, EvidencePage, EvidenceProof, GraphAnswer,
+    InForce, KeyPage, KeyView, LeaseRenewal, LensSearchResult, LensView, LogCheckpoint,
+    LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView, MissionArtifactPage,
+    MissionEventPage, MissionPage, MissionReplay, MissionView, NewKey, PackageDiff, PackageReport,
+    PackageVersionDiff, PackageView, ProgressEvent, PublishedSkillIndex, RegistrationReport,
+    RelatedMemory, Replayed, RequestConfirmationResult, RequestView, ResolvedGuardrail,
+    ResolvedPolicy, ResolvedTemplate, RouteExampleListing, RouteExampleShown, RunAt, RunEventPage,
+    RunPage, RunView, SessionView, SkillInScope, SkillInstruction, SkillWritten, SkillsImported,
+    VerdictView,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -32,7 +33,8 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each answer by the name that operations refer to.
-const ANSWERS: [(&str, Describe); 74] = [
+const ANSWERS: [(&str, Describe); 78] = [
+    ("account_page", schema_of::<AccountPage>),
     (
         "agent_manifest_in_force",
         schema_of::<InForce<AgentManifest>>,
@@ -51,6 +53,9 @@ const ANSWERS: [(&str, Describe); 74] = [
     ("approval_page", schema_of::<ApprovalPage>),
     ("caller", schema_of::<CallerView>),
     ("catalogue", schema_of::<CatalogueView>),
+    ("connection_start", schema_of::<ConnectionStart>),
+    ("credential", schema_of::<CredentialView>),
+    ("credential_list", schema_of::<Vec<CredentialView>>),
     ("document", schema_of::<DocumentView>),
     ("document_dependencies", schema_of::<DocumentDependencies>),
     ("document_page", schema_of::<catalogue::Listing>),

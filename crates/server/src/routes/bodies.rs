@@ -5,8 +5,8 @@ use charter_contract::catalogue::evidence::Attachment;
 use charter_contract::registry::replace_contracts;
 use charter_contract::schema::{Draft, SchemaEntry, of_type};
 use charter_engine::{
-    GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
-    SkillSearch, SkillsSent, Supersede,
+    ConnectionCode, ConnectionOrder, GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery,
+    MissionOrder, Remember, SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -28,6 +28,8 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
             "candidate_promotion",
             schema_of::<candidates::PromotionBody>(),
         ),
+        ("connection_code", schema_of::<ConnectionCode>()),
+        ("connection_request", schema_of::<ConnectionOrder>()),
         ("evidence_attachment", schema_of::<Attachment>()),
         ("gate_explain_request", schema_of::<gate::ExplainBody>()),
         ("graph_query", schema_of::<GraphQuery>()),

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::form::{ConnectionCode, ConnectionOrder, ConnectionStart, CredentialView};
-use super::shared_token::{Credential, failed};
+use super::shared_token::{PreparedCredential, failed};
 use super::stored_tokens::{StoredTokens, end_of};
 use super::{CredentialService, about, account_key};
 use crate::ground::credentials::CredentialKind;
@@ -169,7 +169,7 @@ impl CredentialService {
     }
 
     /// Revokes the tokens of a deleted account at their server, as far as it can.
-    async fn revoke(&self, credential: &Credential, account: &ConnectedAccount) {
+    async fn revoke(&self, credential: &PreparedCredential, account: &ConnectedAccount) {
         let client = match &credential.definition.kind {
             CredentialKind::AuthorizationCode(client) => client,
             CredentialKind::TokenExchange(exchange) => &exchange.client,
@@ -252,7 +252,7 @@ impl CredentialService {
 }
 
 fn connectable<'c>(
-    credential: &'c Credential,
+    credential: &'c PreparedCredential,
     name: &Label,
 ) -> Result<&'c OAuthClient, EngineError> {
     match &credential.definition.kind {

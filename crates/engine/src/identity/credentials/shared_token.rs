@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use charter_contract::cause::chain;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::time::Timestamp;
 use charter_effects::{
@@ -21,7 +22,7 @@ const TOKEN_LASTS: Duration = Duration::from_secs(300);
 const MARGIN: Duration = Duration::from_secs(30);
 
 /// A credential with the secret that its users share, if they do.
-pub(super) struct Credential {
+pub(super) struct PreparedCredential {
     pub(super) definition: CredentialDefinition,
     /// Locked while a secret is obtained, so that concurrent calls wait for one request.
     shared: Mutex<Option<SharedToken>>,
@@ -33,7 +34,7 @@ struct SharedToken {
     until: Timestamp,
 }
 
-impl Credential {
+impl PreparedCredential {
     pub(super) fn new(definition: CredentialDefinition) -> Self {
         Self {
             definition,
@@ -50,7 +51,7 @@ impl Credential {
         let read = async || {
             source.read().await.map_err(|error| {
                 let message = "the secret of a credential cannot be read; the log has the cause";
-                tracing::error!(error = %charter_contract::cause::chain(&error), "{message}");
+                tracing::error!(error = %chain(&error), "{message}");
                 EngineError::new(ErrorCode::Unavailable, message).caused_by(error)
             })
         };

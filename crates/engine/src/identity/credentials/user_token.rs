@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charter_contract::bounds::TOKEN_WAIT_MS;
+use charter_contract::cause::chain;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::hex;
 use charter_contract::time::Timestamp;
@@ -15,7 +16,7 @@ use charter_store::connected_account::{AccountKey, ConnectedAccount};
 use charter_store::lease::Lease;
 use sha2::{Digest, Sha256};
 
-use super::shared_token::{Credential, failed};
+use super::shared_token::{PreparedCredential, failed};
 use super::stored_tokens::{StoredTokens, end_of};
 use super::{CredentialService, about, account_key};
 use crate::ground::credentials::{CredentialKind, TokenExchange};
@@ -34,7 +35,7 @@ struct Renewal<'c> {
 }
 
 impl<'c> Renewal<'c> {
-    fn for_credential(credential: &'c Credential) -> Option<Self> {
+    fn for_credential(credential: &'c PreparedCredential) -> Option<Self> {
         match &credential.definition.kind {
             CredentialKind::AuthorizationCode(client) => Some(Self {
                 client,
@@ -68,7 +69,7 @@ impl CredentialService {
     /// Returns the access token of a user's account.
     pub(super) async fn user_token(
         self: &Arc<Self>,
-        credential: &Arc<Credential>,
+        credential: &Arc<PreparedCredential>,
         key: &AccountKey,
     ) -> Result<String, EngineError> {
         let began = Instant::now();
@@ -110,14 +111,22 @@ impl CredentialService {
     ) -> Result<(ConnectedAccount, StoredTokens), EngineError> {
         let account = self.ports.core.store.account(key).await?;
         let account = account.ok_or_else(|| self.required(key, "is not connected"))?;
-        let tokens = StoredTokens::open(self.keys()?, &account)?;
-        Ok((account, tokens))
+        match StoredTokens::open(self.keys()?, &account) {
+            Ok(tokens) => Ok((account, tokens)),
+            Err(error) => {
+                tracing::error!(
+                    error = %chain(&error), credential = %key.credential,
+                    "a connected account cannot be opened: is a key file missing in `credentials.previous_key_files`?"
+                );
+                Err(self.required(key, "cannot be opened any more"))
+            }
+        }
     }
 
     /// Acquires the right to renew an account; `None` while another call has it.
     async fn renewal_lease(
         &self,
-        credential: &Credential,
+        credential: &PreparedCredential,
         key: &AccountKey,
     ) -> Result<Option<Lease>, EngineError> {
         let core = &self.ports.core;
@@ -136,7 +145,7 @@ impl CredentialService {
     /// Renews an account. The caller has the right to do so.
     async fn renew(
         &self,
-        credential: &Credential,
+        credential: &PreparedCredential,
         key: &AccountKey,
     ) -> Result<String, EngineError> {
         let (account, tokens) = self.tokens_of(key).await?;
