@@ -31,7 +31,7 @@ pub(crate) use credentials::{
     ClientAuthConfig, CredentialConfig, CredentialKindConfig, CredentialsConfig, StaticSecretConfig,
 };
 use file::ConfigFile;
-pub(crate) use mcp::{McpConfig, McpServerConfig};
+pub(crate) use mcp::{McpConfig, McpCredentialConfig, McpServerConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,
