@@ -119,7 +119,7 @@ pub struct AuthorizationRequest {
     pub code_challenge: String,
 }
 
-/// What tokens are obtained with.
+/// The grant for which tokens are issued.
 #[derive(Clone)]
 pub enum TokenGrant {
     /// The client's own rights.
@@ -203,7 +203,7 @@ pub enum OAuthFault {
 pub struct OAuthFailure {
     /// Its kind.
     pub fault: OAuthFault,
-    /// What failed, without tokens and secrets.
+    /// The failed request and the reason, without tokens and secrets.
     pub message: String,
 }
 

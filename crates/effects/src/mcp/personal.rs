@@ -91,7 +91,7 @@ impl PersonalConnections {
         Ok(server)
     }
 
-    /// Starts to connect. What the server lists is checked at each call, and not published.
+    /// Starts to connect. Each call checks the server's list of tools, which is not published.
     fn connect(&self, options: McpServerOptions) -> PersonalServer {
         let imports = Imports::connecting(std::iter::once(options.name.clone()));
         let unpublished = Arc::new(watch::channel(Arc::new(imports)).0);

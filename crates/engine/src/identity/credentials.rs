@@ -1,8 +1,8 @@
 //! Credentials that tools act with: secrets of the operator, and accounts that users connect.
 //!
-//! A call gets the credential of the user on whose behalf its run acts, whoever started, approved or resumed it. Tokens
-//! of users are stored sealed, read at each call, and never shown; so a disconnected account is refused at once,
-//! whichever process disconnected it.
+//! A call gets the credential of the user on whose behalf its run acts, also after another person started, approved or
+//! resumed the run. Tokens of users are stored sealed, read at each call, and never shown. So a disconnected account is
+//! refused at once, in every process.
 
 mod call;
 mod connect;
@@ -176,7 +176,7 @@ impl CredentialService {
                 }
             }
             resealed += moved;
-            // What cannot be opened is found again each time.
+            // Accounts that no key opens are found again each time.
             if found.len() < RESEAL_BATCH || moved == 0 {
                 return Ok(resealed);
             }

@@ -1,7 +1,7 @@
 //! Connects accounts of users by authorization code with PKCE, and disconnects them.
 //!
 //! The state of a connection is sealed and not stored: it names the user who started it, and only that user can complete
-//! it. So a link that a user opens for somebody else's connection leads nowhere.
+//! it. So a user who follows the link of another user's connection connects nothing.
 
 use std::net::IpAddr;
 use std::time::Duration;
