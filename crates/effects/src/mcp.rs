@@ -282,7 +282,7 @@ impl McpServers {
             Some(server) => match &server.options.credential {
                 None => server.call(call, tool, cancel).await,
                 Some(credential) => {
-                    let own = self.personal.of_call(&server.options, credential, call)?;
+                    let own = self.personal.for_call(&server.options, credential, call)?;
                     own.server.call(call, tool, cancel).await
                 }
             },

@@ -54,7 +54,7 @@ impl PersonalConnections {
     }
 
     /// Returns the server for a call, connected or connecting with the call's secret.
-    pub(super) fn of_call(
+    pub(super) fn for_call(
         &self,
         options: &McpServerOptions,
         credential: &ServerCredential,
@@ -205,7 +205,9 @@ mod tests {
         let options = options("http://127.0.0.1:1/");
         let server = |secret: &str| {
             let call = call(&[("FILES", secret)]);
-            connections.of_call(&options, &credential(), &call).unwrap()
+            connections
+                .for_call(&options, &credential(), &call)
+                .unwrap()
         };
         let (mia, ben) = (server("of-mia"), server("of-ben"));
         assert!(Arc::ptr_eq(&mia, &server("of-mia")));
@@ -215,7 +217,7 @@ mod tests {
         };
         let sent: Vec<_> = headers.iter().map(|header| header.value.as_str()).collect();
         assert_eq!(sent, ["Bearer of-mia"]);
-        let refused = connections.of_call(&options, &credential(), &call(&[]));
+        let refused = connections.for_call(&options, &credential(), &call(&[]));
         assert_eq!(
             refused.err().map(|refused| refused.kind),
             Some(ErrorType::PermissionError)
@@ -229,7 +231,11 @@ mod tests {
         let options = options("http://127.0.0.1:1/");
         for number in 0..MAX_CONNECTIONS + 3 {
             let call = call(&[("FILES", &format!("secret-{number}"))]);
-            drop(connections.of_call(&options, &credential(), &call).unwrap());
+            drop(
+                connections
+                    .for_call(&options, &credential(), &call)
+                    .unwrap(),
+            );
         }
         assert_eq!(connections.lock().len(), MAX_CONNECTIONS);
     }

@@ -107,3 +107,27 @@ fn parse(pattern: &str) -> Result<HostPattern, HostFault> {
         source,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_with_grants_of_its_own_has_none_of_the_others() {
+        let with = |value: &str| ToolGrants {
+            environment: BTreeMap::from([("TOKEN".to_owned(), value.to_owned())]),
+            ..ToolGrants::default()
+        };
+        let acme = TenantId::parse("acme").unwrap();
+        let grants = TenantGrants {
+            shared: with("of-all"),
+            tenants: BTreeMap::from([(acme.clone(), with("of-acme"))]),
+        };
+        let other = TenantId::parse("other").unwrap();
+        for (tenant, value) in [(acme, "of-acme"), (other, "of-all")] {
+            let asked = [VariableName::parse("TOKEN").unwrap()];
+            let granted = grants.for_tenant(&tenant).variables(&asked);
+            assert_eq!(granted, [("TOKEN".to_owned(), value.to_owned())]);
+        }
+    }
+}

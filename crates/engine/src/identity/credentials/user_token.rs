@@ -164,7 +164,7 @@ impl CredentialService {
                     let now = self.now();
                     let token = issued.access_token.clone();
                     let end = end_of(&issued, now);
-                    self.store_renewed(&account, &tokens.with_issued(issued), end, now)
+                    self.store_renewed(&account, tokens.with_issued(issued), end, now)
                         .await?;
                     return Ok(token);
                 }
@@ -179,7 +179,7 @@ impl CredentialService {
         }
         if was_live {
             let ended = StoredTokens::default();
-            self.store_renewed(&account, &ended, None, self.now())
+            self.store_renewed(&account, ended, None, self.now())
                 .await?;
         }
         let why = match renewal.exchange {
@@ -192,28 +192,29 @@ impl CredentialService {
         Err(self.required(key, &why))
     }
 
-    /// Stores new tokens, unless the user connected or disconnected the account in between.
+    /// Stores new tokens, unless the user connected the account again in between. A token of the identity provider that
+    /// came in between stays.
     async fn store_renewed(
         &self,
-        account: &ConnectedAccount,
-        tokens: &StoredTokens,
+        before: &ConnectedAccount,
+        mut tokens: StoredTokens,
         expires_at: Option<Timestamp>,
         at: Timestamp,
     ) -> Result<(), EngineError> {
-        let renewal = tokens.renewal(self.keys()?, account, expires_at, at)?;
-        match self
-            .ports
-            .core
-            .store
-            .renew_account(&account.key, &renewal)
-            .await
-        {
-            Ok(()) => Ok(()),
-            Err(StoreError::VersionConflict { found: 0, .. }) => {
-                Err(self.required(&account.key, "was disconnected"))
+        let store = &self.ports.core.store;
+        let mut account = before.clone();
+        loop {
+            let renewal = tokens.renewal(self.keys()?, &account, expires_at, at)?;
+            match store.renew_account(&account.key, &renewal).await {
+                Err(StoreError::VersionConflict { .. }) => {}
+                stored => return Ok(stored?),
             }
-            Err(StoreError::VersionConflict { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
+            let present = store.account(&before.key).await?;
+            account = present.ok_or_else(|| self.required(&before.key, "was disconnected"))?;
+            if account.connected_at != before.connected_at {
+                return Ok(());
+            }
+            tokens.subject_token = StoredTokens::open(self.keys()?, &account)?.subject_token;
         }
     }
 
