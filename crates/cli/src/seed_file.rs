@@ -1,5 +1,5 @@
-//! Files with the secret seed of a key: 64 hexadecimal digits, for the owner alone. A reader of the file can act as this
-//! installation: sign in its name, or open what it sealed.
+//! Files with the secret seed of a key: 64 hexadecimal digits, for the owner alone. A reader of the file can act as
+//! this installation: sign in its name, or open what it sealed.
 //!
 //! Creates a missing file with a fresh seed. Must not know the use of the key.
 

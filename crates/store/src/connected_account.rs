@@ -61,8 +61,8 @@ pub struct AccountRenewal {
 /// Connected accounts.
 #[async_trait]
 pub trait ConnectedAccounts {
-    /// Stores an account with its messages, in place of an earlier one of the same key. Ignores `version`: the stored one
-    /// is one more than before. Returns it.
+    /// Stores an account with its messages, in place of an earlier one of the same key. Ignores `version`: the stored
+    /// one is one more than before. Returns it.
     async fn connect_account(
         &self,
         account: &ConnectedAccount,

@@ -1,5 +1,5 @@
-//! The credentials that tools act with, from the configuration. Invalid configuration, secrets included, stops the start;
-//! no request is sent to an authorization server.
+//! The credentials that tools act with, from the configuration. Invalid configuration, secrets included, stops the
+//! start; no request is sent to an authorization server.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

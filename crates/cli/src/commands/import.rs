@@ -66,7 +66,8 @@ pub(crate) struct OpenApiImport {
     /// The value of a variable in the server's URL; repeatable.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     server_variable: Vec<(String, String)>,
-    /// The credential of the configuration that has the value of a variable, in place of `tools.environment`; repeatable.
+    /// The credential of the configuration that has the value of a variable, in place of `tools.environment`;
+    /// repeatable.
     #[arg(long, value_name = "VARIABLE=NAME", value_parser = variable)]
     credential: Vec<(String, String)>,
     /// Show what would happen, and write nothing.

@@ -1,5 +1,5 @@
-//! The credentials that tools act with, in the configuration, which names where secrets are and never holds them. Startup
-//! checks that the settings of a credential fit its kind.
+//! The credentials that tools act with, in the configuration, which names where secrets are and never holds them.
+//! Startup checks that the settings of a credential fit its kind.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,8 +43,8 @@ pub(crate) struct TenantCredentialsConfig {
 pub(crate) struct CredentialConfig {
     /// Where its secret comes from.
     pub(crate) kind: CredentialKindConfig,
-    /// The only hosts that a call with the credential may reach, e.g. `api.github.com` or `127.0.0.1:5005`. Without any,
-    /// such a call has no network access.
+    /// The only hosts that a call with the credential may reach, e.g. `api.github.com` or `127.0.0.1:5005`. Without
+    /// any, such a call has no network access.
     #[serde(default)]
     pub(crate) hosts: Vec<String>,
     /// For `static`: where the secret is.

@@ -18,8 +18,8 @@ const KEYS: [Key; 3] = [
 /// The end of each token, by which a leak is found.
 const MARK: &str = "0123456789abcdef";
 
-/// An authorization server that issues a token for each code, and the API that the token is for. The API repeats what it
-/// was sent.
+/// An authorization server that issues a token for each code, and the API that the token is for. The API repeats what
+/// it was sent.
 fn answer(request: &Request, _: usize) -> Reply {
     if request.path != "/token" {
         let sent = request.headers.get("authorization");

@@ -1,6 +1,6 @@
 //! Connections to a server with the credential of a call: one for each secret, opened at the first call and closed when
-//! no call has used it for a while. The server's own connection lists the tools for the catalogue; a call is made over a
-//! personal one, so that the server sees the user's identity. Must not know whose a secret is.
+//! no call has used it for a while. The server's own connection lists the tools for the catalogue; a call is made over
+//! a personal one, so that the server sees the user's identity. Must not know whose a secret is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

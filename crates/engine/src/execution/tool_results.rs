@@ -1,7 +1,8 @@
 //! Results of readonly calls, for reuse within a step's `cache_ttl_seconds`.
 //!
 //! In this process only, and bounded in number and in memory. A key has the tenant, the tool's content and the exact
-//! parameters, so no result is shared across tenants or tool versions. That of a tool with credentials also has the user.
+//! parameters, so no result is shared across tenants or tool versions. That of a tool with credentials also has the
+//! user.
 
 use std::sync::Arc;
 use std::time::Duration;

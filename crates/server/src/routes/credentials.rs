@@ -110,7 +110,8 @@ pub(crate) async fn accounts(
     Ok(Json(accounts.await?))
 }
 
-/// Disconnect an account: its tokens are deleted here, and revoked at their server. Without an account, nothing happens.
+/// Disconnect an account: its tokens are deleted here, and revoked at their server. Without an account, nothing
+/// happens.
 #[utoipa::path(delete, path = "/v1/credentials/{name}/account", tag = "credentials", operation_id = "disconnect_credential",
     params(("name" = String, Path, description = "Name of the credential"), DisconnectQuery),
     responses((status = 200, description = "The credential, with the state of the caller's own account", body = ref("#/components/schemas/credential"))))]

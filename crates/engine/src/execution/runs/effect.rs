@@ -580,7 +580,8 @@ impl Prepared {
     }
 }
 
-/// Returns the secrets that a tool gets: those of the user on whose behalf the run acts, whoever approved or resumed it.
+/// Returns the secrets that a tool gets: those of the user on whose behalf the run acts, also after another person
+/// approved or resumed it.
 async fn secrets(
     calls: &ToolCallService,
     tenant: &TenantId,

@@ -29,8 +29,8 @@ impl fmt::Debug for CallSecrets {
 }
 
 impl CredentialService {
-    /// Returns the secrets of a call on behalf of a user. A call with several credentials reaches only hosts that each of
-    /// them names, so that no host gets a secret that is not for it.
+    /// Returns the secrets of a call on behalf of a user. A call with several credentials reaches only hosts that each
+    /// of them names, so that no host gets a secret that is not for it.
     ///
     /// # Errors
     /// `credential_required` if the user has not connected an account; `not_found` for an unknown credential; failures

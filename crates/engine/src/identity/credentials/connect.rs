@@ -1,7 +1,7 @@
 //! Connects accounts of users by authorization code with PKCE, and disconnects them.
 //!
-//! The state of a connection is sealed and not stored: it names the user who started it, and only that user can complete
-//! it. So a user who follows the link of another user's connection connects nothing.
+//! The state of a connection is sealed and not stored: it names the user who started it, and only that user can
+//! complete it. So a user who follows the link of another user's connection connects nothing.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -277,8 +277,8 @@ fn verifier() -> Result<String, EngineError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Whether an address is one of the loopback interface with a port (RFC 8252, section 7.3). Names are refused, because a
-/// resolver decides where they lead.
+/// Whether an address is one of the loopback interface with a port (RFC 8252, section 7.3). Names are refused, because
+/// a resolver decides where they lead.
 fn is_of_own_machine(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else {
         return false;
